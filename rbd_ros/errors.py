@@ -1,0 +1,55 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The family of errors that rbd_ros raises; every one derives from RbdError."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import difflib
+
+
+class RbdError(Exception):
+    """Root of all errors of this package."""
+
+
+class ModelError(RbdError):
+    """A robot description that cannot be made into a model; the message names the element."""
+
+
+class ShapeError(RbdError, ValueError):
+    """An array whose shape or kind does not fit the model; the message names the array."""
+
+
+class NonFiniteError(RbdError, ValueError):
+    """An array that holds NaN or infinity; the message names the array and the entry."""
+
+
+class SingularError(RbdError, ArithmeticError):
+    """A matrix that must be inverted and cannot be; the message names the directions."""
+
+
+class UnknownName(RbdError, KeyError):
+    """A name that the model does not have; lists the nearest one and all known ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        near = difflib.get_close_matches(name, self.known, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else ''
+        listed = ', '.join(self.known) or 'none'
+        super().__init__(f'no {kind} "{name}" in the model{hint} (known: {listed})')
+
+    def __str__(self) -> str:
+        """Return the message itself: KeyError would print its repr."""
+        return str(self.args[0])
