@@ -1,0 +1,29 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A tracing compiler for functions of small arrays; knows nothing of robots."""
+
+from rbd_ros.compiler.expr import Expr, Scalar
+from rbd_ros.compiler.functions import (
+    absolute, acos, asin, atan2, clamp, cos, divide, exp, is_one, is_zero, less, less_equal, log,
+    maximum, minimum, sin, sqrt, tan, tanh, where)
+from rbd_ros.compiler.graph import Argument, Graph, Node, OperationCount
+from rbd_ros.compiler.trace import simplify, trace
+
+__all__ = [
+    'Argument', 'Expr', 'Graph', 'Node', 'OperationCount', 'Scalar',
+    'absolute', 'acos', 'asin', 'atan2', 'clamp', 'cos', 'divide', 'exp', 'is_one', 'is_zero',
+    'less', 'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh',
+    'trace', 'where',
+]

@@ -1,0 +1,119 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Real functions of floats that answer as IEEE 754 hardware does, without exceptions.
+
+Python raises where a compiled kernel returns inf or NaN (``1.0 / 0.0``, ``math.sqrt(-1.0)``);
+the reference, the straight-line Python backend and machine code must agree there too.
+NaN goes through every function, the selections included: a limiter that swallowed it would turn
+a broken sensor into full torque.
+"""
+
+import math
+
+
+def div(a, b):
+    """Return a / b, with inf and NaN as in IEEE 754."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a == 0.0 or a != a:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def sqrt(x):
+    """Return the square root, NaN below zero."""
+    return math.sqrt(x) if x >= 0.0 else math.nan
+
+
+def sin(x):
+    """Return the sine, NaN at infinity."""
+    return math.sin(x) if -math.inf < x < math.inf else math.nan
+
+
+def cos(x):
+    """Return the cosine, NaN at infinity."""
+    return math.cos(x) if -math.inf < x < math.inf else math.nan
+
+
+def tan(x):
+    """Return the tangent, NaN at infinity."""
+    return math.tan(x) if -math.inf < x < math.inf else math.nan
+
+
+def asin(x):
+    """Return the arc sine, NaN outside [-1, 1]."""
+    return math.asin(x) if -1.0 <= x <= 1.0 else math.nan
+
+
+def acos(x):
+    """Return the arc cosine, NaN outside [-1, 1]."""
+    return math.acos(x) if -1.0 <= x <= 1.0 else math.nan
+
+
+def atan2(y, x):
+    """Return the angle of the point (x, y)."""
+    return math.atan2(y, x)
+
+
+def exp(x):
+    """Return e to the power x, inf on overflow."""
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def log(x):
+    """Return the natural logarithm, -inf at zero and NaN below."""
+    if x > 0.0:
+        return math.log(x)
+    return -math.inf if x == 0.0 else math.nan
+
+
+def tanh(x):
+    """Return the hyperbolic tangent."""
+    return math.tanh(x)
+
+
+def absolute(x):
+    """Return the absolute value."""
+    return math.fabs(x)
+
+
+def minimum(a, b):
+    """Return the smaller number, NaN if either is."""
+    return a if a < b or a != a else b
+
+
+def maximum(a, b):
+    """Return the larger number, NaN if either is."""
+    return a if a > b or a != a else b
+
+
+def less(a, b):
+    """Return 1.0 if a < b, else 0.0, NaN if either is."""
+    return 1.0 if a < b else (0.0 if a >= b else math.nan)
+
+
+def less_equal(a, b):
+    """Return 1.0 if a <= b, else 0.0, NaN if either is."""
+    return 1.0 if a <= b else (0.0 if a > b else math.nan)
+
+
+def select(c, a, b):
+    """Return a where c is not zero, else b, NaN if c is."""
+    return c if c != c else (a if c != 0.0 else b)
