@@ -24,6 +24,10 @@ class RbdError(Exception):
     """Root of all errors of this package."""
 
 
+class RbdWarning(UserWarning):
+    """Something doubtful that is kept; the message names the element."""
+
+
 class ModelError(RbdError):
     """A robot description that cannot be made into a model; the message names the element."""
 

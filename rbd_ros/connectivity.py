@@ -1,0 +1,242 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Connectivity of a rigid-body system: graphs, numberings and index sets (RBDA 4.1, 6.4, 6.5).
+
+Bodies are nodes, joints are arcs, node 0 is the fixed base. Arrays indexed by body have a
+placeholder entry 0, so that ``parent[i]`` is the book's lambda(i). Arrays indexed by joint
+variable are 0-based, with -1 for "no ancestor variable".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import itertools
+from typing import NamedTuple
+
+from rbd_ros.errors import ModelError
+
+Arc = tuple[int, int]
+
+
+class SpanningTree(NamedTuple):
+    """
+    A spanning tree of a connectivity graph (RBDA 4.1.1).
+
+    ``tree`` and ``chords`` hold arc numbers; the arc ``tree[k]`` connects body ``order[k]`` to
+    its parent, and ``order`` lists the bodies so that parents come first.
+    """
+
+    tree: tuple[int, ...]
+    chords: tuple[int, ...]
+    order: tuple[int, ...]
+    parent_node: tuple[int, ...]
+
+
+def spanning_tree(count: int, arcs: Sequence[Arc], *,
+                  names: Sequence[str] | None = None) -> SpanningTree:
+    """
+    Return the spanning tree that prefers early arcs, its bodies in depth-first order.
+
+    An arc that closes a loop with arcs before it becomes a chord, so the caller decides by
+    order which joints are loop joints.
+
+    :param count: number of nodes, base included.
+    :param arcs: pairs of nodes; direction is of no importance here.
+    :param names: what to call the nodes in an error.
+    :raises ModelError: if a node cannot be reached from node 0.
+    """
+    group = list(range(count))
+
+    def find(node: int) -> int:
+        while group[node] != node:
+            group[node] = node = group[group[node]]
+        return node
+
+    chords = []
+    near: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    for number, (p, s) in enumerate(arcs):
+        if find(p) == find(s):
+            chords.append(number)
+            continue
+        group[find(p)] = find(s)
+        near[p].append((number, s))
+        near[s].append((number, p))
+    tree, order, parents, seen = [], [], [], {0}
+    stack = [(number, node, 0) for number, node in reversed(near[0])]
+    while stack:
+        number, node, parent_node = stack.pop()
+        seen.add(node)
+        tree.append(number)
+        order.append(node)
+        parents.append(parent_node)
+        stack += [(n, m, node) for n, m in reversed(near[node]) if m not in seen]
+    if len(seen) < count:
+        called = list(names or map(str, range(count)))
+        lost = ', '.join(f'"{called[node]}"' for node in range(count) if node not in seen)
+        raise ModelError(f'not connected to the base "{called[0]}" by any joint: {lost}')
+    return SpanningTree(tuple(tree), tuple(chords), tuple(order), tuple(parents))
+
+
+def spanning_trees(count: int, arcs: Sequence[Arc]) -> Iterator[tuple[int, ...]]:
+    """Yield every spanning tree of a small graph as a tuple of arc numbers (brute force)."""
+    for choice in itertools.combinations(range(len(arcs)), count - 1):
+        try:
+            found = spanning_tree(count, [arcs[k] for k in choice])
+        except ModelError:
+            continue
+        if not found.chords:
+            yield choice
+
+
+def fundamental_loops(count: int, arcs: Sequence[Arc]) -> list[tuple[int, ...]]:
+    """
+    Return the independent loops: each a chord followed by the tree arcs it closes (RBDA 4.1.1).
+
+    There are N_L = N_J - N_B of them (4.1).
+    """
+    found = spanning_tree(count, arcs)
+    up = {node: (arc, parent) for arc, node, parent in
+          zip(found.tree, found.order, found.parent_node)}
+
+    def path(node: int) -> list[int]:
+        out = []
+        while node:
+            arc, node = up[node]
+            out.append(arc)
+        return out
+
+    loops = []
+    for chord in found.chords:
+        one, two = path(arcs[chord][0]), path(arcs[chord][1])
+        shared = set(one) & set(two)
+        loops.append((chord, *(arc for arc in one + two if arc not in shared)))
+    return loops
+
+
+def regular_numberings(count: int, arcs: Sequence[Arc]) -> Iterator[tuple[tuple[int, ...],
+                                                                         tuple[int, ...]]]:
+    """
+    Yield every regular numbering of a small graph (RBDA 4.1.2) by brute force.
+
+    Each is a pair (number of each node, number of each tree arc or 0 for a chord); the base
+    keeps number 0, a tree joint has the number of the body it carries, and numbers grow away
+    from the base. Numbers of loop joints are arbitrary and not enumerated.
+    """
+    for choice in spanning_trees(count, arcs):
+        found = spanning_tree(count, [arcs[k] for k in choice])
+        up = dict(zip(found.order, found.parent_node))
+        via = {node: choice[arc] for arc, node in zip(found.tree, found.order)}
+        for numbers in itertools.permutations(range(1, count)):
+            number = (0, *numbers)
+            if all(number[up[node]] < number[node] for node in range(1, count)):
+                joint = [0] * len(arcs)
+                for node in range(1, count):
+                    joint[via[node]] = number[node]
+                yield number, tuple(joint)
+
+
+def parent_array(predecessor: Sequence[int], successor: Sequence[int]) -> tuple[int, ...]:
+    """Return lambda(i) = min(p(i), s(i)) (4.2); arguments and result have a placeholder 0."""
+    return (-1, *(min(p, s) for p, s in zip(predecessor[1:], successor[1:])))
+
+
+def is_regular(parent: Sequence[int]) -> bool:
+    """Return whether every body comes after its parent, as the algorithms need."""
+    return all(0 <= parent[i] < i for i in range(1, len(parent)))
+
+
+def children_of(parent: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return mu(i) for every body, base included (RBDA 4.1.4)."""
+    children: list[list[int]] = [[] for _ in parent]
+    for i in range(1, len(parent)):
+        children[parent[i]].append(i)
+    return tuple(map(tuple, children))
+
+
+def support_of(parent: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return kappa(i): the joints between the base and body i, ascending; empty for the base."""
+    support: list[tuple[int, ...]] = [()]
+    for i in range(1, len(parent)):
+        support.append((*support[parent[i]], i))
+    return tuple(support)
+
+
+def subtree_of(parent: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return nu(i): body i and all that it carries, ascending (RBDA 4.1.4)."""
+    subtree = [[i] for i in range(len(parent))]
+    for i in range(len(parent) - 1, 0, -1):
+        subtree[parent[i]] += subtree[i]
+    return tuple(tuple(sorted(bodies)) for bodies in subtree)
+
+
+def expanded_parent(parent: Sequence[int], freedoms: Sequence[int]) -> tuple[int, ...]:
+    """
+    Return lambda': the ancestor variable of every joint variable (RBDA Table 6.4).
+
+    The book's rule loses ancestors behind a joint without freedom; here such a body passes on
+    the last variable of its own parent.
+
+    :param parent: lambda(i) with placeholder entry 0.
+    :param freedoms: n_i with placeholder entry 0.
+    :returns: 0-based array over velocity variables, -1 where there is no ancestor.
+    """
+    last = [-1] * len(parent)
+    expanded: list[int] = []
+    for i in range(1, len(parent)):
+        last[i] = last[parent[i]]
+        for _ in range(freedoms[i]):
+            expanded.append(last[i])
+            last[i] = len(expanded) - 1
+    return tuple(expanded)
+
+
+def depths(expanded: Sequence[int]) -> tuple[int, ...]:
+    """Return the depth d_k of every variable: the number of variables on its path, itself too."""
+    depth: list[int] = []
+    for above in expanded:
+        depth.append(1 if above < 0 else depth[above] + 1)
+    return tuple(depth)
+
+
+class FactorCost(NamedTuple):
+    """Counts that fix the cost of sparse factorisation and of the products (RBDA 6.5)."""
+
+    D1: int
+    D2: int
+    nonzeros: int
+    density: float
+
+
+def factor_cost(expanded: Sequence[int]) -> FactorCost:
+    """Return D1, D2 (6.26-6.29), the nonzeros of H and its density from lambda'."""
+    d = depths(expanded)
+    D1 = sum(d_k - 1 for d_k in d)                    # 6.28
+    D2 = sum(d_k * (d_k - 1) // 2 for d_k in d)       # 6.29
+    n = len(d)
+    nonzeros = n + 2 * D1
+    return FactorCost(D1, D2, nonzeros, nonzeros / (n * n) if n else 1.0)
+
+
+def sparsity(expanded: Sequence[int]) -> list[list[bool]]:
+    """Return the pattern of H: true where one variable is the other's ancestor, or itself."""
+    n = len(expanded)
+    pattern = [[False] * n for _ in range(n)]
+    for i in range(n):
+        j = i
+        while j >= 0:
+            pattern[i][j] = pattern[j][i] = True
+            j = expanded[j]
+    return pattern

@@ -1,0 +1,122 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A small tree of XML elements that know their line, read without trusting the text.
+
+Document types and entities are refused before they can expand, nothing is fetched, and parts
+that have no meaning for dynamics (geometry, simulator extensions) are passed over unread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from rbd_ros.errors import ModelError
+
+DEEPEST = 100
+PASSED_OVER = frozenset({'visual', 'collision', 'collision_checking', 'gazebo', 'material',
+                         'sensor', 'self_collision_checking'})
+
+
+@dataclass
+class Element:
+    """One XML element: its tag, attributes, text, children and line in the file."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ''
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        """Return the children with a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> Element | None:
+        """Return the first child with a tag, or None."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def __str__(self) -> str:
+        """Return how to name this element in a message."""
+        name = self.attributes.get('name')
+        called = f'{self.tag} "{name}"' if name else f'<{self.tag}>'
+        return f'{called} (line {self.line})'
+
+
+class _Reader:
+    """Collects elements from the parser's events."""
+
+    def __init__(self, parser: expat.XMLParserType) -> None:
+        self.parser = parser
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.skipped = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if self.skipped or (self.open and tag in PASSED_OVER):
+            self.skipped += 1
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        if self.skipped + len(self.open) > DEEPEST:
+            raise ModelError(f'{element}: elements are nested more than {DEEPEST} deep; '
+                             'this is not a robot description')
+        if self.skipped:
+            return
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+
+    def end(self, tag: str) -> None:
+        if self.skipped:
+            self.skipped -= 1
+        else:
+            self.open.pop()
+
+    def text(self, data: str) -> None:
+        if not self.skipped and self.open:
+            self.open[-1].text += data
+
+    def refuse(self, name: str, *_: object) -> None:
+        raise ModelError(f'line {self.parser.CurrentLineNumber}: document types and entities '
+                         f'("{name}") are refused in a robot description; remove the <!DOCTYPE>')
+
+
+def read_xml(data: bytes | str, origin: str) -> Element:
+    """
+    Return the root element of a document.
+
+    :param data: the text; bytes are decoded as their XML declaration says.
+    :param origin: how to call the document in errors.
+    :raises ModelError: for what is not well-formed XML, and for any document type or entity.
+    """
+    encoding = 'utf-8' if isinstance(data, str) else None
+    parser = expat.ParserCreate(encoding)
+    parser.buffer_text = True
+    reader = _Reader(parser)
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.CharacterDataHandler = reader.text
+    parser.StartDoctypeDeclHandler = reader.refuse
+    parser.EntityDeclHandler = reader.refuse
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    try:
+        parser.Parse(data.encode() if isinstance(data, str) else data, True)
+    except (expat.ExpatError, UnicodeError, LookupError) as error:
+        raise ModelError(f'{origin} is not well-formed XML: {error}') from None
+    if reader.root is None:
+        raise ModelError(f'{origin} has no XML element')
+    return reader.root

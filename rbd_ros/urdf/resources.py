@@ -1,0 +1,74 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Find the file that a ``package://`` address, a path or a ``file://`` address means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from rbd_ros.errors import ModelError
+
+OWN_SOURCE = Path(__file__).resolve().parents[2]
+
+
+def find_resource(address: str | os.PathLike[str], *,
+                  near: str | os.PathLike[str] | None = None) -> Path:
+    """
+    Return the existing file that an address means.
+
+    ``package://name/rest`` is searched in ``share/name`` of every folder of AMENT_PREFIX_PATH,
+    then in ROS_PACKAGE_PATH, then in folders called ``name`` beside or above ``near``.
+
+    :param address: a path, ``file://`` or ``package://`` address.
+    :param near: file or folder to search around; the current folder if not given.
+    :raises ModelError: if there is no such file; the message lists where it was sought.
+    """
+    text = os.fspath(address)
+    if text.startswith('package://'):
+        package, _, rest = unquote(text.removeprefix('package://')).partition('/')
+        if not package or not rest:
+            raise ModelError(f'"{text}" must read package://<package>/<path>')
+        candidates = [folder / rest for folder in _package_folders(package, near)]
+    elif text.startswith('file://'):
+        candidates = [Path(unquote(urlsplit(text).path))]
+    else:
+        candidates = [Path(text).expanduser()]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    sought = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
+    hint = ('; source the workspace or set AMENT_PREFIX_PATH'
+            if text.startswith('package://') else '')
+    raise ModelError(f'no file for "{text}" (sought: {sought}){hint}')
+
+
+def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """Yield the folders where a package may have its files, installed ones first."""
+    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
+        yield Path(prefix) / 'share' / package
+    for folder in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
+        yield Path(folder) / package
+        if Path(folder).name == package:
+            yield Path(folder)
+    if package == 'rbd_ros':
+        yield OWN_SOURCE
+    start = Path(near or os.curdir).resolve()
+    for folder in (start, *start.parents):
+        yield folder / package
+        if folder.name == package:
+            yield folder

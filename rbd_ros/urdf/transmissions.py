@@ -1,0 +1,80 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Gear ratio and rotor inertia of joints from <transmission> elements.
+
+Standard URDF has only the ratio; where the rotor's inertia is written, it is under one of
+the names below, about the motor's own axis before the gear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+
+from rbd_ros.errors import ModelError
+from rbd_ros.urdf.check import Notes
+from rbd_ros.urdf.document import Element
+from rbd_ros.urdf.elements import JointText, parse_numbers
+
+RATIO = ('mechanicalReduction', 'mechanical_reduction', 'gearRatio', 'gear_ratio',
+         'drake:gear_ratio')
+ROTOR = ('rotorInertia', 'rotor_inertia', 'motorInertia', 'motor_inertia',
+         'drake:rotor_inertia')
+
+
+def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Notes) -> None:
+    """Put gear ratio and reflected rotor inertia (ratio^2 J) into the joints' data."""
+    for element in _transmissions(robot):
+        named = [joint.attributes.get('name', '').strip() for joint in element.all('joint')]
+        for name in named:
+            if name not in joints:
+                raise ModelError(f'{element}: joint "{name}" does not exist')
+        ratio, rotor = _value(element, RATIO), _value(element, ROTOR)
+        if len(named) != 1 or len(element.all('actuator')) > 1:
+            if rotor is not None:
+                notes.add('rotor inertia of a transmission with several joints or motors is '
+                          'not used', element)
+            continue
+        joint = joints[named[0]]
+        if ratio == 0.0:
+            raise ModelError(f'{element}: gear ratio is zero')
+        if rotor is not None and rotor < 0.0:
+            raise ModelError(f'{element}: rotor inertia {rotor} is negative')
+        data = dataclasses.replace(joint.data, gear_ratio=1.0 if ratio is None else ratio)
+        if rotor is not None:
+            data = dataclasses.replace(data, rotor_inertia=rotor * data.gear_ratio**2)
+        if joint.kind in ('revolute', 'continuous', 'prismatic'):
+            joints[joint.name] = dataclasses.replace(joint, data=data)
+
+
+def _transmissions(robot: Element) -> Iterator[Element]:
+    """Yield transmissions of the robot and of its ros2_control blocks."""
+    yield from robot.all('transmission')
+    for control in robot.all('ros2_control'):
+        yield from control.all('transmission')
+
+
+def _value(transmission: Element, names: tuple[str, ...]) -> float | None:
+    """Return the first number found under one of the names, as text or ``value``."""
+    for holder in (transmission, *transmission.all('actuator'), *transmission.all('joint')):
+        for child in holder.children:
+            if child.tag in names:
+                text = child.attributes.get('value') or child.text
+                values = parse_numbers(text, f'{transmission}: <{child.tag}>')
+                if len(values) != 1:
+                    raise ModelError(f'{transmission}: <{child.tag}> needs one number')
+                return values[0]
+    return None
