@@ -12,18 +12,28 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A tracing compiler for functions of small arrays; knows nothing of robots."""
+"""
+A tracing compiler for functions of small arrays; knows nothing of robots.
 
+``trace`` runs a function once on traced scalars and gives its Graph; ``compile`` makes a Graph
+executable; ``jacobian``, ``gradient``, ``jvp`` and ``vjp`` differentiate it; ``emit_c`` and
+``emit_python`` write it down.
+"""
+
+from rbd_ros.compiler.c import emit_c
+from rbd_ros.compiler.dispatch import compile  # noqa: A004
 from rbd_ros.compiler.expr import Expr, Scalar
 from rbd_ros.compiler.functions import (
     absolute, acos, asin, atan2, clamp, cos, divide, exp, is_one, is_zero, less, less_equal, log,
     maximum, minimum, sin, sqrt, tan, tanh, where)
 from rbd_ros.compiler.graph import Argument, Graph, Node, OperationCount
+from rbd_ros.compiler.kernel import Bound, Kernel
+from rbd_ros.compiler.python import compile_python, emit_python
 from rbd_ros.compiler.trace import simplify, trace
 
 __all__ = [
-    'Argument', 'Expr', 'Graph', 'Node', 'OperationCount', 'Scalar',
-    'absolute', 'acos', 'asin', 'atan2', 'clamp', 'cos', 'divide', 'exp', 'is_one', 'is_zero',
-    'less', 'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh',
-    'trace', 'where',
+    'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar',
+    'absolute', 'acos', 'asin', 'atan2', 'clamp', 'compile', 'compile_python', 'cos', 'divide',
+    'emit_c', 'emit_python', 'exp', 'is_one', 'is_zero', 'less', 'less_equal', 'log', 'maximum',
+    'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace', 'where',
 ]

@@ -20,10 +20,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import hashlib
 from math import prod
-from typing import NamedTuple, Union
+from typing import NamedTuple, TYPE_CHECKING, Union
 
 from rbd_ros.compiler.expr import Scalar
 from rbd_ros.compiler.functions import OPERATIONS
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler.split import Split
 
 #: A scalar, or nested lists of them.
 Nested = Union[Scalar, Sequence['Nested']]
@@ -88,7 +91,8 @@ _COUNTED = {
     'mul': 'mul', 'add': 'add', 'sub': 'add', 'div': 'div', 'sqrt': 'sqrt',
     'sin': 'trig', 'cos': 'trig', 'tan': 'trig', 'asin': 'trig', 'acos': 'trig', 'atan2': 'trig',
 }
-_FREE = ('const', 'input', 'neg')
+#: Operations that cost nothing.
+FREE = ('const', 'input', 'neg')
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Graph:
         """Return how many operations of each kind one evaluation takes."""
         count = dict.fromkeys(OperationCount._fields, 0)
         for node in self.nodes:
-            if node.op not in _FREE:
+            if node.op not in FREE:
                 count[_COUNTED.get(node.op, 'other')] += 1
         return OperationCount(**count)
 
@@ -140,6 +144,15 @@ class Graph:
             else:
                 work.append(OPERATIONS[op](*[work[a] for a in args]))
         return [work[r] for r in self.results]
+
+    def split(self, max_nodes: int) -> Split:
+        """
+        Return the graph in pieces that exchange values through a workspace.
+
+        :param max_nodes: operations per piece, without constants, inputs and negations.
+        """
+        from rbd_ros.compiler.split import split
+        return split(self, max_nodes)
 
     def input_index(self, name: str) -> int:
         """Return the position of a named input."""

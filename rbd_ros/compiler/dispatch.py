@@ -1,0 +1,90 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Choosing the backend that makes a graph executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import importlib.util
+from typing import overload
+import warnings
+
+from rbd_ros.compiler.graph import Graph
+from rbd_ros.compiler.kernel import Kernel
+
+BACKENDS = ('auto', 'llvm', 'python')
+_warned = False
+
+
+@overload
+def compile(graphs: Graph, *, backend: str = 'auto', cache: bool = True,  # noqa: A001
+            progress: Callable[[str, float], None] | None = None) -> Kernel: ...
+
+
+@overload
+def compile(graphs: Sequence[Graph], *, backend: str = 'auto', cache: bool = True,  # noqa: A001
+            progress: Callable[[str, float], None] | None = None) -> list[Kernel]: ...
+
+
+def compile(graphs, *, backend='auto', cache=True, progress=None):  # noqa: A001
+    """
+    Return a graph, or each of several, as an executable kernel.
+
+    :param graphs: what to compile.
+    :param backend: 'llvm' for machine code, 'python' for straight-line Python, 'auto' for machine
+        code where llvmlite is installed and Python, with a warning, where it is not.
+    :param cache: keep the machine code in the user's cache folder.
+    :param progress: called with the name of a kernel and the share done, 0 to 1.
+    """
+    if backend not in BACKENDS:
+        raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
+    single = isinstance(graphs, Graph)
+    todo = [graphs] if single else list(graphs)
+    if backend == 'auto':
+        backend = 'llvm' if has_llvm() else 'python'
+        if backend == 'python':
+            _warn_once()
+    if backend == 'llvm':
+        from rbd_ros.compiler.llvm import compile_llvm
+        kernels = compile_llvm(todo, cache=cache, progress=progress)
+    else:
+        kernels = _compile_python(todo, progress)
+    return kernels[0] if single else kernels
+
+
+def has_llvm() -> bool:
+    """Return whether llvmlite is installed."""
+    return importlib.util.find_spec('llvmlite') is not None
+
+
+def _warn_once() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            'llvmlite is not installed: kernels run as straight-line Python, correct but about a '
+            'hundred times slower; install llvmlite (python3-llvmlite) for machine code',
+            RuntimeWarning, stacklevel=4)
+
+
+def _compile_python(graphs: Sequence[Graph], progress: Callable[[str, float], None] | None,
+                    ) -> list[Kernel]:
+    from rbd_ros.compiler.python import PythonKernel
+    kernels: list[Kernel] = []
+    for k, graph in enumerate(graphs):
+        kernels.append(PythonKernel(graph))
+        if progress is not None:
+            progress(graph.name, (k + 1) / len(graphs))
+    return kernels

@@ -1,0 +1,237 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A graph made executable: what every backend gives, and the checks they share.
+
+A backend derives from Kernel and implements ``run`` and ``run_batch`` on arrays that are already
+right (C-contiguous float64 of the declared shapes). It must read every input before it writes any
+output: an output may share memory with an input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rbd_ros.compiler.graph import Argument, Graph
+from rbd_ros.errors import NonFiniteError, ShapeError
+
+Array = NDArray[np.float64]
+
+
+class Bound:
+    """
+    A kernel with its own buffers: write into ``inputs``, call, read ``outputs``.
+
+    The call checks nothing and copies nothing.
+
+    :param inputs: C-contiguous float64 array of each argument.
+    :param outputs: C-contiguous float64 array of each result.
+    :param run: what one call does.
+    """
+
+    __slots__ = ('_run', 'inputs', 'outputs')
+
+    def __init__(self, inputs: dict[str, Array], outputs: dict[str, Array],
+                 run: Callable[[], None]) -> None:
+        self.inputs, self.outputs, self._run = inputs, outputs, run
+
+    def __call__(self) -> None:
+        """Compute the outputs from the inputs."""
+        self._run()
+
+
+class Kernel:
+    """
+    One graph made executable.
+
+    :param graph: what it computes.
+    """
+
+    backend = ''
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """
+        Compute the outputs, unchecked.
+
+        :param inputs: C-contiguous float64 arrays of the declared shapes.
+        :param outputs: the same for the results; may share memory with inputs.
+        """
+        raise NotImplementedError
+
+    def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
+                  outputs: Sequence[Array], count: int, threads: int | None) -> None:
+        """
+        Compute the outputs of many states, unchecked.
+
+        :param inputs: C-contiguous float64 arrays, with a leading axis where batched.
+        :param batched: for each input, whether it has the leading axis.
+        :param outputs: C-contiguous float64 arrays with a leading axis.
+        :param count: length of the leading axis.
+        :param threads: number of threads, None for all cores.
+        """
+        raise NotImplementedError
+
+    def __call__(self, *arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
+                 ) -> Array | tuple[Array, ...]:
+        """
+        Return the results for checked arguments: one array, or a tuple of several.
+
+        :param arrays: one array-like per input, finite, of the declared shape.
+        :param out: arrays to write into, one per output.
+        """
+        self._check_number(arrays)
+        inputs = [checked(a, x) for a, x in zip(self.graph.inputs, arrays)]
+        targets, buffers = prepare_outputs(self.graph.outputs, out)
+        self.run(inputs, buffers)
+        return finish(targets, buffers)
+
+    def batch(self, *arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
+              threads: int | None = None) -> Array | tuple[Array, ...]:
+        """
+        Return the results for many states at once, with a leading axis.
+
+        :param arrays: each (count, *shape), or (*shape) where all states share it.
+        :param out: arrays to write into, (count, *shape) per output.
+        :param threads: number of threads, None for all cores.
+        """
+        self._check_number(arrays)
+        inputs, batched, count = _checked_batch(self.graph.inputs, arrays)
+        targets, buffers = prepare_outputs(self.graph.outputs, out, (count,))
+        if count:
+            self.run_batch(inputs, batched, buffers, count, threads)
+        return finish(targets, buffers)
+
+    def bind(self) -> Bound:
+        """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
+        inputs = {a.name: np.zeros(a.shape) for a in self.graph.inputs}
+        outputs = {a.name: np.zeros(a.shape) for a in self.graph.outputs}
+        given, taken = tuple(inputs.values()), tuple(outputs.values())
+        return Bound(inputs, outputs, lambda: self.run(given, taken))
+
+    def __repr__(self) -> str:
+        """Return the signature."""
+        inputs = ', '.join(f'{a.name}{list(a.shape)}' for a in self.graph.inputs)
+        outputs = ', '.join(f'{a.name}{list(a.shape)}' for a in self.graph.outputs)
+        return f'<Kernel {self.graph.name}({inputs}) -> {outputs} [{self.backend}]>'
+
+    def _check_number(self, arrays: Sequence[ArrayLike]) -> None:
+        names = [a.name for a in self.graph.inputs]
+        if len(arrays) != len(names):
+            raise TypeError(f'{self.graph.name} takes {len(names)} arguments '
+                            f'({", ".join(names)}), got {len(arrays)}')
+
+
+def converted(argument: Argument, value: ArrayLike) -> Array:
+    """Return a value as C-contiguous float64 array, of whatever shape it has."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in 'fiubO':
+            raise TypeError(array.dtype)
+        return np.ascontiguousarray(array, np.float64).reshape(array.shape)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(
+            f'{argument.name} must be an array of real numbers of shape {argument.shape}, '
+            f'got {_described(value)}') from error
+
+
+def check_finite(argument: Argument, array: Array) -> None:
+    """Raise NonFiniteError with the first entry that is NaN or infinite."""
+    if not np.isfinite(array).all():
+        index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        where = f'[{", ".join(map(str, index))}]' if index else ''
+        raise NonFiniteError(
+            f'{argument.name}{where} is {array[index]}; every entry must be finite')
+
+
+def checked(argument: Argument, value: ArrayLike) -> Array:
+    """Return a value as finite C-contiguous float64 array of the declared shape."""
+    array = converted(argument, value)
+    if array.shape != argument.shape:
+        raise ShapeError(
+            f'{argument.name} has shape {array.shape}, expected {argument.shape}')
+    check_finite(argument, array)
+    return array
+
+
+def _checked_batch(arguments: Sequence[Argument], values: Sequence[ArrayLike],
+                   ) -> tuple[list[Array], list[bool], int]:
+    arrays, batched, count, first = [], [], None, ''
+    for argument, value in zip(arguments, values):
+        array = converted(argument, value)
+        leading = array.ndim == len(argument.shape) + 1
+        if array.shape[int(leading):] != argument.shape:
+            raise ShapeError(
+                f'{argument.name} has shape {array.shape}, expected (count, '
+                f'{", ".join(map(str, argument.shape))}) or {argument.shape} for all states')
+        if leading and count is None:
+            count, first = len(array), argument.name
+        if leading and len(array) != count:
+            raise ShapeError(f'{argument.name} has {len(array)} states, {first} has {count}; '
+                             'all batched arguments must have the same number')
+        check_finite(argument, array)
+        arrays.append(array)
+        batched.append(leading)
+    if count is None:
+        raise ShapeError('no argument has a leading batch axis; call the kernel itself '
+                         'for a single state')
+    return arrays, batched, count
+
+
+def prepare_outputs(arguments: Sequence[Argument], out: Array | Sequence[Array] | None,
+                    leading: tuple[int, ...] = ()) -> tuple[list[Array], list[Array]]:
+    """
+    Return the arrays the caller gets, and C-contiguous float64 ones to compute into.
+
+    :param arguments: the outputs.
+    :param out: what the caller gave.
+    :param leading: shape of the batch axis.
+    """
+    shapes = [(*leading, *a.shape) for a in arguments]
+    if out is None:
+        targets = [np.empty(shape) for shape in shapes]
+        return targets, targets
+    targets = [out] if isinstance(out, np.ndarray) else list(out)
+    if len(targets) != len(arguments):
+        raise ShapeError(f'out holds {len(targets)} arrays, expected {len(arguments)} '
+                         f'({", ".join(a.name for a in arguments)})')
+    for argument, shape, target in zip(arguments, shapes, targets):
+        if (not isinstance(target, np.ndarray) or target.dtype != np.float64
+                or target.shape != shape or not target.flags.writeable):
+            raise ShapeError(f'out for {argument.name} must be a writable float64 array of shape '
+                             f'{shape}, got {_described(target)}')
+    buffers = [t if t.flags.c_contiguous and t.dtype.isnative and t.flags.aligned
+               else np.empty(t.shape) for t in targets]
+    return targets, buffers
+
+
+def finish(targets: list[Array], buffers: list[Array]) -> Array | tuple[Array, ...]:
+    """Return the caller's arrays, filled from the buffers where they differ."""
+    for target, buffer in zip(targets, buffers):
+        if target is not buffer:
+            target[...] = buffer
+    return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _described(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        lock = '' if value.flags.writeable else 'read-only '
+        return f'a {lock}{value.dtype} array of shape {value.shape}'
+    return f'{type(value).__name__}: {value!r:.60}'
