@@ -1,0 +1,169 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The interface of every joint (RBDA 3.5 and 4.4)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+import math
+from typing import Protocol
+
+from rbd_ros.errors import ModelError
+from rbd_ros.spatial import Force, Motion, Scalar, Transform, Vec3
+
+
+class Random(Protocol):
+    """The part of numpy.random.Generator that joints use."""
+
+    def uniform(self, low: float, high: float) -> float:
+        """Return one uniformly distributed number."""
+
+    def normal(self) -> float:
+        """Return one normally distributed number."""
+
+
+class Joint(ABC):
+    """
+    A joint: how its successor frame F_s moves in its predecessor frame F_p.
+
+    Vectors are in F_s coordinates. ``q`` holds nq position variables, ``qd`` the nv velocity
+    variables, which are not the derivatives of q for every joint (see q_dot). All methods but
+    random are generic over floats and traced scalars. ``t`` matters to time-dependent joints only.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def nq(self) -> int:
+        """Number of position variables."""
+
+    @property
+    @abstractmethod
+    def nv(self) -> int:
+        """Number of velocity variables: degrees of freedom."""
+
+    @property
+    def type_name(self) -> str:
+        """Name of the joint type in lower case."""
+        return type(self).__name__.lower()
+
+    @abstractmethod
+    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+        """Return X_J, the transform from F_p to F_s coordinates."""
+
+    @abstractmethod
+    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return the columns of the motion subspace matrix S."""
+
+    def velocity(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return v_J = S qd + sigma (RBDA Eq. 3.33)."""
+        v = self.drift(q, t)
+        for s, rate in zip(self.subspace(q, t), qd):
+            v = v + s * rate
+        return v
+
+    def drift(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return sigma, the velocity that a time-dependent joint has at qd = 0."""
+        return Motion.zero()
+
+    def bias(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return c_J, the apparent derivative of S and sigma (RBDA Eq. 3.41)."""
+        return Motion.zero()
+
+    @abstractmethod
+    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return the columns of T, the forces that do no work on the joint's motion."""
+
+    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the derivative of q at the velocity qd."""
+        return list(qd)
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Return the position reached from q at the constant velocity ``step`` in unit time."""
+        return [a + b for a, b in zip(q, step)]
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Return the step that integrates from q0 to q1."""
+        return [b - a for a, b in zip(q0, q1)]
+
+    def neutral(self) -> list[float]:
+        """Return the position at which F_s and F_p coincide."""
+        return [0.0] * self.nq
+
+    def random(self, rng: Random) -> list[float]:
+        """Return a random position."""
+        return [float(rng.uniform(-math.pi, math.pi)) for _ in range(self.nq)]
+
+
+def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
+    """
+    Normalise an axis, exactly when it lies along a coordinate axis.
+
+    :param axis: three finite numbers, not all zero.
+    :param what: name of the axis for the error message.
+    """
+    values = tuple(float(x) for x in axis)
+    if len(values) != 3 or not all(math.isfinite(x) for x in values):
+        raise ModelError(f'{what} must be three finite numbers, not {axis!r}')
+    length = math.hypot(*values)
+    if length == 0.0:
+        raise ModelError(f'{what} is zero; give the direction of the axis, for example (0, 0, 1)')
+    if sum(x != 0.0 for x in values) == 1:
+        return tuple(math.copysign(1.0, x) if x else 0.0 for x in values)
+    return tuple(x / length for x in values)
+
+
+def aligned(axis: Sequence[float]) -> tuple[int, float] | None:
+    """Return index and sign of the coordinate axis that this unit axis lies on, else None."""
+    for k in range(3):
+        if abs(axis[k]) == 1.0:
+            return k, axis[k]
+    return None
+
+
+def across(axis: Sequence[float]) -> tuple[Vec3, Vec3]:
+    """Return two unit vectors u, v so that u, v, axis is a right-handed basis."""
+    place = aligned(axis)
+    if place is not None:
+        k, sign = place
+        u, v = Vec3.unit((k + 1) % 3), Vec3.unit((k + 2) % 3)
+        return (u, v) if sign > 0.0 else (v, u)
+    a = Vec3(*axis)
+    helper = Vec3.unit(min(range(3), key=lambda k: abs(axis[k])))
+    u = a.cross(helper)
+    u = u * (1.0 / math.sqrt(u.dot(u)))
+    return u, a.cross(u)
+
+
+def turn(motion: Vec3) -> Motion:
+    """Return the pure rotation with this angular velocity."""
+    return Motion(motion, Vec3.zero())
+
+
+def slide(motion: Vec3) -> Motion:
+    """Return the pure translation with this velocity."""
+    return Motion(Vec3.zero(), motion)
+
+
+def couple(moment: Vec3) -> Force:
+    """Return the pure couple with this moment."""
+    return Force(moment, Vec3.zero())
+
+
+def push(force: Vec3) -> Force:
+    """Return the force through the frame's origin."""
+    return Force(Vec3.zero(), force)

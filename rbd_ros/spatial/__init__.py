@@ -1,0 +1,26 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Spatial vector algebra (RBDA chapter 2 and appendix A), angular part first."""
+
+from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Vec3
+from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia, vanishing_rows
+from rbd_ros.spatial.link import link_transform, LinkTransform
+from rbd_ros.spatial.transform import AxialScrew, Transform
+from rbd_ros.spatial.vectors import Force, Motion
+
+__all__ = [
+    'ArticulatedInertia', 'AxialScrew', 'Force', 'link_transform', 'LinkTransform', 'Mat3',
+    'Motion', 'RigidInertia', 'Scalar', 'Sym3', 'Transform', 'vanishing_rows', 'Vec3',
+]

@@ -1,0 +1,285 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Vectors and matrices of three dimensions over generic scalars (RBDA Tables 2.1 and A.2).
+
+A scalar is a Python float or a traced expression. Values are never changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rbd_ros.compiler import Scalar
+
+
+class Value:
+    """Base of the small value types: equality, hash and text come from the components."""
+
+    __slots__ = ()
+
+    def to_list(self) -> list:
+        """Return the components as a (possibly nested) list of scalars."""
+        raise NotImplementedError
+
+    def _key(self) -> tuple:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._key()))
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}{self._key()!r}'
+
+
+class Vec3(Value):
+    """A Euclidean 3-vector."""
+
+    __slots__ = ('x', 'y', 'z')
+
+    def __init__(self, x: Scalar, y: Scalar, z: Scalar) -> None:
+        self.x = x
+        self.y = y
+        self.z = z
+
+    @classmethod
+    def zero(cls) -> Vec3:
+        """Return the vector of exact zeros."""
+        return cls(0.0, 0.0, 0.0)
+
+    @classmethod
+    def unit(cls, axis: int) -> Vec3:
+        """Return the unit vector of a coordinate axis (0, 1 or 2)."""
+        return cls(*(1.0 if i == axis else 0.0 for i in range(3)))
+
+    @classmethod
+    def from_list(cls, values: Sequence[Scalar]) -> Vec3:
+        """Make a vector of three scalars."""
+        x, y, z = values
+        return cls(x, y, z)
+
+    def to_list(self) -> list:
+        """Return [x, y, z]."""
+        return [self.x, self.y, self.z]
+
+    def __iter__(self) -> Iterator[Scalar]:
+        yield self.x
+        yield self.y
+        yield self.z
+
+    def __getitem__(self, i: int) -> Scalar:
+        return (self.x, self.y, self.z)[i]
+
+    def __len__(self) -> int:
+        return 3
+
+    def __add__(self, other: Vec3) -> Vec3:
+        if type(other) is not Vec3:
+            return NotImplemented
+        return Vec3(self.x + other.x, self.y + other.y, self.z + other.z)
+
+    def __sub__(self, other: Vec3) -> Vec3:
+        if type(other) is not Vec3:
+            return NotImplemented
+        return Vec3(self.x - other.x, self.y - other.y, self.z - other.z)
+
+    def __neg__(self) -> Vec3:
+        return Vec3(-self.x, -self.y, -self.z)
+
+    def __mul__(self, factor: Scalar) -> Vec3:
+        return Vec3(self.x * factor, self.y * factor, self.z * factor)
+
+    __rmul__ = __mul__
+
+    def dot(self, other: Vec3) -> Scalar:
+        """Return the scalar product."""
+        return self.x * other.x + self.y * other.y + self.z * other.z
+
+    def __matmul__(self, other: Vec3) -> Scalar:
+        return self.dot(other)
+
+    def cross(self, other: Vec3) -> Vec3:
+        """Return the vector product."""
+        a, b, c = self.x, self.y, self.z
+        x, y, z = other.x, other.y, other.z
+        return Vec3(b * z - c * y, c * x - a * z, a * y - b * x)
+
+    def skew(self) -> Mat3:
+        """Return the matrix a x of RBDA Eq. 2.23."""
+        x, y, z = self.x, self.y, self.z
+        return Mat3(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
+
+    def outer(self, other: Vec3) -> Mat3:
+        """Return the dyad a b^T."""
+        return Mat3(tuple(tuple(a * b for b in other) for a in self))
+
+
+class Mat3(Value):
+    """A general 3x3 matrix, stored by rows."""
+
+    __slots__ = ('rows',)
+
+    def __init__(self, rows: Sequence[Sequence[Scalar]]) -> None:
+        (a, b, c), (d, e, f), (g, h, i) = rows
+        self.rows = ((a, b, c), (d, e, f), (g, h, i))
+
+    @classmethod
+    def zero(cls) -> Mat3:
+        """Return the matrix of exact zeros."""
+        return cls(((0.0, 0.0, 0.0),) * 3)
+
+    @classmethod
+    def identity(cls) -> Mat3:
+        """Return the unit matrix with exact zeros and ones."""
+        return cls(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+
+    def to_list(self) -> list:
+        """Return the rows as nested lists."""
+        return [list(row) for row in self.rows]
+
+    def __getitem__(self, index: tuple[int, int]) -> Scalar:
+        i, j = index
+        return self.rows[i][j]
+
+    @property
+    def T(self) -> Mat3:  # noqa: N802 (the mathematical letter)
+        """Transpose."""
+        (a, b, c), (d, e, f), (g, h, i) = self.rows
+        return Mat3(((a, d, g), (b, e, h), (c, f, i)))
+
+    def __add__(self, other: Mat3) -> Mat3:
+        if type(other) is not Mat3:
+            return NotImplemented
+        return Mat3([[a + b for a, b in zip(r, s)] for r, s in zip(self.rows, other.rows)])
+
+    def __sub__(self, other: Mat3) -> Mat3:
+        if type(other) is not Mat3:
+            return NotImplemented
+        return Mat3([[a - b for a, b in zip(r, s)] for r, s in zip(self.rows, other.rows)])
+
+    def __neg__(self) -> Mat3:
+        return Mat3([[-a for a in row] for row in self.rows])
+
+    def __mul__(self, factor: Scalar) -> Mat3:
+        return Mat3([[a * factor for a in row] for row in self.rows])
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: Vec3 | Mat3 | Sym3) -> Vec3 | Mat3:
+        (a, b, c), (d, e, f), (g, h, i) = self.rows
+        if type(other) is Vec3:
+            x, y, z = other.x, other.y, other.z
+            return Vec3(a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z)
+        if type(other) is Sym3:
+            other = other.full()
+        if type(other) is not Mat3:
+            return NotImplemented
+        (p, q, r), (s, t, u), (v, w, x) = other.rows
+        return Mat3((
+            (a * p + b * s + c * v, a * q + b * t + c * w, a * r + b * u + c * x),
+            (d * p + e * s + f * v, d * q + e * t + f * w, d * r + e * u + f * x),
+            (g * p + h * s + i * v, g * q + h * t + i * w, g * r + h * u + i * x)))
+
+    def transpose_times(self, v: Vec3) -> Vec3:
+        """Return M^T v without forming the transpose."""
+        (a, b, c), (d, e, f), (g, h, i) = self.rows
+        x, y, z = v.x, v.y, v.z
+        return Vec3(a * x + d * y + g * z, b * x + e * y + h * z, c * x + f * y + i * z)
+
+    def trace(self) -> Scalar:
+        """Return the sum of the diagonal."""
+        return self.rows[0][0] + self.rows[1][1] + self.rows[2][2]
+
+
+class Sym3(Value):
+    """A symmetric 3x3 matrix, stored as its upper triangle."""
+
+    __slots__ = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+
+    def __init__(self, xx: Scalar, xy: Scalar, xz: Scalar,
+                 yy: Scalar, yz: Scalar, zz: Scalar) -> None:
+        self.xx = xx
+        self.xy = xy
+        self.xz = xz
+        self.yy = yy
+        self.yz = yz
+        self.zz = zz
+
+    @classmethod
+    def zero(cls) -> Sym3:
+        """Return the matrix of exact zeros."""
+        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @classmethod
+    def diagonal(cls, xx: Scalar, yy: Scalar, zz: Scalar) -> Sym3:
+        """Return a diagonal matrix."""
+        return cls(xx, 0.0, 0.0, yy, 0.0, zz)
+
+    @classmethod
+    def from_matrix(cls, rows: Sequence[Sequence[Scalar]]) -> Sym3:
+        """Take the upper triangle of a 3x3 nested sequence."""
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = rows
+        return cls(xx, xy, xz, yy, yz, zz)
+
+    def to_list(self) -> list:
+        """Return the full matrix as nested lists."""
+        return self.full().to_list()
+
+    def entries(self) -> tuple:
+        """Return the six stored entries (xx, xy, xz, yy, yz, zz)."""
+        return self.xx, self.xy, self.xz, self.yy, self.yz, self.zz
+
+    def full(self) -> Mat3:
+        """Return the same matrix as a Mat3."""
+        return Mat3(((self.xx, self.xy, self.xz), (self.xy, self.yy, self.yz),
+                     (self.xz, self.yz, self.zz)))
+
+    @property
+    def T(self) -> Sym3:  # noqa: N802 (the mathematical letter)
+        """Transpose: the matrix itself."""
+        return self
+
+    def __add__(self, other: Sym3) -> Sym3:
+        if type(other) is not Sym3:
+            return NotImplemented
+        return Sym3(self.xx + other.xx, self.xy + other.xy, self.xz + other.xz,
+                    self.yy + other.yy, self.yz + other.yz, self.zz + other.zz)
+
+    def __sub__(self, other: Sym3) -> Sym3:
+        if type(other) is not Sym3:
+            return NotImplemented
+        return Sym3(self.xx - other.xx, self.xy - other.xy, self.xz - other.xz,
+                    self.yy - other.yy, self.yz - other.yz, self.zz - other.zz)
+
+    def __neg__(self) -> Sym3:
+        return Sym3(*(-a for a in self.entries()))
+
+    def __mul__(self, factor: Scalar) -> Sym3:
+        return Sym3(*(a * factor for a in self.entries()))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, v: Vec3) -> Vec3:
+        x, y, z = v.x, v.y, v.z
+        return Vec3(self.xx * x + self.xy * y + self.xz * z,
+                    self.xy * x + self.yy * y + self.yz * z,
+                    self.xz * x + self.yz * y + self.zz * z)
+
+    def trace(self) -> Scalar:
+        """Return the sum of the diagonal."""
+        return self.xx + self.yy + self.zz

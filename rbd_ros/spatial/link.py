@@ -1,0 +1,179 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The transform across a link and its joint, ^iX_parent = X_J X_T, in its cheapest form (RBDA A.4).
+
+Two axial screws cost less than one general transform, so the product is kept as a sequence of
+steps wherever the constants of X_T allow it: a Denavit-Hartenberg link is a constant screw about
+x and a variable one about z. A general rotation in X_T is multiplied into E once for vectors,
+and split into three axial rotations for inertias.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.compiler import is_zero
+from rbd_ros.spatial.algebra import Mat3, Vec3
+from rbd_ros.spatial.rotate import GENERAL, PERMUTATION
+from rbd_ros.spatial.transform import AxialScrew, Spatial, Transform
+from rbd_ros.spatial.vectors import Force, Motion
+
+# what rounding may leave of a distance that should vanish, relative to the largest one
+ROUNDING = 4.0e-16
+
+
+class LinkTransform(Transform):
+    """
+    A product of transforms that is applied step by step.
+
+    :param vector_steps: factors for vectors, in the order of application to one of the parent.
+    :param inertia_steps: factors of the same product for inertias; None if they are the same.
+    """
+
+    __slots__ = ('vector_steps', 'inertia_steps')
+
+    def __init__(self, vector_steps: tuple[Transform, ...],
+                 inertia_steps: tuple[Transform, ...] | None = None) -> None:
+        self.vector_steps = vector_steps
+        self.inertia_steps = vector_steps if inertia_steps is None else inertia_steps
+        self._structure = self._angle = None
+
+    def __getattr__(self, name: str) -> Mat3 | Vec3:
+        """Multiply the factors the first time that E or r is wanted."""
+        if name not in ('E', 'r'):
+            raise AttributeError(f'LinkTransform has no attribute "{name}"')
+        product = self.vector_steps[0]
+        for step in self.vector_steps[1:]:
+            product = step._compose(product)
+        self.E, self.r = product.E, product.r
+        return product.E if name == 'E' else product.r
+
+    def __reduce__(self) -> tuple:
+        return LinkTransform, (self.vector_steps, self.inertia_steps)
+
+    def __matmul__(self, other: Spatial | Transform) -> Spatial | Transform:
+        if isinstance(other, Transform):
+            return self._compose(other)
+        for step in self._steps(other):
+            other = step @ other
+        return other
+
+    def inv_apply(self, other: Spatial) -> Spatial:
+        """Return X^-1 m, X^T f or X^T I X: the object in the parent's coordinates."""
+        for step in reversed(self._steps(other)):
+            other = step.inv_apply(other)
+        return other
+
+    def _steps(self, other: Spatial) -> tuple[Transform, ...]:
+        return self.vector_steps if type(other) in (Motion, Force) else self.inertia_steps
+
+
+def link_transform(X_J: Transform, X_T: Transform) -> Transform:
+    """
+    Return X_J X_T in the form that takes the fewest operations to apply.
+
+    :param X_J: joint transform, usually with traced entries.
+    :param X_T: constant transform from the parent's frame to the joint's.
+    :returns: a Transform, one step or several.
+    """
+    first, *rest = X_J.vector_steps if isinstance(X_J, LinkTransform) else (X_J,)
+    if X_T.structure == GENERAL:
+        vectors, inertias = _after_general(first, X_T)
+    elif X_T.structure == PERMUTATION:
+        vectors = inertias = _after_permutation(first, X_T)
+    else:
+        vectors = inertias = _after_axial(first, X_T)
+    if len(vectors) == 1 and vectors is inertias and not rest:
+        return vectors[0]
+    return LinkTransform((*vectors, *rest), (*inertias, *rest))
+
+
+def _after_permutation(first: Transform, X_T: Transform) -> tuple[Transform, ...]:
+    if X_T.E == Mat3.identity():
+        return (_moved(first, X_T.r),)
+    if _vanishes(first.r):
+        return X_T, first          # shifting last keeps zero rows of an inertia for the rotation
+    return Transform.rotation(X_T.E), _moved(first, X_T.E @ X_T.r)
+
+
+def _after_axial(first: Transform, X_T: Transform) -> tuple[Transform, ...]:
+    k = X_T.structure
+    angle = X_T._angle_data()
+    if isinstance(first, AxialScrew) and first.axis == k:
+        c = first.c * angle.c - first.s * angle.s
+        s = first.s * angle.c + first.c * angle.s
+        return (_moved(AxialScrew(k, c, s, first.d), X_T.r),)
+    r = X_T.r
+    along = [r[i] if i == k else 0.0 for i in range(3)]
+    before = _across(r, k, r)
+    after = _across(X_T.E @ r, k, r)
+    if _count(after) < _count(before):
+        return AxialScrew(k, angle.c, angle.s, along[k]), _moved(first, after)
+    return _moved(AxialScrew(k, angle.c, angle.s), r), first
+
+
+def _after_general(first: Transform, X_T: Transform) -> tuple[tuple, tuple]:
+    E, r = X_T.E, X_T.r
+    if first.structure == PERMUTATION and first.E == Mat3.identity():
+        tail = Transform.translation(E @ r + first.r)
+        return (Transform.rotation(E), tail), (*three_rotations(E, 2), tail)
+    whole = first._compose(X_T)
+    if not isinstance(first, AxialScrew):
+        return (whole,), (whole,)
+    one, two, three = three_rotations(E, first.axis)
+    c = first.c * three.c - first.s * three.s
+    s = first.s * three.c + first.c * three.s
+    return (whole,), (_moved(one, r), two, AxialScrew(first.axis, c, s, first.d))
+
+
+def three_rotations(E: Mat3, k: int) -> tuple[AxialScrew, AxialScrew, AxialScrew]:
+    """
+    Split a constant rotation into rotations about k, k + 1 and k, in the order of application.
+
+    :param E: rotation matrix of plain floats.
+    :param k: coordinate axis 0, 1 or 2.
+    """
+    o, p = (k + 1) % 3, (k + 2) % 3
+    e = E.rows
+    sine = math.hypot(e[k][o], e[k][p])                    # E_kk is the cosine of the middle one
+    if sine == 0.0:
+        return (AxialScrew(k, 1.0, 0.0), AxialScrew(o, e[k][k], 0.0),
+                AxialScrew(k, e[o][o], e[o][p] * e[k][k]))
+    return (AxialScrew(k, -e[k][p] / sine, e[k][o] / sine), AxialScrew(o, e[k][k], sine),
+            AxialScrew(k, e[p][k] / sine, e[o][k] / sine))
+
+
+def _moved(first: Transform, r: Vec3) -> Transform:
+    """Return first xlt(r)."""
+    if _vanishes(r):
+        return first
+    if isinstance(first, AxialScrew) and _vanishes(_across(r, first.axis, r)):
+        return AxialScrew(first.axis, first.c, first.s, first.d + r[first.axis])
+    return Transform(first.E, first.r + r)
+
+
+def _across(r: Vec3, k: int, scale: Vec3) -> Vec3:
+    """Return r without its component k, and without what is rounding beside the scale."""
+    limit = ROUNDING * max(abs(x) for x in scale)
+    return Vec3(*(0.0 if i == k or abs(x) <= limit else x for i, x in enumerate(r)))
+
+
+def _vanishes(r: Vec3) -> bool:
+    return is_zero(r.x) and is_zero(r.y) and is_zero(r.z)
+
+
+def _count(r: Vec3) -> int:
+    return sum(not is_zero(x) for x in r)
