@@ -31,7 +31,7 @@ from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Fixed, Joint, Reversed
 from rbd_ros.mimic import Coupling, Mimic, resolve
 from rbd_ros.model import Frame, LoopJoint, Model
-from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import RigidInertia, Transform
 
 Values = float | Sequence[float]
 
@@ -84,11 +84,6 @@ class _Tree:
     place: dict[int, tuple[int, Transform]] = field(default_factory=dict)
 
 
-def zero_inertia() -> RigidInertia:
-    """Return the inertia of nothing, in exact zeros."""
-    return RigidInertia(0.0, Vec3(0.0, 0.0, 0.0), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-
-
 class ModelBuilder:
     """
     Collect bodies, joints and frames by name, then ``build()`` the immutable model.
@@ -104,7 +99,7 @@ class ModelBuilder:
         self._name = name
         self._gravity = tuple(float(g) for g in gravity)
         self._nodes: dict[str, int] = {base_name: 0}
-        self._inertias = [base_inertia or zero_inertia()]
+        self._inertias = [base_inertia or RigidInertia.zero()]
         self._arcs: dict[str, _Arc] = {}
         self._frames: dict[str, tuple[int, Transform]] = {}
 
@@ -127,7 +122,7 @@ class ModelBuilder:
         """
         self._claim(name)
         self._nodes[name] = len(self._nodes)
-        self._inertias.append(inertia or zero_inertia())
+        self._inertias.append(inertia or RigidInertia.zero())
         if parent is not None:
             self.add_joint(joint_name or f'{name}_joint', parent, name, joint or Fixed(),
                            placement, data=data, mimic=mimic)
@@ -215,7 +210,7 @@ class ModelBuilder:
                 tree.X_T.append(X_T)
                 tree.arcs.append(arc)
                 tree.names.append(names[node])
-                tree.inertia.append(zero_inertia())
+                tree.inertia.append(RigidInertia.zero())
             body, placement = tree.place[node]
             tree.inertia[body] = tree.inertia[body] + placement.inv_apply(self._inertias[node])
         return tree, [arcs[number] for number in found.chords]
@@ -260,7 +255,8 @@ def _independent(tree: _Tree) -> tuple[Coupling | None, dict[str, tuple[float, .
             out += _spread(getattr(arc.data, attribute), size, arc, attribute)
     if not leaders:
         return None, {entry: tuple(out) for entry, out in values.items()}
-    rows_q, rows_v, q0, followers = [], [], [], []
+    rows_q, rows_v, q0, followers, followed = [], [], [], [], []
+    number = {arc.name: i for i, arc in enumerate(tree.arcs, 1)}
     for i, (arc, joint) in enumerate(zip(tree.arcs, tree.joint[1:]), 1):
         follows = leaders.get(arc.name)
         leader, factor, offset = follows or (arc.name, 1.0, 0.0)
@@ -269,13 +265,14 @@ def _independent(tree: _Tree) -> tuple[Coupling | None, dict[str, tuple[float, .
         q0 += [offset] * joint.nq
         if follows:
             followers.append(i)
+            followed.append(number[leader])
             k = own_v[leader]
             values['friction'][k] += abs(factor) * _spread(arc.data.friction, 1, arc, '')[0]
             values['damping'][k] += factor**2 * _spread(arc.data.damping, 1, arc, '')[0]
             values['rotor_inertia'][k] += (
                 factor**2 * _spread(arc.data.rotor_inertia, 1, arc, '')[0])
     coupling = Coupling(tuple(rows_q), tuple(q0), tuple(rows_v), len(values['lower']),
-                        len(values['friction']), tuple(followers))
+                        len(values['friction']), tuple(followers), tuple(followed))
     return coupling, {entry: tuple(out) for entry, out in values.items()}
 
 

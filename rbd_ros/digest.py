@@ -67,11 +67,11 @@ def _feed(state: hashlib._Hash, value: object) -> None:
 
 
 def _attributes(value: object) -> list[str]:
-    """Return the names of what an object holds: dataclass fields, slots or its dictionary."""
+    """Return the names of what an object holds; private slots are caches and do not count."""
     if dataclasses.is_dataclass(value):
         return [field.name for field in dataclasses.fields(value)]
     slots = [name for kind in reversed(type(value).__mro__)
-             for name in getattr(kind, '__slots__', ())]
+             for name in getattr(kind, '__slots__', ()) if not name.startswith('_')]
     held = slots or sorted(getattr(value, '__dict__', ()))
     if not held:
         raise TypeError(f'cannot make a digest of {value!r}')

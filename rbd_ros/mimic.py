@@ -51,6 +51,7 @@ class Coupling:
     :param nq: number of independent positions.
     :param nv: number of independent velocities.
     :param followers: indices of the bodies whose joints own no coordinate.
+    :param leaders: per follower, the index of the body whose joint it follows.
     """
 
     rows_q: tuple[Row, ...]
@@ -59,6 +60,7 @@ class Coupling:
     nq: int
     nv: int
     followers: tuple[int, ...]
+    leaders: tuple[int, ...]
 
     @property
     def G(self) -> tuple[tuple[float, ...], ...]:
@@ -68,6 +70,11 @@ class Coupling:
             for k, coefficient in row:
                 out[k] += coefficient
         return tuple(map(tuple, dense))
+
+    @property
+    def coupled(self) -> frozenset[int]:
+        """Return the bodies whose joints share a coordinate: followers and their leaders."""
+        return frozenset(self.followers) | frozenset(self.leaders)
 
     def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
         """Return the tree positions G y + q0 of independent positions y."""

@@ -132,20 +132,22 @@ def check_inertias(links: Iterable[Link], notes: Notes, *, strict: bool) -> None
 
 def check_leaves(model: Model, notes: Notes, *, strict: bool) -> None:
     """Refuse (strict) or note outermost bodies that have no inertia where their joint moves."""
+    coupled = set() if model.mimic is None else model.mimic.coupled
     for i in range(1, model.nb + 1):
-        if model.children[i] or any(model.rotor_inertia):
+        if model.children[i] or i in coupled:
             continue
-        joint, inertia = model.joint[i], model.inertia[i]
+        joint, inertia, name = model.joint[i], model.inertia[i], model.joint_names[i - 1]
         S = joint.subspace(joint.neutral())
         H = np.array([[column.dot(inertia @ row) for column in S] for row in S])
+        H += np.diag(model.rotor_inertia[model.velocity_slice(name)])
         if np.linalg.eigvalsh(H)[0] > 0.0:
             continue
-        element = f'link "{model.body_names[i]}" on joint "{model.joint_names[i - 1]}"'
+        element = f'link "{model.body_names[i]}" on joint "{name}"'
         if strict:
             raise ModelError(f'{element} moves but has no inertia along its motion; its '
                              'acceleration is undefined: give it mass or fix the joint')
-        notes.add('moving leaf without inertia, forward dynamics will be singular '
-                  '(strict=True refuses)', element)
+        notes.add('moving leaf without inertia, forward dynamics is singular (strict=True '
+                  'refuses)', element)
 
 
 def check_joints(joints: Iterable[JointText], notes: Notes) -> None:

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 import os
 from pathlib import Path
 
@@ -36,8 +37,8 @@ ROOT_JOINT = 'root_joint'
 
 
 def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = False, *,
-              gravity: Sequence[float] = (0.0, 0.0, -9.81), strict: bool = False,
-              snap_angle: float = SNAP_ANGLE, max_bytes: int = LARGEST,
+              gravity: Sequence[float] = (0.0, 0.0, -9.81), mimic: bool = True,
+              strict: bool = False, snap_angle: float = SNAP_ANGLE, max_bytes: int = LARGEST,
               on_warning: Callable[[str], None] | None = None) -> Model:
     """
     Load a robot from URDF.
@@ -51,6 +52,7 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     :param source: a path, a ``package://`` or ``file://`` address, or the XML itself.
     :param floating_base: whether the root link moves freely.
     :param gravity: acceleration of free fall in base coordinates, m/s^2.
+    :param mimic: False to let mimic joints move freely, as programs do that do not know them.
     :param strict: refuse, rather than warn about, inertias that no rigid body has and moving
         leaves without inertia.
     :param snap_angle: a roll, pitch or yaw this close (rad) to a multiple of a quarter turn is
@@ -76,6 +78,8 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     check.note_unknown([*robot.all('link'), *robot.all('joint')], notes)
     apply_transmissions(robot, joints, notes)
     name = robot.attributes.get('name', '').strip() or 'robot'
+    joints = _mimics(joints, notes) if mimic else {
+        each.name: replace(each, mimic=None) for each in joints.values()}
     model = _build(name, links, joints, root, floating_base, gravity)
     check.check_leaves(model, notes, strict=strict)
     notes.emit(name)
@@ -85,7 +89,6 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
 def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root: str,
            floating_base: bool, gravity: Sequence[float]) -> Model:
     """Hand the tree to the builder in the order of the file."""
-    _check_mimics(joints)
     inertia = links[root].inertia()
     if floating_base:
         if ROOT_JOINT in joints:
@@ -105,19 +108,25 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
     return builder.build()
 
 
-def _check_mimics(joints: dict[str, JointText]) -> None:
-    """Refuse mimic joints whose leader cannot be followed."""
+def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, JointText]:
+    """Return the joints with their mimics checked; a fixed joint follows nobody."""
+    checked = {}
     for joint in joints.values():
+        if joint.mimic is not None and joint.kind == 'fixed':
+            notes.add('fixed joint with <mimic> stays fixed', joint.element)
+            joint = replace(joint, mimic=None)
+        checked[joint.name] = joint
         if joint.mimic is None:
             continue
         leader = joints.get(joint.mimic.joint)
         if leader is None:
             raise ModelError(f'{joint.element} mimics "{joint.mimic.joint}", which does not '
-                             'exist')
+                             'exist; correct the name, or load with mimic=False')
         for each in (joint, leader):
             if each.kind in ('fixed', 'floating', 'planar'):
                 raise ModelError(f'{joint.element} mimics "{leader.name}", but "{each.name}" '
                                  f'is {each.kind}; only joints with one coordinate can')
+    return checked
 
 
 def _read(source: str | bytes | os.PathLike[str], max_bytes: int) -> tuple[bytes | str, str]:

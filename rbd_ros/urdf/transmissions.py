@@ -39,9 +39,9 @@ def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Not
     """Put gear ratio and reflected rotor inertia (ratio^2 J) into the joints' data."""
     for element in _transmissions(robot):
         named = [joint.attributes.get('name', '').strip() for joint in element.all('joint')]
-        for name in named:
-            if name not in joints:
-                raise ModelError(f'{element}: joint "{name}" does not exist')
+        if any(name not in joints for name in named):
+            notes.add('transmission of a joint that does not exist is not used', element)
+            continue
         ratio, rotor = _value(element, RATIO), _value(element, ROTOR)
         if len(named) != 1 or len(element.all('actuator')) > 1:
             if rotor is not None:
