@@ -21,6 +21,7 @@ executable; ``jacobian``, ``gradient``, ``jvp`` and ``vjp`` differentiate it; ``
 """
 
 from rbd_ros.compiler.c import emit_c
+from rbd_ros.compiler.differentiate import gradient, jacobian, jvp, vjp
 from rbd_ros.compiler.dispatch import compile  # noqa: A004
 from rbd_ros.compiler.expr import Expr, Scalar
 from rbd_ros.compiler.functions import (
@@ -34,6 +35,7 @@ from rbd_ros.compiler.trace import simplify, trace
 __all__ = [
     'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar',
     'absolute', 'acos', 'asin', 'atan2', 'clamp', 'compile', 'compile_python', 'cos', 'divide',
-    'emit_c', 'emit_python', 'exp', 'is_one', 'is_zero', 'less', 'less_equal', 'log', 'maximum',
-    'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace', 'where',
+    'emit_c', 'emit_python', 'exp', 'gradient', 'is_one', 'is_zero', 'jacobian', 'jvp', 'less',
+    'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace',
+    'vjp', 'where',
 ]

@@ -27,6 +27,9 @@ from typing import NamedTuple
 from rbd_ros.compiler.graph import Graph
 from rbd_ros.compiler.split import Piece
 
+#: Operations per generated function, unless told otherwise.
+PIECE = 4000
+
 _INFIX = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
 _SUMS = ('add', 'sub')
 #: Terms of one statement; parsers dislike long nests.

@@ -135,6 +135,15 @@ class Graph:
 
         :param values: the elements of each input in row-major order.
         """
+        work = self.evaluate_all(*values)
+        return [work[r] for r in self.results]
+
+    def evaluate_all(self, *values: Sequence[Scalar]) -> list[Scalar]:
+        """
+        Return the value of every node.
+
+        :param values: the elements of each input in row-major order.
+        """
         work: list[Scalar] = []
         for op, args, value in self.nodes:
             if op == 'const':
@@ -143,7 +152,7 @@ class Graph:
                 work.append(values[value[0]][value[1]])
             else:
                 work.append(OPERATIONS[op](*[work[a] for a in args]))
-        return [work[r] for r in self.results]
+        return work
 
     def split(self, max_nodes: int) -> Split:
         """

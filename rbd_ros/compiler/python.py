@@ -25,16 +25,16 @@ from collections.abc import Callable, Sequence
 import inspect
 import keyword
 import math
+from types import CodeType
 
 import numpy as np
 
 from rbd_ros.compiler import ieee
-from rbd_ros.compiler.emit import Dialect, Names, Writer
+from rbd_ros.compiler.emit import Dialect, Names, PIECE, Writer
 from rbd_ros.compiler.graph import Graph
 from rbd_ros.compiler.kernel import Array, Kernel
+from rbd_ros.compiler.split import Piece
 
-#: Operations per generated function.
-_PIECE = 4000
 #: States per chunk of a batch: short enough for the columns to stay in the processor's cache.
 _CHUNK = 512
 
@@ -58,7 +58,7 @@ _ON_COLUMNS = {
 }
 
 
-def emit_python(graph: Graph) -> str:
+def emit_python(graph: Graph, *, max_nodes: int = PIECE) -> str:
     """
     Return the source of a module with one function, which needs only ``math``.
 
@@ -66,8 +66,9 @@ def emit_python(graph: Graph) -> str:
     elements, outputs one after another, row-major.
 
     :param graph: what to compute.
+    :param max_nodes: operations per generated function; a longer graph becomes several.
     """
-    body = _functions(graph)
+    body = _functions(graph, max_nodes)
     used = {_FUNCTION[node.op] for node in graph.nodes if node.op in _FUNCTION}
     helpers = [inspect.getsource(getattr(ieee, name)) for name in sorted(used)]
     head = f'"""Generated from the graph {graph.name}: {graph.count()}."""\n\nimport math\n'
@@ -75,17 +76,16 @@ def emit_python(graph: Graph) -> str:
     return '\n\n'.join([f'{head}\n{constants}\n', *helpers, body])
 
 
-def _functions(graph: Graph) -> str:
+def _functions(graph: Graph, max_nodes: int = PIECE) -> str:
     """Return the source of the function, and of the pieces that it calls if it is long."""
-    pieces, workspace = graph.split(_PIECE)
+    pieces, workspace = graph.split(max_nodes)
     if len(pieces) == 1:
-        return _function(graph, graph.name, 0, pieces[0], '')
+        return _function(graph, graph.name, pieces[0], '')
     reserved = Names(_reserved(graph))
     inputs = [reserved.new(a.name) for a in graph.inputs]
     w = reserved.new('w')
     named = [reserved.new(f'{graph.name}_{k}') for k in range(len(pieces))]
-    parts = [_function(graph, name, k, piece, w)
-             for k, (name, piece) in enumerate(zip(named, pieces))]
+    parts = [_function(graph, name, piece, w) for name, piece in zip(named, pieces)]
     arguments = ', '.join([*inputs, w])
     lines = [f'def {graph.name}({", ".join(inputs)}):', f'    {w} = [0.0] * {workspace}',
              *[f'    {name}({arguments})' for name in named[:-1]],
@@ -97,7 +97,7 @@ def _reserved(graph: Graph) -> list[str]:
     return [*keyword.kwlist, *_FUNCTION.values(), *_CONSTANTS, 'math', graph.name]
 
 
-def _function(graph: Graph, name: str, number: int, piece, w: str) -> str:
+def _function(graph: Graph, name: str, piece: Piece, w: str) -> str:
     names = Names(_reserved(graph))
     inputs = [names.new(a.name) for a in graph.inputs]
     arguments = [*inputs, w] if w else inputs
@@ -124,7 +124,7 @@ def compile_python(graph: Graph) -> Callable[..., list[float]]:
     return _load(graph, compile(_functions(graph), f'<{graph.name}>', 'exec'), _ON_FLOATS)
 
 
-def _load(graph: Graph, code, functions: dict[str, object]) -> Callable[..., list[float]]:
+def _load(graph: Graph, code: CodeType, functions: dict[str, object]) -> Callable[..., list[float]]:
     namespace = dict(functions)
     exec(code, namespace)
     return namespace[graph.name]
