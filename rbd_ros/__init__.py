@@ -13,3 +13,21 @@
 # limitations under the License.
 
 """Rigid-body dynamics for ROS 2, after Featherstone, compiled for your robot."""
+
+from rbd_ros.dynamics import Dynamics, OperationalSpace
+from rbd_ros.errors import (
+    ModelError, NonFiniteError, RbdError, ShapeError, SingularError, UnknownName,
+)
+from rbd_ros.model import Model
+from rbd_ros.opspace import FULL, Handle, POINT
+from rbd_ros.reference import (
+    bias, forward_dynamics, gravity, inverse_dynamics, jacobian, mass_matrix, operational_space,
+)
+from rbd_ros.urdf import load_urdf
+
+__all__ = [
+    'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'gravity', 'Handle', 'inverse_dynamics',
+    'jacobian', 'load_urdf', 'mass_matrix', 'Model', 'ModelError', 'NonFiniteError',
+    'operational_space', 'OperationalSpace', 'POINT', 'RbdError', 'ShapeError', 'SingularError',
+    'UnknownName',
+]

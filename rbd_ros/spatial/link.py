@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 
 from rbd_ros.compiler import is_zero
-from rbd_ros.spatial.algebra import Mat3, Vec3
+from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3
 from rbd_ros.spatial.rotate import GENERAL, PERMUTATION
 from rbd_ros.spatial.transform import AxialScrew, Spatial, Transform
 from rbd_ros.spatial.vectors import Force, Motion
@@ -76,6 +76,18 @@ class LinkTransform(Transform):
         for step in reversed(self._steps(other)):
             other = step.inv_apply(other)
         return other
+
+    def turn(self, v: Vec3) -> Vec3:
+        """Return E v: a free vector of the parent in the link's components."""
+        for step in self.vector_steps:
+            v = step.turn(v)
+        return v
+
+    def inv_first_moment(self, m: Scalar, h: Vec3) -> Vec3:
+        """Return E^T h + m r: the first moment of a mass about the parent's origin."""
+        for step in reversed(self.vector_steps):
+            h = step.inv_first_moment(m, h)
+        return h
 
     def _steps(self, other: Spatial) -> tuple[Transform, ...]:
         return self.vector_steps if type(other) in (Motion, Force) else self.inertia_steps

@@ -107,6 +107,14 @@ class Transform(Value):
         """Return the A coordinates of a point given in B coordinates."""
         return self.E.transpose_times(p) + self.r
 
+    def turn(self, v: Vec3) -> Vec3:
+        """Return E v: a free vector of A in B components."""
+        return self.E @ v
+
+    def inv_first_moment(self, m: Scalar, h: Vec3) -> Vec3:
+        """Return E^T h + m r: the first moment of a mass about the origin of A."""
+        return self.E.transpose_times(h) + self.r * m
+
     def inverse(self) -> Transform:
         """Return the transform from B to A."""
         return Transform(self.E.T, -(self.E @ self.r))

@@ -1,0 +1,186 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Branch-sparse factorisation of the joint-space inertia matrix, and what it is good for (RBDA 6.5).
+
+``parent`` is the expanded parent array: ``parent[k]`` is the velocity variable that supports
+variable k, or -1. Only entries H[i][j] with j an ancestor of i are read or written, so that no
+operation is spent on a structural zero and none is filled in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rbd_ros.compiler import sqrt
+from rbd_ros.spatial import Force
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rbd_ros.compiler import Scalar
+
+    Matrix = Sequence[Sequence[Scalar]]
+    Vector = Sequence[Scalar]
+
+
+def ancestors(parent: Sequence[int], k: int) -> Iterator[int]:
+    """Yield the variables that support k, nearest first."""
+    k = parent[k]
+    while k != -1:
+        yield k
+        k = parent[k]
+
+
+def ltl(H: Matrix, parent: Sequence[int]) -> list[list[Scalar]]:
+    """Return the lower-triangular L with H = L^T L (RBDA Table 6.3)."""
+    L = _lower(H)
+    for k in range(len(L) - 1, -1, -1):
+        L[k][k] = sqrt(L[k][k])
+        for i in ancestors(parent, k):
+            L[k][i] = L[k][i] / L[k][k]
+        for i in ancestors(parent, k):
+            L[i][i] = L[i][i] - L[k][i] * L[k][i]
+            for j in ancestors(parent, i):
+                L[i][j] = L[i][j] - L[k][i] * L[k][j]
+    return L
+
+
+def ltdl(H: Matrix, parent: Sequence[int]) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """Return the unit lower-triangular L and the diagonal D with H = L^T D L (RBDA Table 6.3)."""
+    L = _lower(H)
+    n = len(L)
+    for k in range(n - 1, -1, -1):
+        for i in ancestors(parent, k):
+            a = L[k][i] / L[k][k]
+            L[i][i] = L[i][i] - a * L[k][i]
+            for j in ancestors(parent, i):
+                L[i][j] = L[i][j] - a * L[k][j]
+            L[k][i] = a
+    D = [L[k][k] for k in range(n)]
+    for k in range(n):
+        L[k][k] = 1.0
+    return L, D
+
+
+def _lower(H: Matrix) -> list[list[Scalar]]:
+    """Return a copy of H whose part above the diagonal is zero."""
+    n = len(H)
+    return [[H[i][j] if j <= i else 0.0 for j in range(n)] for i in range(n)]
+
+
+def multiply(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+    """Return L x (RBDA Table 6.5)."""
+    y = []
+    for i in range(len(x)):
+        y_i = L[i][i] * x[i]
+        for j in ancestors(parent, i):
+            y_i = y_i + L[i][j] * x[j]
+        y.append(y_i)
+    return y
+
+
+def multiply_transposed(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+    """Return L^T x (RBDA Table 6.5)."""
+    y = [L[i][i] * x[i] for i in range(len(x))]
+    for i in range(len(x)):
+        for j in ancestors(parent, i):
+            y[j] = y[j] + L[i][j] * x[i]
+    return y
+
+
+def multiply_symmetric(H: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+    """Return H x, reading the lower triangle of H only (RBDA Table 6.5)."""
+    y = [H[i][i] * x[i] for i in range(len(x))]
+    for i in range(len(x)):
+        for j in ancestors(parent, i):
+            y[i] = y[i] + H[i][j] * x[j]
+            y[j] = y[j] + H[i][j] * x[i]
+    return y
+
+
+def solve_lower(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+    """Return L^-1 x (RBDA Table 6.5)."""
+    y = list(x)
+    for i in range(len(y)):
+        for j in ancestors(parent, i):
+            y[i] = y[i] - L[i][j] * y[j]
+        y[i] = y[i] / L[i][i]
+    return y
+
+
+def solve_transposed(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+    """Return L^-T x (RBDA Table 6.5)."""
+    y = list(x)
+    for i in range(len(y) - 1, -1, -1):
+        y[i] = y[i] / L[i][i]
+        for j in ancestors(parent, i):
+            y[j] = y[j] - L[i][j] * y[i]
+    return y
+
+
+def solve(H: Matrix, parent: Sequence[int], b: Vector) -> list[Scalar]:
+    """Return H^-1 b through L^T D L: L^-T first, then D, then L^-1."""
+    L, D = ltdl(H, parent)
+    y = solve_transposed(L, parent, b)
+    return solve_lower(L, parent, [y_k / d for y_k, d in zip(y, D, strict=True)])
+
+
+def inverse(H: Matrix, parent: Sequence[int]) -> list[list[Scalar]]:
+    """
+    Return H^-1 = L^-1 D^-1 L^-T.
+
+    L^-1 has the sparsity of L, so entry (i, j) is a sum over the common ancestors of i and j.
+    """
+    L, D = ltdl(H, parent)
+    n = len(D)
+    K: list[dict[int, Scalar]] = []                     # rows of L^-1, by ancestor
+    for i in range(n):
+        row: dict[int, Scalar] = {}
+        for j in ancestors(parent, i):
+            for k, value in K[j].items():
+                row[k] = row.get(k, 0.0) - L[i][j] * value
+        row[i] = 1.0
+        K.append(row)
+    scaled = [{k: value / D[k] for k, value in row.items()} for row in K]
+    X: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            total: Scalar = 0.0
+            for k, value in scaled[i].items():
+                if k in K[j]:
+                    total = total + value * K[j][k]
+            X[i][j] = X[j][i] = total
+    return X
+
+
+class Dense:
+    """A small symmetric positive-definite matrix, factorised as a chain: L^T D L without zeros."""
+
+    def __init__(self, A: Matrix) -> None:
+        self._chain = range(-1, len(A) - 1)
+        self._L, D = ltdl(A, self._chain)
+        self._D_inv = [1.0 / d for d in D]
+
+    def solve(self, b: Vector) -> list[Scalar]:
+        """Return A^-1 b."""
+        y = solve_transposed(self._L, self._chain, b)
+        return solve_lower(self._L, self._chain, [k * d for k, d in zip(y, self._D_inv)])
+
+    def solve_columns(self, U: Sequence[Force]) -> list[Force]:
+        """Return the columns of U A^-1, for U given by columns."""
+        rows = zip(*(f.to_list() for f in U), strict=True)
+        solved = [self.solve(row) for row in rows]
+        return [Force.from_list(column) for column in zip(*solved, strict=True)]

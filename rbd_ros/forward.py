@@ -1,0 +1,123 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Forward dynamics of a kinematic tree: through the inertia matrix, and by articulated bodies."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros import factor
+from rbd_ros.compiler import is_zero
+from rbd_ros.inertia import crba
+from rbd_ros.inverse import rnea, subtract_external
+from rbd_ros.kinematics import combine, links, velocities, velocity_products
+from rbd_ros.spatial import ArticulatedInertia, Force, Motion, vanishing_rows, Vec3
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.kinematics import Conditions, Links
+    from rbd_ros.model import Model
+    from rbd_ros.spatial import RigidInertia
+
+
+def inertia_matrix_method(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
+    conditions: Conditions, rotor: Sequence[Scalar] | None = None,
+) -> list[Scalar]:
+    """
+    Return qdd = H^-1 (tau - C), with H factorised along the branches (RBDA 6.1).
+
+    :param rotor: reflected inertia of the rotor of each joint variable, added to H (Ex 9.5).
+    """
+    C = rnea(model, q, qd, None, conditions)                                               # 6.2
+    H = crba(model, links(model, q, conditions.t), conditions.inertia)
+    for k, inertia in enumerate(rotor or ()):
+        H[k][k] = H[k][k] + inertia
+    rhs = [t - c for t, c in zip(tau, C, strict=True)]
+    return factor.solve(H, model.expanded_parent, rhs)                                     # 6.1
+
+
+class _Joints(NamedTuple):
+    """What the inward pass of the articulated-body algorithm leaves at each joint."""
+
+    U: list[list[Force]]
+    D: list[factor.Dense]
+    u: list[list[Scalar]]
+
+
+def aba(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
+    conditions: Conditions, rotor: Sequence[Scalar] | None = None,
+) -> list[Scalar]:
+    """
+    Return qdd by the articulated-body algorithm (RBDA Table 7.1).
+
+    :param rotor: reflected inertia of the rotor of each joint variable, added to D (9.28).
+    """
+    tree = links(model, q, conditions.t)
+    v, v_J = velocities(model, tree, q, qd, conditions.t)
+    c = velocity_products(model, q, qd, v, v_J, conditions.t)
+    inertia = conditions.inertia or model.inertia
+    p_A = [Force.zero()] + [
+        v[i].cross(inertia[i] @ v[i]) for i in range(1, model.nb + 1)]                     # 7.37
+    subtract_external(model, tree, p_A, conditions)
+    joints = _inward(model, tree, inertia, p_A, c, tau, rotor or [0.0] * model.tree_nv)
+    return _outward(model, tree, joints, c, Motion(Vec3.zero(), -conditions.gravity))
+
+
+def _inward(
+    model: Model, tree: Links, inertia: Sequence[RigidInertia], p_A: list[Force],
+    c: Sequence[Motion], tau: Sequence[Scalar], rotor: Sequence[Scalar],
+) -> _Joints:
+    """Assemble the articulated inertias from the tips to the base (pass 2)."""
+    I_A: list[ArticulatedInertia] = [body.articulated() for body in inertia]
+    joints = _Joints([[]] * (model.nb + 1), [factor.Dense([])] * (model.nb + 1),
+                     [[]] * (model.nb + 1))
+    for i in range(model.nb, 0, -1):
+        S, p = tree.S[i], model.parent[i]
+        U = [I_A[i] @ s for s in S]                                                        # 7.43
+        D_i = [[s.dot(f) for s in S] for f in U]                                           # 7.44
+        geared = False
+        for k, I_rotor in enumerate(rotor[model.v_index[i]]):
+            D_i[k][k] = D_i[k][k] + I_rotor                                                # 9.28
+            geared = geared or not is_zero(I_rotor)
+        D = factor.Dense(D_i)
+        u = [t - s.dot(p_A[i]) for t, s in zip(tau[model.v_index[i]], S, strict=True)]     # 7.45
+        if p != 0:
+            UD = D.solve_columns(U)
+            # I_a S = 0 holds exactly, and saves a row and a column, unless a rotor turns too.
+            I_a = I_A[i].minus_dyads(UD, U, () if geared else vanishing_rows(S))           # 7.47
+            p_a = p_A[i] + I_a @ c[i] + combine(UD, u)                                     # 7.48
+            I_A[p] = I_A[p] + tree.Xup[i].inv_apply(I_a)
+            p_A[p] = p_A[p] + tree.Xup[i].inv_apply(p_a)
+        joints.U[i], joints.D[i], joints.u[i] = U, D, u
+    return joints
+
+
+def _outward(
+    model: Model, tree: Links, joints: _Joints, c: Sequence[Motion], base: Motion,
+) -> list[Scalar]:
+    """Find the joint accelerations from the base to the tips (pass 3)."""
+    qdd: list[Scalar] = [0.0] * model.tree_nv
+    a = [base]
+    for i in range(1, model.nb + 1):
+        a_i = tree.Xup[i] @ a[model.parent[i]] + c[i]                                      # 7.49
+        rhs = [u - U.dot(a_i) for u, U in zip(joints.u[i], joints.U[i], strict=True)]
+        qdd_i = joints.D[i].solve(rhs)                                                     # 7.50
+        qdd[model.v_index[i]] = qdd_i
+        a.append(a_i + combine(tree.S[i], qdd_i))
+    return qdd
