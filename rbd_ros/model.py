@@ -202,6 +202,11 @@ class Model:
         return connectivity.expanded_parent(self.parent, [0, *(j.nv for j in self.joint[1:])])
 
     @cached_property
+    def time_dependent(self) -> bool:
+        """Return whether any joint moves with time by itself (RBDA 3.5)."""
+        return any(joint.time_dependent for joint in self.joint[1:])
+
+    @cached_property
     def total_mass(self) -> float:
         """Return the mass of all that moves; what is fixed to the base does not count."""
         return sum(inertia.m for inertia in self.inertia[1:])

@@ -61,6 +61,11 @@ class Joint(ABC):
         """Name of the joint type in lower case."""
         return type(self).__name__.lower()
 
+    @property
+    def time_dependent(self) -> bool:
+        """Whether the joint moves with time by itself (rheonomic, RBDA 3.4)."""
+        return False
+
     @abstractmethod
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return X_J, the transform from F_p to F_s coordinates."""
