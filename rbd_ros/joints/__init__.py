@@ -16,5 +16,10 @@
 
 from rbd_ros.joints.axial import Cylindrical, Fixed, Helical, Prismatic, Revolute
 from rbd_ros.joints.base import Joint
+from rbd_ros.joints.compound import Composite, Reversed, RollPitchYaw, Universal
+from rbd_ros.joints.multi import Free, Planar, Spherical, Translation
 
-__all__ = ['Cylindrical', 'Fixed', 'Helical', 'Joint', 'Prismatic', 'Revolute']
+__all__ = [
+    'Composite', 'Cylindrical', 'Fixed', 'Free', 'Helical', 'Joint', 'Planar', 'Prismatic',
+    'Reversed', 'Revolute', 'RollPitchYaw', 'Spherical', 'Translation', 'Universal',
+]

@@ -172,3 +172,16 @@ def couple(moment: Vec3) -> Force:
 def push(force: Vec3) -> Force:
     """Return the force through the frame's origin."""
     return Force(Vec3.zero(), force)
+
+
+def dual_complement(S: Sequence[Motion]) -> tuple[Force, ...]:
+    """
+    Return a basis of the forces that do no work on a motion subspace (RBDA 3.3), numerically.
+
+    :param S: linearly independent columns of plain floats.
+    """
+    import numpy as np          # here alone: the joints run without arrays
+    if not S:
+        return tuple(Force.unit(i) for i in range(6))
+    _, _, rows = np.linalg.svd(np.array([s.to_list() for s in S]))
+    return tuple(Force.from_list(row) for row in rows[len(S):].tolist())

@@ -89,6 +89,13 @@ class LinkTransform(Transform):
             h = step.inv_first_moment(m, h)
         return h
 
+    def inverse(self) -> LinkTransform:
+        """Return the transform to the parent's coordinates, step by step."""
+        back = tuple(step.inverse() for step in reversed(self.vector_steps))
+        if self.inertia_steps is self.vector_steps:
+            return LinkTransform(back)
+        return LinkTransform(back, tuple(s.inverse() for s in reversed(self.inertia_steps)))
+
     def _steps(self, other: Spatial) -> tuple[Transform, ...]:
         return self.vector_steps if type(other) in (Motion, Force) else self.inertia_steps
 
@@ -110,6 +117,8 @@ def link_transform(X_J: Transform, X_T: Transform) -> Transform:
         vectors = inertias = _after_axial(first, X_T)
     if len(vectors) == 1 and vectors is inertias and not rest:
         return vectors[0]
+    if vectors is inertias:
+        return LinkTransform((*vectors, *rest))
     return LinkTransform((*vectors, *rest), (*inertias, *rest))
 
 
@@ -129,11 +138,9 @@ def _after_axial(first: Transform, X_T: Transform) -> tuple[Transform, ...]:
         s = first.s * angle.c + first.c * angle.s
         return (_moved(AxialScrew(k, c, s, first.d), X_T.r),)
     r = X_T.r
-    along = [r[i] if i == k else 0.0 for i in range(3)]
-    before = _across(r, k, r)
     after = _across(X_T.E @ r, k, r)
-    if _count(after) < _count(before):
-        return AxialScrew(k, angle.c, angle.s, along[k]), _moved(first, after)
+    if _count(after) < _count(_across(r, k, r)):
+        return AxialScrew(k, angle.c, angle.s, r[k]), _moved(first, after)
     return _moved(AxialScrew(k, angle.c, angle.s), r), first
 
 
@@ -179,8 +186,9 @@ def _moved(first: Transform, r: Vec3) -> Transform:
 
 def _across(r: Vec3, k: int, scale: Vec3) -> Vec3:
     """Return r without its component k, and without what is rounding beside the scale."""
-    limit = ROUNDING * max(abs(x) for x in scale)
-    return Vec3(*(0.0 if i == k or abs(x) <= limit else x for i, x in enumerate(r)))
+    limit = ROUNDING * max(abs(x) if type(x) is float else 0.0 for x in scale)
+    return Vec3(*(0.0 if i == k or type(x) is float and abs(x) <= limit else x
+                  for i, x in enumerate(r)))
 
 
 def _vanishes(r: Vec3) -> bool:

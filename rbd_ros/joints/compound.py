@@ -1,0 +1,295 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Joints made of others: universal, roll-pitch-yaw, any chain of joints, and reversed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rbd_ros.joints.axial import Revolute, UNITS
+from rbd_ros.joints.base import couple, dual_complement, Joint, push, Random, unit_axis
+from rbd_ros.spatial import Force, LinkTransform, Motion, Scalar, Transform
+
+
+class _Chain(Joint):
+    """Joints in series without mass between them; the first one sits on the predecessor."""
+
+    __slots__ = ()
+
+    @property
+    def stages(self) -> tuple[Joint, ...]:
+        """The joints in series, first the one next to the predecessor."""
+        raise NotImplementedError
+
+    @property
+    def nq(self) -> int:
+        """Number of position variables."""
+        return sum(joint.nq for joint in self.stages)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity variables."""
+        return sum(joint.nv for joint in self.stages)
+
+    @property
+    def time_dependent(self) -> bool:
+        """Whether any stage moves with time by itself."""
+        return any(joint.time_dependent for joint in self.stages)
+
+    def _split(self, q: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+        return _cut(q, [joint.nq for joint in self.stages])
+
+    def _split_velocity(self, qd: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+        return _cut(qd, [joint.nv for joint in self.stages])
+
+    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+        """Return the product of the stages' transforms, applied one after the other."""
+        steps: list[Transform] = []
+        for joint, part in zip(self.stages, self._split(q)):
+            X = joint.transform(part, t)
+            steps.extend(X.vector_steps if isinstance(X, LinkTransform) else (X,))
+        return steps[0] if len(steps) == 1 else LinkTransform(tuple(steps))
+
+    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return the columns of every stage, carried to the successor frame."""
+        columns: list[Motion] = []
+        for joint, part in zip(self.stages, self._split(q)):
+            X = joint.transform(part, t)
+            columns = [X @ s for s in columns]
+            columns.extend(joint.subspace(part, t))
+        return tuple(columns)
+
+    def velocity(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return the sum of the stages' velocities."""
+        return self._sweep(q, qd, t)[0]
+
+    def drift(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return the velocity at qd = 0."""
+        return self._sweep(q, [0.0] * self.nv, t)[0]
+
+    def bias(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return the acceleration at zero second derivatives, by the recursion of RBDA 5.16."""
+        return self._sweep(q, qd, t)[1]
+
+    def _sweep(self, q: Sequence[Scalar], qd: Sequence[Scalar],
+               t: Scalar) -> tuple[Motion, Motion]:
+        v, c = Motion.zero(), Motion.zero()
+        for joint, part, rate in zip(self.stages, self._split(q), self._split_velocity(qd)):
+            X = joint.transform(part, t)
+            v_J = joint.velocity(part, rate, t)
+            v = X @ v + v_J
+            c = X @ c + joint.bias(part, rate, t) + v.cross(v_J)
+        return v, c
+
+    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return the dual complement of S, found numerically: q must be plain floats."""
+        return dual_complement(self.subspace(q, t))
+
+    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the derivative of q, stage by stage."""
+        return [x for joint, part, rate in zip(self.stages, self._split(q),
+                                               self._split_velocity(qd))
+                for x in joint.q_dot(part, rate)]
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Move every stage by its part of the step."""
+        return [x for joint, part, rate in zip(self.stages, self._split(q),
+                                               self._split_velocity(step))
+                for x in joint.integrate(part, rate)]
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Return the steps of all stages."""
+        return [x for joint, a, b in zip(self.stages, self._split(q0), self._split(q1))
+                for x in joint.difference(a, b)]
+
+    def neutral(self) -> list[float]:
+        """Return the neutral positions of all stages."""
+        return [x for joint in self.stages for x in joint.neutral()]
+
+    def random(self, rng: Random) -> list[float]:
+        """Return random positions of all stages."""
+        return [x for joint in self.stages for x in joint.random(rng)]
+
+
+def _cut(values: Sequence[Scalar], sizes: Sequence[int]) -> list[Sequence[Scalar]]:
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(values[start:start + size])
+        start += size
+    return parts
+
+
+@dataclass(frozen=True)
+class Composite(_Chain):
+    """
+    Any joints in series, without bodies between them.
+
+    :param joints: at least one, first the one next to the predecessor.
+    """
+
+    joints: tuple[Joint, ...]
+
+    @property
+    def stages(self) -> tuple[Joint, ...]:
+        """The joints in series."""
+        return self.joints
+
+
+@dataclass(frozen=True)
+class Universal(_Chain):
+    """
+    Two rotations: by q0 about axis1 of the predecessor, then by q1 about axis2 of the successor.
+
+    :param axis1: direction in F_p.
+    :param axis2: direction in F_s; it must not be parallel to axis1.
+    """
+
+    axis1: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    axis2: tuple[float, float, float] = (0.0, 1.0, 0.0)
+
+    def __post_init__(self) -> None:
+        for name in ('axis1', 'axis2'):
+            axis = unit_axis(getattr(self, name), f'{name} of a universal joint')
+            object.__setattr__(self, name, axis)
+
+    @property
+    def stages(self) -> tuple[Joint, ...]:
+        """The two rotations."""
+        return Revolute(self.axis1), Revolute(self.axis2)
+
+    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return the couple across both axes and all forces."""
+        one, two = self.subspace(q, t)
+        return (couple(one.ang.cross(two.ang)), *(push(e) for e in UNITS))
+
+
+@dataclass(frozen=True)
+class RollPitchYaw(_Chain):
+    """
+    A ball joint in angles: q is [roll, pitch, yaw] as in URDF (RBDA Eqs. 4.7 to 4.9).
+
+    F_s is reached by yaw about z, then pitch about y, then roll about x. qd are the derivatives
+    of q. At a pitch of +-90 degrees the angles are singular: use Spherical where that can happen.
+    """
+
+    @property
+    def stages(self) -> tuple[Joint, ...]:
+        """Yaw, pitch and roll, in the order in which they turn the frame."""
+        return (Revolute((0.0, 0.0, 1.0)), Revolute((0.0, 1.0, 0.0)), Revolute((1.0, 0.0, 0.0)))
+
+    def _split(self, q: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+        return [q[2:3], q[1:2], q[0:1]]
+
+    _split_velocity = _split
+
+    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return the columns of roll, pitch and yaw (RBDA Eq. 4.8)."""
+        return super().subspace(q, t)[::-1]
+
+    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return the three forces through the centre."""
+        return tuple(push(e) for e in UNITS)
+
+    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return qd."""
+        return list(qd)
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Add the step."""
+        return [a + b for a, b in zip(q, step)]
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Subtract the angles."""
+        return [b - a for a, b in zip(q0, q1)]
+
+
+@dataclass(frozen=True)
+class Reversed(Joint):
+    """
+    The same joint with predecessor and successor exchanged (RBDA Table 4.2).
+
+    q, qd and the joint force keep their meaning.
+
+    :param joint: the joint as its own type describes it.
+    """
+
+    joint: Joint
+
+    @property
+    def nq(self) -> int:
+        """Number of position variables."""
+        return self.joint.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity variables."""
+        return self.joint.nv
+
+    @property
+    def type_name(self) -> str:
+        """Name of the joint type."""
+        return f'reversed {self.joint.type_name}'
+
+    @property
+    def time_dependent(self) -> bool:
+        """Whether the joint moves with time by itself."""
+        return self.joint.time_dependent
+
+    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+        """Return the inverse of the joint's transform."""
+        return self.joint.transform(q, t).inverse()
+
+    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return -^pX_s S."""
+        X = self.joint.transform(q, t)
+        return tuple(-X.inv_apply(s) for s in self.joint.subspace(q, t))
+
+    def velocity(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return -^pX_s v_J."""
+        return -self.joint.transform(q, t).inv_apply(self.joint.velocity(q, qd, t))
+
+    def drift(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return -^pX_s sigma."""
+        return -self.joint.transform(q, t).inv_apply(self.joint.drift(q, t))
+
+    def bias(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+        """Return -^pX_s c_J; what the moving frame adds to it vanishes as v_J x v_J."""
+        return -self.joint.transform(q, t).inv_apply(self.joint.bias(q, qd, t))
+
+    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return ^pX_s^* T: forces transform with the star that Table 4.2 lost."""
+        X = self.joint.transform(q, t)
+        return tuple(X.inv_apply(f) for f in self.joint.constraint_subspace(q, t))
+
+    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the joint's own rate."""
+        return self.joint.q_dot(q, qd)
+
+    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+        """Move as the joint does."""
+        return self.joint.integrate(q, step)
+
+    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+        """Return the joint's own step."""
+        return self.joint.difference(q0, q1)
+
+    def neutral(self) -> list[float]:
+        """Return the joint's own neutral position."""
+        return self.joint.neutral()
+
+    def random(self, rng: Random) -> list[float]:
+        """Return a random position of the joint."""
+        return self.joint.random(rng)
