@@ -113,14 +113,15 @@ def resolve(mimics: Mapping[str, Mimic]) -> dict[str, Mimic]:
     """
     resolved: dict[str, Mimic] = {}
     for name in mimics:
-        chain = [name]
+        chain = {name: None}
         leader, multiplier, offset = mimics[name]
         while leader in mimics:
             if leader in chain:
-                ring = ' -> '.join([*chain[chain.index(leader):], leader])
+                names = list(chain)
+                ring = ' -> '.join([*names[names.index(leader):], leader])
                 raise ModelError(f'mimic joints follow each other in a cycle: {ring}; '
                                  'one of them must move freely')
-            chain.append(leader)
+            chain[leader] = None
             leader, factor, shift = mimics[leader]
             multiplier, offset = multiplier * factor, multiplier * shift + offset
         resolved[name] = Mimic(leader, multiplier, offset)

@@ -57,7 +57,7 @@ class Notes:
             if self._report is not None:
                 self._report(text)
             else:
-                warnings.warn(text, RbdWarning, stacklevel=4)
+                warnings.warn(text, RbdWarning, stacklevel=3)
 
 
 def unique(items: Sequence[Link] | Sequence[JointText]) -> dict:
@@ -90,12 +90,12 @@ def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
                          'one root: connect the others to it')
     hanging = set(roots)
     for name in links:
-        path = []
+        path: dict[str, None] = {}
         while name not in hanging:
             if name in path:
                 ring = ', '.join(f'"{carrier[each].name}"' for each in path)
                 raise ModelError(f'joints {ring} form a loop; URDF describes trees only')
-            path.append(name)
+            path[name] = None
             name = carrier[name].parent
         hanging.update(path)
     return roots[0]

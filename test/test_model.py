@@ -1,0 +1,396 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The model and its builder: numbering, merging, polarity, loops, names, identity."""
+
+import concurrent.futures
+import dataclasses
+import multiprocessing
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rbd_ros import configuration, families
+from rbd_ros.builder import JointData, ModelBuilder
+from rbd_ros.errors import ModelError, UnknownName
+from rbd_ros.joints import Fixed, Free, Helical, Prismatic, Reversed, Revolute, Spherical
+from rbd_ros.model import Model
+from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+@pytest.fixture
+def rng():
+    """Return a generator with a fixed seed."""
+    return np.random.default_rng(7)
+
+
+def ball(mass):
+    """Return a uniform inertia around the origin."""
+    return RigidInertia(mass, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(0.1, 0.1, 0.1))
+
+
+def matrix(X):
+    """Return the 6x6 matrix of a transform or an inertia."""
+    return np.array(X.to_list())
+
+
+def body_poses(model, q):
+    """Return i_X_0 of every body as 6x6 matrices, by multiplying plain matrices."""
+    q = model.expand_q(q)
+    poses = [np.eye(6)]
+    for i in range(1, model.nb + 1):
+        X_J = matrix(model.joint[i].transform(q[model.q_index[i]]))
+        poses.append(X_J @ matrix(model.X_T[i]) @ poses[model.parent[i]])
+    return poses
+
+
+def frame_pose(model, q, name):
+    """Return the 6x6 matrix from base to frame coordinates."""
+    frame = model.frame(name)
+    return matrix(frame.placement) @ body_poses(model, q)[frame.body]
+
+
+@pytest.mark.seed('RBDA 4-05')
+def test_bodies_are_numbered_depth_first_whatever_the_order_given():
+    """Parents get smaller numbers than children even if added last, siblings keep their order."""
+    builder = ModelBuilder()
+    for name in ('tip', 'elbow', 'shoulder', 'head'):
+        builder.add_body(name)
+    builder.add_joint('j_tip', 'elbow', 'tip', Revolute(X))
+    builder.add_joint('j_elbow', 'shoulder', 'elbow', Revolute(X))
+    builder.add_joint('j_shoulder', 'base', 'shoulder', Revolute(X))
+    builder.add_joint('j_head', 'base', 'head', Revolute(X))
+    model = builder.build()
+    assert model.body_names == ('base', 'shoulder', 'elbow', 'tip', 'head')
+    assert model.joint_names == ('j_shoulder', 'j_elbow', 'j_tip', 'j_head')
+    assert model.parent == (-1, 0, 1, 2, 0)
+    assert model.children == ((1, 4), (2,), (3,), (), ())
+    assert model.subtree[1] == (1, 2, 3) and model.support[3] == (1, 2, 3)
+
+
+@pytest.mark.seed('RBDA 4-01')
+def test_bodies_apart_are_refused():
+    """A body that no joint connects to the base is named."""
+    builder = ModelBuilder().add_body('arm', 'base', Revolute(X)).add_body('moon')
+    with pytest.raises(ModelError, match='not connected to the base "base" by any joint: "moon"'):
+        builder.build()
+
+
+@pytest.mark.seed('RBDA 4-02')
+def test_floating_body_adds_six_freedoms_and_no_constraint():
+    """A free joint makes a loose body part of the tree: six velocities, T is empty."""
+    model = ModelBuilder().add_body('ship', 'base', Free(), inertia=ball(1.0)).build()
+    assert (model.nv, model.nq) == (6, 7)
+    assert model.joint[1].constraint_subspace(model.joint[1].neutral()) == ()
+
+
+@pytest.mark.seed('RBDA 4-35')
+def test_offsets_of_mixed_joints():
+    """Positions and velocities have their own offsets once a joint has more of one kind."""
+    builder = ModelBuilder()
+    builder.add_body('a', 'base', Revolute(X))
+    builder.add_body('b', 'a', Spherical())
+    builder.add_body('c', 'b', Prismatic(Z))
+    builder.add_body('d', 'a', Free())
+    model = builder.build()
+    assert model.q_index == (slice(0, 0), slice(0, 1), slice(1, 5), slice(5, 6), slice(6, 13))
+    assert model.v_index == (slice(0, 0), slice(0, 1), slice(1, 4), slice(4, 5), slice(5, 11))
+    assert (model.tree_nq, model.tree_nv) == (13, 11)
+    assert model.expanded_parent == (-1, 0, 1, 2, 3, 0, 5, 6, 7, 8, 9)
+    assert model.position_order(['c_joint', 'b_joint']) == [5, 1, 2, 3, 4]
+    assert model.velocity_order(['c_joint', 'b_joint']) == [4, 1, 2, 3]
+
+
+@pytest.mark.seed('RBDA 4-14')
+def test_fixed_bodies_are_merged_and_their_frames_kept(rng):
+    """Merging fixed bodies moves no frame and loses no inertia."""
+    place = [families.random_transform(rng) for _ in range(5)]
+    parts = [families.random_inertia(rng) for _ in range(4)]
+
+    def build(joint):
+        builder = ModelBuilder()
+        builder.add_body('a', 'base', Revolute((0.6, 0.0, 0.8)), place[0], parts[0])
+        builder.add_body('plate', 'a', joint, place[1], parts[1])
+        builder.add_body('sensor', 'plate', joint, place[2], parts[2])
+        builder.add_body('b', 'sensor', Prismatic(Y), place[3], parts[3])
+        builder.add_frame('tip', 'sensor', place[4])
+        return builder.build()
+
+    merged, loose = build(Fixed()), build(Revolute(Z))
+    assert merged.nb == 2 and loose.nb == 4
+    assert merged.body_names == ('base', 'a', 'b')
+    q_merged, q_loose = [0.4, 0.3], [0.4, 0.0, 0.0, 0.3]
+    for name in ('a', 'plate', 'sensor', 'b', 'tip'):
+        np.testing.assert_allclose(frame_pose(merged, q_merged, name),
+                                   frame_pose(loose, q_loose, name), atol=1e-14)
+    poses = body_poses(loose, q_loose)
+    total = sum(poses[i].T @ matrix(loose.inertia[i]) @ poses[i] for i in (1, 2, 3))
+    lumped = body_poses(merged, q_merged)[1]
+    np.testing.assert_allclose(lumped.T @ matrix(merged.inertia[1]) @ lumped, total, atol=1e-13)
+    assert merged.total_mass == pytest.approx(loose.total_mass, rel=1e-15)
+
+
+def test_base_inertia_is_kept_apart():
+    """What is fixed to the base is in inertia[0] and not in the total mass."""
+    builder = ModelBuilder(base_inertia=ball(5.0))
+    builder.add_body('foot', 'base', inertia=ball(2.0))
+    builder.add_body('arm', 'foot', Revolute(X), inertia=ball(3.0))
+    model = builder.build()
+    assert model.inertia[0].m == 7.0 and model.total_mass == 3.0
+
+
+@pytest.mark.seed('RBDA 4-07', 'RBDA 4-09')
+@pytest.mark.parametrize('joint', [Revolute((0.6, 0.0, 0.8)), Prismatic(X), Helical(Z, 0.2),
+                                   Spherical()], ids=lambda joint: joint.type_name)
+def test_joint_that_points_at_the_base_is_turned_round(joint, rng):
+    """A joint given from the outer to the inner body makes the same motion with the same q."""
+    inner, outer = families.random_transform(rng), families.random_transform(rng)
+    forward = ModelBuilder().add_body('a').add_body('b', inertia=ball(1.0))
+    forward.add_joint('hip', 'base', 'a', Revolute(Y))
+    forward.add_joint('knee', 'a', 'b', joint, inner, outer)
+    backward = ModelBuilder().add_body('a').add_body('b', inertia=ball(1.0))
+    backward.add_joint('hip', 'base', 'a', Revolute(Y))
+    backward.add_joint('knee', 'b', 'a', joint, outer, inner)
+    one, two = forward.build(), backward.build()
+    assert one.parent == two.parent == (-1, 0, 1)
+    assert isinstance(two.joint[2], Reversed) and not isinstance(one.joint[2], Reversed)
+    q = [0.3, *joint.random(rng)]
+    # physically: F_s seen from F_p in one model is F_p seen from F_s in the other
+    relative = [frame_pose(m, q, 'b') @ np.linalg.inv(frame_pose(m, q, 'a')) for m in (one, two)]
+    X_J = matrix(joint.transform(q[1:]))
+    P, S = matrix(inner), matrix(outer)
+    np.testing.assert_allclose(relative[0], np.linalg.inv(S) @ X_J @ P, atol=1e-13)
+    np.testing.assert_allclose(relative[1], np.linalg.inv(S) @ np.linalg.inv(X_J) @ P, atol=1e-13)
+
+
+@pytest.mark.seed('RBDA 4-07')
+@pytest.mark.parametrize('kind', [Revolute, Prismatic])
+def test_symmetric_joint_reads_the_same_from_both_ends(kind, rng):
+    """Turning a revolute or prismatic joint round only changes the sign of its coordinate."""
+    place = families.random_transform(rng)
+
+    def build(first, second, X_P, X_S):
+        builder = ModelBuilder().add_body('a')
+        builder.add_joint('j', first, second, kind((0.0, 0.6, 0.8)), X_P, X_S)
+        return builder.build()
+
+    forward = build('base', 'a', place, Transform.identity())
+    backward = build('a', 'base', Transform.identity(), place)
+    np.testing.assert_allclose(frame_pose(forward, [0.7], 'a'), frame_pose(backward, [-0.7], 'a'),
+                               atol=1e-14)
+
+
+@pytest.mark.seed('RBDA 4-14', 'RBDA 4-34')
+def test_joints_that_close_loops_become_loop_joints(rng):
+    """A four-bar has three tree joints and one loop joint, with frames on both of its bodies."""
+    X_P, X_S = families.random_transform(rng), families.random_transform(rng)
+    builder = ModelBuilder()
+    for name, parent in (('crank', 'base'), ('coupler', 'crank'), ('rocker', 'base')):
+        builder.add_body(name, parent, Revolute(Z), families.random_transform(rng), ball(1.0))
+    builder.add_body('pin', 'coupler', Fixed(), families.random_transform(rng))
+    builder.add_joint('close', 'pin', 'rocker', Revolute(Z), X_P, X_S)
+    model = builder.build()
+    assert model.nb == 3 and len(model.loops) == 1 and model.nv == 3
+    loop = model.loops[0]
+    assert (loop.name, loop.predecessor, loop.successor) == ('close', 2, 3)
+    # the loop frames are where the user put them: on the pin, which is part of the coupler
+    pin = matrix(model.frame('pin').placement)
+    np.testing.assert_allclose(matrix(loop.X_P), matrix(X_P) @ pin, atol=1e-14)
+    np.testing.assert_allclose(matrix(loop.X_S), matrix(X_S), atol=1e-15)
+    back = pickle.loads(pickle.dumps(model))
+    assert back.loops == model.loops and back == model
+
+
+@pytest.mark.seed('RBDA 4-34')
+@pytest.mark.parametrize('seed', range(3))
+def test_model_survives_pickling(seed):
+    """A model sent to another process comes back with every field the same to the last bit."""
+    model = families.random_tree(12, seed)
+    back = pickle.loads(pickle.dumps(model))
+    for field in dataclasses.fields(Model):
+        assert getattr(back, field.name) == getattr(model, field.name), field.name
+    assert back == model and hash(back) == hash(model) and back is not model
+    assert back.expanded_parent == model.expanded_parent
+
+
+@pytest.mark.seed('RBDA 1-04')
+def test_one_code_reads_chain_tree_and_floating_base(rng):
+    """The same functions serve a chain, a branched tree and a floating base: only data differ."""
+    chain = families.regular_tree(6, 1)
+    tree = families.regular_tree(7, 2)
+    floating = families.random_tree(5, 3, joints=('free', 'revolute'))
+    assert chain.parent == (-1, 0, 1, 2, 3, 4, 5)
+    assert [len(each) for each in tree.children].count(2) == 3 and tree.nb == 7
+    for model in (chain, tree, floating):
+        q = configuration.random_position(model, rng)
+        assert len(q) == model.nq
+        for pose in body_poses(model, q):
+            assert np.linalg.det(pose) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_digest_is_the_same_in_another_process():
+    """The digest does not depend on the process, so that it can name files on disk."""
+    model = families.random_tree(6, 1)
+    code = 'from rbd_ros import families; print(families.random_tree(6, 1).digest())'
+    out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == model.digest()
+
+
+def test_digest_sees_every_change():
+    """Any change of structure, number or name changes the digest; gravity can be left out."""
+    builder = ModelBuilder('r').add_body('a', 'base', Revolute(X), inertia=ball(1.0),
+                                         data=JointData(lower=-1.0, upper=1.0, effort=5.0))
+    model = builder.build()
+    variants = [
+        dataclasses.replace(model, name='s'),
+        dataclasses.replace(model, joint=(Fixed(), Revolute(Y))),
+        dataclasses.replace(model, joint=(Fixed(), Prismatic(X))),
+        dataclasses.replace(model, inertia=(model.inertia[0], ball(np.nextafter(1.0, 2.0)))),
+        dataclasses.replace(model, effort_limit=(6.0,)),
+        dataclasses.replace(model, frames={}),
+        model.with_gravity((0.0, 0.0, -1.62)),
+        builder.add_frame('tool', 'a').build(),
+    ]
+    digests = {model.digest(), *(each.digest() for each in variants)}
+    assert len(digests) == len(variants) + 1
+    assert variants[6].digest(gravity=False) == model.digest(gravity=False)
+
+
+def test_digest_ignores_what_was_computed_before():
+    """Using a model does not change its digest, though transforms remember their structure."""
+    model, twin = families.random_tree(4, 5), families.random_tree(4, 5)
+    for placement in model.X_T:
+        placement @ RigidInertia.zero()
+    assert model.subtree and model.digest() == twin.digest() and model == twin
+
+
+def test_model_cannot_be_changed():
+    """Neither a field nor the table of frames can be assigned."""
+    model = families.regular_tree(2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        model.gravity = (0.0, 0.0, 0.0)
+    with pytest.raises(TypeError):
+        model.frames['x'] = None
+
+
+def test_gravity_is_replaced_in_a_copy():
+    """The copy has the new gravity, the original the old one; three finite numbers are needed."""
+    model = families.regular_tree(2)
+    moon = model.with_gravity([0.0, 0.0, -1.62])
+    assert moon.gravity == (0.0, 0.0, -1.62) and model.gravity == (0.0, 0.0, -9.81)
+    for wrong in ([0.0, 1.0], [0.0, 0.0, float('nan')], [0.0, 0.0, float('inf')]):
+        with pytest.raises(ModelError, match='must be three finite numbers in m/s'):
+            model.with_gravity(wrong)
+
+
+@pytest.mark.parametrize(('kind', 'find'), [
+    ('joint', Model.joint_index), ('body', Model.body_index), ('frame', Model.frame),
+    ('joint', Model.position_slice), ('joint', Model.velocity_slice)])
+def test_unknown_names_are_answered_with_the_nearest(kind, find):
+    """A wrong name is answered with its kind, the nearest name and all known ones."""
+    model = families.regular_tree(3)
+    near = {'joint': 'joint_2', 'body': 'body_2', 'frame': 'body_2'}[kind]
+    with pytest.raises(UnknownName, match=f'no {kind} "{near}x" .* did you mean "{near}"'):
+        find(model, f'{near}x')
+
+
+def test_lookups():
+    """Joints, bodies and frames are found by name."""
+    model = families.regular_tree(3)
+    assert model.joint_index('joint_2') == model.body_index('body_2') == 2
+    assert model.body_index('base') == 0 and model.frame('base').body == 0
+    assert model.frame('body_3').body == 3
+    assert model.frame_names == ('base', 'body_1', 'body_2', 'body_3')
+
+
+@pytest.mark.parametrize(('break_it', 'words'), [
+    (lambda b: b.add_body('a', 'base', Revolute(X)), 'two bodies or frames are named "a"'),
+    (lambda b: b.add_frame('a', 'base'), 'two bodies or frames are named "a"'),
+    (lambda b: b.add_body('c', 'a', Revolute(X), joint_name='j'), 'two joints are named "j"'),
+    (lambda b: b.add_joint('k', 'a', 'a', Revolute(X)), 'joint "k" connects body "a" to itself'),
+    (lambda b: b.add_body('c', 'a', Revolute(X), data=JointData(effort=[1.0, 2.0])).build(),
+     'joint "c_joint": effort has 2 entries, the joint needs 1'),
+    (lambda b: b.add_body('c', 'a').add_joint('k', 'c', 'a', Revolute(X)).build(),
+     'loop joint "k" connects "a" to itself'),
+])
+def test_builder_refuses(break_it, words):
+    """The builder names what is wrong."""
+    builder = ModelBuilder().add_body('a', 'base', Revolute(X), joint_name='j')
+    with pytest.raises(ModelError, match=words):
+        break_it(builder)
+
+
+def test_builder_names_unknown_parents():
+    """An unknown parent is answered with the known bodies."""
+    with pytest.raises(UnknownName, match='no body "bese" .* did you mean "base"'):
+        ModelBuilder().add_body('a', 'bese', Revolute(X))
+
+
+def test_model_refuses_wrong_sizes():
+    """A model put together by hand with a wrong array is refused by the array's name."""
+    model = families.regular_tree(3)
+    with pytest.raises(ModelError, match='effort_limit has 2 entries, the model needs 3'):
+        dataclasses.replace(model, effort_limit=(1.0, 2.0))
+    with pytest.raises(ModelError, match='not numbered so that each comes before its children'):
+        dataclasses.replace(model, parent=(-1, 2, 0, 0))
+
+
+def test_properties_per_coordinate():
+    """One number serves all coordinates of a joint, a list gives one each."""
+    builder = ModelBuilder()
+    builder.add_body('a', 'base', Spherical(), data=JointData(damping=0.5,
+                                                              friction=[1.0, 2.0, 3.0]))
+    model = builder.build()
+    assert model.damping == (0.5, 0.5, 0.5) and model.friction == (1.0, 2.0, 3.0)
+    assert model.lower == (-np.inf,) * 4 and model.effort_limit == (np.inf,) * 3
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_configuration_moves_by_velocity(seed, rng):
+    """Difference undoes integration, and q_dot is the derivative of integration, on any tree."""
+    model = families.random_tree(8, seed)
+    q = configuration.random_position(model, rng)
+    v = rng.uniform(-0.4, 0.4, model.nv).tolist()
+    step = configuration.difference(model, q, configuration.integrate(model, q, v))
+    np.testing.assert_allclose(step, v, atol=1e-12)
+    # central difference of step h = 1e-4: error h^2 / 6 of third derivatives below one
+    h = 1e-4
+    ahead, behind = (configuration.integrate(model, q, [s * h * x for x in v]) for s in (1, -1))
+    rate = (np.array(ahead) - np.array(behind)) / (2.0 * h)
+    np.testing.assert_allclose(rate, configuration.q_dot(model, q, v), atol=1e-8)
+
+
+def test_random_position_keeps_limits(rng):
+    """Where a joint has a range, random positions stay inside it."""
+    builder = ModelBuilder()
+    builder.add_body('a', 'base', Revolute(X), data=JointData(lower=0.2, upper=0.3))
+    builder.add_body('b', 'a', Free())
+    model = builder.build()
+    for _ in range(20):
+        q = configuration.random_position(model, rng)
+        assert 0.2 <= q[0] <= 0.3 and np.linalg.norm(q[4:]) == pytest.approx(1.0, abs=1e-12)
+    assert configuration.neutral(model) == [0.0] * 7 + [1.0]
+
+
+def test_model_goes_to_worker_processes():
+    """A pool of processes can be given the model as an argument."""
+    model = families.random_tree(5, 2)
+    context = multiprocessing.get_context('spawn')
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+        assert pool.submit(Model.digest, model).result() == model.digest()

@@ -1,0 +1,280 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Every kind of bad description is refused (or doubted) with words that name the element."""
+
+import time
+import warnings
+
+import pytest
+
+from rbd_ros.errors import ModelError, RbdWarning
+from rbd_ros.urdf import load_urdf
+
+BODY = ('<inertial><mass value="{mass}"/>'
+        '<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>')
+LIMIT = '<limit lower="-1" upper="1" effort="10" velocity="2"/>'
+
+
+def link(name, mass=1.0, ixx=0.01, iyy=0.01, izz=0.01):
+    """Return a link with an inertia."""
+    return f'<link name="{name}">{BODY.format(mass=mass, ixx=ixx, iyy=iyy, izz=izz)}</link>'
+
+
+def joint(name='j', parent='a', child='b', kind='revolute', inside='', limit=LIMIT):
+    """Return a joint; ``inside`` is added to its content."""
+    return (f'<joint name="{name}" type="{kind}"><parent link="{parent}"/>'
+            f'<child link="{child}"/>{limit}{inside}</joint>')
+
+
+def robot(*parts):
+    """Return a robot called r, one part per line, so that line numbers are known."""
+    return '<robot name="r">\n' + '\n'.join(parts) + '\n</robot>'
+
+
+def pair(**options):
+    """Return a robot of two links with one joint."""
+    return robot(link('a'), link('b'), joint(**options))
+
+
+REFUSED = {
+    'not XML': ('hello\nworld', r'not XML: it starts with "hello'),
+    'empty': ('  ', r'not XML'),
+    'cut off': ('<robot name="r"><link name="a"/>', r'not well-formed XML: no element found'),
+    'mismatch': ('<robot><link></robot>', r'the URDF text is not well-formed XML: mismatched'),
+    'bad bytes': (b'<robot>\xff\xfe</robot>', r'not well-formed XML: not well-formed'),
+    'strange encoding': (b'<?xml version="1.0" encoding="klingon"?><robot/>',
+                         r'not well-formed XML: unknown encoding'),
+    'other format': ('<sdf version="1.7"/>', r'root element is <sdf>, URDF has <robot>'),
+    'no link': ('<robot name="r"/>', r'the robot has no link'),
+    'entity bomb': ('<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
+                    '<robot name="&b;"/>', r'entities \("r"\) are refused .* <!DOCTYPE>'),
+    'external entity': ('<!DOCTYPE r SYSTEM "http://localhost/x.dtd"><robot name="r"/>',
+                        r'line 1: document types and entities'),
+    'deep nesting': ('<robot>' + '<a>' * 500 + '</a>' * 500 + '</robot>',
+                     r'nested more than 100 deep'),
+    'deep nesting in what is passed over': (
+        '<robot><visual>' + '<a>' * 500 + '</a>' * 500 + '</visual></robot>',
+        r'nested more than 100 deep'),
+    'xacro tag': ('<robot name="r"><xacro:include filename="x"/></robot>',
+                  r'<xacro:include> \(line 1\): .* written in xacro.*expand it first: xacro'),
+    'xacro value': ('<robot name="r"><link name="${prefix}a"/></robot>', r'written in xacro'),
+    'link without name': (robot('<link/>'), r'<link> \(line 2\) needs the attribute "name"'),
+    'joint without name': (robot(link('a'), '<joint type="fixed"/>'),
+                           r'<joint> \(line 3\) needs the attribute "name"'),
+    'joint without type': (robot(link('a'), '<joint name="j"/>'),
+                           r'joint "j" \(line 3\) needs the attribute "type"'),
+    'joint type': (pair(kind='screw'), r'joint "j" \(line 4\): type "screw" is unknown; '
+                                       r'URDF has revolute, .*planar'),
+    'no parent': (robot(link('a'), '<joint name="j" type="fixed"><child link="a"/></joint>'),
+                  r'joint "j" \(line 3\) needs a <parent link="..."/> element'),
+    'parent without link': (
+        robot(link('a'), '<joint name="j" type="fixed"><parent/><child link="a"/></joint>'),
+        r'<parent> \(line 3\) of joint "j" \(line 3\) needs the attribute "link"'),
+    'unknown parent': (pair(parent='zz'), r'joint "j" \(line 4\): parent link "zz" does not'),
+    'unknown child': (pair(child='zz'), r'joint "j" \(line 4\): child link "zz" does not exist'),
+    'to itself': (pair(child='a'), r'joint "j" \(line 4\) connects link "a" to itself'),
+    'two roots': (robot(link('a'), link('b')),
+                  r'2 links are carried by no joint \("a", "b"\); a robot has one root'),
+    'loop over two joints': (
+        robot(link('a'), link('b'), link('c'), joint('j', 'a', 'b'), joint('k', 'b', 'c'),
+              joint('l', 'a', 'c')),
+        r'link "c" is carried by two joints, joint "k" \(line 6\) and joint "l" \(line 7\)'),
+    'ring beside the tree': (
+        robot(link('a'), link('b'), link('c'), joint('j', 'b', 'c'), joint('k', 'c', 'b')),
+        r'joints "k", "j" form a loop'),
+    'ring alone': (robot(link('a'), link('b'), joint('j', 'a', 'b'), joint('k', 'b', 'a')),
+                   r'form a loop; URDF describes trees only'),
+    'same link twice': (robot(link('a'), link('a')),
+                        r'link "a" \(line 3\): the name is already that of link "a" \(line 2\)'),
+    'same joint twice': (robot(link('a'), link('b'), link('c'), joint('j', 'a', 'b'),
+                               joint('j', 'a', 'c')),
+                         r'joint "j" \(line 6\): the name is already that of joint "j" \(line 5'),
+    'no limit': (pair(limit=''), r'joint "j" \(line 4\) is revolute and needs <limit'),
+    'no limit, prismatic': (pair(kind='prismatic', limit=''), r'is prismatic and needs <limit'),
+    'no effort': (pair(limit='<limit velocity="1"/>'),
+                  r'<limit> \(line 4\) of joint "j" \(line 4\) needs the attribute "effort"'),
+    'no velocity': (pair(limit='<limit effort="1"/>'), r'needs the attribute "velocity"'),
+    'crossed limits': (pair(limit='<limit lower="1" upper="-1" effort="1" velocity="1"/>'),
+                       r'joint "j" \(line 4\): lower limit 1.0 is above upper limit -1.0'),
+    'negative effort': (pair(limit='<limit effort="-1" velocity="1"/>'),
+                        r'joint "j" \(line 4\): effort limit -1.0 is negative'),
+    'negative velocity': (pair(limit='<limit effort="1" velocity="-2"/>'),
+                          r'velocity limit -2.0 is negative'),
+    'negative damping': (pair(inside='<dynamics damping="-1"/>'), r'damping -1.0 is negative'),
+    'zero axis': (pair(inside='<axis xyz="0 0 0"/>'),
+                  r'joint "j" \(line 4\): axis \(0.0, 0.0, 0.0\) has no direction'),
+    'axis of two': (pair(inside='<axis xyz="0 1"/>'),
+                    r'joint "j" \(line 4\): <axis xyz="0 1"> has 2 numbers, 3 needed'),
+    'axis without numbers': (pair(inside='<axis/>'), r'needs the attribute "xyz"'),
+    'word for a number': (pair(inside='<origin xyz="0 one 0"/>'),
+                          r'joint "j" \(line 4\): <origin xyz="0 one 0"> is not made of numbers'),
+    'underscore': (pair(inside='<origin xyz="0 1_0 0"/>'), r'is not made of numbers'),
+    'not a number': (pair(inside='<origin rpy="0 nan 0"/>'),
+                     r'joint "j" \(line 4\): <origin rpy="0 nan 0"> is not finite'),
+    'infinite': (pair(limit='<limit effort="inf" velocity="1"/>'), r'<limit effort="inf"> is not'),
+    'too large': (robot(link('a', mass='1e999')), r'link "a" \(line 2\): <mass value="1e999"> is'),
+    'four numbers': (pair(inside='<origin xyz="0 0 0 0"/>'), r'has 4 numbers, 3 needed'),
+    'two orientations': (pair(inside='<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>'),
+                         r'both rpy and quat_xyzw'),
+    'zero quaternion': (pair(inside='<origin quat_xyzw="0 0 0 0"/>'), r'must not be zero'),
+    'negative mass': (robot(link('a', mass=-2)), r'link "a" \(line 2\): mass -2.0 is negative'),
+    'no mass': (robot('<link name="a"><inertial/></link>'),
+                r'link "a" \(line 2\): <inertial> needs a <mass> element'),
+    'no inertia': (robot('<link name="a"><inertial><mass value="1"/></inertial></link>'),
+                   r'<inertial> needs a <inertia> element'),
+    'mimic of nobody': (pair(inside='<mimic joint="ghost"/>'),
+                        r'joint "j" \(line 4\) mimics "ghost", which does not exist'),
+    'mimic without name': (pair(inside='<mimic/>'), r'needs the attribute "joint"'),
+    'mimic of a fixed joint': (
+        robot(link('a'), link('b'), link('c'), joint('k', 'a', 'b', 'fixed'),
+              joint('j', 'b', 'c', inside='<mimic joint="k"/>')),
+        r'joint "j" \(line 6\) mimics "k", but "k" is fixed; only joints with one coordinate'),
+    'floating mimic': (
+        robot(link('a'), link('b'), link('c'), joint('k', 'a', 'b'),
+              joint('j', 'b', 'c', 'floating', inside='<mimic joint="k"/>')),
+        r'joint "j" \(line 6\) mimics "k", but "j" is floating'),
+    'mimic of itself': (pair(inside='<mimic joint="j"/>'), r'in a cycle: j -> j'),
+    'mimic in a ring': (
+        robot(link('a'), link('b'), link('c'), joint('j', 'a', 'b', inside='<mimic joint="k"/>'),
+              joint('k', 'b', 'c', inside='<mimic joint="j"/>')),
+        r'follow each other in a cycle: j -> k -> j; one of them must move freely'),
+    'gear of zero': (
+        robot(link('a'), link('b'), joint(), '<transmission name="t"><joint name="j"/><actuator>'
+              '<mechanicalReduction>0</mechanicalReduction></actuator></transmission>'),
+        r'transmission "t" \(line 5\): gear ratio is zero'),
+    'gear in words': (
+        robot(link('a'), link('b'), joint(), '<transmission name="t"><joint name="j"/><actuator>'
+              '<mechanicalReduction>many</mechanicalReduction></actuator></transmission>'),
+        r'transmission "t" \(line 5\): <mechanicalReduction> is not made of numbers'),
+    'negative rotor': (
+        robot(link('a'), link('b'), joint(), '<transmission name="t"><joint name="j"/><actuator>'
+              '<rotorInertia>-1</rotorInertia></actuator></transmission>'),
+        r'transmission "t" \(line 5\): rotor inertia -1.0 is negative'),
+    'no such file': ('missing.urdf', r'no file for "missing.urdf" \(sought: missing.urdf\)'),
+    'package without path': ('package://arm', r'must read package://<package>/<path>'),
+    'no such package': ('package://nowhere/a.urdf',
+                        r'no file for "package://nowhere/a.urdf" .* set AMENT_PREFIX_PATH'),
+}
+
+
+@pytest.mark.parametrize('case', REFUSED)
+def test_refused(case):
+    """The description is refused and the message says where and why."""
+    text, words = REFUSED[case]
+    with pytest.raises(ModelError, match=words):
+        load_urdf(text)
+
+
+def test_name_of_the_floating_joint_is_kept_free():
+    """A joint of the file cannot take the name of the floating base's joint."""
+    with pytest.raises(ModelError, match=r'joint "root_joint" \(line 4\): this name is taken'):
+        load_urdf(pair(name='root_joint'), floating_base=True)
+
+
+DOUBTED = {
+    'not positive': ({'iyy': -0.01}, r'link "b" \(line 3\):? inertia is not positive definite '),
+    'triangle': ({'izz': 0.03}, r'link "b" \(line 3\):? principal moments 0.01, 0.01, 0.03 break'),
+    'no mass': ({'mass': 0}, r'link "b" \(line 3\):? has inertia without mass'),
+    'leaf': ({'mass': 0, 'ixx': 0, 'iyy': 0, 'izz': 0}, r'link "b" on joint "j"'),
+}
+
+
+@pytest.mark.parametrize('case', DOUBTED)
+def test_doubtful_inertia_is_kept_with_a_warning(case):
+    """An inertia that no body has is kept with a warning that names the link."""
+    values, words = DOUBTED[case]
+    with pytest.warns(RbdWarning, match=r'robot "r": .*strict=True refuses.*' + words):
+        model = load_urdf(robot(link('a'), link('b', **values), joint()))
+    assert model.inertia[1].m == values.get('mass', 1.0)
+
+
+@pytest.mark.parametrize('case', DOUBTED)
+def test_doubtful_inertia_is_refused_when_strict(case):
+    """With strict=True the same inertia is an error that names the link."""
+    values, words = DOUBTED[case]
+    if case == 'leaf':
+        words += r' moves but has no inertia along its motion; .* give it mass or fix'
+    with pytest.raises(ModelError, match=words):
+        load_urdf(robot(link('a'), link('b', **values), joint()), strict=True)
+
+
+@pytest.mark.parametrize(('text', 'words'), [
+    (pair(limit='<limit lower="-1" upper="1" effort="0" velocity="1"/>'),
+     r'effort limit is zero, no force may be commanded: joint "j" \(line 4\)'),
+    (pair(limit='<limit effort="1" velocity="1"/>'),
+     r'lower and upper limit are equal, the joint may not move: joint "j"'),
+    (pair(inside='<spring stiffness="3"/>'), r'<spring> is not known and not used: joint "j"'),
+    (pair(kind='fixed', inside='<mimic joint="j"/>'), r'fixed joint with <mimic> stays fixed'),
+    (pair(kind='floating'), r'<limit> has no meaning for a floating joint .*: joint "j"'),
+    (robot(link('a'), '<transmission name="t"><joint name="x"/></transmission>'),
+     r'transmission of a joint that does not exist is not used: transmission "t"'),
+    (robot(link('a'), link('b'), link('c'), joint(), joint('k', 'b', 'c'),
+           '<transmission name="t"><joint name="j"/><joint name="k"/>'
+           '<rotorInertia>1</rotorInertia></transmission>'),
+     r'rotor inertia of a transmission with several joints .*: transmission "t"'),
+])
+def test_doubtful_elements_are_named(text, words):
+    """What is written but not used, or leaves no motion, gives a warning that names it."""
+    with pytest.warns(RbdWarning, match=words):
+        load_urdf(text)
+
+
+def test_warnings_can_be_forwarded():
+    """A caller's function gets every warning as text, and then none goes to ``warnings``."""
+    texts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        load_urdf(robot(link('a'), link('b', mass=0), joint(inside='<spring/>')),
+                  on_warning=texts.append)
+    assert len(texts) == 2 and all(text.startswith('robot "r": ') for text in texts)
+
+
+def test_warning_points_at_the_caller():
+    """The warning's place is the line that called load_urdf."""
+    with pytest.warns(RbdWarning) as record:
+        load_urdf(pair(inside='<spring/>'))
+    assert record[0].filename == __file__
+
+
+def test_xacro_file_is_refused_with_the_command(tmp_path):
+    """A .xacro path is refused and the message holds the command that expands it."""
+    path = tmp_path / 'arm.urdf.xacro'
+    path.write_text('<robot/>')
+    with pytest.raises(ModelError, match=r'expand it first: xacro arm.urdf.xacro > robot.urdf'):
+        load_urdf(path)
+
+
+def test_ten_megabytes_are_read():
+    """A 10 MB description is accepted; geometry and long chains cost no more than reading."""
+    filler = '<visual><geometry><mesh filename="package://a/b.stl"/></geometry></visual>' * 200
+    links = ''.join(f'<link name="l{i}">{filler}</link>' for i in range(700))
+    joints = ''.join(joint(f'j{i}', f'l{i}', f'l{i + 1}', 'fixed') for i in range(699))
+    text = robot(links, joints)
+    assert len(text) > 10e6
+    started = time.process_time()
+    model = load_urdf(text)
+    assert model.nb == 0 and len(model.frames) == 700
+    assert time.process_time() - started < 60.0       # a hang guard, not a measurement
+
+
+def test_forty_megabytes_are_refused(tmp_path):
+    """Beyond the limit the size and the way out are in the message, for text and for files."""
+    words = r'has 40.0 MB, at most 33.6 MB are read; .* raise max_bytes'
+    with pytest.raises(ModelError, match='the URDF text ' + words):
+        load_urdf('<' + ' ' * 40_000_000)
+    path = tmp_path / 'huge.urdf'
+    path.write_bytes(b'<' + b' ' * 40_000_000)
+    with pytest.raises(ModelError, match=f'"{path}" ' + words):
+        load_urdf(path)
