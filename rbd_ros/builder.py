@@ -28,7 +28,7 @@ import math
 
 from rbd_ros.connectivity import spanning_tree
 from rbd_ros.errors import ModelError, UnknownName
-from rbd_ros.joints import Fixed, Joint
+from rbd_ros.joints import Fixed, Joint, Reversed
 from rbd_ros.mimic import Coupling, Mimic, resolve
 from rbd_ros.model import Frame, LoopJoint, Model
 from rbd_ros.spatial import RigidInertia, Transform
@@ -206,7 +206,7 @@ class ModelBuilder:
             else:
                 tree.place[node] = (len(tree.parent), far.inverse())
                 tree.parent.append(body)
-                tree.joint.append(arc.joint if forward else _reversed(arc.joint))
+                tree.joint.append(arc.joint if forward else Reversed(arc.joint))
                 tree.X_T.append(X_T)
                 tree.arcs.append(arc)
                 tree.names.append(names[node])
@@ -221,11 +221,6 @@ class ModelBuilder:
         if p == s:
             raise ModelError(f'loop joint "{arc.name}" connects "{tree.names[p]}" to itself')
         return LoopJoint(arc.name, arc.joint, p, s, arc.X_P @ to_p, arc.X_S @ to_s)
-
-
-def _reversed(joint: Joint) -> Joint:
-    from rbd_ros.joints import Reversed
-    return Reversed(joint)
 
 
 def _spread(values: Values, size: int, arc: _Arc, what: str) -> list[float]:

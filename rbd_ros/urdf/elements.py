@@ -21,7 +21,7 @@ import math
 
 from rbd_ros.builder import JointData
 from rbd_ros.errors import ModelError
-from rbd_ros.joints import Fixed, Joint, Prismatic, Revolute
+from rbd_ros.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from rbd_ros.mimic import Mimic
 from rbd_ros.spatial import Mat3, RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.urdf.document import Element
@@ -203,16 +203,12 @@ def _joint_model(element: Element, kind: str) -> Joint:
     if kind == 'fixed':
         return Fixed()
     if kind == 'floating':
-        from rbd_ros.joints import Free
         return Free()
     axis = element.first('axis')
     direction = (1.0, 0.0, 0.0) if axis is None else numbers(axis, 'xyz', element, 3)
     if math.hypot(*direction) < SHORTEST_AXIS:
         raise ModelError(f'{element}: axis {direction} has no direction')
-    if kind == 'planar':
-        from rbd_ros.joints import Planar
-        return Planar(direction)
-    return Prismatic(direction) if kind == 'prismatic' else Revolute(direction)
+    return {'prismatic': Prismatic, 'planar': Planar}.get(kind, Revolute)(direction)
 
 
 def _joint_data(element: Element, kind: str) -> JointData:

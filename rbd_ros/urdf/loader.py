@@ -23,6 +23,7 @@ from pathlib import Path
 
 from rbd_ros.builder import ModelBuilder
 from rbd_ros.errors import ModelError
+from rbd_ros.joints import Free
 from rbd_ros.model import Model
 from rbd_ros.urdf import check
 from rbd_ros.urdf.document import Element, read_xml
@@ -90,7 +91,6 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
     """Hand the tree to the builder in the order of the file."""
     inertia = links[root].inertia()
     if floating_base:
-        from rbd_ros.joints import Free
         if ROOT_JOINT in joints:
             raise ModelError(f'{joints[ROOT_JOINT].element}: this name is taken by the joint '
                              'of a floating base; rename it')
