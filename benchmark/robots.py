@@ -1,0 +1,53 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Real robots from the package example-robot-data, and where they lie."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+#: Robots by a short name, as files below ``robots_folder()``.
+FILES = {
+    'ur5': 'ur_description/urdf/ur5_robot.urdf',
+    'panda': 'panda_description/urdf/panda.urdf',
+    'talos': 'talos_data/robots/talos_full_v2.urdf',
+}
+
+
+def robots_folder() -> Path:
+    """Return the folder of the robots, or raise with the way to get it."""
+    try:
+        files = metadata.files('example-robot-data') or []
+    except metadata.PackageNotFoundError:
+        raise FileNotFoundError(
+            'the robots come from the package example-robot-data, which is not installed; '
+            './run installs it') from None
+    for file in files:
+        parts = file.parts
+        if 'robots' in parts:
+            inside = Path(*parts[:parts.index('robots') + 1])
+            return Path(str(file.locate())).parents[len(parts) - len(inside.parts) - 1]
+    raise FileNotFoundError('example-robot-data is installed without its robots')
+
+
+def robot_file(name: str) -> Path:
+    """Return the URDF of a robot of ``FILES``."""
+    return robots_folder() / FILES[name]
+
+
+def all_files() -> list[Path]:
+    """Return every URDF of the package, in a stable order."""
+    return sorted(robots_folder().rglob('*.urdf'))

@@ -1,0 +1,71 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Timing that is fair on a noisy machine: alternate, repeat, keep the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import os
+from pathlib import Path
+import platform
+from time import perf_counter
+
+#: Seconds that one repetition of a measurement lasts.
+REPETITION = 0.02
+
+
+def best_times(*calls: Callable[[], object], repetitions: int = 15) -> list[float]:
+    """
+    Return the best seconds per call of several functions, measured turn by turn.
+
+    Turns make a slow moment of the machine hit all of them alike, so that ratios hold.
+    """
+    numbers = [_number(call) for call in calls]
+    best = [float('inf')] * len(calls)
+    for _ in range(repetitions):
+        for k, call in enumerate(calls):
+            best[k] = min(best[k], _run(call, numbers[k]))
+    return best
+
+
+def _number(call: Callable[[], object]) -> int:
+    """Return how many calls fill one repetition; also warms the call up."""
+    number = 1
+    while True:
+        total = _run(call, number) * number
+        if total > REPETITION / 4:
+            return max(1, int(number * REPETITION / total))
+        number *= 4
+
+
+def _run(call: Callable[[], object], number: int) -> float:
+    turns = range(number)
+    start = perf_counter()
+    for _ in turns:
+        call()
+    return (perf_counter() - start) / number
+
+
+def machine() -> str:
+    """Return a line that describes the processor and the Python that ran."""
+    name = platform.processor() or platform.machine()
+    cpuinfo = Path('/proc/cpuinfo')
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith(('model name', 'Model')):
+                name = line.partition(':')[2].strip()
+                break
+    return (f'{name} ({platform.machine()}), {os.cpu_count()} cores, '
+            f'Python {platform.python_version()}, {platform.system()}')
