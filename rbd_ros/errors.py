@@ -40,6 +40,10 @@ class NonFiniteError(RbdError, ValueError):
     """An array that holds NaN or infinity; the message names the array and the entry."""
 
 
+class SettingError(RbdError, ValueError):
+    """A setting outside of what it may be; the message names it and says what it may be."""
+
+
 class SingularError(RbdError, ArithmeticError):
     """A matrix that must be inverted and cannot be; the message names the directions."""
 

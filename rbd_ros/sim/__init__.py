@@ -1,0 +1,30 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The simulated robot: integrators, joint friction and stops, sensors, lockstep; no ROS."""
+
+from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.sim.integrators import rk4_step, semi_implicit_step
+from rbd_ros.sim.nonsmooth import solve_velocity, VelocityStep
+from rbd_ros.sim.pacer import Pacer
+from rbd_ros.sim.physics import Physics
+from rbd_ros.sim.robot import SimulatedRobot
+from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
+from rbd_ros.sim.simulation import Counters, Schedule, Simulation
+
+__all__ = [
+    'Coordinates', 'Counters', 'DelayLine', 'Imperfections', 'Pacer', 'Physics', 'Sample',
+    'Schedule', 'Sensors', 'SimulatedRobot', 'Simulation', 'VelocityStep', 'rk4_step',
+    'semi_implicit_step', 'solve_velocity',
+]

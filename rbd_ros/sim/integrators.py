@@ -1,0 +1,77 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Fixed-step integrators for q' = q_dot(q, v), v' = a(q, v).
+
+Both take the space in which q lives, so that quaternions stay of unit length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rbd_ros.sim.coordinates import Coordinates
+
+    Array = NDArray[np.float64]
+    Acceleration = Callable[[Array, Array], Array]
+
+
+def semi_implicit_step(
+    space: Coordinates, acceleration: Acceleration, q: Array, v: Array, h: float,
+) -> tuple[Array, Array]:
+    """
+    Return the state after ``h`` seconds by the semi-implicit Euler rule (order 1, symplectic).
+
+    :param space: where q lives.
+    :param acceleration: a(q, v), (nv,).
+    :param q: position at the start.
+    :param v: velocity at the start.
+    :param h: length of the step, s.
+    """
+    v_end = v + h * acceleration(q, v)
+    return space.integrate(q, h * v_end), v_end
+
+
+def rk4_step(
+    space: Coordinates, acceleration: Acceleration, q: Array, v: Array, h: float,
+) -> tuple[Array, Array]:
+    """
+    Return the state after ``h`` seconds by the classical Runge-Kutta rule (order 4).
+
+    The stages add up the entries of q; that leaves the space by no more than the error of the
+    rule, so bringing the result back keeps the order.
+
+    :param space: where q lives.
+    :param acceleration: a(q, v), (nv,).
+    :param q: position at the start.
+    :param v: velocity at the start.
+    :param h: length of the step, s.
+    """
+    half = 0.5 * h
+    q1, a1 = space.q_dot(q, v), acceleration(q, v)
+    q_2, v_2 = q + half * q1, v + half * a1
+    q2, a2 = space.q_dot(q_2, v_2), acceleration(q_2, v_2)
+    q_3, v_3 = q + half * q2, v + half * a2
+    q3, a3 = space.q_dot(q_3, v_3), acceleration(q_3, v_3)
+    q_4, v_4 = q + h * q3, v + h * a3
+    q4, a4 = space.q_dot(q_4, v_4), acceleration(q_4, v_4)
+    weight = h / 6.0
+    q_end = q + weight * (q1 + 2.0 * (q2 + q3) + q4)
+    return space.land(q, q_end), v + weight * (a1 + 2.0 * (a2 + a3) + a4)

@@ -1,0 +1,66 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Keep simulated time level with a steady clock, without a spiral when the machine is late."""
+
+from __future__ import annotations
+
+from rbd_ros.errors import SettingError
+
+
+class Pacer:
+    """
+    Tell how many periods are due on a steady clock.
+
+    A machine that was busy runs a few periods at once and is level again. One that is behind by
+    more than ``most`` gives the rest up: running them all would make it later still.
+
+    :param period: simulated seconds per period, divided by how fast time shall run.
+    :param most: periods that may be run at once.
+    """
+
+    def __init__(self, period: float, most: int = 20) -> None:
+        if not period > 0.0:
+            raise SettingError(f'period is {period}; it must be positive')
+        self._period = period
+        self._most = most
+        self._start: float | None = None
+        self._done = 0
+        #: Wake-ups that found more than one period due.
+        self.late = 0
+        #: Periods that were given up.
+        self.skipped = 0
+
+    def rebase(self) -> None:
+        """Begin anew at the next call, after a pause."""
+        self._start = None
+
+    def due(self, now: float) -> int:
+        """
+        Return how many periods to run now.
+
+        :param now: steady clock, s.
+        """
+        if self._start is None:
+            self._start, self._done = now, 0
+            return 0
+        # A timer may fire a little early; a tenth of a period is not worth another wake-up.
+        behind = int((now - self._start) / self._period + 0.1) - self._done
+        if behind <= 0:
+            return 0
+        self.late += behind > 1
+        run = min(behind, self._most)
+        self.skipped += behind - run
+        self._done += behind
+        return run

@@ -1,0 +1,131 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The physical properties of a simulated robot, checked as a set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import SettingError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rbd_ros.model import Model
+
+    Array = NDArray[np.float64]
+
+INTEGRATORS = ('rk4', 'semi_implicit')
+
+
+def per_joint(name: str, value: float | Sequence[float], count: int) -> Array:
+    """
+    Return one non-negative number per joint.
+
+    :param name: what the numbers are, for the message.
+    :param value: one number for all joints, or one each.
+    :param count: how many are needed.
+    """
+    array = np.array(value, dtype=float).reshape(-1)
+    if array.size == 1:
+        array = np.repeat(array, count)
+    if array.size != count:
+        raise SettingError(f'{name} has {array.size} entries; give one for all joints, '
+                         f'or {count}, one per joint')
+    bad = np.flatnonzero(~(array >= 0.0))
+    if bad.size:
+        raise SettingError(f'{name}[{bad[0]}] is {array[bad[0]]}; it must be zero or more')
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Physics:
+    """
+    What acts in and at the joints; arrays are over the independent velocities of the model.
+
+    :param friction: dry friction, N.m or N.
+    :param damping: viscous friction, N.m.s/rad or N.s/m.
+    :param effort_limit: largest torque of each actuator; infinite for none.
+    :param lower: lower stop of each joint with one coordinate; minus infinity for none.
+    :param upper: upper stop.
+    :param restitution: part of the speed that comes back from a stop, 0 to 1.
+    :param recovery_speed: speed at which a joint that is found beyond its stop is brought back.
+    :param mass_scale: true masses and inertias over those of the model, so that a controller can
+        be tried on a robot that is not quite the described one.
+    :param integrator: ``'rk4'`` or ``'semi_implicit'``.
+    """
+
+    friction: Array
+    damping: Array
+    effort_limit: Array
+    lower: Array
+    upper: Array
+    restitution: float = 0.0
+    recovery_speed: float = 0.5
+    mass_scale: float = 1.0
+    integrator: str = 'rk4'
+
+    @classmethod
+    def of(cls, model: Model, **changes: object) -> Physics:
+        """
+        Return the physics that the description gives, with changes.
+
+        :param model: the robot; an effort limit of zero counts as none, as in a description.
+        :param changes: other values for any of the fields.
+        """
+        lower, upper = np.full(model.nv, -math.inf), np.full(model.nv, math.inf)
+        for name in model.independent_joint_names:
+            q, v = model.position_slice(name), model.velocity_slice(name)
+            if q.stop - q.start == v.stop - v.start:
+                lower[v], upper[v] = model.lower[q], model.upper[q]
+        effort = np.array(model.effort_limit)
+        values = {
+            'friction': np.array(model.friction), 'damping': np.array(model.damping),
+            'effort_limit': np.where(effort > 0.0, effort, math.inf),
+            'lower': lower, 'upper': upper,
+        }
+        return cls(**(values | changes))
+
+    def __post_init__(self) -> None:
+        """Refuse what has no meaning, naming the value."""
+        count = np.size(self.lower)
+        for name in ('friction', 'damping', 'effort_limit'):
+            object.__setattr__(self, name, per_joint(name, getattr(self, name), count))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and np.isnan(value).any():
+                raise SettingError(f'{field.name} holds NaN')
+        if np.isinf(self.friction).any() or np.isinf(self.damping).any():
+            raise SettingError('friction and damping must be finite')
+        if (self.lower > self.upper).any():
+            joint = int(np.flatnonzero(self.lower > self.upper)[0])
+            raise SettingError(f'the lower stop of joint {joint} is {self.lower[joint]}, '
+                             f'above its upper stop {self.upper[joint]}')
+        self._check_range('restitution', 0.0, 1.0)
+        self._check_range('recovery_speed', 0.0, 1e3)
+        self._check_range('mass_scale', 1e-3, 1e3)
+        if self.integrator not in INTEGRATORS:
+            raise SettingError(f'integrator is "{self.integrator}"; '
+                             f'it must be one of {", ".join(INTEGRATORS)}')
+
+    def _check_range(self, name: str, low: float, high: float) -> None:
+        value = getattr(self, name)
+        if not low <= value <= high:
+            raise SettingError(f'{name} is {value}; it must be between {low} and {high}')

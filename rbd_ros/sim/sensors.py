@@ -1,0 +1,215 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a driver reads of a robot: noise, encoder steps, latency and lost samples, all seeded."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from rbd_ros.errors import SettingError
+from rbd_ros.sim.physics import per_joint
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rbd_ros.sim.robot import SimulatedRobot
+
+    Array = NDArray[np.float64]
+
+Item = TypeVar('Item')
+
+VELOCITY_SOURCES = ('measured', 'difference', 'none')
+EFFORT_SOURCES = ('motor', 'joint', 'none')
+
+
+class Sample(NamedTuple):
+    """
+    One reading of all published joints.
+
+    :param time_ns: simulated time at which it was taken, ns.
+    :param position: rad or m.
+    :param velocity: rad/s or m/s; empty where the robot does not measure it.
+    :param effort: N.m or N; empty where the robot does not measure it.
+    """
+
+    time_ns: int
+    position: Array
+    velocity: Array
+    effort: Array
+
+
+@dataclass(frozen=True)
+class Imperfections:
+    """
+    What makes a reading differ from the truth; one number for all joints, or one each.
+
+    :param position_noise: standard deviation, rad or m.
+    :param velocity_noise: standard deviation, rad/s or m/s.
+    :param effort_noise: standard deviation, N.m or N.
+    :param resolution: step of the encoder, rad or m; 0 for none.
+    :param velocity: ``'measured'``, ``'difference'`` of positions read, or ``'none'``.
+    :param effort: ``'motor'``: what the actuator gives; ``'joint'``: what the links feel, friction,
+        brakes and stops included, as a torque sensor reads it; ``'none'``.
+    :param latency: time from a reading to its delivery, s.
+    :param loss: probability that a reading is lost.
+    :param loss_length: readings lost in a row, each time.
+    :param seed: of the random numbers.
+    """
+
+    position_noise: float | Sequence[float] = 0.0
+    velocity_noise: float | Sequence[float] = 0.0
+    effort_noise: float | Sequence[float] = 0.0
+    resolution: float | Sequence[float] = 0.0
+    velocity: str = 'measured'
+    effort: str = 'motor'
+    latency: float = 0.0
+    loss: float = 0.0
+    loss_length: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what has no meaning, naming the value."""
+        for name, known in (('velocity', VELOCITY_SOURCES), ('effort', EFFORT_SOURCES)):
+            if getattr(self, name) not in known:
+                raise SettingError(f'the source of {name} is "{getattr(self, name)}"; '
+                                 f'it must be one of {", ".join(known)}')
+        if not 0.0 <= self.latency <= 10.0:
+            raise SettingError(f'latency is {self.latency}; it must be between 0 and 10 s')
+        if not 0.0 <= self.loss <= 1.0:
+            raise SettingError(f'loss is {self.loss}; it must be a probability, 0 to 1')
+        if self.loss_length < 1:
+            raise SettingError(f'loss_length is {self.loss_length}; it must be at least 1')
+
+
+class DelayLine(Generic[Item]):
+    """
+    Keep items until their time has come, on any clock.
+
+    :param delay_ns: how long each item stays.
+    """
+
+    def __init__(self, delay_ns: int) -> None:
+        self._delay = delay_ns
+        self._items: deque[tuple[int, Item]] = deque()
+
+    def put(self, item: Item, now_ns: int) -> None:
+        """Put an item in."""
+        self._items.append((now_ns + self._delay, item))
+
+    def take(self, now_ns: int) -> list[Item]:
+        """Return the items whose time has come, oldest first."""
+        ready = []
+        while self._items and self._items[0][0] <= now_ns:
+            ready.append(self._items.popleft()[1])
+        return ready
+
+    def clear(self) -> None:
+        """Forget all items."""
+        self._items.clear()
+
+
+class Sensors:
+    """
+    Read the joints of a robot that have one coordinate each, mimic joints among them.
+
+    :param robot: what is read.
+    :param imperfections: how well it is read.
+    :raises SettingError: for lists whose length is not the number of published joints.
+    """
+
+    def __init__(self, robot: SimulatedRobot, imperfections: Imperfections) -> None:
+        model = robot.model
+        single = [i for i in range(1, model.nb + 1) if model.joint[i].nq == model.joint[i].nv == 1]
+        #: Names of the joints that are read, in the order of every sample.
+        self.names = tuple(model.joint_names[i - 1] for i in single)
+        self._robot = robot
+        self._pick_q = [model.q_index[i].start for i in single]
+        self._pick_v = [model.v_index[i].start for i in single]
+        self._follows = np.array(
+            [model.mimic is not None and i in model.mimic.followers for i in single])
+        self._own = np.array(
+            [k for name in self.names if name in set(model.independent_joint_names)
+             for k in model.velocity_order([name])], dtype=np.intp)
+        count = len(single)
+        x = imperfections
+        self._noise = [per_joint(f'{name}_noise', getattr(x, f'{name}_noise'), count)
+                       for name in ('position', 'velocity', 'effort')]
+        self._resolution = per_joint('resolution', x.resolution, count)
+        self.imperfections = x
+        self._line: DelayLine[Sample] = DelayLine(round(x.latency * 1e9))
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again: same random numbers, nothing on its way."""
+        self._random = np.random.default_rng(self.imperfections.seed)
+        self._line.clear()
+        self._to_lose = 0
+        self._last: tuple[int, Array] | None = None
+        self.lost = 0
+
+    def read(self, now_ns: int) -> None:
+        """Take a reading at simulated time ``now_ns`` and send it on its way."""
+        sample = self._reading(now_ns)
+        if self._to_lose == 0 and self.imperfections.loss > 0.0:
+            if self._random.random() < self.imperfections.loss:
+                self._to_lose = self.imperfections.loss_length
+        if self._to_lose:
+            self._to_lose -= 1
+            self.lost += 1
+            return
+        self._line.put(sample, now_ns)
+
+    def delivered(self, now_ns: int) -> list[Sample]:
+        """Return the readings that arrive by ``now_ns``, oldest first."""
+        return self._line.take(now_ns)
+
+    def _reading(self, now_ns: int) -> Sample:
+        robot, model, x = self._robot, self._robot.model, self.imperfections
+        q, v = robot.q, robot.v
+        if model.mimic is not None:
+            q, v = np.array(model.expand_q(q.tolist())), np.array(model.expand_v(v.tolist()))
+        position = self._blur(q[self._pick_q], 0)
+        step = self._resolution
+        if step.any():
+            whole = np.where(step > 0.0, step, 1.0)
+            position = np.where(step > 0.0, np.round(position / whole) * whole, position)
+        velocity = effort = np.empty(0)
+        if x.velocity == 'measured':
+            velocity = self._blur(v[self._pick_v], 1)
+        elif x.velocity == 'difference':
+            velocity = self._difference(now_ns, position)
+        if x.effort != 'none':
+            effort = np.zeros(len(self.names))
+            torque = robot.motor_torque if x.effort == 'motor' else robot.joint_torque
+            effort[~self._follows] = torque[self._own]
+            effort = self._blur(effort, 2)
+        return Sample(now_ns, position, velocity, effort)
+
+    def _blur(self, values: Array, kind: int) -> Array:
+        noise = self._noise[kind]
+        if not noise.any():
+            return values
+        return values + noise * self._random.standard_normal(values.size)
+
+    def _difference(self, now_ns: int, position: Array) -> Array:
+        last, self._last = self._last, (now_ns, position)
+        if last is None or now_ns <= last[0]:
+            return np.zeros_like(position)
+        return (position - last[1]) / ((now_ns - last[0]) * 1e-9)

@@ -1,0 +1,321 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The simulation as a driver sees it: commands in, readings out, on two clocks that are only numbers.
+
+Simulated time counts whole periods in nanoseconds and stamps everything. The steady clock of the
+machine is an argument of ``tick`` and ``command``, and only paces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
+from rbd_ros.sim.pacer import Pacer
+from rbd_ros.sim.sensors import DelayLine, Sample, Sensors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.sim.robot import SimulatedRobot
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """
+    When things happen.
+
+    :param period_ns: simulated time between two readings.
+    :param substeps: steps of the integrator in a period.
+    :param speed: simulated over real time.
+    :param most: periods run at once to catch up.
+    :param brakes: hold the robot until the first command, and after ``command_timeout``.
+    :param command_latency: time from a command to its effect, s.
+    :param command_timeout: the brakes close when no command came for so long, s of simulated
+        time; 0: the last command stays for ever, as in most drivers.
+    :param lockstep: after the first command, integrate only when the answer to the last reading
+        has come.
+    :param resend: in lockstep, time after which an unanswered reading is sent again, s.
+    :param patience: in lockstep, time after which the brakes close for want of an answer, s.
+    """
+
+    period_ns: int = 1_000_000
+    substeps: int = 1
+    speed: float = 1.0
+    most: int = 20
+    brakes: bool = True
+    command_latency: float = 0.0
+    command_timeout: float = 0.0
+    lockstep: bool = False
+    resend: float = 0.05
+    patience: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Refuse what has no meaning, naming the value."""
+        for name in ('period_ns', 'substeps', 'speed', 'most', 'resend', 'patience'):
+            if not getattr(self, name) > 0:
+                raise SettingError(f'{name} is {getattr(self, name)}; it must be positive')
+        for name in ('command_latency', 'command_timeout'):
+            if not 0.0 <= getattr(self, name) < float('inf'):
+                raise SettingError(f'{name} is {getattr(self, name)}; it must be zero or more')
+        if self.lockstep and not self.brakes:
+            raise SettingError('lockstep needs brakes: before the first command time runs freely, '
+                               'and an unbraked robot would fall by an amount that '
+                               'depends on the machine')
+
+
+@dataclass
+class Counters:
+    """
+    What happened so far.
+
+    :param periods: periods integrated.
+    :param commands: commands taken.
+    :param refused: commands with a wrong size or a value that is not finite.
+    :param outdated: commands for another reading than the one in question.
+    :param superseded: readings not sent because a newer one was there.
+    :param resent: readings sent again for want of an answer.
+    :param timeouts: times the brakes closed for want of a command.
+    """
+
+    periods: int = 0
+    commands: int = 0
+    refused: int = 0
+    outdated: int = 0
+    superseded: int = 0
+    resent: int = 0
+    timeouts: int = 0
+
+
+class Simulation:
+    """
+    A simulated robot behind a driver: holds it by brakes, paces it, pauses, steps, resets.
+
+    ``tick`` and ``command`` return the reading that is now to be published, or None.
+
+    :param robot: what moves.
+    :param sensors: how it is read.
+    :param joints: names of the joints that take commands, in command order; all others keep
+        their brakes.
+    :param schedule: when things happen.
+    :param start_ns: simulated time at the start.
+    """
+
+    def __init__(
+        self, robot: SimulatedRobot, sensors: Sensors, joints: Sequence[str],
+        schedule: Schedule, *, start_ns: int = 0,
+    ) -> None:
+        self.robot, self.sensors, self.schedule = robot, sensors, schedule
+        self.joints = tuple(joints)
+        self._index = np.array(robot.model.velocity_order(joints), dtype=np.intp)
+        if self._index.size != len(self.joints) or len(set(self.joints)) != len(self.joints):
+            raise SettingError('joints must be different joints with one coordinate each')
+        self._uncommanded = np.ones(robot.model.nv, dtype=bool)
+        self._uncommanded[self._index] = False
+        self.time_ns = start_ns
+        self.counters = Counters()
+        self.paused = False
+        self._commands: DelayLine[Array] = DelayLine(round(schedule.command_latency * 1e9))
+        self.pacer = Pacer(schedule.period_ns * 1e-9 / schedule.speed, schedule.most)
+        self._begin()
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether time stands until the answer to the last reading comes."""
+        return self._awaited is not None
+
+    @property
+    def released(self) -> bool:
+        """Return whether the brakes have been opened by a command."""
+        return self._released
+
+    # --- clock and commands ---------------------------------------------------------------
+
+    def tick(self, now: float) -> Sample | None:
+        """
+        Run what is due.
+
+        :param now: steady clock, s.
+        """
+        if self.paused:
+            return None
+        if self._awaited is not None:
+            return self._watch(now)
+        newest = None
+        for _ in range(self.pacer.due(now)):
+            newest = self._newest(newest, self._period())
+        return self._ask(newest, now)
+
+    def command(
+        self, torque: ArrayLike, stamp_ns: int | None = None, now: float = 0.0,
+    ) -> Sample | None:
+        """
+        Take a command.
+
+        :param torque: one value per name in ``joints``.
+        :param stamp_ns: time of the reading that it answers; None where the message has none.
+        :param now: steady clock, s.
+        :raises ShapeError: for a wrong number of values.
+        :raises NonFiniteError: for NaN or infinity; the last command stays in force.
+        """
+        values = np.array(torque, dtype=float)
+        if values.shape != self._index.shape:
+            self.counters.refused += 1
+            raise ShapeError(f'a command has {values.size} values, {self._index.size} joints '
+                             f'take commands: {", ".join(self.joints)}')
+        if not np.isfinite(values).all():
+            self.counters.refused += 1
+            raise NonFiniteError('a command holds a value that is not finite; it is ignored')
+        if not self._current(stamp_ns):
+            self.counters.outdated += 1
+            return None
+        self.counters.commands += 1
+        self._engaged = True
+        self._last_command_ns = self.time_ns
+        self._commands.put(values, self.time_ns)
+        if not self.schedule.lockstep:
+            return None
+        if self.paused:
+            self._answered, self._awaited = True, None
+            return None
+        return self._exchange(now)
+
+    def pause(self, paused: bool) -> None:
+        """Stop time, or let it go on."""
+        if self.paused and not paused:
+            self.pacer.rebase()
+        self.paused = paused
+
+    def resume(self, now: float) -> Sample | None:
+        """Let time go on; returns the reading that an answer taken while paused leads to."""
+        self.pause(False)
+        return self._exchange(now) if self._answered else None
+
+    def step(self, periods: int = 1, now: float = 0.0) -> Sample | None:
+        """
+        Advance a paused simulation by whole periods under the last command.
+
+        :param periods: how many.
+        :param now: steady clock, s.
+        """
+        if not self.paused:
+            raise SettingError('the simulation runs; pause it before stepping')
+        newest = None
+        for _ in range(periods):
+            newest = self._newest(newest, self._period())
+        return self._ask(newest, now)
+
+    def reset(self) -> None:
+        """Return to the initial state with brakes closed; time goes on, it never goes back."""
+        self.robot.reset()
+        self.time_ns += self.schedule.period_ns
+        self._begin()
+
+    # --- inside ---------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self.sensors.reset()
+        self._commands.clear()
+        self._begun_ns = self.time_ns
+        self._last_command_ns = self.time_ns
+        self._engaged = self._released = self._answered = False
+        self._awaited: Sample | None = None
+        self._asked = self._first_asked = 0.0
+        self.robot.brake(True if self.schedule.brakes else self._uncommanded)
+        self.pacer.rebase()
+
+    def _current(self, stamp_ns: int | None) -> bool:
+        """Return whether a command answers what it should."""
+        if stamp_ns is None:
+            return not self.schedule.lockstep
+        if self.schedule.lockstep and self._engaged:
+            return self._awaited is not None and stamp_ns == self._awaited.time_ns
+        return stamp_ns >= self._begun_ns
+
+    def _exchange(self, now: float) -> Sample | None:
+        """Integrate until the next reading is delivered, and wait for its answer."""
+        self._answered, self._awaited = False, None
+        for _ in range(max(1, self.schedule.most)):
+            sample = self._ask(self._newest(None, self._period()), now)
+            if sample is not None:
+                return sample
+        self.pacer.rebase()     # nothing delivered (latency, losses): go on with the ticks
+        return None
+
+    def _ask(self, sample: Sample | None, now: float) -> Sample | None:
+        """Return a reading that is to be published, and in lockstep wait for its answer."""
+        if sample is not None and self.schedule.lockstep and self._engaged:
+            self._awaited, self._answered = sample, False
+            self._asked = self._first_asked = now
+        return sample
+
+    def _watch(self, now: float) -> Sample | None:
+        """Send a reading again that was not answered; close the brakes when patience ends."""
+        if now - self._first_asked >= self.schedule.patience:
+            self._close()
+            return None
+        if now - self._asked < self.schedule.resend:
+            return None
+        self._asked = now
+        self.counters.resent += 1
+        return self._awaited
+
+    def _close(self) -> None:
+        self.counters.timeouts += 1
+        self._commands.clear()
+        self.robot.brake(True)
+        self._engaged = self._released = self._answered = False
+        self._awaited = None
+        self._begun_ns = self.time_ns
+        self.pacer.rebase()
+
+    def _period(self) -> list[Sample]:
+        """Advance by one period, take a reading, return what is delivered."""
+        schedule = self.schedule
+        for values in self._commands.take(self.time_ns):
+            self._apply(values)
+        timeout = schedule.command_timeout
+        if self._released and schedule.brakes and timeout > 0.0:
+            if self.time_ns - self._last_command_ns > timeout * 1e9:
+                self._close()
+        h = schedule.period_ns * 1e-9 / schedule.substeps
+        for _ in range(schedule.substeps):
+            self.robot.step(h)
+        self.time_ns += schedule.period_ns
+        self.counters.periods += 1
+        self.sensors.read(self.time_ns)
+        return self.sensors.delivered(self.time_ns)
+
+    def _apply(self, values: Array) -> None:
+        if not self._released:
+            self._released = True
+            self.sensors.reset()    # the same noise from the first command on, whenever it comes
+            self.robot.brake(self._uncommanded)
+        torque = np.zeros(self.robot.model.nv)
+        torque[self._index] = values
+        self.robot.command(torque)
+
+    def _newest(self, before: Sample | None, samples: list[Sample]) -> Sample | None:
+        kept = samples[-1] if samples else before
+        self.counters.superseded += len(samples) + (before is not None) - (kept is not None)
+        return kept

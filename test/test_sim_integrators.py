@@ -1,0 +1,205 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Integrators against analytic motions and an adaptive integrator of high order."""
+
+import math
+
+import numpy as np
+import pytest
+from rbd_ros import Dynamics
+from rbd_ros.builder import ModelBuilder
+from rbd_ros.families import random_inertia, random_tree
+from rbd_ros.joints import Free, Revolute
+from rbd_ros.sim import Coordinates, Physics, rk4_step, semi_implicit_step, SimulatedRobot
+from rbd_ros.spatial import RigidInertia, Sym3, Vec3
+from scipy.integrate import solve_ivp
+
+
+def pendulum(mass=2.0, length=0.6):
+    """Return a point mass on a rod; q = 0 hangs down, the axis is horizontal."""
+    point = RigidInertia.from_com(mass, Vec3(0.0, 0.0, -length), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    return (ModelBuilder('pendulum')
+            .add_body('bob', 'base', Revolute((0.0, 1.0, 0.0)), inertia=point).build())
+
+
+def floating_body(gravity=(0.0, 0.0, 0.0), seed=3):
+    """Return one free body of general inertia."""
+    inertia = random_inertia(np.random.default_rng(seed))
+    return (ModelBuilder('body', gravity=gravity)
+            .add_body('body', 'base', Free(), inertia=inertia).build())
+
+
+def run(robot, seconds, steps):
+    """Advance a robot by a number of equal steps."""
+    for _ in range(steps):
+        robot.step(seconds / steps)
+    return np.concatenate([robot.q, robot.v])
+
+
+def smooth(model, integrator='rk4'):
+    """Return a robot without friction and stops, with compiled dynamics."""
+    dynamics = Dynamics(model)
+    free = {'lower': np.full(model.nv, -math.inf), 'upper': np.full(model.nv, math.inf)}
+    physics = Physics.of(model, friction=0.0, damping=0.0, integrator=integrator, **free)
+    robot = SimulatedRobot(model, dynamics.forward_dynamics,
+                           mass_matrix=dynamics.mass_matrix, physics=physics)
+    return robot, dynamics
+
+
+def orders(make, seconds, steps, reference):
+    """Return log2 of the error ratios over halvings of the step."""
+    errors = [np.linalg.norm(run(make(), seconds, n) - reference) for n in steps]
+    return [math.log2(a / b) for a, b in zip(errors, errors[1:])]
+
+
+def pendulum_reference(seconds, mass=2.0, length=0.6, start=2.0):
+    """Return the state of the pendulum from an adaptive integrator of order 8."""
+    solution = solve_ivp(lambda t, x: [x[1], -9.81 / length * math.sin(x[0])], (0.0, seconds),
+                         [start, 0.0], method='DOP853', rtol=1e-13, atol=1e-13)
+    return solution.y[:, -1]
+
+
+@pytest.mark.parametrize('integrator, order', [('rk4', 4.0), ('semi_implicit', 1.0)])
+def test_order_of_convergence(integrator, order):
+    """Halving the step divides the error on a large swing by two to the order of the rule."""
+    def make():
+        robot, _ = smooth(pendulum(), integrator)
+        robot.place([2.0])
+        return robot
+    found = orders(make, 1.0, [100, 200, 400], pendulum_reference(1.0))
+    # The measured order still holds a term of the next power of the step: 5 %.
+    assert found == pytest.approx([order] * 2, rel=0.05)
+
+
+def test_energy_of_rk4_over_a_long_swing():
+    """Ten seconds at 1 kHz change the energy of a swinging pendulum by less than 1e-10."""
+    robot, dynamics = smooth(pendulum())
+    robot.place([2.0])
+
+    def energy():
+        return float(dynamics.kinetic_energy(robot.q, robot.v) + dynamics.potential_energy(robot.q))
+    start = energy()
+    run(robot, 10.0, 10_000)
+    assert abs(energy() - start) < 1e-10 * abs(start)
+
+
+def test_semi_implicit_energy_does_not_drift():
+    """The symplectic rule keeps the mean energy: after 50 periods it is where it was after one."""
+    robot, dynamics = smooth(pendulum(), 'semi_implicit')
+    robot.place([1.0])
+    energies = []
+    for _ in range(40_000):
+        robot.step(2e-3)
+        energies.append(float(dynamics.kinetic_energy(robot.q, robot.v)
+                              + dynamics.potential_energy(robot.q)))
+    first, last = np.ptp(energies[:2000]), np.ptp(energies[-2000:])
+    # The energy swings by O(h) about a constant; a drift would widen or move the band.
+    assert last == pytest.approx(first, rel=0.02)
+    assert np.mean(energies[-2000:]) == pytest.approx(np.mean(energies[:2000]), abs=0.1 * first)
+
+
+def test_free_fall_is_exact():
+    """A thrown body follows its parabola to rounding and keeps its unit quaternion."""
+    model = floating_body((0.0, 0.0, -9.81))
+    com = np.array(list(model.inertia[1].h)) / model.inertia[1].m
+    robot, dynamics = smooth(model)
+    v = np.array([0.0, 0.0, 0.0, 1.0, -2.0, 3.0])
+    robot.place([0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0], v)
+    run(robot, 0.5, 500)
+    expected = com + [0.1, 0.2, 0.3] + 0.5 * v[3:] + [0.0, 0.0, -0.5 * 9.81 * 0.25]
+    assert dynamics.center_of_mass(robot.q) == pytest.approx(expected, abs=1e-12)
+    assert np.linalg.norm(robot.q[3:]) == pytest.approx(1.0, abs=1e-15)
+
+
+def test_momentum_of_a_tumbling_body():
+    """Spatial momentum of a free body without gravity stays, and the error is of order 4."""
+    model = floating_body()
+    v = np.array([1.0, 4.0, -2.0, 0.3, 0.2, 0.1])
+    errors = []
+    for steps in (100, 200, 400):
+        robot, dynamics = smooth(model)
+        robot.place([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], v)
+        before = dynamics.momentum(robot.q, robot.v)
+        run(robot, 1.0, steps)
+        errors.append(np.linalg.norm(dynamics.momentum(robot.q, robot.v) - before))
+    assert errors[-1] < 1e-6 * np.linalg.norm(before)
+    assert [math.log2(a / b) for a, b in zip(errors, errors[1:])] == pytest.approx([4, 4], rel=0.1)
+
+
+def test_momentum_of_a_free_tree():
+    """Internal torques do not change the momentum of a free robot with ball joints."""
+    model = random_tree(4, 5, joints=['spherical', 'revolute', 'universal'])
+    model = _on_free_base(model)
+    robot, dynamics = smooth(model)
+    rng = np.random.default_rng(1)
+    v = rng.uniform(-1.0, 1.0, model.nv)
+    robot.place(robot.space.neutral(), v)
+    torque = rng.uniform(-0.3, 0.3, model.nv)
+    torque[:6] = 0.0
+    robot.command(torque)
+    before = dynamics.momentum(robot.q, robot.v)
+    run(robot, 0.2, 200)
+    # Order 4 at 1 ms over 0.2 s: the error of the rule is below 1e-9 here.
+    assert dynamics.momentum(robot.q, robot.v) == pytest.approx(before, abs=1e-9)
+
+
+def _on_free_base(model):
+    builder = ModelBuilder('free tree', gravity=(0.0, 0.0, 0.0))
+    rng = np.random.default_rng(2)
+    builder.add_body('trunk', 'base', Free(), inertia=random_inertia(rng))
+    names = {0: 'trunk'}
+    for i in range(1, model.nb + 1):
+        names[i] = f'b{i}'
+        builder.add_body(names[i], names[model.parent[i]], model.joint[i], model.X_T[i],
+                         model.inertia[i])
+    return builder.build()
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_all_joint_types_keep_energy(seed):
+    """Energy of a falling random tree over every joint type is kept to order 4."""
+    model = random_tree(5, seed)
+    rng = np.random.default_rng(seed)
+    v = rng.uniform(-0.5, 0.5, model.nv)
+    errors = []
+    for steps in (50, 100):
+        robot, dynamics = smooth(model)
+        robot.place(robot.space.neutral(), v)
+
+        def energy():
+            return float(dynamics.kinetic_energy(robot.q, robot.v)
+                         + dynamics.potential_energy(robot.q))
+        start = energy()
+        run(robot, 0.1, steps)
+        errors.append(abs(energy() - start))
+    # The drop per halving is 2^4 or more (energy errors of RK4 often fall faster), or rounding.
+    assert errors[1] < 1e-11 or errors[0] / errors[1] > 12.0
+    assert errors[1] < 1e-6
+
+
+def test_rules_agree_with_their_definition():
+    """On a harmonic oscillator one step of each rule equals its closed form."""
+    space = Coordinates(pendulum())
+    q, v, h = np.array([0.3]), np.array([-0.2]), 0.1
+
+    def spring(q, v):
+        return -4.0 * q
+    q1, v1 = semi_implicit_step(space, spring, q, v, h)
+    assert v1 == pytest.approx(v - h * 4.0 * q, abs=1e-15)
+    assert q1 == pytest.approx(q + h * v1, abs=1e-15)
+    q1, v1 = rk4_step(space, spring, q, v, h)
+    A = h * np.array([[0.0, 1.0], [-4.0, 0.0]])
+    taylor = sum(np.linalg.matrix_power(A, k) / math.factorial(k) for k in range(5))
+    assert np.array([q1[0], v1[0]]) == pytest.approx(taylor @ [q[0], v[0]], abs=1e-15)

@@ -1,0 +1,111 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The velocity problem of friction, brakes and stops against its optimality conditions."""
+
+import numpy as np
+import pytest
+from rbd_ros.sim import solve_velocity
+
+
+def problem(seed, n=6, dry=1.0, stops=True):
+    """Return a random problem with an ill-conditioned inertia matrix."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    H = basis @ np.diag(10.0 ** rng.uniform(-3.0, 1.0, n)) @ basis.T
+    H = 0.5 * (H + H.T)
+    low = np.where(rng.random(n) < 0.4 * stops, rng.uniform(-1.0, 0.3, n), -np.inf)
+    high = np.where(rng.random(n) < 0.4 * stops, rng.uniform(0.4, 1.0, n), np.inf)
+    return {
+        'H': H, 'v_free': rng.normal(size=n), 'dry': dry * rng.exponential(0.3, n),
+        'viscous': rng.exponential(0.1, n), 'low': low, 'high': high,
+    }
+
+
+def check_optimal(H, v_free, dry, viscous, low, high, w):
+    """Assert that no single coordinate can be moved to lower the convex function."""
+    slope = H @ (w - v_free) + viscous * w
+    up = slope + np.where(w < 0.0, -dry, dry)
+    down = slope + np.where(w > 0.0, dry, -dry)
+    small = 1e-10 * (1.0 + np.abs(H).max() * np.abs(v_free).max())
+    assert (w >= low).all() and (w <= high).all()
+    assert (up[w < high] >= -small).all()
+    assert (down[w > low] <= small).all()
+
+
+@pytest.mark.parametrize('seed', range(60))
+def test_solution_is_the_minimum(seed):
+    """Every one-sided slope at the solution points uphill, which for this function is enough."""
+    data = problem(seed, dry=10.0 ** (seed % 4 - 2))
+    solved = solve_velocity(data.pop('H'), data.pop('v_free'), **data)
+    data = problem(seed, dry=10.0 ** (seed % 4 - 2))
+    check_optimal(w=solved.w, **data)
+    assert solved.impulse == pytest.approx(data['H'] @ (solved.w - data['v_free']), abs=1e-12)
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_friction_never_adds_energy(seed):
+    """Without stops that push, the kinetic energy after is not more than before."""
+    data = problem(seed, stops=False)
+    H, v = data['H'], data['v_free']
+    w = solve_velocity(data.pop('H'), data.pop('v_free'), **data).w
+    assert w @ H @ w <= v @ H @ v + 1e-12
+
+
+def test_without_anything_the_velocity_is_free():
+    """No friction, no damping, no stop: nothing changes and no impulse is given."""
+    data = problem(1, stops=False) | {'dry': np.zeros(6), 'viscous': np.zeros(6)}
+    solved = solve_velocity(data.pop('H'), data.pop('v_free'), **data)
+    assert solved.w == pytest.approx(problem(1)['v_free'], abs=1e-12)
+    assert np.abs(solved.impulse).max() < 1e-12
+    assert not solved.stopped.any()
+
+
+def test_viscous_alone_is_the_implicit_rule():
+    """With damping alone the solution is that of (H + h D) w = H v."""
+    data = problem(2, stops=False) | {'dry': np.zeros(6)}
+    expected = np.linalg.solve(data['H'] + np.diag(data['viscous']), data['H'] @ data['v_free'])
+    assert solve_velocity(data.pop('H'), data.pop('v_free'), **data).w == pytest.approx(
+        expected, abs=1e-11)
+
+
+def test_brake_holds_against_anything():
+    """A joint with unbounded friction has velocity zero, whatever the others and stops do."""
+    data = problem(3)
+    data['dry'][2] = np.inf
+    data['low'][2], data['high'][2] = 0.1, 0.5
+    w = solve_velocity(data.pop('H'), data.pop('v_free'), **data).w
+    assert w[2] == 0.0
+
+
+def test_sticking_is_exactly_zero():
+    """Below the friction limit the velocity is zero to the last bit, not merely small."""
+    H, v = np.diag([1.0, 2.0]), np.array([0.3, -0.2])
+    none = np.full(2, np.inf)
+    solved = solve_velocity(H, v, dry=np.array([0.31, 0.39]), viscous=np.zeros(2),
+                            low=-none, high=none)
+    assert solved.w[0] == 0.0
+    assert solved.w[1] == pytest.approx(-0.2 + 0.39 / 2.0, abs=1e-15)
+
+
+def test_sweeping_agrees_with_pivoting(monkeypatch):
+    """The slow way that never fails gives the same minimum as the fast one."""
+    from rbd_ros.sim import nonsmooth
+    data = problem(4)
+    data['H'] = data['H'] + np.eye(6)           # well conditioned, so that sweeping ends
+    H, v = data.pop('H'), data.pop('v_free')
+    fast = solve_velocity(H, v, **data).w
+    slow = nonsmooth._sweep(H + np.diag(data['viscous']), H @ v,
+                            np.zeros(6), data['dry'], data['low'], data['high'])
+    assert slow == pytest.approx(fast, abs=1e-11)
