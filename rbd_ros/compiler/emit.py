@@ -76,7 +76,7 @@ class Writer:
     def __init__(self, graph: Graph, piece: Piece, dialect: Dialect, names: Names,
                  inputs: list[str]) -> None:
         self.graph, self.piece, self.dialect, self.names = graph, piece, dialect, names
-        self.nodes = self._alive()
+        self.nodes = piece.nodes
         self.text: dict[int, str] = {}
         self.number = 0
         for k in self.nodes:
@@ -115,14 +115,6 @@ class Writer:
 
     def _shown(self) -> set[int]:
         return {k for k, _ in self.piece.stores} | {k for _, k in self.piece.results}
-
-    def _alive(self) -> list[int]:
-        """Return the nodes that something shown depends on."""
-        alive = self._shown()
-        for k in reversed(self.piece.nodes):
-            if k in alive:
-                alive.update(self.graph.nodes[k].args)
-        return [k for k in self.piece.nodes if k in alive]
 
     def _inlined(self) -> set[int]:
         """Return the nodes written inside the only sum that uses them, and all negations."""

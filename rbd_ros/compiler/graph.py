@@ -154,6 +154,20 @@ class Graph:
                 work.append(OPERATIONS[op](*[work[a] for a in args]))
         return work
 
+    def pruned(self) -> Graph:
+        """Return the graph without the nodes that no result needs."""
+        alive = set(self.results)
+        for k in range(len(self.nodes) - 1, -1, -1):
+            if k in alive:
+                alive.update(self.nodes[k].args)
+        if len(alive) == len(self.nodes):
+            return self
+        place = {k: n for n, k in enumerate(sorted(alive))}
+        nodes = tuple([Node(op, tuple([place[a] for a in args]), value)
+                       for k, (op, args, value) in enumerate(self.nodes) if k in alive])
+        return Graph(self.name, self.inputs, self.outputs, nodes,
+                     tuple([place[r] for r in self.results]))
+
     def split(self, max_nodes: int) -> Split:
         """
         Return the graph in pieces that exchange values through a workspace.

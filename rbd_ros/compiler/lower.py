@@ -49,7 +49,13 @@ def lower(recorder: Recorder, name: str, inputs: Sequence[Argument],
 
 
 def _depth_first(nodes: list[tuple], refs: Sequence[int]) -> list[int]:
-    """Return the nodes that the results need, each as late as its first use allows."""
+    """
+    Return the nodes that the results need, each as late as its first use allows.
+
+    Of two operands the one that needs more registers comes first (Sethi and Ullman), so that
+    little waits while it is computed.
+    """
+    need = _registers(nodes)
     order: list[int] = []
     state = bytearray(len(nodes))
     for ref in refs:
@@ -63,8 +69,23 @@ def _depth_first(nodes: list[tuple], refs: Sequence[int]) -> list[int]:
                     order.append(index)
                 continue
             state[index] = 1
-            stack.extend([r >> 1 for r in reversed(nodes[index][1]) if not state[r >> 1]])
+            todo = [r >> 1 for r in reversed(nodes[index][1]) if not state[r >> 1]]
+            if len(todo) > 1:
+                todo.sort(key=need.__getitem__)
+            stack.extend(todo)
     return order
+
+
+def _registers(nodes: list[tuple]) -> list[int]:
+    """Return how many values must be kept at once to compute each node, were it a tree."""
+    need: list[int] = []
+    for _, refs, _ in nodes:
+        if len(refs) == 2:
+            a, b = need[refs[0] >> 1], need[refs[1] >> 1]
+            need.append(max(a, b) if a != b else a + 1)
+        else:
+            need.append(max([1, *[need[r >> 1] for r in refs]]) if refs else 0)
+    return need
 
 
 class _Lowering:

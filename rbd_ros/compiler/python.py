@@ -78,6 +78,7 @@ def emit_python(graph: Graph, *, max_nodes: int = PIECE) -> str:
 
 def _functions(graph: Graph, max_nodes: int = PIECE) -> str:
     """Return the source of the function, and of the pieces that it calls if it is long."""
+    graph = graph.pruned()
     pieces, workspace = graph.split(max_nodes)
     if len(pieces) == 1:
         return _function(graph, graph.name, pieces[0], '')

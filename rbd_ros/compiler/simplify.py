@@ -124,9 +124,12 @@ class Simplifier(Recorder):
             return a
         if type(a) is float and a == none:
             return b
-        if i & j & 1:
-            return self.neg(self.shared(_MIRROR[op], (min(i, j) - 1, max(i, j) - 1)))
-        return self.shared(op, (min(i, j), max(i, j)))
+        negative = i & j & 1
+        if negative:
+            op, i, j = _MIRROR[op], i - 1, j - 1
+        # The order as written: at a tie the derivative is that of the first argument.
+        reverse = self.known.get((op, (j, i), None))
+        return self._signed(self.shared(op, (i, j)) if reverse is None else reverse, negative)
 
 
 _ARITHMETIC = frozenset(('add', 'sub', 'mul', 'div', 'neg'))

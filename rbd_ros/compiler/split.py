@@ -67,9 +67,9 @@ def split(graph: Graph, max_nodes: int) -> Split:
     parts: list[list[int]] = [[] for _ in range(count)]
     for k in busy:
         parts[owner[k]].append(k)
-    needed = [_needed(graph, uses, part) for part in parts]
-    final = {r: None for r in graph.results}
-    needed[-1] = _needed(graph, uses, [*parts[-1], *final])
+    needed = [dict.fromkeys([v for k in part for v in (*uses[k], k)]) for part in parts]
+    for r in graph.results:
+        needed[-1].update(dict.fromkeys(uses[r] if graph.nodes[r].op in FREE else (r,)))
     last_use: dict[int, int] = {}
     for number, values in enumerate(needed):
         last_use.update(dict.fromkeys(values, number))
@@ -78,9 +78,9 @@ def split(graph: Graph, max_nodes: int) -> Split:
     for number, part in enumerate(parts):
         loads = tuple([(k, slots[k]) for k in needed[number] if owner[k] < number])
         stores = tuple([(k, slots[k]) for k in part if k in slots])
-        wanted = [*part, *final] if number == count - 1 else part
         results = tuple(enumerate(graph.results)) if number == count - 1 else ()
-        pieces.append(Piece(_with_free(graph, wanted, part), loads, stores, results))
+        nodes = _with_free(graph, part, [k for _, k in results])
+        pieces.append(Piece(nodes, loads, stores, results))
     return Split(tuple(pieces), workspace)
 
 
@@ -97,16 +97,6 @@ def _values_used(graph: Graph) -> list[tuple[int, ...]]:
             through.append(tuple([v for a in node.args for v in (
                 through[a] if graph.nodes[a].op in FREE else (a,))]))
     return through
-
-
-def _needed(graph: Graph, uses: list[tuple[int, ...]], part: list[int]) -> dict[int, None]:
-    """Return the operations that a part reads, and those among it."""
-    values: dict[int, None] = {}
-    for k in part:
-        values.update(dict.fromkeys(uses[k]))
-        if graph.nodes[k].op not in FREE:
-            values[k] = None
-    return values
 
 
 def _cuts(graph: Graph, busy: list[int], uses: list[tuple[int, ...]], max_nodes: int,
@@ -155,10 +145,10 @@ def _slots(parts: list[list[int]], owner: dict[int, int], last_use: dict[int, in
     return slots, workspace
 
 
-def _with_free(graph: Graph, wanted: list[int], part: list[int]) -> tuple[int, ...]:
+def _with_free(graph: Graph, part: list[int], results: list[int]) -> tuple[int, ...]:
     """Return a part with the constants, inputs and negations that it reads, in order."""
     chosen = set(part)
-    stack = [*part, *[k for k in wanted if graph.nodes[k].op in FREE]]
+    stack = [*part, *[k for k in results if graph.nodes[k].op in FREE]]
     while stack:
         k = stack.pop()
         chosen.add(k)

@@ -1,0 +1,274 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The source backends against the reference: Python, NumPy columns, C99, and pieces of graphs."""
+
+import ctypes
+import math
+import random
+import shutil
+import subprocess
+
+from hypothesis import given, settings
+import numpy as np
+import pytest
+from random_graphs import EVERY, programs, random_program, states
+from rbd_ros.compiler import compile_python, emit_c, emit_python, trace
+from rbd_ros.compiler.functions import OPERATIONS
+from rbd_ros.compiler.python import PythonKernel
+
+STRICT = ['-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-Wshadow', '-Wconversion',
+          '-Wstrict-prototypes', '-Wmissing-prototypes']
+COMPILER = shutil.which('gcc') or shutil.which('cc') or shutil.which('clang')
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason='no C compiler on this machine')
+
+
+class CFunction:
+    """
+    One generated C function, called through ctypes.
+
+    :param library: the loaded library.
+    :param graph: what it computes.
+    :param prefix: of its name.
+    """
+
+    def __init__(self, library, graph, prefix):
+        self.graph = graph
+        self.function = getattr(library, f'{prefix}_{graph.name}')
+        self.function.restype = None
+
+    def __call__(self, *values):
+        """Return all output elements."""
+        inputs = [np.array(v, dtype=float) for v in values]
+        outputs = [np.full(a.shape, 7.7) for a in self.graph.outputs]
+        self.function(*[ctypes.c_void_p(x.ctypes.data) for x in (*inputs, *outputs)])
+        return [float(e) for x in outputs for e in x.ravel()]
+
+
+def build(folder, graphs, prefix='kern', **options):
+    """Return the generated functions, compiled with every warning an error."""
+    source, header = emit_c(graphs, prefix, **options)
+    (folder / f'{prefix}.c').write_text(source)
+    (folder / f'{prefix}.h').write_text(header)
+    library = folder / f'{prefix}.so'
+    subprocess.run([COMPILER, *STRICT, '-O1', '-fPIC', '-shared', str(folder / f'{prefix}.c'),
+                    '-o', str(library), '-lm'], check=True)
+    loaded = ctypes.CDLL(str(library))
+    return [CFunction(loaded, graph, prefix) for graph in graphs]
+
+
+def same(found, expected):
+    """Return whether two lists of floats are equal, NaN included."""
+    return np.array_equal(np.array(found), np.array(expected), equal_nan=True)
+
+
+@given(programs(), states())
+@settings(max_examples=150, deadline=None)
+def test_python_backend_is_the_reference(program, x):
+    """Generated Python gives the values of the graph bit for bit, in one piece and in many."""
+    graph = trace(program, {'x': program.size})
+    expected = graph.evaluate(x)
+    assert same(compile_python(graph)(x[:program.size]), expected)
+    namespace = {}
+    exec(emit_python(graph, max_nodes=4), namespace)
+    assert same(namespace['f'](x[:program.size]), expected)
+
+
+@needs_compiler
+@pytest.mark.parametrize('max_nodes', [4000, 7])
+def test_c_backend_is_the_reference(tmp_path, max_nodes):
+    """Generated C gives the values of forty random graphs bit for bit, without a warning."""
+    rng = random.Random(5)
+    graphs = [trace(random_program(rng), {'x': 4}, name=f'g{k}', simplify=k % 2 == 0)
+              for k in range(40)]
+    for graph, function in zip(graphs, build(tmp_path, graphs, max_nodes=max_nodes)):
+        for _ in range(5):
+            x = [rng.uniform(-3.0, 3.0) for _ in range(4)]
+            # The C library is the one of the interpreter, so even its functions agree.
+            assert same(function(x), graph.evaluate(x)), graph.name
+
+
+@given(programs(tuple(op for op in EVERY if op not in (
+    'sin', 'cos', 'tan', 'asin', 'acos', 'atan2', 'exp', 'log', 'tanh'))), states())
+@settings(max_examples=100, deadline=None)
+def test_batch_is_the_loop(program, x):
+    """A batch on NumPy columns gives, state by state, the single results bit for bit."""
+    kernel = PythonKernel(trace(program, {'x': program.size}))
+    table = np.array([x, x[::-1], [0.0] * 4, [1.0] * 4])[:, :program.size]
+    found = kernel.batch(table)
+    for row, result in zip(table, found):
+        assert same(kernel(row), result)
+
+
+def test_batch_functions_agree_with_the_c_library():
+    """NumPy's functions differ from the C library's in the last places only."""
+    def function(x):
+        return [OPERATIONS[op](x) for op in (
+            'sin', 'cos', 'tan', 'asin', 'acos', 'exp', 'log', 'tanh', 'sqrt')] + [
+                OPERATIONS['atan2'](x, -0.3)]
+
+    kernel = PythonKernel(trace(function, {'x': ()}))
+    x = np.linspace(0.01, 0.99, 1100)
+    expected = np.array([kernel(v) for v in x])
+    np.testing.assert_allclose(kernel.batch(x), expected, rtol=5e-15)
+
+
+CASES = [(op, position) for op in OPERATIONS
+         for position in range({'select': 3, 'atan2': 2, 'add': 2, 'sub': 2, 'mul': 2, 'div': 2,
+                                'min': 2, 'max': 2, 'lt': 2, 'le': 2}.get(op, 1))]
+
+
+def nan_case(op, position):
+    """Return graph and inputs in which one operand is NaN and must come through."""
+    arity = 1 + max(p for o, p in CASES if o == op)
+    graph = trace(lambda x: OPERATIONS[op](*x), {'x': arity}, name=f'{op}_{position}')
+    x = [0.3, 0.4, 0.5][:arity]
+    if op == 'select' and position == 2:
+        x[0] = 0.0
+    x[position] = math.nan
+    return graph, x
+
+
+@pytest.mark.parametrize('op, position', CASES)
+def test_nan_goes_through_every_operation(op, position):
+    """NaN in any operand, limits and selected sides included, comes out as NaN."""
+    graph, x = nan_case(op, position)
+    kernel = PythonKernel(graph)
+    out, many = np.zeros(()), np.zeros(3)
+    kernel.run([np.array(x)], [out])
+    kernel.run_batch([np.array([x] * 3)], [True], [many], 3, None)
+    assert math.isnan(graph.evaluate(x)[0])
+    assert math.isnan(compile_python(graph)(x)[0])
+    assert np.isnan(out)
+    assert np.isnan(many).all()
+
+
+@needs_compiler
+def test_nan_goes_through_every_operation_in_c(tmp_path):
+    """NaN in any operand comes out as NaN of the compiled C functions, optimised or not."""
+    cases = [nan_case(op, position) for op, position in CASES]
+    functions = build(tmp_path, [graph for graph, _ in cases])
+    for function, (graph, x) in zip(functions, cases):
+        assert math.isnan(function(x)[0]), graph.name
+
+
+@needs_compiler
+def test_special_values_agree_in_c(tmp_path):
+    """Infinities, zeros of both signs and arguments out of the domain answer alike."""
+    special = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.inf, -math.inf, math.nan, 1e308]
+    graphs = [trace(lambda x, op=op: OPERATIONS[op](*x), {'x': n}, name=f'{op}_', simplify=False)
+              for op, n in ((op, 1 + max(p for o, p in CASES if o == op)) for op in OPERATIONS)]
+    functions = build(tmp_path, graphs)
+    rng = random.Random(3)
+    for graph, function in zip(graphs, functions):
+        python = compile_python(graph)
+        for _ in range(60):
+            x = [rng.choice(special) for _ in range(graph.inputs[0].size)]
+            expected = graph.evaluate(x)
+            assert same(function(x), expected), (graph.name, x)
+            assert same(python(x), expected), (graph.name, x)
+
+
+@needs_compiler
+def test_c_outputs_may_share_memory_with_inputs(tmp_path):
+    """A C function reads all inputs before it writes, in one piece and in several."""
+    graph = trace(lambda x: [x[2] * x[1] + x[0], x[0] * x[2] - x[1], x[0] * x[1] / x[2]],
+                  {'x': 3}, name='turn')
+    for k, max_nodes in enumerate((4000, 2)):
+        function, = build(tmp_path, [graph], f'alias{k}', max_nodes=max_nodes)
+        x = np.array([0.3, 0.7, 1.9])
+        expected = graph.evaluate(x.tolist())
+        function.function(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(x.ctypes.data))
+        assert x.tolist() == expected
+
+
+@needs_compiler
+def test_awkward_names_and_shapes_compile(tmp_path):
+    """Keywords, names that clash, unused and empty arguments still give clean C and Python."""
+    def function(double, t1, unused, empty, y):
+        # The element names double_0 and t1 are names of arguments and temporaries as well.
+        return {'double': double[0] * t1 + y[0], 'y': [[t1 - y[1], -1e-320], [math.inf, -0.0]],
+                'none': []}
+
+    graph = trace(function, {'double': 1, 't1': (), 'unused': 2, 'empty': 0, 'y': 2}, name='main')
+    values = ([2.0], [3.0], [0.0, 0.0], [], [5.0, 7.0])
+    expected = [11.0, -4.0, -1e-320, math.inf, 0.0]
+    assert graph.evaluate(*values) == expected
+    assert compile_python(graph)(*values) == expected
+    function, = build(tmp_path, [graph], 'odd')
+    assert function(*values) == expected
+
+
+@needs_compiler
+def test_header_serves_cplusplus(tmp_path):
+    """A C++ program can include the header."""
+    compiler = shutil.which('g++')
+    if compiler is None:
+        pytest.skip('no g++ on this machine')
+    header = emit_c(trace(lambda x: x * x, {'x': ()}), 'plus').header
+    (tmp_path / 'plus.h').write_text(header)
+    (tmp_path / 'use.cpp').write_text('#include "plus.h"\n#include "plus.h"\n')
+    subprocess.run([compiler, '-Wall', '-Wextra', '-Werror', '-fsyntax-only',
+                    str(tmp_path / 'use.cpp')], check=True)
+
+
+def test_c_names_are_checked():
+    """Two graphs of one name, or a prefix that is no identifier, are refused."""
+    graph = trace(lambda x: x, {'x': ()})
+    with pytest.raises(ValueError, match='two graphs have the same name .names: f, f'):
+        emit_c([graph, graph])
+    with pytest.raises(ValueError, match="prefix 'a-b' is not an identifier"):
+        emit_c(graph, 'a-b')
+
+
+@given(programs(longest=120), states())
+@settings(max_examples=80, deadline=None)
+def test_pieces_compute_the_whole(program, x):
+    """Pieces executed one after another, values crossing through the workspace, give the whole."""
+    graph = trace(program, {'x': program.size})
+    pieces, workspace = graph.split(9)
+    slots = [math.nan] * workspace
+    results = {}
+    for number, piece in enumerate(pieces):
+        work = {k: slots[slot] for k, slot in piece.loads}
+        for k in piece.nodes:
+            op, args, value = graph.nodes[k]
+            if op == 'const':
+                work[k] = value
+            elif op == 'input':
+                work[k] = x[value[1]]
+            else:
+                work[k] = OPERATIONS[op](*[work[a] for a in args])
+        assert not piece.results or number == len(pieces) - 1
+        for k, slot in piece.stores:
+            slots[slot] = work[k]
+        results.update({element: work[k] for element, k in piece.results})
+        busy = [k for k in piece.nodes if graph.nodes[k].op not in ('const', 'input', 'neg')]
+        assert len(busy) <= 9
+    assert same([results[k] for k in range(len(results))], graph.evaluate(x))
+
+
+def test_long_graph_is_cut_where_little_is_alive():
+    """A chain of blocks is cut between the blocks, where one value crosses."""
+    def function(x):
+        y = x[0]
+        for _ in range(10):
+            parts = [y * a for a in x]
+            y = sum(parts[1:], parts[0])
+        return y
+
+    split = trace(function, {'x': 8}).split(30)
+    assert len(split.pieces) > 4
+    assert all(len(piece.loads) <= 1 for piece in split.pieces)
+    assert split.workspace <= 2
