@@ -153,9 +153,21 @@ def _after_general(first: Transform, X_T: Transform) -> tuple[tuple, tuple]:
     if not isinstance(first, AxialScrew):
         return (whole,), (whole,)
     one, two, three = three_rotations(E, first.axis)
-    c = first.c * three.c - first.s * three.s
+    c = first.c * three.c - first.s * three.s        # the third turns about the joint's own axis
     s = first.s * three.c + first.c * three.s
-    return (whole,), (_moved(one, r), two, AxialScrew(first.axis, c, s, first.d))
+    last = AxialScrew(first.axis, c, s, first.d)
+    if one.structure == PERMUTATION:
+        steps = (one, *_after_nearly_axial(last, Transform(two.E, one.E @ r)))
+    else:
+        steps = (_moved(one, r), two, last)
+    general = PERMUTATION not in (one.structure, two.structure)
+    return ((whole,), steps) if general else (steps, steps)
+
+
+def _after_nearly_axial(first: Transform, X_T: Transform) -> tuple[Transform, ...]:
+    if X_T.structure == PERMUTATION:
+        return _after_permutation(first, X_T)
+    return _after_axial(first, X_T)
 
 
 def three_rotations(E: Mat3, k: int) -> tuple[AxialScrew, AxialScrew, AxialScrew]:

@@ -1,0 +1,290 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Joints beyond Table 4.1: user-defined, driven by time, and rack-and-pinion (RBDA 3.5, 4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import math
+from typing import NamedTuple
+
+from rbd_ros.compiler import cos, sin
+from rbd_ros.errors import ModelError
+from rbd_ros.joints.axial import axis_rotation
+from rbd_ros.joints.base import couple, dual_complement, Joint, push, Random
+from rbd_ros.spatial import Force, Motion, Scalar, Transform, Vec3
+
+Scalars = Sequence[Scalar]
+
+
+@dataclass(frozen=True)
+class RackAndPinion(Joint):
+    """
+    A pinion (the successor) that rolls along the x axis of the predecessor (RBDA Ex. 4.6).
+
+    Its subspace depends on the position in F_s, which makes it a good test of c_J; the reversed
+    joint, with the rack as successor, is a different one.
+
+    :param radius: of the pinion; zero makes a revolute joint about z.
+    """
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.radius):
+            raise ModelError(f'radius of a pinion must be finite, not {self.radius!r}')
+
+    @property
+    def nq(self) -> int:
+        """Number of position variables."""
+        return 1
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity variables."""
+        return 1
+
+    def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
+        """Return rotz(q) xlt(radius q, 0, 0)."""
+        turned = axis_rotation((0.0, 0.0, 1.0), q[0])
+        return Transform(turned.E, Vec3(self.radius * q[0], 0.0, 0.0))
+
+    def subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return the rolling motion, which turns in F_s."""
+        c, s = cos(q[0]), sin(q[0])
+        return (Motion(Vec3.unit(2), Vec3(self.radius * c, -self.radius * s, 0.0)),)
+
+    def bias(self, q: Scalars, qd: Scalars, t: Scalar = 0.0) -> Motion:
+        """Return the apparent derivative of S times qd."""
+        c, s = cos(q[0]), sin(q[0])
+        k = self.radius * (qd[0] * qd[0])
+        return Motion(Vec3.zero(), Vec3(-s * k, -c * k, 0.0))
+
+    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return the forces that do no work on the rolling motion."""
+        along = self.subspace(q, t)[0].lin
+        x, y = Vec3.unit(0), Vec3.unit(1)
+        return (couple(x), couple(y), Force(Vec3(0.0, 0.0, -along.x), x),
+                Force(Vec3(0.0, 0.0, -along.y), y), push(Vec3.unit(2)))
+
+
+@dataclass(frozen=True)
+class Prescribed(Joint):
+    """
+    A joint whose position is a given function of time: no freedom is left, S is 6 x 0.
+
+    :param joint: the joint that is driven.
+    :param motion: function of t that returns position, velocity and acceleration of that joint,
+        each a sequence of scalars; write it with the functions of rbd_ros.compiler.
+    """
+
+    joint: Joint
+    motion: Callable[[Scalar], tuple[Scalars, Scalars, Scalars]]
+
+    @property
+    def nq(self) -> int:
+        """Number of position variables."""
+        return 0
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity variables."""
+        return 0
+
+    @property
+    def type_name(self) -> str:
+        """Name of the joint type."""
+        return f'prescribed {self.joint.type_name}'
+
+    @property
+    def time_dependent(self) -> bool:
+        """Whether the joint moves with time by itself: it does."""
+        return True
+
+    def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
+        """Return the transform of the driven joint at time t."""
+        return self.joint.transform(self.motion(t)[0], t)
+
+    def subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return no column."""
+        return ()
+
+    def drift(self, q: Scalars, t: Scalar = 0.0) -> Motion:
+        """Return sigma, the prescribed velocity."""
+        position, rate, _ = self.motion(t)
+        return self.joint.velocity(position, rate, t)
+
+    def bias(self, q: Scalars, qd: Scalars, t: Scalar = 0.0) -> Motion:
+        """Return the apparent derivative of sigma, the prescribed acceleration."""
+        position, rate, acceleration = self.motion(t)
+        c = self.joint.bias(position, rate, t)
+        for s, a in zip(self.joint.subspace(position, t), acceleration):
+            c = c + s * a
+        return c
+
+    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return all six directions."""
+        return tuple(Force.unit(i) for i in range(6))
+
+
+class _Definition(NamedTuple):
+    """What a user gave to make a joint."""
+
+    nq: int
+    nv: int
+    type_name: str
+    time_dependent: bool
+    neutral: tuple[float, ...]
+    transform: Callable[[Scalars, Scalar], Transform]
+    subspace: Callable[[Scalars, Scalar], Sequence[Motion]]
+    subspace_rate: Callable[[Scalars, Scalars, Scalar], Sequence[Motion]] | None
+    drift: Callable[[Scalars, Scalar], Motion] | None
+    drift_rate: Callable[[Scalars, Scalars, Scalar], Motion] | None
+    constraint_subspace: Callable[[Scalars, Scalar], Sequence[Force]] | None
+    q_dot: Callable[[Scalars, Scalars], Sequence[Scalar]] | None
+
+
+class UserJoint(Joint):
+    """
+    A joint defined by functions, which may depend on time (RBDA 4.6).
+
+    Every function takes (q, t) or (q, qd, t), where t may be ignored, and is written with the
+    functions of rbd_ros.compiler so that it can be traced. ``verify`` tells whether they agree.
+
+    :param nq: number of position variables.
+    :param nv: number of velocity variables.
+    :param transform: (q, t) -> X_J.
+    :param subspace: (q, t) -> columns of S in F_s coordinates.
+    :param subspace_rate: (q, qd, t) -> columns of the apparent derivative of S, whose sum weighted
+        with qd enters c_J; leave it out only when S is constant.
+    :param drift: (q, t) -> sigma, the velocity at qd = 0 of a time-dependent joint.
+    :param drift_rate: (q, qd, t) -> apparent derivative of sigma.
+    :param constraint_subspace: (q, t) -> columns of T; by default found numerically.
+    :param q_dot: (q, qd) -> derivative of q; by default qd itself.
+    :param neutral: position at which the frames coincide; zeros by default.
+    :param time_dependent: whether any of the functions uses t; implied by drift.
+    :param type_name: name of the joint type in messages.
+    """
+
+    def __init__(
+        self, nq: int, nv: int, *, transform: Callable[[Scalars, Scalar], Transform],
+        subspace: Callable[[Scalars, Scalar], Sequence[Motion]],
+        subspace_rate: Callable[[Scalars, Scalars, Scalar], Sequence[Motion]] | None = None,
+        drift: Callable[[Scalars, Scalar], Motion] | None = None,
+        drift_rate: Callable[[Scalars, Scalars, Scalar], Motion] | None = None,
+        constraint_subspace: Callable[[Scalars, Scalar], Sequence[Force]] | None = None,
+        q_dot: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None,
+        neutral: Sequence[float] | None = None, time_dependent: bool = False,
+        type_name: str = 'user',
+    ) -> None:
+        if q_dot is None and nq != nv:
+            raise ModelError(f'{type_name} joint has nq = {nq} and nv = {nv}: give q_dot, the '
+                             'derivative of q at a velocity qd')
+        if (drift is None) != (drift_rate is None):
+            raise ModelError(f'{type_name} joint: give drift and drift_rate together')
+        self._own = _Definition(
+            nq, nv, type_name, time_dependent or drift is not None,
+            (0.0,) * nq if neutral is None else tuple(neutral), transform, subspace,
+            subspace_rate, drift, drift_rate, constraint_subspace, q_dot)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is UserJoint and self._own == other._own
+
+    def __hash__(self) -> int:
+        return hash(self._own)
+
+    def __repr__(self) -> str:
+        return f'UserJoint({self.nq}, {self.nv}, type_name={self.type_name!r})'
+
+    @property
+    def nq(self) -> int:
+        """Number of position variables."""
+        return self._own.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity variables."""
+        return self._own.nv
+
+    @property
+    def type_name(self) -> str:
+        """Name of the joint type."""
+        return self._own.type_name
+
+    @property
+    def time_dependent(self) -> bool:
+        """Whether the joint moves with time by itself."""
+        return self._own.time_dependent
+
+    def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
+        """Return X_J from the user's function."""
+        return self._own.transform(q, t)
+
+    def subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Motion, ...]:
+        """Return S from the user's function."""
+        return tuple(self._own.subspace(q, t))
+
+    def drift(self, q: Scalars, t: Scalar = 0.0) -> Motion:
+        """Return sigma from the user's function."""
+        return Motion.zero() if self._own.drift is None else self._own.drift(q, t)
+
+    def bias(self, q: Scalars, qd: Scalars, t: Scalar = 0.0) -> Motion:
+        """Return c_J from the apparent derivatives of S and sigma (RBDA Eq. 3.41)."""
+        c = Motion.zero() if self._own.drift_rate is None else self._own.drift_rate(q, qd, t)
+        if self._own.subspace_rate is not None:
+            for s, rate in zip(self._own.subspace_rate(q, qd, t), qd):
+                c = c + s * rate
+        return c
+
+    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return T from the user's function, or numerically for plain floats."""
+        given = self._own.constraint_subspace
+        return dual_complement(self.subspace(q, t)) if given is None else tuple(given(q, t))
+
+    def q_dot(self, q: Scalars, qd: Scalars) -> list[Scalar]:
+        """Return the derivative of q."""
+        return list(qd) if self._own.q_dot is None else list(self._own.q_dot(q, qd))
+
+    def integrate(self, q: Scalars, step: Scalars) -> list[Scalar]:
+        """Follow q_dot at the constant velocity ``step`` for unit time (Runge-Kutta)."""
+        if self._own.q_dot is None:
+            return [a + b for a, b in zip(q, step)]
+        q = list(q)
+        h = 0.25
+        for _ in range(4):
+            k1 = self.q_dot(q, step)
+            k2 = self.q_dot([a + 0.5 * h * b for a, b in zip(q, k1)], step)
+            k3 = self.q_dot([a + 0.5 * h * b for a, b in zip(q, k2)], step)
+            k4 = self.q_dot([a + h * b for a, b in zip(q, k3)], step)
+            q = [a + h / 6.0 * (b + 2.0 * (c + d) + e)
+                 for a, b, c, d, e in zip(q, k1, k2, k3, k4)]
+        return q
+
+    def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
+        """Return q1 - q0 where qd is the derivative of q."""
+        if self._own.q_dot is not None:
+            raise ModelError(f'{self.type_name} joint: the difference of two positions is not '
+                             'defined where the user gave q_dot')
+        return [b - a for a, b in zip(q0, q1)]
+
+    def neutral(self) -> list[float]:
+        """Return the neutral position that was given."""
+        return list(self._own.neutral)
+
+    def random(self, rng: Random) -> list[float]:
+        """Return a position reached from the neutral one by a random step."""
+        return self.integrate(self.neutral(), [float(rng.uniform(-1.0, 1.0))
+                                               for _ in range(self.nv)])

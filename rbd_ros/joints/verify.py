@@ -1,0 +1,83 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A numerical check that the methods of a joint describe one and the same motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rbd_ros.errors import ModelError
+from rbd_ros.joints.base import Joint
+from rbd_ros.spatial import Motion
+
+STEP = 1.0e-3
+
+
+def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0,
+           tolerance: float = 1.0e-7) -> None:
+    """
+    Raise ModelError when a joint contradicts itself at one state.
+
+    Checks velocity against the derivative of the transform, S qd + sigma against velocity, bias
+    against the derivative of velocity, and T against S.
+
+    :param q: position, plain floats.
+    :param qd: velocity, plain floats.
+    :param tolerance: on every number, relative to 1; the fourth-order differences reach 1e-10.
+    """
+    def at(s: float) -> tuple[list[float], float]:
+        return _follow(joint, q, qd, s * STEP), t + s * STEP
+
+    v = joint.velocity(q, qd, t)
+    X = joint.transform(q, t)
+    columns = [X @ Motion.unit(i) for i in range(6)]
+    moved = _derivative(lambda s: [
+        x for i in range(6) for x in (joint.transform(*at(s)) @ Motion.unit(i)).to_list()])
+    expected = [x for m in columns for x in (-v.cross(m)).to_list()]              # 2.45
+    _compare(joint, 'velocity', 'the derivative of transform', moved, expected, tolerance)
+
+    total = joint.drift(q, t)
+    for s, rate in zip(joint.subspace(q, t), qd):
+        total = total + s * rate
+    _compare(joint, 'velocity', 'subspace and drift', v.to_list(), total.to_list(), tolerance)
+
+    rate = _derivative(lambda s: joint.velocity(at(s)[0], qd, at(s)[1]).to_list())
+    _compare(joint, 'bias', 'the apparent derivative of subspace and drift', rate,
+             joint.bias(q, qd, t).to_list(), tolerance)
+
+    work = [f.dot(s) for f in joint.constraint_subspace(q, t) for s in joint.subspace(q, t)]
+    _compare(joint, 'constraint_subspace', 'subspace', work, [0.0] * len(work), tolerance)
+
+
+def _follow(joint: Joint, q: Sequence[float], qd: Sequence[float], h: float) -> list[float]:
+    """Follow q_dot at constant qd over a short time, by one Runge-Kutta step."""
+    k1 = joint.q_dot(q, qd)
+    k2 = joint.q_dot([a + 0.5 * h * b for a, b in zip(q, k1)], qd)
+    k3 = joint.q_dot([a + 0.5 * h * b for a, b in zip(q, k2)], qd)
+    k4 = joint.q_dot([a + h * b for a, b in zip(q, k3)], qd)
+    return [a + h / 6.0 * (b + 2.0 * (c + d) + e) for a, b, c, d, e in zip(q, k1, k2, k3, k4)]
+
+
+def _derivative(function: Callable[[float], list[float]]) -> list[float]:
+    near, far = (function(1.0), function(-1.0)), (function(2.0), function(-2.0))
+    return [(8.0 * (a - b) - (c - d)) / (12.0 * STEP) for a, b, c, d in zip(*near, *far)]
+
+
+def _compare(joint: Joint, method: str, against: str, found: Sequence[float],
+             expected: Sequence[float], tolerance: float) -> None:
+    worst = max((abs(a - b) for a, b in zip(found, expected)), default=0.0)
+    if not worst <= tolerance * max([1.0, *(abs(x) for x in expected)]):
+        raise ModelError(f'{joint.type_name} joint: {method} disagrees with {against} by '
+                         f'{worst:.3g}')

@@ -1,0 +1,75 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Constant transforms from angles, with right angles made exact (RBDA Tables 2.2 and A.2).
+
+Descriptions of robots round pi/2 in its last digits. A cosine of 6e-17 in place of zero costs
+operations in every kernel, so angles within SNAP of a multiple of pi/2 count as exact.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rbd_ros.spatial.algebra import Mat3, Vec3
+from rbd_ros.spatial.transform import AxialScrew, Transform
+
+#: Largest distance, in radians, of an angle from a right angle that counts as exact.
+SNAP = 2.0e-11
+
+
+def cosine_and_sine(angle: float, snap: float = SNAP) -> tuple[float, float]:
+    """Return both functions of a constant angle, exact at multiples of pi/2."""
+    quarters = round(angle / (0.5 * math.pi))
+    if abs(angle - quarters * (0.5 * math.pi)) <= snap:
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
+    return math.cos(angle), math.sin(angle)
+
+
+def screw(axis: int, angle: float, d: float = 0.0, snap: float = SNAP) -> AxialScrew:
+    """
+    Return the constant screw transform scrx, scry or scrz (RBDA A.4).
+
+    :param axis: 0, 1 or 2.
+    :param angle: radians about the axis.
+    :param d: distance along it.
+    """
+    return AxialScrew(axis, *cosine_and_sine(angle, snap), d)
+
+
+def rotx(angle: float) -> AxialScrew:
+    """Return the transform to a frame turned by a constant angle about x."""
+    return screw(0, angle)
+
+
+def roty(angle: float) -> AxialScrew:
+    """Return the transform to a frame turned by a constant angle about y."""
+    return screw(1, angle)
+
+
+def rotz(angle: float) -> AxialScrew:
+    """Return the transform to a frame turned by a constant angle about z."""
+    return screw(2, angle)
+
+
+def xlt(x: float, y: float, z: float) -> Transform:
+    """Return the transform to a frame moved to (x, y, z)."""
+    return Transform.translation(Vec3(x, y, z))
+
+
+def from_rpy(roll: float, pitch: float, yaw: float, snap: float = SNAP) -> Mat3:
+    """Return E of a frame with these URDF angles in its parent: rx(roll) ry(pitch) rz(yaw)."""
+    return screw(0, roll, 0.0, snap).E @ (screw(1, pitch, 0.0, snap).E
+                                          @ screw(2, yaw, 0.0, snap).E)
