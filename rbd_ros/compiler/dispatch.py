@@ -57,7 +57,7 @@ def compile(graphs, *, backend='auto', cache=True, progress=None):  # noqa: A001
         if backend == 'python':
             _warn_once()
     if backend == 'llvm':
-        from rbd_ros.compiler.llvm import compile_llvm
+        from rbd_ros.compiler.native import compile_llvm
         kernels = compile_llvm(todo, cache=cache, progress=progress)
     else:
         kernels = _compile_python(todo, progress)

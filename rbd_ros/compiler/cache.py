@@ -1,0 +1,204 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Object code kept on disk, so that a robot is compiled once and not once per process.
+
+Machine code from a file is run with the user's rights. The folder and its files are therefore the
+user's own and writable by nobody else, or they are not used; a file that is damaged, cut short or
+renamed is ignored and written anew. ``RBD_ROS_CACHE`` names another folder, or ``off``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+import hashlib
+import json
+import logging
+import os
+from pathlib import Path
+import stat
+import tempfile
+import time
+from typing import NamedTuple
+
+VARIABLE = 'RBD_ROS_CACHE'
+#: Bytes that the folder may hold; the entries longest unused go first.
+LIMIT = 256 * 2**20
+_LARGEST = 64 * 2**20
+_MAGIC = b'rbd_ros object code 1\n'
+_SUFFIX = '.rbd'
+_DAY = 86400.0
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_log = logging.getLogger('rbd_ros')
+
+
+class Entry(NamedTuple):
+    """
+    What is kept of one kernel.
+
+    :param about: plain data that describes it, of JSON's types.
+    :param objects: object code, in the order of loading.
+    """
+
+    about: dict
+    objects: list[bytes]
+
+
+def digest(parts: Iterable[object]) -> str:
+    """Return a key that is the same in every process for the same parts."""
+    return hashlib.sha256(repr([str(part) for part in parts]).encode()).hexdigest()
+
+
+@cache
+def source_digest(folder: Path = Path(__file__).parent) -> str:
+    """
+    Return a digest of the source files in a folder; entries of other sources do not match.
+
+    :param folder: folder of a package, by default this one.
+    """
+    total = hashlib.sha256()
+    for path in sorted(folder.glob('*.py')):
+        total.update(path.name.encode() + b'\0' + path.read_bytes())
+    return total.hexdigest()
+
+
+def folder() -> Path | None:
+    """Return the folder of the cache, made if need be; None if there is none to be trusted."""
+    wish = os.environ.get(VARIABLE)
+    if wish is not None and wish.strip().lower() in ('', '0', 'off', 'no', 'false'):
+        return None
+    try:
+        base = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
+        path = Path(wish) if wish else Path(base) / 'rbd_ros'
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = os.stat(path)
+        if state.st_uid != os.geteuid():
+            _explain(path, 'belongs to another user')
+            return None
+        if stat.S_IMODE(state.st_mode) != 0o700:
+            os.chmod(path, 0o700)
+    except (OSError, RuntimeError) as error:
+        _explain(wish or '~/.cache/rbd_ros', str(error))
+        return None
+    return path
+
+
+@cache
+def _explain(path: object, reason: str) -> None:
+    """Say once why nothing is kept."""
+    _log.warning('compiled code is not kept on disk: %s %s; set %s to a folder of your own, or '
+                 'to off', path, reason, VARIABLE)
+
+
+def read(key: str) -> Entry | None:
+    """
+    Return what was kept under a key; None if nothing was or it cannot be trusted.
+
+    :param key: a digest.
+    """
+    home = folder()
+    if home is None:
+        return None
+    path = home / (key + _SUFFIX)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(handle, 'rb') as file:
+        state = os.fstat(handle)
+        if (not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid()
+                or state.st_mode & _OTHERS_WRITE or state.st_size > _LARGEST):
+            return None
+        data = file.read(_LARGEST + 1)
+        entry = _unpack(key, data)
+        if entry is not None and time.time() - state.st_mtime > _DAY:
+            os.utime(handle)  # the time of last use decides what is dropped
+    return entry
+
+
+def write(key: str, entry: Entry) -> None:
+    """
+    Keep an entry under a key; says nothing if the disk refuses.
+
+    :param key: a digest.
+    :param entry: what to keep.
+    """
+    home = folder()
+    data = _pack(key, entry)
+    if home is None or len(data) > _LARGEST:
+        return
+    try:
+        handle, name = tempfile.mkstemp('.tmp', key[:8], home)  # readable by the user alone
+        try:
+            with open(handle, 'wb') as file:
+                file.write(data)
+            os.replace(name, home / (key + _SUFFIX))  # whole or not at all, for every reader
+        except OSError:
+            os.unlink(name)
+            raise
+        _prune(home)
+    except OSError as error:
+        _explain(home, str(error))
+
+
+def _checksum(key: str, body: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b'\0' + body).digest()
+
+
+def _pack(key: str, entry: Entry) -> bytes:
+    head = json.dumps([entry.about, [len(data) for data in entry.objects]]).encode()
+    body = b''.join([len(head).to_bytes(4, 'little'), head, *entry.objects])
+    return _MAGIC + _checksum(key, body) + body
+
+
+def _unpack(key: str, data: bytes) -> Entry | None:
+    start = len(_MAGIC) + 32
+    body = data[start:]
+    if not data.startswith(_MAGIC) or data[len(_MAGIC):start] != _checksum(key, body):
+        return None
+    end = 4 + int.from_bytes(body[:4], 'little')
+    about, lengths = json.loads(body[4:end])
+    return Entry(about, list(_cut(body[end:], lengths)))
+
+
+def _cut(data: bytes, lengths: Sequence[int]) -> Iterable[bytes]:
+    start = 0
+    for length in lengths:
+        yield data[start:start + length]
+        start += length
+
+
+def _prune(home: Path) -> None:
+    """Keep the folder below its limit; also drop what an interrupted process left."""
+    now, kept = time.time(), []
+    with os.scandir(home) as entries:
+        for item in entries:
+            try:
+                state = item.stat(follow_symlinks=False)
+                if item.name.endswith('.tmp') and now - state.st_mtime > 3600.0:
+                    os.unlink(item.path)
+                elif item.name.endswith(_SUFFIX):
+                    kept.append((state.st_mtime, state.st_size, item.path))
+            except FileNotFoundError:  # another process was faster
+                continue
+    total = sum(size for _, size, _ in kept)
+    if total <= LIMIT:
+        return
+    for _, size, path in sorted(kept):
+        if total <= LIMIT * 3 // 4:
+            break
+        Path(path).unlink(missing_ok=True)
+        total -= size

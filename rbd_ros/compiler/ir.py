@@ -1,0 +1,270 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Nodes of a graph as LLVM assembly text, for one lane (``double``) or several (``<W x double>``).
+
+The text is written directly: building the same module through llvmlite's object model takes ten
+times longer, and a graph of fifty joints has twenty thousand nodes. Of the fast-math flags only
+``contract`` (fusing a product into a sum) is ever set: the others let LLVM assume that there is no
+NaN, and a limiter would then turn a broken sensor into full torque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import struct
+
+#: Largest angle for the inlined sine and cosine: products with the first two parts of pi/2 below
+#: are exact for less than 2**20 quarter turns. Larger ones go to the C library.
+LARGEST_ANGLE = 1.0e6
+_TWO_OVER_PI = 0.6366197723675814
+#: pi/2 in three parts; the first two have 33 bits each (Cody and Waite).
+_HALF_PI = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
+#: Adding and subtracting 1.5 * 2**52 rounds to the nearest integer, which stands in the low bits.
+_ROUND = 6755399441055744.0
+#: sin x = x + x z S(z), cos x = 1 - z/2 + z z C(z), z = x x, |x| <= pi/4: minimax coefficients
+#: of relative error 2**-57 and 2**-63, found by the Remez exchange.
+_SINE = (-0.1666666666666663, 0.008333333333322108, -0.00019841269829580166,
+         2.7557313618017415e-06, -2.5050747218200633e-08, 1.5896197635747796e-10)
+_COSINE = (0.041666666666666595, -0.001388888888887304, 2.4801587288841373e-05,
+           -2.7557314176233445e-07, 2.0875700415237964e-09, -1.1358513909772738e-11)
+_NAN = float('nan')
+
+_ARITHMETIC = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract',
+               'div': 'fdiv'}
+_LIBRARY = {'tan': 1, 'asin': 1, 'acos': 1, 'exp': 1, 'log': 1, 'tanh': 1, 'atan2': 2}
+#: Functions of the C library that the code may call, with the number of their arguments.
+LIBRARY = {'sin': 1, 'cos': 1, **_LIBRARY}
+
+
+def double(value: float) -> str:
+    """Return a constant in LLVM's exact notation."""
+    return f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
+
+
+class Lanes:
+    """
+    Text of values that are computed on a number of lanes at once.
+
+    :param count: number of lanes; 1 gives plain scalars.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.real = self.type('double')
+        self.mask = self.type('i1')
+        self.bits = self.type('i64')
+        self.suffix = 'f64' if count == 1 else f'v{count}f64'
+
+    def type(self, scalar: str) -> str:
+        """Return the type that holds one scalar type on all lanes."""
+        return scalar if self.count == 1 else f'<{self.count} x {scalar}>'
+
+    def splat(self, scalar: str, text: str) -> str:
+        """Return a constant of the given scalar type, the same on all lanes."""
+        if self.count == 1:
+            return text
+        return '<' + ', '.join([f'{scalar} {text}'] * self.count) + '>'
+
+    def constant(self, value: float) -> str:
+        """Return a floating-point constant."""
+        return self.splat('double', double(value))
+
+    def integer(self, value: int) -> str:
+        """Return an integer constant of 64 bits."""
+        return self.splat('i64', str(value))
+
+    def node(self, target: str, op: str, args: Sequence[str]) -> list[str]:
+        """
+        Return the lines that compute one node, sine and cosine excepted.
+
+        :param target: name of the result, for example ``%n7``.
+        :param op: operation of the node.
+        :param args: names or constants of the operands.
+        """
+        real = self.real
+        if op in _ARITHMETIC:
+            return [f'{target} = {_ARITHMETIC[op]} {real} {args[0]}, {args[1]}']
+        if op == 'neg':
+            return [f'{target} = fneg {real} {args[0]}']
+        if op in ('sqrt', 'abs'):
+            name = 'sqrt' if op == 'sqrt' else 'fabs'
+            return [f'{target} = call {real} @llvm.{name}.{self.suffix}({real} {args[0]})']
+        if op in _LIBRARY:
+            listed = ', '.join(f'{real} {a}' for a in args)
+            return [f'{target} = call {real} @{self.library(op)}({listed})']
+        return _SELECTIONS[op](self, target, *args)
+
+    def library(self, op: str) -> str:
+        """Return the name of the function that calls the C library on every lane."""
+        return op if self.count == 1 else f'lanes_{op}'
+
+    def choose(self, target: str, condition: str, yes: str, no: str) -> str:
+        """Return the line that selects by a mask, lane by lane."""
+        real = self.real
+        return f'{target} = select {self.mask} {condition}, {real} {yes}, {real} {no}'
+
+    def _extreme(self, comparison: str, target: str, a: str, b: str) -> list[str]:
+        """Return a's or b's smaller or larger one; an unordered pair gives the NaN of it."""
+        return [f'{target}.c = fcmp {comparison} {self.real} {a}, {b}',
+                self.choose(f'{target}.o', f'{target}.c', a, b),
+                f'{target}.u = fcmp uno {self.real} {a}, {a}',
+                self.choose(target, f'{target}.u', a, f'{target}.o')]
+
+    def _compare(self, comparison: str, target: str, a: str, b: str) -> list[str]:
+        """Return 1.0, 0.0 or NaN."""
+        return [f'{target}.c = fcmp {comparison} {self.real} {a}, {b}',
+                self.choose(f'{target}.o', f'{target}.c', self.constant(1.0),
+                            self.constant(0.0)),
+                f'{target}.u = fcmp uno {self.real} {a}, {b}',
+                self.choose(target, f'{target}.u', self.constant(_NAN), f'{target}.o')]
+
+    def _select(self, target: str, c: str, a: str, b: str) -> list[str]:
+        return [f'{target}.c = fcmp une {self.real} {c}, {self.constant(0.0)}',
+                self.choose(f'{target}.o', f'{target}.c', a, b),
+                f'{target}.u = fcmp uno {self.real} {c}, {c}',
+                self.choose(target, f'{target}.u', c, f'{target}.o')]
+
+
+_SELECTIONS = {
+    'min': lambda lanes, *names: lanes._extreme('olt', *names),
+    'max': lambda lanes, *names: lanes._extreme('ogt', *names),
+    'lt': lambda lanes, *names: lanes._compare('olt', *names),
+    'le': lambda lanes, *names: lanes._compare('ole', *names),
+    'select': lambda lanes, *names: lanes._select(*names),
+}
+
+
+def _polynomial(lanes: Lanes, name: str, z: str, coefficients: Sequence[float]) -> list[str]:
+    """Evaluate a polynomial of z by Horner's rule into the given name."""
+    lines, value = [], lanes.constant(coefficients[-1])
+    for k, coefficient in reversed(list(enumerate(coefficients[:-1]))):
+        lines.append(f'{name}.p{k} = fmul contract {lanes.real} {value}, {z}')
+        value = name if k == 0 else f'{name}.s{k}'
+        lines.append(f'{value} = fadd contract {lanes.real} {name}.p{k}, '
+                     f'{lanes.constant(coefficient)}')
+    return lines
+
+
+def _reduce(lanes: Lanes) -> list[str]:
+    """Reduce %x to %r in [-pi/4, pi/4] and the number of quarter turns in the bits of %t."""
+    real = lanes.real
+    lines = [f'%y = fmul contract {real} %x, {lanes.constant(_TWO_OVER_PI)}',
+             f'%t = fadd contract {real} %y, {lanes.constant(_ROUND)}',
+             f'%n = fsub {real} %t, {lanes.constant(_ROUND)}']
+    value = '%x'
+    for k, part in enumerate(_HALF_PI):
+        result = '%r' if k == 2 else f'%r{k}'
+        lines += [f'%w{k} = fmul contract {real} %n, {lanes.constant(part)}',
+                  f'{result} = fsub contract {real} {value}, %w{k}']
+        value = result
+    return lines
+
+
+def _turn(lanes: Lanes) -> list[str]:
+    """Move %s0 and %c0, taken at the reduced angle, into the quadrant of the whole one."""
+    bits, real = lanes.bits, lanes.real
+    lines = [f'%q = bitcast {real} %t to {bits}',
+             f'%odd = and {bits} %q, {lanes.integer(1)}',
+             f'%swap = icmp ne {bits} %odd, {lanes.integer(0)}',
+             lanes.choose('%s1', '%swap', '%c0', '%s0'),
+             lanes.choose('%c1', '%swap', '%s0', '%c0'),
+             f'%q1 = add {bits} %q, {lanes.integer(1)}']
+    for name, quadrant in (('s', '%q'), ('c', '%q1')):
+        lines += [f'%{name}two = and {bits} {quadrant}, {lanes.integer(2)}',
+                  f'%{name}sign = shl {bits} %{name}two, {lanes.integer(62)}',
+                  f'%{name}bits = bitcast {real} %{name}1 to {bits}',
+                  f'%{name}turned = xor {bits} %{name}bits, %{name}sign',
+                  f'%{name} = bitcast {bits} %{name}turned to {real}']
+    return lines
+
+
+def _per_lane(lanes: Lanes, op: str, args: Sequence[str], result: str) -> list[str]:
+    """Call the C library for every lane and gather the results."""
+    if lanes.count == 1:
+        return [f'{result} = call double @{op}(' + ', '.join(f'double {a}' for a in args) + ')']
+    lines, value = [], 'undef'
+    for k in range(lanes.count):
+        tag = f'{result}.{k}'
+        lines += [f'{tag}.{i} = extractelement {lanes.real} {a}, i32 {k}'
+                  for i, a in enumerate(args)]
+        listed = ', '.join(f'double {tag}.{i}' for i in range(len(args)))
+        name = result if k == lanes.count - 1 else f'{tag}.v'
+        lines += [f'{tag}.y = call double @{op}({listed})',
+                  f'{name} = insertelement {lanes.real} {value}, double {tag}.y, i32 {k}']
+        value = name
+    return lines
+
+
+def _return_pair(lanes: Lanes, sine: str, cosine: str) -> list[str]:
+    pair = f'{{ {lanes.real}, {lanes.real} }}'
+    return [f'{sine}.half = insertvalue {pair} undef, {lanes.real} {sine}, 0',
+            f'{sine}.pair = insertvalue {pair} {sine}.half, {lanes.real} {cosine}, 1',
+            f'ret {pair} {sine}.pair']
+
+
+def sine_cosine(lanes: Lanes) -> str:
+    """
+    Return the function ``sine_cosine`` that gives both of an angle with one range reduction.
+
+    Its error is below 1.5 units in the last place up to LARGEST_ANGLE; if an angle of any lane
+    is beyond, all lanes are taken by the C library. NaN and infinity give NaN.
+    """
+    real, pair = lanes.real, f'{{ {lanes.real}, {lanes.real} }}'
+    beyond = ['%big = fcmp ogt ' + f'{real} %a, {lanes.constant(LARGEST_ANGLE)}']
+    if lanes.count > 1:
+        word = f'i{lanes.count}'
+        beyond += [f'%word = bitcast {lanes.mask} %big to {word}',
+                   f'%any = icmp ne {word} %word, 0']
+    body = [
+        f'%a = call {real} @llvm.fabs.{lanes.suffix}({real} %x)', *beyond,
+        f'br i1 {"%big" if lanes.count == 1 else "%any"}, label %far, label %near',
+        'near:', *_reduce(lanes),
+        f'%z = fmul {real} %r, %r',
+        *_polynomial(lanes, '%sp', '%z', _SINE), *_polynomial(lanes, '%cp', '%z', _COSINE),
+        f'%rz = fmul {real} %r, %z', f'%sq = fmul contract {real} %rz, %sp',
+        f'%s0 = fadd contract {real} %sq, %r',
+        f'%cz = fmul contract {real} %cp, %z',
+        f'%ch = fsub contract {real} %cz, {lanes.constant(0.5)}',
+        f'%cq = fmul contract {real} %ch, %z',
+        f'%c0 = fadd contract {real} %cq, {lanes.constant(1.0)}',
+        *_turn(lanes), *_return_pair(lanes, '%s', '%c'),
+        'far:', *_per_lane(lanes, 'sin', ['%x'], '%fs'), *_per_lane(lanes, 'cos', ['%x'], '%fc'),
+        *_return_pair(lanes, '%fs', '%fc')]
+    head = f'define internal {pair} @{sine_cosine_name(lanes)}({real} %x) nounwind noinline {{'
+    return '\n'.join([head, *body, '}'])
+
+
+def sine_cosine_name(lanes: Lanes) -> str:
+    """Return the name of the function of ``sine_cosine``."""
+    return f'sine_cosine_{lanes.count}'
+
+
+def library_loop(lanes: Lanes, op: str) -> str:
+    """Return the function that applies one function of the C library to every lane."""
+    names = [f'%x{k}' for k in range(LIBRARY[op])]
+    listed = ', '.join(f'{lanes.real} {name}' for name in names)
+    head = f'define internal {lanes.real} @{lanes.library(op)}({listed}) nounwind noinline {{'
+    return '\n'.join([head, *_per_lane(lanes, op, names, '%y'), f'ret {lanes.real} %y', '}'])
+
+
+def declarations(lanes: Sequence[Lanes]) -> list[str]:
+    """Return what the text of nodes refers to outside of its module."""
+    lines = [f'declare double @{op}(' + ', '.join(['double'] * n) + ') nounwind'
+             for op, n in LIBRARY.items()]
+    for width in {lane.count: lane for lane in lanes}.values():
+        lines += [f'declare {width.real} @llvm.{name}.{width.suffix}({width.real})'
+                  for name in ('sqrt', 'fabs')]
+    return lines

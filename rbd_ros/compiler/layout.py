@@ -1,0 +1,165 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What the machine-code gate knows about objects of CPython and NumPy; nothing else does.
+
+The gate reads the fields of an array without asking NumPy, because the documented ways cost more
+than a whole kernel. The offsets below hold for CPython 3.8 and later with its lock (a build
+without one has a larger object header) and for NumPy 1.x and 2.x, whose C interface freezes them.
+``verified`` looks at known objects once per process; where anything differs, no gate is made and
+calls take the portable path.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+import platform
+import sys
+import sysconfig
+
+import numpy as np
+
+#: struct _object: ob_refcnt, ob_type.
+TYPE = 8
+#: PyFloatObject: the number.
+FLOAT_VALUE = 16
+#: PyTupleObject: number of items, first item.
+TUPLE_SIZE, TUPLE_ITEMS = 16, 24
+#: PyArrayObject: pointer to the elements, number of axes (int), lengths, type of the elements,
+#: flags (int).
+DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
+#: NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, and NPY_ARRAY_WRITEABLE.
+READABLE, WRITEABLE = 0x0001 | 0x0100, 0x0400
+
+#: METH_FASTCALL | METH_KEYWORDS and METH_NOARGS.
+FASTCALL, NOARGS = 0x0080 | 0x0002, 0x0004
+
+#: Positions in NumPy's table of functions, and the two versions of its binary interface that
+#: have them there.
+_GET_C_VERSION, _NEW_FROM_DESCR = 0, 94
+_C_VERSIONS = (0x01000009, 0x02000000)
+
+#: Addresses of this process that the gate reads from a table, by position; code on disk must not
+#: contain them.
+TABLE = ('ndarray', 'float64', 'float', 'tuple', 'out', 'none', 'PyArray_NewFromDescr',
+         'PyObject_Vectorcall', 'Py_IncRef', 'Py_DecRef', 'PyTuple_New', 'PyTuple_SetItem')
+_OUT = sys.intern('out')
+_FLOAT64 = np.dtype(np.float64)
+_NONE = None
+
+
+class MethodDef(ctypes.Structure):
+    """PyMethodDef; must outlive every function made from it."""
+
+    _fields_ = [('ml_name', ctypes.c_char_p), ('ml_meth', ctypes.c_void_p),
+                ('ml_flags', ctypes.c_int), ('ml_doc', ctypes.c_char_p)]
+
+
+def make_function(definition: MethodDef, owner: object) -> object:
+    """
+    Return a built-in function.
+
+    :param definition: name, address and calling convention.
+    :param owner: what the machine code gets as ``self``; must keep code and definition alive.
+    """
+    prototype = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    new = prototype(('PyCFunction_NewEx', ctypes.pythonapi))
+    return new(ctypes.addressof(definition), owner, None)
+
+
+def _numpy_table() -> ctypes.Array:
+    """Return NumPy's table of C functions."""
+    core = np._core if hasattr(np, '_core') else np.core
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ('PyCapsule_GetPointer', ctypes.pythonapi))
+    address = get(core._multiarray_umath._ARRAY_API, None)
+    return (ctypes.c_void_p * (_NEW_FROM_DESCR + 1)).from_address(address)
+
+
+@cache
+def table() -> tuple[int, ...]:
+    """Return the addresses named by TABLE."""
+    objects = [np.ndarray, _FLOAT64, float, tuple, _OUT, _NONE]
+    calls = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+             for name in TABLE[7:]]
+    return (*map(id, objects), _numpy_table()[_NEW_FROM_DESCR], *calls)
+
+
+@cache
+def verified() -> bool:
+    """Return whether objects look as this module says."""
+    if platform.python_implementation() != 'CPython' or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    if sysconfig.get_config_var('Py_GIL_DISABLED') or sys.byteorder != 'little':
+        return False
+    if np.ndarray.__basicsize__ < FLAGS + 4 or float.__basicsize__ < FLOAT_VALUE + 8:
+        return False
+    try:
+        return _scalars_verified() and _arrays_verified() and _allocation_verified()
+    except (AttributeError, ValueError, TypeError):
+        return False
+
+
+def _word(owner: object, offset: int, kind: type = ctypes.c_uint64) -> int | float:
+    return kind.from_address(id(owner) + offset).value
+
+
+def _scalars_verified() -> bool:
+    number, pair = 0.1 + len(TABLE), (_FLOAT64, _OUT)
+    return (_word(number, TYPE) == id(float)
+            and _word(number, FLOAT_VALUE, ctypes.c_double) == number
+            and _word(pair, TYPE) == id(tuple) and _word(pair, TUPLE_SIZE) == 2
+            and _word(pair, TUPLE_ITEMS) == id(_FLOAT64)
+            and _word(pair, TUPLE_ITEMS + 8) == id(_OUT))
+
+
+def _arrays_verified() -> bool:
+    plain = np.arange(6.0).reshape(2, 3)
+    locked = np.arange(6.0).reshape(2, 3)
+    locked.flags.writeable = False
+    strided, swapped = np.arange(12.0).reshape(2, 6)[:, ::2], plain.astype('>f8')
+    raw = np.zeros(49, np.uint8)
+    offset = 1 if raw.ctypes.data % 8 == 0 else 0
+    skew = raw[offset:offset + 48].view(np.float64).reshape(2, 3)
+    expected = ((plain, True, True), (locked, True, False), (strided, False, True),
+                (skew, False, True))
+    for array, readable, writeable in expected:
+        flags = _word(array, FLAGS, ctypes.c_int)
+        shape = _word(array, SHAPE)
+        if (_word(array, TYPE) != id(np.ndarray) or _word(array, DATA) != array.ctypes.data
+                or _word(array, NDIM, ctypes.c_int) != 2
+                or list((ctypes.c_int64 * 2).from_address(shape)) != [2, 3]
+                or _word(array, DESCR) != id(_FLOAT64)
+                or (flags & READABLE == READABLE) != readable
+                or (flags & WRITEABLE == WRITEABLE) != writeable):
+            return False
+    return _word(swapped, DESCR) != id(_FLOAT64)
+
+
+def _allocation_verified() -> bool:
+    functions = _numpy_table()
+    version = ctypes.PYFUNCTYPE(ctypes.c_uint)(functions[_GET_C_VERSION])
+    if version() not in _C_VERSIONS:
+        return False
+    pointer = ctypes.c_void_p
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_int,
+                            pointer, pointer, pointer, ctypes.c_int, pointer)(
+        functions[_NEW_FROM_DESCR])
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_FLOAT64))  # the function takes one for itself
+    array = new(np.ndarray, _FLOAT64, 2, (ctypes.c_int64 * 2)(2, 3), None, None, 0, None)
+    return (type(array) is np.ndarray and array.shape == (2, 3) and array.dtype is _FLOAT64
+            and array.flags.owndata and array.flags.carray)

@@ -1,0 +1,322 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A graph as LLVM functions: one straight line, or several past a size.
+
+LLVM's time grows faster than the length of a straight line, so a large graph is cut into parts
+that pass values through a workspace on the stack. The values that live across a cut are mostly
+those that the register allocator would have spilled anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from rbd_ros.compiler.graph import Graph
+from rbd_ros.compiler.ir import declarations, Lanes, LIBRARY, library_loop, sine_cosine
+from rbd_ros.compiler.ir import sine_cosine_name
+from rbd_ros.compiler.machine import pointer
+
+_LEAVES = ('const', 'input')
+_ANGULAR = ('sin', 'cos')
+#: Operations per function; measured: fewer cost memory traffic, more cost compile time and,
+#: past a few thousand, run time.
+PART = 1000
+#: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
+#: vectors slow the processor's clock for longer than they save.
+ANGLE_LANES = 4
+
+
+class Part(NamedTuple):
+    """
+    A run of nodes that becomes one function.
+
+    :param nodes: indices of the nodes to compute, in order.
+    :param loads: workspace slot of every value that an earlier part left.
+    :param saves: workspace slot of every value that a later part needs.
+    """
+
+    nodes: list[int]
+    loads: dict[int, int]
+    saves: dict[int, int]
+
+
+def order(graph: Graph) -> list[int]:
+    """
+    Return the nodes to compute, what the angles depend on first.
+
+    So the sines and cosines of all joints are found together at the beginning and fill the
+    lanes of a vector.
+    """
+    nodes = graph.nodes
+    late = [False] * len(nodes)
+    angles = []
+    for i, node in enumerate(nodes):
+        late[i] = node.op in _ANGULAR or any(late[a] for a in node.args)
+        if node.op in _ANGULAR and not late[node.args[0]]:
+            angles.append(node.args[0])
+    first = set()
+    while angles:
+        i = angles.pop()
+        if i not in first:
+            first.add(i)
+            angles.extend(nodes[i].args)
+    inner = [i for i, node in enumerate(nodes) if node.op not in _LEAVES]
+    return [i for i in inner if i in first] + [i for i in inner if i not in first]
+
+
+def partition(graph: Graph, size: int = PART) -> tuple[list[Part], int]:
+    """
+    Cut a graph into parts of at most the given number of nodes.
+
+    :returns: the parts and the number of workspace slots, each of which is used again as soon
+        as its value is no longer needed.
+    """
+    sequence = order(graph)
+    count = max(1, -(-len(sequence) // size))
+    size = -(-len(sequence) // count) or 1
+    runs = [sequence[k:k + size] for k in range(0, len(sequence), size)] or [[]]
+    home = {i: k for k, run in enumerate(runs) for i in run}
+    last = {a: k for k, run in enumerate(runs) for i in run
+            for a in graph.nodes[i].args if a in home}
+    slot: dict[int, int] = {}
+    free: list[int] = []
+    total, parts = 0, []
+    for k, run in enumerate(runs):
+        needed = dict.fromkeys(a for i in run for a in graph.nodes[i].args if home.get(a, k) < k)
+        saved = [i for i in run if last.get(i, k) > k]
+        for i in saved:
+            if not free:
+                free.append(total)
+                total += 1
+            slot[i] = free.pop()
+        parts.append(Part(run, {i: slot[i] for i in needed}, {i: slot[i] for i in saved}))
+        # A slot is free only after the part: its loads need not come before its stores.
+        free.extend(slot[i] for i in slot if last[i] == k)
+    return parts, total
+
+
+class Place(NamedTuple):
+    """Where an element is: the name of a pointer and an index."""
+
+    base: str
+    index: int
+
+
+class Layout(NamedTuple):
+    """
+    Where a function finds its inputs and leaves its results.
+
+    :param inputs: place of element 0 of each input.
+    :param outputs: place of element 0 of each output.
+    :param slots: index of the first slot in the workspace.
+    """
+
+    inputs: list[Place]
+    outputs: list[Place]
+    slots: int
+
+    @classmethod
+    def of_workspace(cls, graph: Graph, base: str = '%ws') -> Layout:
+        """Return the layout with everything in the workspace: inputs, outputs, slots."""
+        offsets = list(accumulate((a.size for a in graph.inputs + graph.outputs), initial=0))
+        n = len(graph.inputs)
+        return cls([Place(base, k) for k in offsets[:n]], [Place(base, k) for k in offsets[n:-1]],
+                   offsets[-1])
+
+
+class Body:
+    """
+    Lines of one function of a graph.
+
+    :param graph: what is computed.
+    :param lanes: on how many lanes.
+    :param layout: where inputs, outputs and slots are.
+    """
+
+    def __init__(self, graph: Graph, lanes: Lanes, layout: Layout) -> None:
+        self.graph, self.lanes, self.layout = graph, lanes, layout
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self._pairs: set[int] = set()
+        self._stores = 0
+        self._targets: dict[int, list[Place]] = {}
+        elements = [Place(p.base, p.index + e) for a, p in zip(graph.outputs, layout.outputs)
+                    for e in range(a.size)]
+        for node, place in zip(graph.results, elements):
+            self._targets.setdefault(node, []).append(place)
+
+    def write(self, part: Part, last: bool) -> list[str]:
+        """Return the lines of a part; the last one also stores the results that are leaves."""
+        nodes = self.graph.nodes
+        leaves = dict.fromkeys(a for i in part.nodes for a in nodes[i].args)
+        extra = [i for i in self._targets if nodes[i].op in _LEAVES] if last else []
+        leaves.update(dict.fromkeys(extra))
+        # Every load precedes every store of a result, because an output may be an input.
+        for i in leaves:
+            if nodes[i].op == 'const':
+                self.names[i] = self.lanes.constant(nodes[i].value)
+            elif nodes[i].op == 'input':
+                argument, element = nodes[i].value
+                place = self.layout.inputs[argument]
+                self._load(i, Place(place.base, place.index + element))
+        for i, slot in part.loads.items():
+            self._load(i, Place('%ws', self.layout.slots + slot))
+        angles = list(dict.fromkeys(
+            nodes[i].args[0] for i in part.nodes if nodes[i].op in _ANGULAR))
+        for i in part.nodes:
+            self._compute(i, angles)
+            if i in part.saves:
+                self._store(i, Place('%ws', self.layout.slots + part.saves[i]))
+            self._store_results(i)
+        for i in extra:
+            self._store_results(i)
+        return self.lines
+
+    def _address(self, name: str, place: Place) -> str:
+        real = self.lanes.real
+        self.lines.append(f'{name} = getelementptr {real}, {pointer(real)} {place.base}, '
+                          f'i64 {place.index}')
+        return f'{pointer(real)} {name}, align {8 * self.lanes.count}'
+
+    def _load(self, i: int, place: Place) -> None:
+        address = self._address(f'%n{i}.p', place)
+        self.lines.append(f'%n{i} = load {self.lanes.real}, {address}')
+        self.names[i] = f'%n{i}'
+
+    def _store(self, i: int, place: Place) -> None:
+        self._stores += 1
+        address = self._address(f'%o{self._stores}', place)
+        self.lines.append(f'store {self.lanes.real} {self.names[i]}, {address}')
+
+    def _store_results(self, i: int) -> None:
+        for place in self._targets.get(i, ()):
+            self._store(i, place)
+
+    def _compute(self, i: int, angles: list[int]) -> None:
+        op, args, _ = self.graph.nodes[i]
+        if op in _ANGULAR:
+            if args[0] not in self._pairs:
+                ready = [a for a in angles if a not in self._pairs and a in self.names]
+                self._sine_cosine([args[0], *[a for a in ready if a != args[0]]])
+            self.names[i] = f'%n{args[0]}.{op}'
+        else:
+            self.names[i] = f'%n{i}'
+            self.lines += self.lanes.node(f'%n{i}', op, [self.names[a] for a in args])
+
+    def _sine_cosine(self, angles: list[int]) -> None:
+        """Find sine and cosine of the first angle, and of others that fill up the lanes."""
+        if self.lanes.count > 1 or len(angles) == 1:
+            self._call_pair(self.lanes, angles[0], self.names[angles[0]])
+            return
+        wide = Lanes(ANGLE_LANES)
+        group = angles[:wide.count]
+        tag, value = f'%n{group[0]}.v', 'undef'
+        for k in range(wide.count):  # free lanes repeat the first angle
+            name = self.names[group[k] if k < len(group) else group[0]]
+            self.lines.append(f'{tag}{k} = insertelement {wide.real} {value}, double {name}, '
+                              f'i32 {k}')
+            value = f'{tag}{k}'
+        self._call_pair(wide, group[0], value, '.all')
+        for k, angle in enumerate(group):
+            for op in _ANGULAR:
+                self.lines.append(f'%n{angle}.{op} = extractelement {wide.real} '
+                                  f'%n{group[0]}.all.{op}, i32 {k}')
+            self._pairs.add(angle)
+
+    def _call_pair(self, lanes: Lanes, angle: int, value: str, suffix: str = '') -> None:
+        pair = f'{{ {lanes.real}, {lanes.real} }}'
+        name = f'%n{angle}{suffix}'
+        self.lines.append(f'{name}.pair = call {pair} @{sine_cosine_name(lanes)}'
+                          f'({lanes.real} {value})')
+        self.lines += [f'{name}.{op} = extractvalue {pair} {name}.pair, {k}'
+                       for k, op in enumerate(_ANGULAR)]
+        self._pairs.add(angle)
+
+
+def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART) -> list[str]:
+    """
+    Return modules with ``void rbd_kernel(double *in0, ..., double *out0, ...)``.
+
+    The function reads all inputs before it writes any output, uses the stack only, and may run
+    in several threads at once. The first module holds it; more parts come one by one.
+
+    :param graph: what to compute.
+    :param extra: lines of functions that call it, for the first module.
+    :param size: operations per part.
+    """
+    lanes, parts, slots = Lanes(1), *partition(graph, size)
+    real = pointer('double')
+    arguments = [f'%in{k}' for k in range(len(graph.inputs))]
+    results = [f'%out{k}' for k in range(len(graph.outputs))]
+    head = function('rbd_kernel', [f'{real} {a}' for a in arguments + results])
+    outputs = [Place(name, 0) for name in results]
+    if len(parts) == 1:
+        layout = Layout([Place(name, 0) for name in arguments], outputs, 0)
+        lines = Body(graph, lanes, layout).write(parts[0], True)
+        return [module([*extra, head, *lines, 'ret void', '}'])]
+    shared = Layout.of_workspace(graph)
+    layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
+    passed = ', '.join(f'{real} {name}' for name in ['%ws', *results])
+    driver = [*extra, head, *workspace(lanes, layout.slots + slots),
+              *_copy_inputs(graph, layout, real),
+              *[f'call void @rbd_part{k}({passed})' for k in range(len(parts))], 'ret void', '}']
+    listed = ', '.join([real] * (1 + len(results)))
+    texts = [module(driver, [f'declare void @rbd_part{k}({listed})' for k in range(len(parts))])]
+    for k, part in enumerate(parts):
+        lines = Body(graph, lanes, layout).write(part, k == len(parts) - 1)
+        # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
+        # must never be called noalias, since an output may be an input.
+        names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
+        texts.append(module([function(f'rbd_part{k}', names), *lines, 'ret void', '}']))
+    return texts
+
+
+def _copy_inputs(graph: Graph, layout: Layout, real: str) -> list[str]:
+    lines = []
+    for k, (argument, place) in enumerate(zip(graph.inputs, layout.inputs)):
+        for e in range(argument.size):
+            tag = f'%i{k}.{e}'
+            lines += [f'{tag}.p = getelementptr double, {real} %in{k}, i64 {e}',
+                      f'{tag} = load double, {real} {tag}.p, align 8',
+                      f'{tag}.q = getelementptr double, {real} %ws, i64 {place.index + e}',
+                      f'store double {tag}, {real} {tag}.q, align 8']
+    return lines
+
+
+def workspace(lanes: Lanes, slots: int) -> list[str]:
+    """Return the lines that reserve the workspace ``%ws`` on the stack."""
+    return [f'%ws = alloca {lanes.real}, i64 {max(1, slots)}, align 64']
+
+
+def function(name: str, parameters: list[str], result: str = 'void') -> str:
+    """Return the first line of a function that others can call."""
+    return f'define {result} @{name}({", ".join(parameters)}) nounwind {{'
+
+
+def module(lines: Sequence[str], extra: Sequence[str] = ()) -> str:
+    """Return a module with the helpers that its lines call."""
+    text = '\n'.join([*lines, *extra])
+    wide = sorted({1, *[n for n in (2, 4, 8) if f'<{n} x double>' in text]})
+    helpers = []
+    for lanes in map(Lanes, wide):
+        if f'@{sine_cosine_name(lanes)}(' in text:
+            helpers.append(sine_cosine(lanes))
+        if lanes.count > 1:
+            helpers += [library_loop(lanes, op) for op in LIBRARY
+                        if f'@{lanes.library(op)}(' in text]
+    return '\n'.join([*declarations([Lanes(n) for n in wide]), *helpers, text, ''])

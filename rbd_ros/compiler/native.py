@@ -1,0 +1,207 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Kernels of machine code: compiled, or taken from the disk without tracing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import ctypes
+from functools import cache, partial
+import threading
+from typing import Union
+
+import numpy as np
+
+from rbd_ros.compiler import cache as disk
+from rbd_ros.compiler import gate, layout
+from rbd_ros.compiler.batch import batch_modules, BatchProgram
+from rbd_ros.compiler.graph import Argument, Graph, OperationCount
+from rbd_ros.compiler.kernel import Array, Bound, Kernel
+from rbd_ros.compiler.llvm import scalar_modules
+from rbd_ros.compiler.machine import binding, Code, host
+
+#: A graph, or what traces it when it is needed.
+Source = Union[Graph, Callable[[], Graph]]
+Progress = Callable[[str, float], None]
+
+
+class LlvmKernel(Kernel):
+    """
+    A graph as machine code.
+
+    :param entry: what was compiled or found on disk.
+    :param source: the graph, or what traces it when somebody asks for it.
+    :param key: name of the entry on disk, '' if it is not kept.
+    """
+
+    # The call is kept in a slot of this name, where the interpreter finds the built-in function
+    # without running a line of Python; a method would cost more than a small kernel.
+    __slots__ = ('__call__',)
+    backend = 'llvm'
+
+    def __init__(self, entry: disk.Entry, source: Source, key: str) -> None:
+        about = entry.about
+        self.name = about['name']
+        self.inputs, self.outputs = [
+            tuple(Argument(name, tuple(shape)) for name, shape in about[side])
+            for side in ('inputs', 'outputs')]
+        self._count = OperationCount(*about['count'])
+        self._source, self._key = source, key
+        self._lock = threading.Lock()
+        self._batch: BatchProgram | None = None
+        self._code = Code(entry.objects)
+        pointers = [ctypes.c_void_p] * (len(self.inputs) + len(self.outputs))
+        # PYFUNCTYPE keeps the interpreter's lock, which is right for a call of a microsecond.
+        self._function = ctypes.PYFUNCTYPE(None, *pointers)(self._code.address('rbd_kernel'))
+        self._definitions: tuple[layout.MethodDef, ...] = ()
+        if layout.verified():
+            self._code.write('rbd_table', layout.table())
+            self._definitions = tuple(
+                layout.MethodDef(self.name.encode(), self._code.address(symbol), flags, None)
+                for symbol, flags in (('rbd_call', layout.FASTCALL), ('rbd_bound', layout.NOARGS)))
+        self.__call__ = self.caller()
+
+    @property
+    def graph(self) -> Graph:
+        """Return what it computes, traced now if the code came from the disk."""
+        with self._lock:
+            if not isinstance(self._source, Graph):
+                self._source = self._source()
+            return self._source
+
+    def count(self) -> OperationCount:
+        """Return how many operations of each kind one evaluation takes."""
+        return self._count
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute the outputs, unchecked."""
+        self._function(*[x.ctypes.data for x in inputs], *[y.ctypes.data for y in outputs])
+
+    def caller(self, *fixed: Array) -> Callable[..., Array | tuple[Array, ...]]:
+        """
+        Return the checked call with its last inputs given once, the fastest way to call.
+
+        :param fixed: arrays for the last inputs; they are read, and checked, at every call, so
+            that writing into them changes the results.
+        """
+        slow = super().caller(*fixed)
+        if not self._definitions:
+            return slow
+        # The tuple keeps this object, and so the code and its definition, alive.
+        return layout.make_function(self._definitions[0], (slow, *fixed))
+
+    def bind(self) -> Bound:
+        """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
+        if not self._definitions:
+            return super().bind()
+        arguments = [*self.inputs, *self.outputs]
+        starts, total = gate.offsets(arguments)
+        memory = _block(8 * total + 64)
+        memory.owner = self  # a built-in function holds its array, the array its memory
+        shift = -ctypes.addressof(memory) % 64
+        block = np.ndarray((total,), np.float64, memory, shift)
+        views = {a.name: block[k:k + a.size].reshape(a.shape) for a, k in zip(arguments, starts)}
+        run = layout.make_function(self._definitions[1], block)
+        named = [{a.name: views[a.name] for a in side} for side in (self.inputs, self.outputs)]
+        return Bound(*named, run)
+
+    def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
+                  outputs: Sequence[Array], count: int, threads: int | None) -> None:
+        """Compute the outputs of many states, unchecked."""
+        if self._batch is None:
+            self.prepare_batch()
+        self._batch.run(inputs, batched, outputs, count, threads)
+
+    def prepare_batch(self, progress: Progress | None = None) -> None:
+        """
+        Compile the batch form, which otherwise happens in the first batch.
+
+        :param progress: called with the name and the share done.
+        """
+        width = host().lanes
+        key = disk.digest([self._key, 'batch', width]) if self._key else ''
+        entry = disk.read(key) if key else None
+        if entry is None:
+            texts, workspace = batch_modules(self.graph, width)
+            entry = disk.Entry({'workspace': workspace}, _emit(self.name, texts, progress))
+            if key:
+                disk.write(key, entry)
+        with self._lock:
+            self._batch = BatchProgram(Code(entry.objects), self.inputs, self.outputs, width,
+                                       entry.about['workspace'], sum(self._count))
+
+
+def _block(size: int) -> ctypes.Array:
+    kind = type('Block', (ctypes.c_char * size,), {})
+    return kind()
+
+
+def compile_llvm(sources: Sequence[Source], *, keys: Sequence[str] | None = None,
+                 cache: bool = True, progress: Progress | None = None) -> list[Kernel]:
+    """
+    Return each graph as a kernel of machine code.
+
+    :param sources: graphs, or functions that trace them; those are called only if the code is
+        not on disk.
+    :param keys: a digest of all that each function's graph depends on; without it the graph's
+        own is taken.
+    :param cache: keep the code on disk, and look for it there.
+    :param progress: called with the name of a kernel and the share of all the work done.
+    """
+    kernels: list[Kernel] = []
+    for k, source in enumerate(sources):
+        report = None if progress is None else partial(_report, progress, k, len(sources))
+        kernels.append(_compile(source, keys[k] if keys else '', cache, report))
+        if progress is not None:
+            progress(kernels[-1].name, (k + 1) / len(sources))
+    return kernels
+
+
+def _report(progress: Progress, done: int, total: int, name: str, share: float) -> None:
+    progress(name, (done + share) / total)
+
+
+def _compile(source: Source, given: str, cached: bool, progress: Progress | None) -> LlvmKernel:
+    if cached and not given:
+        source = source if isinstance(source, Graph) else source()
+        given = source.digest()
+    key = disk.digest([given, _circumstances()]) if cached else ''
+    entry = disk.read(key) if key else None
+    if entry is None:
+        graph = source = source if isinstance(source, Graph) else source()
+        texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs))
+        about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
+                 'count': graph.count()}
+        entry = disk.Entry(about, _emit(graph.name, texts, progress))
+        if key:
+            disk.write(key, entry)
+    return LlvmKernel(entry, source, key)
+
+
+def _emit(name: str, texts: Sequence[str], progress: Progress | None) -> list[bytes]:
+    objects = []
+    for k, text in enumerate(texts):
+        objects.append(host().emit(text))
+        if progress is not None:
+            progress(name, (k + 1) / len(texts))
+    return objects
+
+
+@cache
+def _circumstances() -> str:
+    """Return a digest of all that object code depends on besides the graph."""
+    import llvmlite
+    return disk.digest([llvmlite.__version__, binding().llvm_version_info, *host(),
+                        layout.TABLE, disk.source_digest()])
