@@ -1,0 +1,75 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Time to first torque: import, compilation, and loading from the cache, each in a new process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from benchmark.robots import robot_file
+
+#: Kernels that a controller of any robot needs.
+STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
+
+#: Seconds that each row may take: cold, cached.
+LIMITS = {'panda': (3.0, 0.1), 'talos': (40.0, 0.5)}
+
+_KERNELS = """
+import json, sys, time
+import rbd_ros
+path, floating, names = sys.argv[1], sys.argv[2] == 'True', sys.argv[3:]
+model = rbd_ros.load_urdf(path, floating, on_warning=lambda text: None)
+start = time.perf_counter()
+robot = rbd_ros.Dynamics(model)
+for name in names:
+    robot.kernel(name)
+print(json.dumps(time.perf_counter() - start))
+"""
+
+_IMPORT = """
+import json, time
+start = time.perf_counter()
+import rbd_ros
+print(json.dumps(time.perf_counter() - start))
+"""
+
+
+def _timed(program: str, *arguments: str, cache: str) -> float:
+    result = subprocess.run(
+        [sys.executable, '-c', program, *arguments], check=True, capture_output=True, text=True,
+        env={**os.environ, 'RBD_ROS_CACHE': cache})
+    return json.loads(result.stdout)
+
+
+def report() -> tuple[str, dict[str, object]]:
+    """Return the table as text and as data."""
+    lines = [f'{"":28}{"cold s":>10}{"limit":>8}{"cached s":>10}{"limit":>8}']
+    data: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as cache:
+        for robot, (cold_limit, cached_limit) in LIMITS.items():
+            arguments = (str(robot_file(robot)), str(robot == 'talos'), *STANDARD)
+            cold = _timed(_KERNELS, *arguments, cache=cache)
+            cached = min(_timed(_KERNELS, *arguments, cache=cache) for _ in range(3))
+            lines.append(f'{f"{robot}, {len(STANDARD)} kernels":28}{cold:10.2f}{cold_limit:8.1f}'
+                         f'{cached:10.3f}{cached_limit:8.1f}')
+            data[robot] = {'cold': cold, 'cached': cached}
+        seconds = min(_timed(_IMPORT, cache=cache) for _ in range(5))
+    lines.append(f'{"import rbd_ros":28}{seconds:10.2f}{0.3:8.1f}')
+    data['import'] = seconds
+    return '\n'.join(lines), data

@@ -1,0 +1,96 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Operation counts beside RBDA Table 10.1, and those of real robots: ``./run bench ops``."""
+
+from __future__ import annotations
+
+from benchmark.robots import FILES, robot_file
+
+from rbd_ros import forward, inertia, inverse, kinematics, load_urdf, quantities
+from rbd_ros.compiler import OperationCount, trace
+from rbd_ros.families import denavit_hartenberg_chain
+from rbd_ros.model import Model
+from rbd_ros.spatial import Vec3
+
+#: The best published counts for general chains of 6 and 7 joints (RBDA Table 10.1).
+BOOK = {'inverse dynamics': (836, 1010), 'inertia matrix': (759, 1017),
+        'articulated bodies': (2067, 2496)}
+
+#: What a tracer was seen to reach: the limits this package keeps (m + a for 6 and 7 joints).
+LIMITS = {
+    'inverse dynamics, spatial': (1109, 1341), 'inverse dynamics, 3-D': (871, 1054),
+    'inertia matrix': (718, 967), 'articulated bodies': (1945, 2372),
+}
+
+
+def chain_counts(n: int) -> dict[str, OperationCount]:
+    """Return the counts of the tree algorithms on a general chain, as RBDA 10.3 counts."""
+    model = denavit_hartenberg_chain(n)
+    fall = kinematics.Conditions(Vec3(0.0, 0.0, -9.81))
+    q, qd, x = {'q': (n,)}, {'qd': (n,)}, {'x': (n,)}
+
+    def count(function, *inputs) -> OperationCount:
+        arguments = {key: shape for item in inputs for key, shape in item.items()}
+        return trace(function, arguments, name='chain').count()
+
+    return {
+        'inverse dynamics, spatial':
+            count(lambda q, qd, x: inverse.rnea(model, q, qd, x, fall), q, qd, x),
+        'inverse dynamics, 3-D':
+            count(lambda q, qd, x: inverse.newton_euler_3d(model, q, qd, x, fall), q, qd, x),
+        'inertia matrix':
+            count(lambda q: inertia.crba(model, kinematics.links(model, q)), q),
+        'articulated bodies':
+            count(lambda q, qd, x: forward.aba(model, q, qd, x, fall), q, qd, x),
+    }
+
+
+def robot_counts(model: Model) -> dict[str, OperationCount]:
+    """Return the counts of every quantity and method of a robot, gravity being an input."""
+    shapes = quantities.input_shapes(model)
+    counts = {}
+    for name in ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics'):
+        quantity = quantities.make(model, name)
+        inputs = {key: shapes[key] for key in quantity.inputs + quantity.common}
+        for method, rule in quantity.rules.items():
+            graph = trace(
+                lambda *x, rule=rule: rule(quantities.state(model, dict(zip(inputs, x)))),
+                inputs, name=name)
+            counts[f'{name} ({method})'] = graph.count()
+    return counts
+
+
+def report() -> tuple[str, dict[str, object]]:
+    """Return the tables as text and as data."""
+    six, seven = chain_counts(6), chain_counts(7)
+    lines = ['General chains of n revolute joints, multiplications + additions (RBDA 10.3)',
+             f'{"algorithm":28}{"n = 6":>20}{"n = 7":>20}{"limit":>14}{"book best":>14}']
+    data: dict[str, object] = {}
+    for name, limit in LIMITS.items():
+        book = BOOK[name.partition(',')[0]]
+        lines.append(f'{name:28}{_shown(six[name]):>20}{_shown(seven[name]):>20}'
+                     f'{f"{limit[0]}/{limit[1]}":>14}{f"{book[0]}/{book[1]}":>14}')
+        data[name] = [six[name].total, seven[name].total]
+    for robot in FILES:
+        model = load_urdf(robot_file(robot), robot == 'talos', on_warning=lambda text: None)
+        lines += ['', f'{robot}: {model.nb} bodies, nv = {model.nv}']
+        counts = robot_counts(model)
+        lines += [f'{name:28}{_shown(count):>20}' for name, count in counts.items()]
+        data[robot] = {name: count.total for name, count in counts.items()}
+    return '\n'.join(lines), data
+
+
+def _shown(count: OperationCount) -> str:
+    return f'{count} = {count.total}'

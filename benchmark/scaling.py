@@ -1,0 +1,73 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Cost against the number of joints of a chain: operations and time, as a table and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmark.timing import best_times
+import numpy as np
+
+import rbd_ros
+from rbd_ros.families import general_chain
+
+SIZES = (2, 4, 8, 16, 32, 64)
+METHODS = {
+    'inverse dynamics': ('inverse_dynamics', None),
+    'articulated bodies': ('forward_dynamics', 'aba'),
+    'inertia matrix': ('mass_matrix', None),
+}
+PICTURE = Path('benchmark') / 'scaling.png'
+
+
+def report() -> tuple[str, dict[str, object]]:
+    """Return the table as text and as data; also draw the picture."""
+    times: dict[str, list[float]] = {name: [] for name in METHODS}
+    counts: dict[str, list[int]] = {name: [] for name in METHODS}
+    for n in SIZES:
+        robot = rbd_ros.Dynamics(general_chain(n))
+        q, x = np.linspace(-1.0, 1.0, n), np.ones(n)
+        for name, (quantity, method) in METHODS.items():
+            bound = robot.bind(quantity, method=method)
+            for key, buffer in bound.inputs.items():
+                if key != 'gravity':
+                    buffer[:] = q if key == 'q' else x
+            times[name].append(best_times(bound, repetitions=7)[0] * 1e6)
+            counts[name].append(robot.kernel(quantity, method=method).count.total)
+    lines = [f'{"joints":>8}' + ''.join(f'{name:>28}' for name in METHODS)]
+    for k, n in enumerate(SIZES):
+        lines.append(f'{n:8}' + ''.join(
+            f'{counts[name][k]:14} ops{times[name][k]:7.2f} us' for name in METHODS))
+    draw(times)
+    lines.append(f'picture: {PICTURE}')
+    return '\n'.join(lines), {'joints': SIZES, 'operations': counts, 'us': times}
+
+
+def draw(times: dict[str, list[float]]) -> None:
+    """Draw time against joints, with straight lines through the largest for comparison."""
+    import matplotlib
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(figsize=(7.0, 4.5))
+    for name, values in times.items():
+        line, = axes.plot(SIZES, values, 'o-', label=name)
+        axes.plot((0, SIZES[-1]), (0.0, values[-1]), ':', color=line.get_color(), linewidth=1.0)
+    axes.set(xlabel='revolute joints in a general chain', ylabel='us per call',
+             title='Time of a bound call; dotted: proportional to the number of joints')
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(PICTURE, dpi=120)
+    pyplot.close(figure)

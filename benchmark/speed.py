@@ -1,0 +1,164 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Speed beside Pinocchio, both called from Python on the same states: ``./run bench``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from typing import NamedTuple
+
+from benchmark.pinocchio_bridge import PinocchioTwin
+from benchmark.robots import robot_file
+from benchmark.timing import best_times
+import numpy as np
+
+import rbd_ros
+from rbd_ros.configuration import random_position
+
+#: States that a measurement cycles through, and states of a batch.
+STATES, BATCH = 64, 4096
+
+
+class Row(NamedTuple):
+    """One line of the table: seconds per state of Pinocchio and of this package."""
+
+    robot: str
+    quantity: str
+    call: str
+    theirs: float
+    ours: float
+    target: float | None
+
+    @property
+    def ratio(self) -> float:
+        """Return how many times faster this package is."""
+        return self.theirs / self.ours
+
+
+class Case(NamedTuple):
+    """A robot to measure, with the ratios that are asked of it."""
+
+    robot: str
+    floating: bool
+    bound: float
+    checked: dict[str, float]
+    batch: dict[str, float]
+
+
+CASES = (
+    Case('ur5', False, 4.0, {'inverse_dynamics': 2.5, 'forward_dynamics': 2.5, 'gravity': 2.0,
+                             'mass_matrix': 2.0},
+         {'inverse_dynamics': 15.0, 'forward_dynamics': 8.0}),
+    Case('panda', False, 4.0, {'inverse_dynamics': 2.5, 'forward_dynamics': 2.5, 'gravity': 2.0,
+                               'mass_matrix': 2.0},
+         {'inverse_dynamics': 15.0, 'forward_dynamics': 8.0}),
+    Case('talos', True, 2.5, {'inverse_dynamics': 2.0, 'forward_dynamics': 2.0, 'gravity': 2.0,
+                              'mass_matrix': 2.0},
+         {'inverse_dynamics': 6.0, 'forward_dynamics': 4.0}),
+)
+
+#: Inputs of each measured quantity.
+QUANTITIES = {
+    'inverse_dynamics': ('q', 'qd', 'qdd'), 'gravity': ('q',), 'mass_matrix': ('q',),
+    'forward_dynamics': ('q', 'qd', 'tau'),
+}
+
+
+def measure(case: Case) -> Iterator[Row]:
+    """Yield the rows of one robot."""
+    # Pinocchio's forward dynamics refuses mimic joints, so both libraries leave them free.
+    model = rbd_ros.load_urdf(robot_file(case.robot), case.floating, mimic=False,
+                              on_warning=lambda text: None)
+    robot = rbd_ros.Dynamics(model)
+    twin = PinocchioTwin(robot_file(case.robot), model, floating_base=case.floating, mimic=False)
+    states = _states(model, BATCH)
+    for quantity, inputs in QUANTITIES.items():
+        yield from _single(case, robot, twin, states, quantity, inputs)
+    for quantity, target in case.batch.items():
+        yield _batch(case, robot, twin, states, quantity, target)
+
+
+def _states(model: rbd_ros.Model, count: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    q = np.array([random_position(model, rng) for _ in range(count)])
+    rest = {name: rng.normal(size=(count, model.nv)) for name in ('qd', 'qdd', 'tau')}
+    return {'q': q, **rest}
+
+
+def _single(
+    case: Case, robot: rbd_ros.Dynamics, twin: PinocchioTwin, states: dict[str, np.ndarray],
+    quantity: str, inputs: tuple[str, ...],
+) -> Iterator[Row]:
+    bound = robot.bind(quantity)
+    method = getattr(robot, quantity)
+    ours = [tuple(states[name][k].copy() for name in inputs) for k in range(STATES)]
+    for name, value in zip(inputs, ours[0], strict=True):
+        bound.inputs[name][:] = value
+    buffers = [bound.inputs[name] for name in inputs]
+
+    def written(values: tuple[np.ndarray, ...]) -> None:
+        for buffer, value in zip(buffers, values):
+            buffer[:] = value
+        bound()
+
+    reference = cycling(twin.function(quantity), [twin.inputs(inputs, state) for state in ours])
+    fixed, writing, checked, theirs = best_times(
+        bound, cycling_one(written, ours), cycling(method, ours), reference)
+    yield Row(case.robot, quantity, 'bound', theirs, fixed, case.bound)
+    yield Row(case.robot, quantity, 'bound, inputs written', theirs, writing, None)
+    yield Row(case.robot, quantity, 'checked', theirs, checked, case.checked[quantity])
+
+
+def cycling(function: Callable[..., object], states: list[tuple]) -> Callable[[], object]:
+    """Return a call without arguments that goes through states one after another."""
+    turn = cycle(states).__next__
+    return lambda: function(*turn())
+
+
+def cycling_one(function: Callable[[tuple], object], states: list[tuple]) -> Callable[[], object]:
+    """Return the same for a function that takes a state as one tuple."""
+    turn = cycle(states).__next__
+    return lambda: function(turn())
+
+
+def _batch(
+    case: Case, robot: rbd_ros.Dynamics, twin: PinocchioTwin, states: dict[str, np.ndarray],
+    quantity: str, target: float,
+) -> Row:
+    inputs = QUANTITIES[quantity]
+    arrays = [states[name] for name in inputs]
+    method = getattr(robot, quantity)
+    function = twin.function(quantity)
+    converted = [twin.inputs(inputs, tuple(array[k] for array in arrays)) for k in range(BATCH)]
+
+    def loop() -> None:
+        for state in converted:
+            function(*state)
+
+    ours, theirs = best_times(lambda: method(*arrays), loop, repetitions=5)
+    return Row(case.robot, quantity, f'batch of {BATCH}', theirs / BATCH, ours / BATCH, target)
+
+
+def table(rows: list[Row]) -> str:
+    """Return the rows as an aligned table."""
+    lines = [f'{"robot":8}{"quantity":18}{"call":24}{"pin us":>9}{"ours us":>9}{"ratio":>8}'
+             f'{"target":>8}']
+    for row in rows:
+        goal = '' if row.target is None else f'{row.target:.1f}'
+        met = '' if row.target is None else (' ok' if row.ratio >= row.target else ' MISSED')
+        lines.append(f'{row.robot:8}{row.quantity:18}{row.call:24}{row.theirs * 1e6:9.3f}'
+                     f'{row.ours * 1e6:9.3f}{row.ratio:8.2f}{goal:>8}{met}')
+    return '\n'.join(lines)
