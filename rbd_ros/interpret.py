@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,6 +63,14 @@ class Interpreter:
         shapes = [Argument(name, value.shape) for name, value in results.items()]
         targets, _ = prepare_outputs(shapes, out)
         return finish(targets, list(results.values()))
+
+    def caller(self, *fixed: Array) -> Callable[..., Array | tuple[Array, ...]]:
+        """Return the call with its last inputs given once; writing into them changes results."""
+        def call(
+            *arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
+        ) -> Array | tuple[Array, ...]:
+            return self(*arrays, *fixed, out=out)
+        return call
 
     def _pairs(self, arrays: Sequence[ArrayLike]) -> zip:
         return zip(self._arguments, arrays, strict=True)

@@ -67,12 +67,14 @@ class Quantity(NamedTuple):
     :param rules: by method; where several are given, the one with the fewest operations for the
         robot at hand is compiled, and the first one is the reference.
     :param common: what the robot's surroundings give, after the inputs of the caller.
+    :param target: the frame or handles it is about.
     """
 
     name: str
     inputs: tuple[str, ...]
     rules: Mapping[str, Rule]
     common: tuple[str, ...] = ()
+    target: object = None
 
     def loaded(self) -> Quantity:
         """Return the same quantity under external forces."""
@@ -345,5 +347,5 @@ def make(model: Model, name: str, target: Frame | Sequence[Handle] | None = None
         return _OF_ROBOT[name](model)
     for table in (_OF_FRAME, _OF_HANDLES):
         if name in table:
-            return table[name](model, target)
+            return table[name](model, target)._replace(target=target)
     raise UnknownName('quantity', name, [*_OF_ROBOT, *_OF_FRAME, *_OF_HANDLES])

@@ -1,0 +1,252 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The kernels of one robot: traced, compiled and kept on disk when they are first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+import re
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros import quantities
+from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
+from rbd_ros.compiler.kernel import checked, Kernel
+from rbd_ros.digest import digest, source_digest
+from rbd_ros.errors import RbdError
+from rbd_ros.interpret import Interpreter
+from rbd_ros.quantities import input_shapes, Quantity, Rule, state
+from rbd_ros.spatial import RigidInertia, Sym3, Vec3
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.compiler import Graph
+    from rbd_ros.compiler.kernel import Bound
+    from rbd_ros.model import Model
+    from rbd_ros.opspace import Handle
+
+    Array = NDArray[np.float64]
+    Target = str | tuple[Handle, ...] | None
+    Progress = Callable[[str, float], None]
+
+#: What ``compile`` makes when nothing is named: what a controller of any robot needs.
+STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
+
+
+class Kernels:
+    """
+    Kernels of a robot and the inputs that all of them share: gravity, payload and time.
+
+    :param model: the robot.
+    :param backend: ``'llvm'``, ``'python'`` (no dependency), ``'reference'`` (the algorithms as
+        they stand in the source, uncompiled) or ``'auto'``: the first that is there.
+    :param payload_frame: name of the frame at which a payload may hang, see ``set_payload``.
+    :param cache: whether machine code is kept on disk.
+    :param progress: called with the name of a kernel and the share of it compiled, 0 to 1; by
+        default a terminal, if there is one, shows a line.
+    """
+
+    def __init__(
+        self, model: Model, *, backend: str = 'auto', payload_frame: str | None = None,
+        cache: bool = True, progress: Progress | None = None,
+    ) -> None:
+        self.model = model
+        self._backend, self._cache = backend, cache
+        self._progress = progress or (_show if sys.stderr.isatty() else None)
+        self._payload_frame = None if payload_frame is None else model.frame(payload_frame)
+        self._common = {'gravity': np.array(model.gravity), 'payload': np.zeros(10),
+                        'time': np.zeros(1)}
+        self._shapes = input_shapes(model)
+        self._calls: dict[object, Callable[..., Array]] = {}
+        self._kernels: dict[str, Kernel] = {}
+        self._lock = threading.RLock()
+
+    def __reduce__(self) -> tuple:
+        """Pickle as the recipe; kernels come back from the cache."""
+        name = None if self._payload_frame is None else self._payload_frame.name
+        return _restore, (type(self), self.model, self._backend, name, self._cache, self._common)
+
+    # --- what acts on the robot ---------------------------------------------------------------
+
+    @property
+    def gravity_vector(self) -> Array:
+        """Return the acceleration of free fall in use, base coordinates, m/s^2."""
+        return self._common['gravity'].copy()
+
+    def set_gravity(self, gravity: ArrayLike) -> None:
+        """
+        Change gravity for all later calls; nothing is compiled anew.
+
+        :param gravity: acceleration of free fall, base coordinates, m/s^2.
+        """
+        self._common['gravity'][:] = vector('gravity', gravity, 3)
+
+    def set_payload(self, mass: float, com: ArrayLike, inertia: ArrayLike) -> None:
+        """
+        Hang a rigid body on the payload frame for all later calls; nothing is compiled anew.
+
+        :param mass: kg.
+        :param com: centre of mass in the payload frame, m.
+        :param inertia: 3 x 3 rotational inertia about the centre of mass, payload-frame axes.
+        """
+        if self._payload_frame is None:
+            raise RbdError('this robot carries no payload: give payload_frame= when making it')
+        m, c = float(vector('mass', [mass], 1)[0]), vector('com', com, 3)
+        I = vector('inertia', np.ravel(inertia), 9).reshape(3, 3)
+        if m < 0.0 or np.linalg.eigvalsh(I).min() < -1e-12:
+            raise RbdError(f'payload of mass {m} kg: mass and inertia must not be negative')
+        load = RigidInertia.from_com(m, Vec3(*c.tolist()), Sym3.from_matrix(I.tolist()))
+        self._common['payload'][:] = [load.m, *load.h, *load.I.entries()]
+
+    def set_time(self, t: float) -> None:
+        """Set the time of joints that depend on it, for all later calls, s."""
+        self._common['time'][:] = vector('time', [t], 1)
+
+    # --- kernels ------------------------------------------------------------------------------
+
+    def kernel(
+        self, name: str, target: Target = None, *, loaded: bool = False,
+        method: str | None = None,
+    ) -> Kernel:
+        """
+        Return the kernel behind a method, with all its inputs, gravity and payload among them.
+
+        :param name: a quantity out of :mod:`rbd_ros.quantities`.
+        :param target: frame name or handles, where the quantity needs them.
+        :param loaded: with external forces.
+        :param method: one of several methods, see ``Dynamics.forward_dynamics``.
+        """
+        return self._kernel(self._quantity(name, target, loaded, method))
+
+    def bind(
+        self, name: str, target: Target = None, *, loaded: bool = False,
+        method: str | None = None,
+    ) -> Bound:
+        """
+        Return a kernel with buffers of its own for control loops: no check, no allocation.
+
+        Write into ``bound.inputs[...]``, call ``bound()``, read ``bound.outputs[...]``; a bound
+        kernel belongs to one thread. Gravity and payload start as they are now.
+        """
+        bound = self.kernel(name, target, loaded=loaded, method=method).bind()
+        for common, value in self._common.items():
+            if common in bound.inputs:
+                bound.inputs[common][...] = value
+        return bound
+
+    def compile(self, *names: str) -> None:
+        """
+        Compile quantities of the whole robot now rather than on first use.
+
+        :param names: out of :mod:`rbd_ros.quantities`; those of every controller by default.
+        """
+        for name in names or STANDARD:
+            self.kernel(name)
+
+    def c_source(self, *names: str, prefix: str = 'rbd') -> tuple[str, str]:
+        """
+        Return C99 source and header of quantities of this robot, for firmware.
+
+        :param names: out of :mod:`rbd_ros.quantities`; those of every controller by default.
+        :param prefix: begins every name and names the header.
+        """
+        graphs = [self._graph(self._quantity(name)) for name in names or STANDARD]
+        return emit_c(graphs, prefix)
+
+    def _quantity(
+        self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
+    ) -> Quantity:
+        aim = self.model.frame(target) if isinstance(target, str) else target
+        quantity = quantities.make(self.model, name, aim)
+        if method is not None:
+            quantity = quantity.by(method)
+        if loaded:
+            quantity = quantity.loaded()
+        if self._payload_frame is not None:
+            quantity = quantity.with_common('payload')
+        return quantity.with_common('time') if self.model.time_dependent else quantity
+
+    def _kernel(self, quantity: Quantity) -> Kernel:
+        with self._lock:
+            if quantity.name not in self._kernels:
+                self._kernels[quantity.name] = compile_graph(
+                    lambda: self._graph(quantity), key=self._key(quantity), cache=self._cache,
+                    backend=self._backend, progress=self._progress)
+            return self._kernels[quantity.name]
+
+    def _key(self, quantity: Quantity) -> str:
+        """Return a digest of all that the graph of a quantity depends on."""
+        return digest(self.model.digest(gravity=False), quantity.name, tuple(quantity.rules),
+                      quantity.target, quantity.common, self._payload_frame, source_digest())
+
+    def _graph(self, quantity: Quantity) -> Graph:
+        """Trace a quantity; of several methods, the one with the fewest operations."""
+        arguments = self._arguments(quantity)
+
+        def traced(rule: Rule) -> Graph:
+            def function(*values: Sequence) -> Mapping[str, Sequence]:
+                given = dict(zip(arguments, values, strict=True))
+                return rule(state(self.model, given, self._payload_frame))
+            name = re.sub(r'\W+', '_', quantity.name, flags=re.ASCII)
+            return trace(function, arguments, name=name)
+
+        return min((traced(rule) for rule in quantity.rules.values()),
+                   key=lambda graph: graph.count().total)
+
+    def _arguments(self, quantity: Quantity) -> dict[str, tuple[int, ...]]:
+        return {name: self._shapes[name] for name in quantity.inputs + quantity.common}
+
+    def _call(
+        self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
+    ) -> Callable[..., Array]:
+        """Return what a method calls: a kernel to which gravity and the like are fixed."""
+        key = (name, target, loaded, method)
+        call = self._calls.get(key)
+        if call is None:
+            call = self._calls[key] = self._caller(self._quantity(name, target, loaded, method))
+        return call
+
+    def _caller(self, quantity: Quantity) -> Callable[..., Array]:
+        common = [self._common[name] for name in quantity.common]
+        if self._backend != 'reference':
+            return self._kernel(quantity).caller(*common)
+        arguments = [Argument(*item) for item in self._arguments(quantity).items()]
+        return Interpreter(self.model, quantity, arguments, self._payload_frame).caller(*common)
+
+
+def _restore(
+    kind: type[Kernels], model: Model, backend: str, payload_frame: str | None, cache: bool,
+    common: Mapping[str, Array],
+) -> Kernels:
+    robot = kind(model, backend=backend, payload_frame=payload_frame, cache=cache)
+    for name, value in common.items():
+        robot._common[name][:] = value
+    return robot
+
+
+def vector(name: str, value: ArrayLike, size: int) -> Array:
+    """Return a finite float64 vector of the given size, or raise an error that names it."""
+    return checked(Argument(name, (size,)), value)
+
+
+def _show(name: str, share: float) -> None:
+    """Show on the terminal how far a compilation is."""
+    end = '\r' if share < 1.0 else '\r\x1b[K'
+    sys.stderr.write(f'compiling {name}: {share:4.0%}{end}')
+    sys.stderr.flush()
