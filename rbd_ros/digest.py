@@ -18,7 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+from functools import cache
 import hashlib
+from pathlib import Path
 import types
 
 
@@ -76,3 +78,12 @@ def _attributes(value: object) -> list[str]:
     if not held:
         raise TypeError(f'cannot make a digest of {value!r}')
     return held
+
+
+@cache
+def source_digest() -> str:
+    """Return a digest of the source that algorithms are traced from."""
+    package = Path(__file__).parent
+    files = [file for folder in (package, package / 'joints', package / 'spatial')
+             for file in sorted(folder.glob('*.py'))]
+    return digest([(file.name, file.read_bytes()) for file in files])

@@ -186,7 +186,7 @@ class Kernels:
         with self._lock:
             if quantity.name not in self._kernels:
                 self._kernels[quantity.name] = compile_graph(
-                    lambda: self._graph(quantity), key=self._key(quantity), cache=self._cache,
+                    lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
                     backend=self._backend, progress=self._progress)
             return self._kernels[quantity.name]
 

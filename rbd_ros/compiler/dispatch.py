@@ -18,31 +18,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import importlib.util
-from typing import overload
+from typing import overload, Union
 import warnings
 
 from rbd_ros.compiler.graph import Graph
 from rbd_ros.compiler.kernel import Kernel
+
+#: A graph, or what traces it when it is needed.
+Source = Union[Graph, Callable[[], Graph]]
+Progress = Callable[[str, float], None]
 
 BACKENDS = ('auto', 'llvm', 'python')
 _warned = False
 
 
 @overload
-def compile(graphs: Graph, *, backend: str = 'auto', cache: bool = True,  # noqa: A001
-            progress: Callable[[str, float], None] | None = None) -> Kernel: ...
+def compile(graphs: Source, *, backend: str = 'auto', keys: str | None = None,  # noqa: A001
+            cache: bool = True, progress: Progress | None = None) -> Kernel: ...
 
 
 @overload
-def compile(graphs: Sequence[Graph], *, backend: str = 'auto', cache: bool = True,  # noqa: A001
-            progress: Callable[[str, float], None] | None = None) -> list[Kernel]: ...
+def compile(graphs: Sequence[Source], *, backend: str = 'auto',  # noqa: A001
+            keys: Sequence[str] | None = None, cache: bool = True,
+            progress: Progress | None = None) -> list[Kernel]: ...
 
 
-def compile(graphs, *, backend='auto', cache=True, progress=None):  # noqa: A001
+def compile(graphs, *, backend='auto', keys=None, cache=True, progress=None):  # noqa: A001
     """
     Return a graph, or each of several, as an executable kernel.
 
-    :param graphs: what to compile.
+    :param graphs: what to compile; a function in place of a graph traces it, and is called only
+        where the machine code is not on disk.
+    :param keys: for functions, a digest of all that each one's graph depends on.
     :param backend: 'llvm' for machine code, 'python' for straight-line Python, 'auto' for machine
         code where llvmlite is installed and Python, with a warning, where it is not.
     :param cache: keep the machine code in the user's cache folder.
@@ -50,15 +57,16 @@ def compile(graphs, *, backend='auto', cache=True, progress=None):  # noqa: A001
     """
     if backend not in BACKENDS:
         raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
-    single = isinstance(graphs, Graph)
+    single = isinstance(graphs, Graph) or callable(graphs)
     todo = [graphs] if single else list(graphs)
+    keys = [keys] if single and keys is not None else keys
     if backend == 'auto':
         backend = 'llvm' if has_llvm() else 'python'
         if backend == 'python':
             _warn_once()
     if backend == 'llvm':
         from rbd_ros.compiler.native import compile_llvm
-        kernels = compile_llvm(todo, cache=cache, progress=progress)
+        kernels = compile_llvm(todo, keys=keys, cache=cache, progress=progress)
     else:
         kernels = _compile_python(todo, progress)
     return kernels[0] if single else kernels
@@ -79,12 +87,11 @@ def _warn_once() -> None:
             RuntimeWarning, stacklevel=4)
 
 
-def _compile_python(graphs: Sequence[Graph], progress: Callable[[str, float], None] | None,
-                    ) -> list[Kernel]:
+def _compile_python(sources: Sequence[Source], progress: Progress | None) -> list[Kernel]:
     from rbd_ros.compiler.python import PythonKernel
     kernels: list[Kernel] = []
-    for k, graph in enumerate(graphs):
-        kernels.append(PythonKernel(graph))
+    for k, source in enumerate(sources):
+        kernels.append(PythonKernel(source if isinstance(source, Graph) else source()))
         if progress is not None:
-            progress(graph.name, (k + 1) / len(graphs))
+            progress(kernels[-1].name, (k + 1) / len(sources))
     return kernels
