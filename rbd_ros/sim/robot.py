@@ -205,13 +205,23 @@ class SimulatedRobot:
         self._resting = True
 
     def _smooth(self, tau: Array, damping: Array, v_free: Array, h: float) -> None:
-        """Take a step without events; with RK4, ``damping`` acts inside the stages."""
+        """
+        Take a step without events; with RK4, ``damping`` acts inside the stages.
+
+        ``v_free`` keeps all joints within their stops; where RK4 does not, it missed an event.
+        """
         if self._physics.integrator == 'rk4':
             def acceleration(q: Array, v: Array) -> Array:
                 return self._acceleration(q, v, tau - damping * v)
-            self.q, self.v = rk4_step(self.space, acceleration, self.q, self.v, h)
-        else:
-            self.q, self.v = self.space.integrate(self.q, h * v_free), v_free
+            q, v = rk4_step(self.space, acceleration, self.q, self.v, h)
+            if not self._beyond(q):
+                self.q, self.v = q, v
+                return
+        self.q, self.v = self.space.integrate(self.q, h * v_free), v_free
+
+    def _beyond(self, q: Array) -> bool:
+        p, i, at_q = self._physics, self.space.single_v, q[self.space.single_q]
+        return bool(((at_q < p.lower[i]) | (at_q > p.upper[i])).any())
 
     def _rough(
         self, tau: Array, a: Array, low: Array | None, high: Array | None, h: float,
