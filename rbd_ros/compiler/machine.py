@@ -110,6 +110,17 @@ def _register_library() -> None:
         binding().add_symbol(name, address)
 
 
+@cache
+def _lasting_context():
+    """
+    Return the context of the empty modules that engines start from.
+
+    It outlives them all: the collector takes an engine and its context in any order, and an
+    engine that goes after its context crashes.
+    """
+    return binding().create_context()
+
+
 class Code:
     """
     Object code loaded into this process; it stays as long as this object does.
@@ -123,7 +134,7 @@ class Code:
         # llvmlite chooses the memory manager: its own on aarch64, where sections far apart
         # would be out of reach of each other.
         self._engine = llvm.create_mcjit_compiler(
-            llvm.parse_assembly('', llvm.create_context()), host()._machine(2))
+            llvm.parse_assembly('', _lasting_context()), host()._machine(2))
         for data in objects:
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
