@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 from functools import cache
 import hashlib
@@ -29,43 +29,77 @@ def digest(*values: object) -> str:
     Return a hexadecimal SHA-256 of the values' structure and exact numbers.
 
     Understands numbers, strings, sequences, mappings, dataclasses, slotted objects and
-    functions (their bytecode, constants, defaults and closure: a user-defined joint).
+    functions: those of a user-defined joint count with their code, defaults, closure and the
+    global values they use, so that editing any of them changes the digest.
+
+    :raises TypeError: for an object whose content cannot be seen.
     """
-    state = hashlib.sha256()
+    feeder = _Feeder()
     for value in values:
-        _feed(state, value)
-    return state.hexdigest()
+        feeder.feed(value)
+    return feeder.state.hexdigest()
 
 
-def _feed(state: hashlib._Hash, value: object) -> None:
-    """Add one value, with its kind and length, so that no two structures look alike."""
-    kind = type(value).__name__
-    if isinstance(value, float):
-        state.update(b'f' + value.hex().encode())
-    elif value is None or isinstance(value, (bool, int, str, bytes)):
-        text = repr(value)
-        state.update(f'{kind}{len(text)}:{text}'.encode())
-    elif isinstance(value, types.FunctionType):
-        _feed(state, (value.__qualname__, value.__code__, value.__defaults__,
-                      tuple(cell.cell_contents for cell in value.__closure__ or ())))
-    elif isinstance(value, types.CodeType):
-        _feed(state, (value.co_code, value.co_consts, value.co_names))
-    elif isinstance(value, Mapping):
-        state.update(f'map{len(value)}'.encode())
-        for key in sorted(value):
-            _feed(state, key)
-            _feed(state, value[key])
-    elif isinstance(value, (set, frozenset)):
-        _feed(state, sorted(value))
-    elif isinstance(value, Sequence):
-        state.update(f'seq{len(value)}'.encode())
-        for item in value:
-            _feed(state, item)
-    else:
-        state.update(f'{type(value).__module__}.{type(value).__qualname__}'.encode())
-        for name in _attributes(value):
-            _feed(state, name)
-            _feed(state, getattr(value, name))
+class _Feeder:
+    """Walks values and adds each with its kind and length: no two structures look alike."""
+
+    def __init__(self) -> None:
+        self.state = hashlib.sha256()
+        self.functions: dict[int, int] = {}
+
+    def feed(self, value: object) -> None:
+        """Add one value."""
+        if isinstance(value, float):
+            self.state.update(b'f' + value.hex().encode())
+        elif value is None or value is Ellipsis or isinstance(value, (int, str, bytes, complex)):
+            text = repr(value)
+            self.state.update(f'{type(value).__name__}{len(text)}:{text}'.encode())
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, types.MethodType):
+            self._items('method', (value.__func__, value.__self__))
+        elif isinstance(value, types.CodeType):
+            self._items('code', (value.co_code, value.co_consts, value.co_names))
+        elif isinstance(value, types.ModuleType):
+            self._items('module', (value.__name__,))
+        elif isinstance(value, (type, types.BuiltinFunctionType)):
+            self._items('name', (value.__module__, value.__qualname__))
+        elif isinstance(value, Mapping):
+            self._items('map', [item for key in sorted(value) for item in (key, value[key])])
+        elif isinstance(value, (set, frozenset)):
+            self._items('set', sorted(value, key=repr))
+        elif isinstance(value, Sequence):
+            self._items('seq', value)
+        else:
+            held = [(name, getattr(value, name)) for name in _attributes(value)]
+            self._items(f'{type(value).__module__}.{type(value).__qualname__}', held)
+
+    def _items(self, kind: str, items: Sequence[object]) -> None:
+        self.state.update(f'{kind}{len(items)}'.encode())
+        for item in items:
+            self.feed(item)
+
+    def _function(self, function: types.FunctionType) -> None:
+        """Add a function with all it uses; one that was met before counts by its number."""
+        known = self.functions.get(id(function))
+        self._items('function', (known,) if known is not None else (function.__qualname__,))
+        if known is not None:
+            return
+        self.functions[id(function)] = len(self.functions)
+        scope = function.__globals__
+        used = {name: scope[name] for name in _names(function.__code__) if name in scope}
+        cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+        for part in (function.__code__, function.__defaults__, function.__kwdefaults__, cells,
+                     used):
+            self.feed(part)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """Yield the global names that a function and those inside it use."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
 
 
 def _attributes(value: object) -> list[str]:
@@ -76,7 +110,7 @@ def _attributes(value: object) -> list[str]:
              for name in getattr(kind, '__slots__', ()) if not name.startswith('_')]
     held = slots or sorted(getattr(value, '__dict__', ()))
     if not held:
-        raise TypeError(f'cannot make a digest of {value!r}')
+        raise TypeError(f'cannot make a digest of {value!r}: what it holds cannot be seen')
     return held
 
 

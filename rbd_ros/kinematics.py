@@ -128,6 +128,21 @@ def placements(model: Model, tree: Links) -> list[Transform]:
     return X_0
 
 
+def base_velocities(
+    model: Model, X_0: Sequence[Transform], v_J: Sequence[Motion],
+) -> list[Motion]:
+    """
+    Return the velocity of every body in base coordinates (RBDA example 4.4).
+
+    :param X_0: i_X_0 of every body.
+    :param v_J: the joint velocities in body coordinates.
+    """
+    v = [Motion.zero()]
+    for i in range(1, model.nb + 1):
+        v.append(v[model.parent[i]] + X_0[i].inv_apply(v_J[i]))
+    return v
+
+
 def jacobian(model: Model, tree: Links, frame: Frame) -> list[Motion]:
     """
     Return the columns of the frame's Jacobian, in the coordinates of the frame itself (RBDA 4.5).

@@ -39,7 +39,8 @@ def gripper():
 def test_chain_of_followers(gripper):
     """A follower of a follower moves by the product of the multipliers and both offsets."""
     assert (gripper.nq, gripper.nv, gripper.tree_nq, gripper.tree_nv) == (2, 2, 4, 4)
-    assert gripper.expand_q([0.5, 0.03]) == pytest.approx([0.5, 0.03, -0.03, -0.3 + 0.3], abs=1e-15)
+    expected = [0.5, 0.03, -0.03, 10.0 * -0.03 + 0.3]
+    assert gripper.expand_q([0.5, 0.03]) == pytest.approx(expected, abs=1e-15)
     assert gripper.expand_v([0.5, 0.1]) == pytest.approx([0.5, 0.1, -0.1, -1.0], abs=1e-15)
     assert gripper.mimic.G == ((1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (0.0, -10.0))
     assert gripper.mimic.q0 == (0.0, 0.0, 0.0, 0.3)

@@ -16,6 +16,7 @@
 
 import concurrent.futures
 import dataclasses
+import math
 import multiprocessing
 import pickle
 import subprocess
@@ -26,6 +27,7 @@ import pytest
 
 from rbd_ros import configuration, families
 from rbd_ros.builder import JointData, ModelBuilder
+from rbd_ros.digest import digest
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Fixed, Free, Helical, Prismatic, Reversed, Revolute, Spherical
 from rbd_ros.model import Model
@@ -278,6 +280,27 @@ def test_digest_ignores_what_was_computed_before():
     for placement in model.X_T:
         placement @ RigidInertia.zero()
     assert model.subtree and model.digest() == twin.digest() and model == twin
+
+
+SPEED = 2.0
+
+
+def test_digest_of_functions_sees_what_they_use(monkeypatch):
+    """A user's function counts with its code, defaults, closure and the globals it reads."""
+    def driven(rate):
+        return lambda t, gain=1.0: (SPEED * rate * t * gain, helper(t))
+
+    def helper(t):
+        return t + 1.0
+
+    reference = digest(driven(3.0))
+    assert digest(driven(3.0)) == reference and digest(driven(4.0)) != reference
+    assert digest(lambda t: t) != digest(lambda t: t * t)
+    assert digest(math.sin) != digest(math.cos)
+    monkeypatch.setitem(globals(), 'SPEED', 2.5)
+    assert digest(driven(3.0)) != reference
+    with pytest.raises(TypeError, match='cannot make a digest of <object'):
+        digest(object())
 
 
 def test_model_cannot_be_changed():

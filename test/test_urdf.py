@@ -22,7 +22,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from rbd_ros import configuration
+from rbd_ros import configuration, kinematics
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free, Planar, Prismatic, Revolute
 from rbd_ros.urdf import find_resource, load_urdf
@@ -68,12 +68,8 @@ def placement(X):
 
 def frame_poses(model, q):
     """Return rotation and position of every frame in the base at tree position q."""
-    X_0 = [None]
-    for i in range(1, model.nb + 1):
-        X = model.joint[i].transform(q[model.q_index[i]]) @ model.X_T[i]
-        X_0.append(X if model.parent[i] == 0 else X @ X_0[model.parent[i]])
-    return {name: placement(frame.placement if frame.body == 0
-                            else frame.placement @ X_0[frame.body])
+    X_0 = kinematics.placements(model, kinematics.links(model, q))
+    return {name: placement(frame.placement @ X_0[frame.body])
             for name, frame in model.frames.items()}
 
 

@@ -1,0 +1,121 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Motion of trees over the model's index sets (RBDA 4.1.4 and 4.2), against plain matrices."""
+
+import numpy as np
+import pytest
+
+from rbd_ros import configuration, families, kinematics
+
+SEEDS = range(6)
+
+
+class Numbers:
+    """A random tree in motion: the library's results beside 6x6 matrices multiplied here."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.model = model = families.random_tree(12, seed)
+        self.q = configuration.random_position(model, rng)
+        self.qd = rng.normal(size=model.nv).tolist()
+        self.tree = kinematics.links(model, self.q)
+        self.v, self.v_J = kinematics.velocities(model, self.tree, self.q, self.qd)
+        self.X_0 = [matrix(X) for X in kinematics.placements(model, self.tree)]
+
+    def joint_motion(self, i):
+        """Return S_i qd_i in body coordinates, as six numbers."""
+        model = self.model
+        S = np.array([s.to_list() for s in model.joint[i].subspace(self.q[model.q_index[i]])])
+        return np.array(self.qd[model.v_index[i]]) @ S
+
+
+def matrix(X):
+    """Return the 6x6 matrix of a transform."""
+    return np.array(X.to_list())
+
+
+@pytest.fixture(params=SEEDS)
+def moving(request):
+    """Return a random tree of all joint types in motion."""
+    return Numbers(request.param)
+
+
+@pytest.mark.seed('RBDA 4-14', 'RBDA 4-15')
+def test_body_positions_follow_the_parents(moving):
+    """i_X_0 is the product of X_J X_T along the support of body i."""
+    model = moving.model
+    for i in range(1, model.nb + 1):
+        X = np.eye(6)
+        for j in model.support[i]:
+            X_J = model.joint[j].transform(moving.q[model.q_index[j]])
+            X = matrix(X_J) @ matrix(model.X_T[j]) @ X
+        np.testing.assert_allclose(moving.X_0[i], X, atol=1e-12)
+
+
+@pytest.mark.seed('RBDA 4-12')
+def test_body_velocity_is_the_sum_over_its_support(moving):
+    """The recursion over parents gives the sum of the supporting joints' velocities."""
+    model = moving.model
+    for i in range(1, model.nb + 1):
+        expected = sum(moving.X_0[i] @ np.linalg.inv(moving.X_0[j]) @ moving.joint_motion(j)
+                       for j in model.support[i])
+        np.testing.assert_allclose(moving.v[i].to_list(), expected, atol=1e-11)
+
+
+@pytest.mark.seed('RBDA 4-12')
+def test_body_velocity_is_the_rate_of_its_position(moving):
+    """d(i_X_0)/dt = -(v_i x) i_X_0 when q moves by qd: velocities belong to positions."""
+    model, h = moving.model, 1e-5
+    ends = []
+    for sign in (1.0, -1.0):
+        q = configuration.integrate(model, moving.q, [sign * h * x for x in moving.qd])
+        ends.append(kinematics.placements(model, kinematics.links(model, q)))
+    for i in range(1, model.nb + 1):
+        rate = (matrix(ends[0][i]) - matrix(ends[1][i])) / (2.0 * h)
+        w, u = np.split(np.array(moving.v[i].to_list()), 2)
+        cross = np.block([[skew(w), np.zeros((3, 3))], [skew(u), skew(w)]])
+        expected = -cross @ moving.X_0[i]
+        # central difference: its error is h^2 / 6 of a third derivative of order |v|^3
+        scale = 1.0 + np.linalg.norm(moving.v[i].to_list())**3 * np.linalg.norm(moving.X_0[i])
+        np.testing.assert_allclose(rate, expected, atol=3e-10 * scale)
+
+
+@pytest.mark.seed('RBDA 4-13')
+def test_body_jacobian_has_the_columns_of_its_support(moving):
+    """J_i qd = v_i, and the columns of joints that do not support body i are exactly zero."""
+    model = moving.model
+    for i in range(1, model.nb + 1):
+        frame = model.frame(model.body_names[i])
+        J = np.array([c.to_list() for c in kinematics.jacobian(model, moving.tree, frame)]).T
+        np.testing.assert_allclose(J @ moving.qd, moving.v[i].to_list(), atol=1e-11)
+        for j in range(1, model.nb + 1):
+            if j not in model.support[i]:
+                assert not J[:, model.v_index[j]].any()
+
+
+@pytest.mark.seed('RBDA 4-16')
+def test_velocities_in_base_coordinates(moving):
+    """Velocities added up in base coordinates are the body ones carried there."""
+    X_0 = kinematics.placements(moving.model, moving.tree)
+    v_0 = kinematics.base_velocities(moving.model, X_0, moving.v_J)
+    for i in range(1, moving.model.nb + 1):
+        np.testing.assert_allclose(moving.X_0[i] @ v_0[i].to_list(), moving.v[i].to_list(),
+                                   atol=1e-11)
+
+
+def skew(a):
+    """Return the matrix of the cross product."""
+    x, y, z = a
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
