@@ -14,10 +14,12 @@
 
 """Rigid-body dynamics for ROS 2, after Featherstone, compiled for your robot."""
 
+from rbd_ros.builder import JointData, ModelBuilder
 from rbd_ros.dynamics import Dynamics, OperationalSpace
 from rbd_ros.errors import (
-    ModelError, NonFiniteError, RbdError, ShapeError, SingularError, UnknownName,
+    ModelError, NonFiniteError, RbdError, RbdWarning, ShapeError, SingularError, UnknownName,
 )
+from rbd_ros.mimic import Mimic
 from rbd_ros.model import Model
 from rbd_ros.opspace import FULL, Handle, POINT
 from rbd_ros.reference import (
@@ -27,7 +29,7 @@ from rbd_ros.urdf import load_urdf
 
 __all__ = [
     'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'gravity', 'Handle', 'inverse_dynamics',
-    'jacobian', 'load_urdf', 'mass_matrix', 'Model', 'ModelError', 'NonFiniteError',
-    'operational_space', 'OperationalSpace', 'POINT', 'RbdError', 'ShapeError', 'SingularError',
-    'UnknownName',
+    'jacobian', 'JointData', 'load_urdf', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder',
+    'ModelError', 'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT', 'RbdError',
+    'RbdWarning', 'ShapeError', 'SingularError', 'UnknownName',
 ]
