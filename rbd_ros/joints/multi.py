@@ -20,11 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbd_ros.compiler import cos, sin, sqrt
-from rbd_ros.joints import quaternion
 from rbd_ros.joints.axial import axis_rotation, UNITS
 from rbd_ros.joints.base import across, couple, Joint, push, Random, slide, turn, unit_axis
-from rbd_ros.joints.quaternion import TINY
-from rbd_ros.spatial import Force, Motion, Scalar, Transform, Vec3
+from rbd_ros.spatial import Force, Motion, quaternion, Scalar, Transform, Vec3
+from rbd_ros.spatial.quaternion import TINY
 
 
 @dataclass(frozen=True)

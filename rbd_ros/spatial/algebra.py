@@ -283,3 +283,11 @@ class Sym3(Value):
     def trace(self) -> Scalar:
         """Return the sum of the diagonal."""
         return self.xx + self.yy + self.zz
+
+    def solve(self, v: Vec3) -> Vec3:
+        """Return the x with A x = v, by the adjugate; A must be invertible."""
+        xx, xy, xz, yy, yz, zz = self.entries()
+        a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+        d, e, f = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
+        scale = 1.0 / (xx * a + xy * b + xz * c)
+        return Sym3(a, b, c, d, e, f) @ v * scale

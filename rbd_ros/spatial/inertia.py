@@ -98,6 +98,18 @@ class RigidInertia(Value):
             Vec3(m * u.x - h.y * w.z + h.z * w.y, m * u.y - h.z * w.x + h.x * w.z,
                  m * u.z - h.x * w.y + h.y * w.x))
 
+    def solve(self, f: Force) -> Motion:
+        """
+        Return the motion a with I a = f, the product with the inverse inertia (RBDA Eq. 2.74).
+
+        Mass and inertia about the centre of mass must not be singular.
+        """
+        if type(f) is not Force:
+            raise TypeError(f'RigidInertia.solve takes a Force, not {type(f).__name__}')
+        m, c, I_c = self.com_form()
+        w = I_c.solve(f.ang - c.cross(f.lin))
+        return Motion(w, f.lin * (1.0 / m) + c.cross(w))
+
 
 class ArticulatedInertia(Value):
     """

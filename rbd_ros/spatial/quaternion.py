@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.compiler import absolute, atan2, cos, divide, less, sin, sqrt, where
-from rbd_ros.spatial import Mat3, Scalar, Vec3
+from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3
 
 TINY = 1.0e-60
 
