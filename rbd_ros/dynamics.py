@@ -63,30 +63,36 @@ class Dynamics(Kernels):
             base origin, angular first.
         :returns: tau, (nv,).
         """
-        if f_ext is None:
-            return self._call('inverse_dynamics')(q, qd, qdd, out=out)
-        return self._call('inverse_dynamics', loaded=True)(q, qd, qdd, f_ext, out=out)
+        if f_ext is not None:
+            return self._calls['inverse_dynamics', None, True](q, qd, qdd, f_ext, out=out)
+        if out is None:
+            return self._calls['inverse_dynamics'](q, qd, qdd)
+        return self._calls['inverse_dynamics'](q, qd, qdd, out=out)
 
     def gravity(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return g(q), the joint forces that hold the robot still, (nv,)."""
-        return self._call('gravity')(q, out=out)
+        if out is None:
+            return self._calls['gravity'](q)
+        return self._calls['gravity'](q, out=out)
 
     def bias(
         self, q: ArrayLike, qd: ArrayLike, f_ext: ArrayLike | None = None, *,
         out: Array | None = None,
     ) -> Array:
         """Return C(q, qd), the joint forces at zero acceleration, gravity included, (nv,)."""
-        if f_ext is None:
-            return self._call('bias')(q, qd, out=out)
-        return self._call('bias', loaded=True)(q, qd, f_ext, out=out)
+        if f_ext is not None:
+            return self._calls['bias', None, True](q, qd, f_ext, out=out)
+        return self._calls['bias'](q, qd, out=out)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the symmetric joint-space inertia matrix H(q) (RBDA 6.2), (nv, nv)."""
-        return self._call('mass_matrix')(q, out=out)
+        if out is None:
+            return self._calls['mass_matrix'](q)
+        return self._calls['mass_matrix'](q, out=out)
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return H(q)^-1, (nv, nv)."""
-        return self._call('inverse_mass_matrix')(q, out=out)
+        return self._calls['inverse_mass_matrix'](q, out=out)
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, *,
@@ -100,50 +106,52 @@ class Dynamics(Kernels):
             RBDA 6); None takes the one with fewer operations for this robot.
         :returns: qdd, (nv,).
         """
-        if f_ext is None:
-            return self._call('forward_dynamics', method=method)(q, qd, tau, out=out)
-        call = self._call('forward_dynamics', loaded=True, method=method)
-        return call(q, qd, tau, f_ext, out=out)
+        if f_ext is not None:
+            call = self._calls['forward_dynamics', None, True, method]
+            return call(q, qd, tau, f_ext, out=out)
+        if method is None and out is None:
+            return self._calls['forward_dynamics'](q, qd, tau)
+        return self._calls['forward_dynamics', None, False, method](q, qd, tau, out=out)
 
     # --- the whole robot ----------------------------------------------------------------------
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return the kinetic energy in J, rotors included."""
-        return self._call('kinetic_energy')(q, qd)[..., 0]
+        return self._calls['kinetic_energy'](q, qd)[..., 0]
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy of gravity in J, zero with all mass at the base origin."""
-        return self._call('potential_energy')(q)[..., 0]
+        return self._calls['potential_energy'](q)[..., 0]
 
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the centre of mass of all that moves, base coordinates, (3,)."""
-        return self._call('center_of_mass')(q, out=out)
+        return self._calls['center_of_mass'](q, out=out)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the spatial momentum about the base origin, base coordinates, (6,)."""
-        return self._call('momentum')(q, qd, out=out)
+        return self._calls['momentum'](q, qd, out=out)
 
     # --- frames and handles -------------------------------------------------------------------
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """Return the homogeneous matrix from frame to base coordinates, (4, 4)."""
-        return self._call('pose', frame)(q, out=out)
+        return self._calls['pose', frame](q, out=out)
 
     def jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """Return the Jacobian of a frame in its own coordinates, angular rows first, (6, nv)."""
-        return self._call('frame_jacobian', frame)(q, out=out)
+        return self._calls['frame_jacobian', frame](q, out=out)
 
     def velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
     ) -> Array:
         """Return the spatial velocity of a frame in its own coordinates, (6,)."""
-        return self._call('frame_velocity', frame)(q, qd, out=out)
+        return self._calls['frame_velocity', frame](q, qd, out=out)
 
     def jacobian_rate(
         self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
     ) -> Array:
         """Return J-dot q-dot, the spatial acceleration of a frame at zero qdd, (6,)."""
-        return self._call('frame_bias', frame)(q, qd, out=out)
+        return self._calls['frame_bias', frame](q, qd, out=out)
 
     def handle(
         self, frame: str, *, point: ArrayLike = (0.0, 0.0, 0.0),
@@ -183,10 +191,10 @@ class Dynamics(Kernels):
         if not limit >= 1.0:
             raise RbdError(f'max_condition is {limit}; it must be at least 1')
         if sum(len(handle.rows) for handle in handles) <= KERNEL_ROWS:
-            call = self._call('operational_space', handles)
+            call = self._calls['operational_space', handles]
             result = OperationalSpace(*call(q, qd, [limit]))
         else:
-            result = invert(self._call('projection', handles)(q, qd), limit)
+            result = invert(self._calls['projection', handles](q, qd), limit)
         if max_condition is None:
             refuse_singular(handles, result.condition)
         return result._replace(condition=result.condition[..., 0])

@@ -49,6 +49,25 @@ if TYPE_CHECKING:
 STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
 
 
+class _Calls(dict):
+    """
+    What methods call: the kernel of a quantity, with gravity and the like fixed, made when missing.
+
+    A key is the name of a quantity, or a tuple of the arguments of ``Kernels._quantity``; a plain
+    look-up is all that a call costs before it is in machine code.
+    """
+
+    def __init__(self, owner: Kernels) -> None:
+        super().__init__()
+        self._owner = owner
+
+    def __missing__(self, key: str | tuple) -> Callable[..., Array]:
+        """Make, keep and return the call of a quantity."""
+        arguments = (key,) if isinstance(key, str) else key
+        call = self[key] = self._owner._caller(self._owner._quantity(*arguments))
+        return call
+
+
 class Kernels:
     """
     Kernels of a robot and the inputs that all of them share: gravity, payload and time.
@@ -73,7 +92,7 @@ class Kernels:
         self._common = {'gravity': np.array(model.gravity), 'payload': np.zeros(10),
                         'time': np.zeros(1)}
         self._shapes = input_shapes(model)
-        self._calls: dict[object, Callable[..., Array]] = {}
+        self._calls = _Calls(self)
         self._kernels: dict[str, Kernel] = {}
         self._lock = threading.RLock()
 
@@ -211,16 +230,6 @@ class Kernels:
 
     def _arguments(self, quantity: Quantity) -> dict[str, tuple[int, ...]]:
         return {name: self._shapes[name] for name in quantity.inputs + quantity.common}
-
-    def _call(
-        self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
-    ) -> Callable[..., Array]:
-        """Return what a method calls: a kernel to which gravity and the like are fixed."""
-        key = (name, target, loaded, method)
-        call = self._calls.get(key)
-        if call is None:
-            call = self._calls[key] = self._caller(self._quantity(name, target, loaded, method))
-        return call
 
     def _caller(self, quantity: Quantity) -> Callable[..., Array]:
         common = [self._common[name] for name in quantity.common]
