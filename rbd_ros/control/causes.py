@@ -1,0 +1,72 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Why the supervisor left normal running, and how each cause must be answered."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+__all__ = ['Cause', 'Fault', 'Reaction']
+
+
+class Reaction(enum.Enum):
+    """The three families of stop sequences."""
+
+    LOST = 'lost'  # no trustworthy state: hold the last gravity torque, ramp, stop
+    GOOD = 'good'  # the state is good: live g(q) - D qd, then hold or release
+    FINAL = 'final'  # the process or the activation ends: always release
+
+
+class Cause(enum.Enum):
+    """A cause, with its reaction and the sentence for logs and diagnostics."""
+
+    STATE_STALE = (Reaction.LOST, 'no fresh joint state within state_timeout')
+    PRESCRIBED_STALE = (Reaction.LOST, 'a prescribed joint is older than its age limit')
+    LOW_RATE = (Reaction.LOST, 'joint states come slower than minimum_rate')
+    CLOCK_JUMP = (Reaction.LOST, 'the clock went backwards')
+    PAUSE_TOO_LONG = (Reaction.LOST, 'the simulated clock stood still longer than pause_limit')
+    GRAVITY_STALE = (Reaction.LOST, 'the source of the gravity direction is too old')
+    BAD_GRAVITY = (Reaction.LOST, 'the gravity torque could not be computed')
+    TRACKING = (Reaction.GOOD, 'the tracking error exceeds its limit')
+    OVER_SPEED = (Reaction.GOOD, 'a joint exceeds its velocity limit')
+    BAD_TORQUE = (Reaction.GOOD, 'the control law gave no finite torque')
+    BAD_COMMAND = (Reaction.GOOD, 'a reference is not valid')
+    OPERATOR_STOP = (Reaction.GOOD, 'stop requested')
+    DEAD_MAN = (Reaction.GOOD, 'the dead-man signal is missing')
+    WRONG_MODEL = (Reaction.GOOD, 'the robot does not move as described')
+    DEACTIVATED = (Reaction.FINAL, 'deactivated')
+    SIGNAL = (Reaction.FINAL, 'signal to end')
+    EXCEPTION = (Reaction.FINAL, 'an exception ended the node')
+
+    def __init__(self, reaction: Reaction, text: str) -> None:
+        self.reaction, self.text = reaction, text
+
+    @property
+    def by_operator(self) -> bool:
+        """Whether somebody wanted this stop, so that nothing is wrong with the robot."""
+        return self in (Cause.OPERATOR_STOP, Cause.DEAD_MAN)
+
+
+class Fault(NamedTuple):
+    """One cause at one time, with what was seen."""
+
+    cause: Cause
+    time: float  # s, steady clock
+    detail: str
+
+    def __str__(self) -> str:
+        """Return the sentence of the cause and the detail."""
+        return f'{self.cause.text}: {self.detail}' if self.detail else self.cause.text

@@ -1,0 +1,194 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+How old a received state is, told by two witnesses, and how often states come.
+
+The first witness is the reception on a steady clock. It cannot see a message that waited
+in a queue while this process stood still: such a message is old and looks fresh. The second
+witness is the stamp of the message: it must advance, and its offset to the reception must
+not grow. Nobody needs synchronised clocks for this; only a constant offset. The smallest
+offset is remembered across gaps: a stream that comes back later than it was is not believed
+until somebody resets, because a lag and a clock set back look the same.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+
+__all__ = ['Freshness', 'RateMeter', 'StateAge']
+
+
+class Freshness(enum.IntEnum):
+    """What one reception is worth."""
+
+    PROBE = 0  # not proven yet: look at it, derive nothing from it
+    FRESH = 1  # proven: its age is below the timeout
+    OLD = 2  # it has just arrived, but it is older than the timeout
+    REPEATED = 3  # the stamp did not advance: the same state again, or an earlier one
+
+
+class StateAge:
+    """
+    Judge each message of one publisher; the first ones after any gap are only probes.
+
+    A burst out of a queue is unmasked because its stamps advance much faster than its
+    receptions; a stream without stamps by receptions much closer than the nominal period.
+    """
+
+    def __init__(self, timeout: float, *, probes: int = 5, period: float = 0.0,
+                 minimum_rate: float = 0.0, drift: float = 1e-3,
+                 offset: float | None = None) -> None:
+        """
+        Start without any knowledge.
+
+        :param timeout: age in s from which on a state must not be used.
+        :param probes: number of messages after the first one that prove the stream.
+        :param period: nominal period in s (0: unknown); faster probes are a burst.
+        :param minimum_rate: Hz below which the probes are refused (0: any rate).
+        :param drift: s/s by which the two clocks may run apart (a slewed clock: 5e-4).
+        :param offset: reception minus stamp of a message without delay, in s, where both
+            are read from synchronised clocks; None: take the smallest offset seen.
+        """
+        if not timeout > 0.0 or probes < 1:
+            raise ValueError(f'timeout {timeout} must be positive, probes {probes} at least 1')
+        self.timeout, self.probes, self.period = timeout, probes, period
+        self.minimum_rate, self.drift, self.known_offset = minimum_rate, drift, offset
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything: the next message is the first probe."""
+        self.proven = False
+        self.unstamped = False
+        self.excess = 0.0  # s, delay of the last message above the smallest one
+        self.expiry = -math.inf  # time until which the last fresh state may be used
+        self.reason = 'no message yet'
+        self._count = -1
+        self._received = self._first = 0.0
+        self._stamp = self._first_stamp = 0.0
+        self._offset = math.inf
+
+    def observe(self, now: float, stamp: float) -> Freshness:
+        """
+        Judge one message.
+
+        :param now: time of reception, s, on the clock that never jumps.
+        :param stamp: ``header.stamp`` in s; 0 means that the publisher does not stamp.
+        """
+        if self._count < 0:
+            return self._begin(now, stamp, 'first message')
+        since = now - self._received
+        if since > self.timeout or since < 0.0:
+            return self._begin(now, stamp, f'gap of {since:.4g} s')
+        if stamp == 0.0:
+            self.unstamped = True
+            self.excess = 0.0
+        else:
+            if self.unstamped:
+                return self._begin(now, stamp, 'stamps begin')
+            if stamp <= self._stamp:
+                self.reason = 'the stamp does not advance'
+                return Freshness.REPEATED
+            self._measure(now, stamp, since)
+            if self.excess > self.timeout:
+                self.reason = f'the message was {self.excess:.4g} s old when it arrived'
+                return Freshness.OLD
+        self._received, self._stamp = now, stamp
+        if not self.proven and not self._prove(now, stamp):
+            return Freshness.PROBE
+        self.expiry = now + self.timeout - self.excess
+        return Freshness.FRESH
+
+    def _measure(self, now: float, stamp: float, since: float) -> None:
+        """Compare the offset with the smallest one, which may creep up by the drift."""
+        offset = now - stamp
+        if self.known_offset is not None:
+            self.excess = max(offset - self.known_offset, 0.0)
+            return
+        self._offset = min(self._offset + self.drift * max(since, 0.0), offset)
+        self.excess = offset - self._offset
+
+    def _begin(self, now: float, stamp: float, reason: str) -> Freshness:
+        if stamp == 0.0:
+            self.excess = 0.0
+        else:
+            self._measure(now, stamp, now - self._received)
+        self.proven = False
+        self.unstamped = stamp == 0.0
+        self.expiry = -math.inf
+        self.reason = reason
+        self._count = 0
+        self._received = self._first = now
+        self._stamp = self._first_stamp = stamp
+        return Freshness.PROBE
+
+    def _prove(self, now: float, stamp: float) -> bool:
+        """Accept the stream once enough messages came at the pace at which they were made."""
+        self._count += 1
+        if self._count < self.probes:
+            return False
+        took = now - self._first
+        made = stamp - self._first_stamp
+        if took < 0.5 * self._count * self.period:
+            self._begin(now, stamp, 'messages come in a burst')
+        elif not self.unstamped and not 0.5 * made <= took <= 2.0 * made:
+            self._begin(now, stamp, f'stamps advanced {made:.4g} s within {took:.4g} s')
+        elif self._count < self.minimum_rate * took * (1.0 - 1e-9):
+            rate = self._count / took
+            self._begin(now, stamp, f'{rate:.4g} Hz is below the minimum {self.minimum_rate:.4g}')
+        else:
+            self.proven = True
+            self.reason = ''
+        return self.proven
+
+
+class RateMeter:
+    """Count events in windows of fixed length; a window below the minimum is low."""
+
+    def __init__(self, minimum: float, window: float = 0.5) -> None:
+        """
+        Start without a window.
+
+        :param minimum: Hz, below which ``low`` is set (0: never).
+        :param window: length of a window in s.
+        """
+        self.minimum, self.window = minimum, window
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin a new window with the next event."""
+        self.rate = 0.0  # Hz in the last complete window
+        self.low = False
+        self._start: float | None = None
+        self._count = 0
+
+    def event(self, now: float) -> bool:
+        """
+        Count one event.
+
+        :param now: its time in s.
+        :returns: True when it closed a window, which renews ``rate`` and ``low``.
+        """
+        if self._start is None or now < self._start:
+            self._start, self._count = now, 0
+            return False
+        self._count += 1
+        elapsed = now - self._start
+        if elapsed < self.window * (1.0 - 1e-9):
+            return False
+        self.rate = self._count / elapsed
+        self.low = self.rate < self.minimum * (1.0 - 1e-9)
+        self._start, self._count = now, 0
+        return True

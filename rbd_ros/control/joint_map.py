@@ -1,0 +1,316 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+From joint names in messages to the vectors of the model.
+
+Messages may come in pieces, in any order, with extra joints. Each set of names is one piece
+with its own cached permutation and its own witnesses of age. What is wrong in a field
+that we need makes the whole message count as not received: its age then tells the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+import enum
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.control.causes import Cause
+from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
+from rbd_ros.control.limits import is_finite
+from rbd_ros.errors import ModelError, UnknownName
+
+__all__ = ['AgeLimits', 'Arrival', 'JointMap']
+
+Array = npt.NDArray[np.float64]
+Values = Array | Sequence[float]
+
+#: kinds of name lists remembered; a publisher that invents names must not fill the memory
+_MOST_PIECES = 64
+
+
+class Arrival(enum.IntEnum):
+    """What one message brought."""
+
+    IGNORED = 0  # no joint of ours
+    REJECTED = 1  # a field that we need is wrong; see ``reason``
+    PROBE = 2  # age not proven yet
+    PRESCRIBED = 3  # only joints that are not controlled
+    STATE = 4  # controlled joints, fresh
+
+
+@dataclass(frozen=True)
+class AgeLimits:
+    """How old joints may become, and how a stream proves itself."""
+
+    state_timeout: float = 0.1  # s, controlled joints
+    prescribed_timeout: float = 1.0  # s, all others
+    minimum_rate: float = 0.0  # Hz, complete states
+    period: float = 0.001  # s, nominal
+    probes: int = 5
+    stamp_offset: float | None = None  # s, where reception and stamp use one clock
+    velocity_filter: float = 0.01  # s, time constant where velocity must be differenced
+
+
+@dataclass
+class _Piece:
+    """One list of names: where its values come from and go to."""
+
+    source: npt.NDArray[np.intp]  # positions in the message
+    target: npt.NDArray[np.intp]  # positions in the model
+    whole: bool  # carries every controlled joint
+    mask: int  # controlled joints carried, one bit each
+    age: StateAge
+    count: int  # names in the message
+    defect: str  # why such a message can never be used
+    q: Array = field(init=False)
+    qd: Array = field(init=False)
+    last_q: Array = field(init=False)
+    last_time: float = math.nan
+
+    def __post_init__(self) -> None:
+        n = len(self.target)
+        self.q, self.qd, self.last_q = np.zeros(n), np.zeros(n), np.zeros(n)
+
+
+class JointMap:
+    """Collect joint states into vectors of the model's one-degree joints."""
+
+    def __init__(self, joints: Sequence[str], controlled: Sequence[str], *,
+                 limits: AgeLimits | None = None,
+                 fixed_positions: Mapping[str, float] | None = None,
+                 followers: Sequence[str] = (), continuous: Sequence[str] = ()) -> None:
+        """
+        Sort the joints.
+
+        :param joints: names of the independent joints in the model's order.
+        :param controlled: names of the controlled ones in the order of the commands.
+        :param limits: ages and rates.
+        :param fixed_positions: joints that nobody publishes, with their positions.
+        :param followers: names of mimic joints; they follow their master, messages that
+            carry them are not asked about them.
+        :param continuous: names of joints without limits, whose position may wrap.
+        """
+        self.limits = limits or AgeLimits()
+        self.names = tuple(joints)
+        self._index = {name: i for i, name in enumerate(self.names)}
+        fixed = dict(fixed_positions or {})
+        for name in (*controlled, *fixed, *continuous):
+            if name not in self._index:
+                raise UnknownName('joint', name, self.names)
+        if not controlled or len(set(controlled)) != len(controlled):
+            raise ModelError(f'joints must name each controlled joint once: {list(controlled)}')
+        both = [name for name in controlled if name in fixed]
+        if both:
+            raise ModelError(f'{both[0]} is controlled and in fixed_positions: choose one')
+        n = len(self.names)
+        self.q, self.qd, self.effort = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.effort_known = False  # for every controlled joint, in the last message
+        self.controlled = np.array([self._index[name] for name in controlled], dtype=np.intp)
+        self.prescribed = np.array([i for i, name in enumerate(self.names)
+                                    if name not in controlled and name not in fixed],
+                                   dtype=np.intp)
+        for name, position in fixed.items():
+            self.q[self._index[name]] = position
+        self._fixed, self._followers = frozenset(fixed), frozenset(followers)
+        self._continuous = frozenset(self._index[name] for name in continuous)
+        self._all = (1 << len(controlled)) - 1
+        self.rate = RateMeter(self.limits.minimum_rate)
+        self.notices: list[str] = []  # things to announce once; the node takes them out
+        self.rejected = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget every message, at activation and reset: all must prove themselves again."""
+        self._pieces: dict[tuple[str, ...], _Piece] = {}
+        self._expiry = np.full(len(self.names), -math.inf)
+        self._seen = 0
+        self._announced: set[str] = set()
+        self.expiry = -math.inf  # control time until which the whole state may be used
+        self.reason = ''
+        self.rate.restart()
+
+    def update(self, now: float, names: Sequence[str], position: Values,
+               velocity: Values = (), effort: Values = (), stamp: float = 0.0) -> Arrival:
+        """
+        Take one message.
+
+        :param now: control time of reception, s.
+        :param names: names of the joints; a tuple spares a copy.
+        :param position: positions, as many as names.
+        :param velocity: as many, or none.
+        :param effort: as many, or none.
+        :param stamp: ``header.stamp`` in s.
+        """
+        key = names if type(names) is tuple else tuple(names)
+        piece = self._pieces.get(key) or self._learn(key)
+        if not len(piece.target) and not piece.defect:
+            return Arrival.IGNORED
+        reason = piece.defect or self._take(piece, position, velocity, effort)
+        if reason:
+            self.rejected += 1
+            self.reason = reason
+            return Arrival.REJECTED
+        freshness = piece.age.observe(now, stamp)
+        if piece.age.unstamped:
+            self._announce('stamp', 'joint states carry no stamp: their age is known from '
+                           'reception alone')
+        if freshness is not Freshness.FRESH and freshness is not Freshness.PROBE:
+            self.reason = piece.age.reason
+            return Arrival.REJECTED
+        self._velocity(piece, now, velocity, stamp)
+        if freshness is Freshness.PROBE:
+            self.reason = piece.age.reason
+            return Arrival.PROBE
+        return self._store(piece, now, effort)
+
+    def ready(self, now: float) -> bool:
+        """
+        Tell whether every joint is known and young enough.
+
+        :param now: control time, s.
+        """
+        return now <= self.expiry
+
+    def missing(self, now: float) -> list[str]:
+        """
+        Name the joints that are unknown or too old.
+
+        :param now: control time, s.
+        """
+        return [self.names[i] for i in (*self.controlled, *self.prescribed)
+                if now > self._expiry[i]]
+
+    def diagnose(self, now: float) -> tuple[Cause, str]:
+        """
+        Say which joints made the state too old, for the supervisor.
+
+        :param now: control time, s.
+        """
+        missing = self.missing(now)
+        controlled = {self.names[i] for i in self.controlled}
+        cause = Cause.PRESCRIBED_STALE
+        if not missing or controlled.intersection(missing):
+            cause = Cause.STATE_STALE
+        why = f' (last refusal: {self.reason})' if self.reason else ''
+        return cause, (', '.join(missing) + why).strip()
+
+    def take_notices(self) -> list[str]:
+        """Return what must be announced, once."""
+        notices, self.notices = self.notices, []
+        return notices
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _learn(self, names: tuple[str, ...]) -> _Piece:
+        """Build the permutation of a list of names seen for the first time."""
+        if len(self._pieces) >= _MOST_PIECES:
+            self._pieces.clear()
+        wanted = [(i, self._index[name]) for i, name in enumerate(names)
+                  if name in self._index and name not in self._fixed]
+        twice = sorted({names[i] for i, _ in wanted if names.count(names[i]) > 1})
+        bits = {int(j): 1 << k for k, j in enumerate(self.controlled)}
+        mask = sum(bits.get(j, 0) for j in {j for _, j in wanted})
+        piece = _Piece(np.array([i for i, _ in wanted], dtype=np.intp),
+                       np.array([j for _, j in wanted], dtype=np.intp),
+                       mask == self._all, mask, self._age(bool(mask)), len(names),
+                       f'{", ".join(twice)} appears twice in one message' if twice else '')
+        self._pieces[names] = piece
+        extra = [name for name in names if name not in self._index
+                 and name not in self._followers]
+        if extra:
+            self._announce(f'extra {extra}', f'joints not in the model are ignored: {extra}')
+        return piece
+
+    def _age(self, controlled: bool) -> StateAge:
+        limits = self.limits
+        if controlled:
+            return StateAge(limits.state_timeout, probes=limits.probes, period=limits.period,
+                            minimum_rate=limits.minimum_rate, offset=limits.stamp_offset)
+        return StateAge(limits.prescribed_timeout, probes=1, offset=limits.stamp_offset)
+
+    def _take(self, piece: _Piece, position: Values, velocity: Values, effort: Values) -> str:
+        """Copy the positions if all fields can be used, else say why not."""
+        if len(position) != piece.count:
+            return f'{len(position)} positions for {piece.count} names'
+        if len(velocity) not in (0, piece.count):
+            return f'{len(velocity)} velocities for {piece.count} names'
+        if len(effort) not in (0, piece.count):
+            return f'{len(effort)} efforts for {piece.count} names'
+        np.take(np.asarray(position, dtype=float), piece.source, out=piece.q)
+        if not is_finite(piece.q):
+            bad = [self.names[j] for j, x in zip(piece.target, piece.q) if not math.isfinite(x)]
+            return f'the position of {", ".join(bad)} is not finite'
+        return ''
+
+    def _velocity(self, piece: _Piece, now: float, velocity: Values, stamp: float) -> None:
+        """Take the velocity, or difference the position where it is missing."""
+        known = len(velocity) > 0
+        if known:
+            measured = np.asarray(velocity, dtype=float)
+            if is_finite(measured) or is_finite(measured[piece.source]):
+                np.take(measured, piece.source, out=piece.qd)
+                piece.last_time = math.nan
+                return
+        time = stamp or now
+        dt = time - piece.last_time
+        share = dt / (dt + self.limits.velocity_filter) if dt > 0.0 else 0.0
+        for k, j in enumerate(piece.target):
+            if known and math.isfinite(measured[piece.source[k]]):
+                piece.qd[k] = measured[piece.source[k]]
+                continue
+            self._announce(f'velocity {j}', f'{self.names[j]} has no velocity: filtered '
+                           f'difference of its position is used')
+            if not dt > 0.0:  # the first position has no difference
+                piece.qd[k] = 0.0
+                continue
+            step = piece.q[k] - piece.last_q[k]
+            if j in self._continuous:
+                step = math.remainder(step, math.tau)
+            piece.qd[k] += share * (step / dt - piece.qd[k])
+        piece.last_q[:] = piece.q
+        piece.last_time = time
+
+    def _store(self, piece: _Piece, now: float, effort: Values) -> Arrival:
+        target = piece.target
+        self.q[target] = piece.q
+        self.qd[target] = piece.qd
+        known = False
+        if len(effort):
+            self.effort[target] = np.asarray(effort, dtype=float)[piece.source]
+            known = piece.whole and is_finite(self.effort[self.controlled])
+        self._expiry[target] = piece.age.expiry
+        self.reason = ''
+        if piece.whole and not len(self.prescribed):
+            self.expiry = piece.age.expiry
+        else:
+            self.expiry = float(min(self._expiry[self.controlled].min(),
+                                    self._expiry[self.prescribed].min(initial=math.inf)))
+        if not piece.mask:
+            return Arrival.PRESCRIBED
+        self.effort_known = known
+        self._seen |= piece.mask
+        if self._seen == self._all:
+            self._seen = 0
+            self.rate.event(now)
+        return Arrival.STATE
+
+    def _announce(self, key: str, text: str) -> None:
+        if key not in self._announced:
+            self._announced.add(key)
+            self.notices.append(text)

@@ -1,0 +1,165 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Limits of the torque that leaves: absolute in N.m and of its rate in N.m/s.
+
+The rate is per second, not per cycle, so that it means the same at every loop rate. The
+memory is what was last published, not what was last computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.errors import NonFiniteError, ShapeError
+
+__all__ = ['TorqueLimiter', 'check_limits', 'is_finite', 'stop_reasons']
+
+Array = npt.NDArray[np.float64]
+
+
+def is_finite(x: Array) -> bool:
+    """
+    Tell whether a float64 vector holds neither NaN nor infinity, in a fraction of a microsecond.
+
+    A sum that overflows counts as infinite: no torque is that large.
+
+    :param x: vector.
+    """
+    return math.isfinite(sum(x.tolist()))
+
+
+class TorqueLimiter:
+    """Clamp a torque vector to limits in N.m and N.m/s; allocates nothing in use."""
+
+    def __init__(self, limit: Sequence[float], rate: Sequence[float], period: float) -> None:
+        """
+        Start at zero torque.
+
+        :param limit: largest absolute torque per joint, N.m (N for a prismatic joint).
+        :param rate: largest change per joint, N.m/s.
+        :param period: nominal period in s; no step is given more than two of them, so that
+            a stall of the process is not followed by a jump.
+        """
+        reasons = check_limits(limit, rate, stop_time=math.inf)
+        if reasons:
+            raise ValueError('; '.join(reasons))
+        if not 0.0 < period < math.inf:
+            raise ValueError(f'period {period} must be positive and finite')
+        self.limit = np.array(limit, dtype=float)
+        self.rate = np.array(rate, dtype=float)
+        self.period = period
+        self.last = np.zeros_like(self.limit)
+        self.saturated = np.zeros(self.limit.shape, dtype=bool)  # by the limit in N.m
+        self.slewing = np.zeros(self.limit.shape, dtype=bool)  # by the limit in N.m/s
+        self._negative = -self.limit
+        self._clamped, self._step, self._bound = (np.zeros_like(self.limit) for _ in range(3))
+        self._output = np.zeros_like(self.limit)
+
+    def reset(self, torque: Array) -> None:
+        """
+        Set the memory, at activation.
+
+        :param torque: torque that acts now, N.m; clamped to the limits.
+        """
+        if torque.shape != self.last.shape:
+            raise ShapeError(f'torque has shape {torque.shape}, the limiter {self.last.shape}')
+        if not is_finite(torque):
+            raise NonFiniteError(f'the limiter cannot start from {torque}')
+        np.clip(torque, self._negative, self.limit, out=self.last)
+
+    def apply(self, torque: Array, dt: float) -> Array:
+        """
+        Return the torque that may be published now; ``commit`` it once it has left.
+
+        :param torque: wanted torque, already known to be finite (NaN passes a clamp).
+        :param dt: time since the last published torque in s.
+        :returns: a buffer of this object, valid until the next call.
+        """
+        if not is_finite(torque):
+            raise NonFiniteError(f'the torque {torque} must not reach the limiter')
+        dt = min(max(dt, 0.0), 2.0 * self.period)
+        clamped, output, bound = self._clamped, self._output, self._bound
+        np.minimum(torque, self.limit, out=clamped)
+        np.maximum(clamped, self._negative, out=clamped)
+        np.multiply(self.rate, dt, out=self._step)
+        np.add(self.last, self._step, out=bound)
+        np.minimum(clamped, bound, out=output)
+        np.subtract(self.last, self._step, out=bound)
+        np.maximum(output, bound, out=output)
+        np.not_equal(clamped, torque, out=self.saturated)
+        np.not_equal(output, clamped, out=self.slewing)
+        return output
+
+    def commit(self) -> None:
+        """Remember the result of the last ``apply``: it has been published."""
+        self.last[:] = self._output
+
+
+def check_limits(limit: Sequence[float], rate: Sequence[float], *, stop_time: float,
+                 names: Sequence[str] | None = None) -> list[str]:
+    """
+    Return the reasons why these limits must not be used; empty if they may.
+
+    :param limit: torque limit per joint, N.m; 0 counts as missing, as in many URDF files.
+    :param rate: rate limit per joint, N.m/s.
+    :param stop_time: s within which every joint must be able to go from its limit to zero.
+    :param names: names of the joints for the reasons.
+    """
+    if len(limit) != len(rate):
+        return [f'{len(limit)} torque limits but {len(rate)} rate limits']
+    names = names or [f'joint {i}' for i in range(len(limit))]
+    reasons = []
+    for name, most, slope in zip(names, limit, rate):
+        if not (math.isfinite(most) and most > 0.0):
+            reasons.append(f'{name}: torque limit {most:g} N.m is missing or invalid; give '
+                           f'effort in the URDF or torque_limits')
+        elif not (math.isfinite(slope) and slope > 0.0):
+            reasons.append(f'{name}: rate limit {slope:g} N.m/s must be positive and finite')
+        elif most > slope * stop_time * (1.0 + 1e-12):
+            reasons.append(f'{name}: {most:g} N.m at {slope:g} N.m/s take {most / slope:.3g} s '
+                           f'to zero, more than stop_time {stop_time:g} s; raise '
+                           f'torque_rate_limits to {most / stop_time:.4g} or more')
+    return reasons
+
+
+def stop_reasons(*, state_timeout: float, hold_time: float, brake_time: float,
+                 release_time: float, stop_time: float, repeats: int, period: float,
+                 deadline: float = 4.0) -> list[str]:
+    """
+    Return the reasons why the longest stop sequence would not fit into the deadline.
+
+    The longest one brakes, loses the state at the end of braking, holds, and ramps from one
+    torque limit towards the other side.
+
+    :param state_timeout: s until a silent state counts as lost.
+    :param hold_time: s for which the last gravity torque is held.
+    :param brake_time: s of live g(q) - D qd.
+    :param release_time: s of the ramp.
+    :param stop_time: s from a torque limit to zero at the rate limit.
+    :param repeats: number of times the release torque is published.
+    :param period: s between two of them.
+    :param deadline: s that the whole may take.
+    """
+    longest = (brake_time + state_timeout + hold_time + release_time + 2.0 * stop_time
+               + (repeats + 2) * period)
+    if longest < deadline:
+        return []
+    return [f'the longest stop takes {longest:.3g} s, the limit is {deadline:g} s: lower '
+            f'brake_time, hold_time, release_time or stop_time']

@@ -1,0 +1,295 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+One cycle of the controller: what is due, computed, limited and sent.
+
+This is the only place from which a torque leaves. Whatever happens in front of it, what it
+sends is finite and within the limits in N.m and N.m/s, or it sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+import enum
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.control.bumpless import BumplessSwitch
+from rbd_ros.control.causes import Cause
+from rbd_ros.control.limits import is_finite, TorqueLimiter
+from rbd_ros.control.supervisor import Due, State, Supervisor
+
+__all__ = ['ControlLoop', 'Need', 'Release', 'Torques']
+
+Array = npt.NDArray[np.float64]
+
+
+class Need(enum.Enum):
+    """What the loop asks the dynamics to compute."""
+
+    LAW = 'law'  # law of the mode, gravity, driver's part
+    HOLD = 'hold'  # law of holding where the robot was when holding began, gravity, driver's part
+    GRAVITY = 'gravity'  # gravity and driver's part alone
+
+
+class Release(enum.Enum):
+    """What remains when the controller lets go."""
+
+    ZERO = 'zero'  # nothing is sent: zero torque, or what the driver itself adds
+    GRAVITY = 'gravity'  # the last gravity torque stays
+
+
+class Torques:
+    """Buffers that the dynamics fill, in the order of the controlled joints, N.m."""
+
+    def __init__(self, n: int) -> None:
+        """
+        Allocate.
+
+        :param n: number of controlled joints.
+        """
+        self.law = np.zeros(n)
+        self.gravity = np.zeros(n)  # with payload
+        self.driver = np.zeros(n)  # what the driver adds by itself
+
+
+class ControlLoop:
+    """Combine supervisor, dynamics, limiter and publisher; single-threaded."""
+
+    def __init__(self, supervisor: Supervisor, limiter: TorqueLimiter, torques: Torques,
+                 compute: Callable[[Need], None], publish: Callable[[Array], None], *,
+                 brake_damping: Array, release: Release = Release.ZERO,
+                 effort_is_torque: bool = False, switch_time: float = 0.5) -> None:
+        """
+        Wire the parts.
+
+        :param supervisor: says what is due.
+        :param limiter: limits of the total torque.
+        :param torques: buffers that ``compute`` fills.
+        :param compute: evaluate the dynamics at the present state; exceptions are faults.
+        :param publish: send a torque; it gets a buffer that the next call overwrites.
+        :param brake_damping: D of g(q) - D qd, N.m.s/rad per joint.
+        :param release: what remains at the end.
+        :param effort_is_torque: whether the measured effort is a torque in N.m, from which
+            the ramp-in can start.
+        :param switch_time: s over which a change of the law fades.
+        """
+        n = len(limiter.limit)
+        self.supervisor, self.limiter, self.torques = supervisor, limiter, torques
+        self.switch = BumplessSwitch(limiter.limit, switch_time)
+        self.release, self.effort_is_torque = release, effort_is_torque
+        self.on_enter: Callable[[State], None] | None = None  # called in the thread of the loop
+        self.sent = np.zeros(n)  # last torque that left, without the driver's part
+        self.wanted = np.zeros(n)  # total torque before the limiter
+        self.published = 0
+        self._compute, self._publish = compute, publish
+        self._damping = np.array(brake_damping, dtype=float)
+        self._gravity, self._driver = np.zeros(n), np.zeros(n)  # of the last good state
+        self._start, self._work = np.zeros(n), np.zeros(n)
+        self._negative = -limiter.limit
+        self._start_blend: float | None = None  # of the blind ramp; None: not in it
+        self._times: tuple[float, float] | None = None  # control, steady, of the last command
+        self._state = State.INACTIVE
+        self._requests: deque[Callable[[float, float], None]] = deque()
+
+    def post(self, request: Callable[[float, float], None]) -> None:
+        """
+        Run a request in the thread of the loop at its next tick; callable from any thread.
+
+        :param request: gets control and steady time; may call the supervisor.
+        """
+        self._requests.append(request)
+
+    def fresh_state(self, now: float, steady: float, expiry: float, ready: bool,
+                    qd: Array, effort: Array | None = None) -> bool:
+        """
+        Run one cycle on a proven fresh state.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param expiry: control time until which the state may be used.
+        :param ready: whether all joints are known.
+        :param qd: velocity of the controlled joints.
+        :param effort: their measured effort, if every one is known.
+        :returns: whether a torque was published.
+        """
+        self._serve(now, steady)
+        supervisor = self.supervisor
+        supervisor.fresh(now, steady, expiry, ready)
+        due = supervisor.advance(now, steady)
+        self._announce()
+        if due is Due.NOTHING:
+            self._silence()
+            return False
+        if not supervisor.live:
+            return self._blind(due, now, steady)
+        self._start_blend = None
+        if not self._evaluate(due, steady):
+            return self._blind(supervisor.advance(now, steady), now, steady)
+        supervisor.computed(now, steady)
+        if self._times is None:
+            self._begin(effort)
+        if not self._live_torque(supervisor.due, now, qd):
+            supervisor.fault(steady, Cause.BAD_TORQUE, 'not finite')
+            self._announce()
+            self.switch.cancel()
+            np.multiply(self._damping, qd, out=self._work)
+            np.subtract(self._gravity, self._work, out=self.wanted)
+            if not is_finite(self.wanted):
+                supervisor.fault(steady, Cause.BAD_GRAVITY, 'the velocity is not finite')
+                return self._blind(supervisor.advance(now, steady), now, steady)
+        return self._send(now, steady, live=True)
+
+    def tick(self, now: float, steady: float) -> bool:
+        """
+        Run the steady timer: nothing while states arrive, the blind sequences when not.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was published.
+        """
+        self._serve(now, steady)
+        due = self.supervisor.advance(now, steady)
+        self._announce()
+        if due is Due.NOTHING and not self.supervisor.paused:
+            self._silence()
+        if due is Due.NOTHING or self.supervisor.live:
+            return False
+        return self._blind(due, now, steady)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _serve(self, now: float, steady: float) -> None:
+        while self._requests:
+            self._requests.popleft()(now, steady)
+
+    def _announce(self) -> None:
+        if self.supervisor.state is not self._state:
+            self._state = self.supervisor.state
+            if self._state in (State.RAMPING_IN, State.HOLDING):
+                self.switch.switch()
+            if self.on_enter:
+                self.on_enter(self._state)
+
+    def _silence(self) -> None:
+        """Note that publishing has ceased: the next start sets the limiter afresh."""
+        self._times = None
+        self._start_blend = None
+        self.switch.cancel()
+
+    def _evaluate(self, due: Due, steady: float) -> bool:
+        """Compute; after a failure fall back to gravity alone, without which we are blind."""
+        need = {Due.LAW: Need.LAW, Due.HOLD: Need.HOLD}.get(due, Need.GRAVITY)
+        try:
+            self._compute(need)
+        except Exception as error:
+            self.supervisor.fault(steady, Cause.BAD_TORQUE, f'{type(error).__name__}: {error}')
+            self._announce()
+            try:
+                self._compute(Need.GRAVITY)
+            except Exception as second:
+                return self._no_gravity(steady, f'{type(second).__name__}: {second}')
+        if not (is_finite(self.torques.gravity) and is_finite(self.torques.driver)):
+            return self._no_gravity(steady, 'not finite')
+        self._gravity[:] = self.torques.gravity
+        self._driver[:] = self.torques.driver
+        return True
+
+    def _no_gravity(self, steady: float, detail: str) -> bool:
+        self.supervisor.fault(steady, Cause.BAD_GRAVITY, detail)
+        self._announce()
+        return False
+
+    def _begin(self, effort: Array | None) -> None:
+        """Start the limiter from what acts now: never from zero under a loaded arm."""
+        if self.effort_is_torque and effort is not None and is_finite(effort):
+            self.limiter.reset(effort)
+        else:
+            np.add(self.sent, self._driver, out=self._work)
+            self.limiter.reset(self._work)
+
+    def _live_torque(self, due: Due, now: float, qd: Array) -> bool:
+        """Fill ``wanted`` from the live state; False if it is not finite."""
+        wanted, gravity = self.wanted, self._gravity
+        if due is Due.LAW or due is Due.HOLD:
+            wanted[:] = self.torques.law
+            if due is Due.LAW and self.supervisor.gain < 1.0:  # gravity is never ramped
+                np.subtract(wanted, gravity, out=wanted)
+                np.multiply(wanted, self.supervisor.gain, out=wanted)
+                np.add(wanted, gravity, out=wanted)
+            if not is_finite(wanted):
+                return False
+            self.switch.apply(now, wanted)
+            return True
+        np.multiply(self._damping, qd, out=self._work)
+        np.subtract(gravity, self._work, out=wanted)
+        if due is Due.RAMP_LIVE:
+            self._mix(wanted, self.supervisor.blend)
+        if not is_finite(wanted):
+            return False
+        self.switch.note(wanted)
+        return True
+
+    def _mix(self, start: Array, share: float) -> None:
+        """Fill ``wanted`` with the given share of the way from start to the release torque."""
+        np.subtract(self._target(), start, out=self._work)
+        np.multiply(self._work, share, out=self._work)
+        np.add(start, self._work, out=self.wanted)
+
+    def _target(self) -> Array:
+        """Total torque after release; sending nothing leaves what the driver adds."""
+        return self._gravity if self.release is Release.GRAVITY else self._driver
+
+    def _blind(self, due: Due, now: float, steady: float) -> bool:
+        """Send what needs no state."""
+        if self._times is None:  # nothing was ever sent in this activation
+            self.supervisor.published(steady, True)
+            return False
+        self.switch.cancel()
+        if due is Due.LAST_GRAVITY:
+            self.wanted[:] = self._gravity
+        elif due is Due.RAMP_BLIND:
+            blend = self.supervisor.blend
+            if self._start_blend is None:
+                self._start[:] = self.limiter.last
+                self._start_blend = min(blend, 1.0 - 1e-9)
+            begun = self._start_blend
+            self._mix(self._start, (blend - begun) / (1.0 - begun))
+        elif due is Due.RELEASE:
+            self.wanted[:] = self._target()
+        else:
+            return False
+        return self._send(now, steady, live=False)
+
+    def _send(self, now: float, steady: float, *, live: bool) -> bool:
+        if self._times is None:
+            dt = self.limiter.period
+        elif live:
+            dt = now - self._times[0]
+        else:
+            dt = steady - self._times[1]
+        total = self.limiter.apply(self.wanted, dt)
+        np.subtract(total, self._driver, out=self._work)
+        np.clip(self._work, self._negative, self.limiter.limit, out=self._work)
+        self._publish(self._work)
+        self.limiter.commit()
+        self.sent[:] = self._work
+        self._times = (now, steady)
+        self.published += 1
+        if self.supervisor.stopping:
+            self.supervisor.published(steady, not self.limiter.slewing.any())
+        return True

@@ -1,0 +1,145 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Age of states told by two witnesses, on a fake clock."""
+
+from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
+
+PROBE, FRESH, OLD, REPEATED = Freshness
+
+
+def feed(age, start, count, period=0.001, lag=0.0, offset=1e4):
+    """Receive messages of a perfect publisher."""
+    return [age.observe(start + k * period + lag, start + k * period + offset)
+            for k in range(count)]
+
+
+def test_first_states_are_only_probes():
+    """Exactly the first message and the given number of probes after it are not used."""
+    age = StateAge(0.1, probes=3)
+    assert feed(age, 0.0, 5) == [PROBE, PROBE, PROBE, FRESH, FRESH]
+
+
+def test_expiry_is_reception_plus_timeout():
+    """A message without extra delay may be used for exactly the timeout."""
+    age = StateAge(0.1, probes=1)
+    feed(age, 5.0, 4)
+    assert abs(age.expiry - 5.103) < 1e-12
+
+
+def test_delay_shortens_expiry():
+    """A message that was 30 ms late may be used 30 ms less."""
+    age = StateAge(0.1, probes=1, drift=0.0)
+    feed(age, 5.0, 4)
+    assert age.observe(5.034, 1e4 + 5.004) is FRESH
+    assert abs(age.expiry - (5.034 + 0.1 - 0.03)) < 1e-9
+
+
+def test_gap_needs_new_probes():
+    """After any silence longer than the timeout the stream must prove itself again."""
+    age = StateAge(0.1, probes=2)
+    feed(age, 0.0, 10)
+    assert feed(age, 0.2, 4) == [PROBE, PROBE, FRESH, FRESH]
+
+
+def test_queue_after_stall_is_old():
+    """What waited 1.4 s in a queue while the process stood still is never fresh."""
+    age = StateAge(0.1, probes=2)
+    feed(age, 0.0, 10)
+    burst = [age.observe(1.41 + k * 1e-5, 0.01 + k * 0.001 + 1e4) for k in range(10)]
+    assert FRESH not in burst
+    assert feed(age, 1.42, 6)[-1] is FRESH
+
+
+def test_burst_at_activation_does_not_prove():
+    """A burst of stamped messages at the very beginning proves nothing."""
+    age = StateAge(0.1, probes=3)
+    assert FRESH not in [age.observe(7.0 + k * 1e-5, k * 0.001 + 1e4) for k in range(50)]
+
+
+def test_burst_without_stamps_does_not_prove():
+    """Without stamps the nominal period unmasks the burst."""
+    age = StateAge(0.1, probes=3, period=0.001)
+    assert FRESH not in [age.observe(7.0 + k * 1e-5, 0.0) for k in range(50)]
+    assert age.unstamped
+    assert FRESH in [age.observe(7.1 + k * 1e-3, 0.0) for k in range(50)]
+
+
+def test_repeated_stamp_is_no_new_state():
+    """A stamp that stands still or goes back does not renew the state."""
+    age = StateAge(0.1, probes=1)
+    feed(age, 0.0, 5)
+    expiry = age.expiry
+    assert age.observe(0.006, 1e4 + 0.004) is REPEATED
+    assert age.observe(0.007, 1e4 + 0.001) is REPEATED
+    assert age.expiry == expiry
+
+
+def test_growing_lag_ends_freshness():
+    """A stream whose lag grows beyond the timeout stops being fresh though messages come."""
+    age = StateAge(0.05, probes=1)
+    results = [age.observe(k * 0.0012, k * 0.001 + 1e4) for k in range(600)]
+    assert results[200] is FRESH
+    assert FRESH not in results[300:]
+    assert OLD in results
+
+
+def test_lag_is_remembered_across_a_gap_until_restart():
+    """A stream that comes back one second later than it was is believed only after restart."""
+    age = StateAge(0.1, probes=2)
+    feed(age, 0.0, 10)
+    assert FRESH not in feed(age, 2.0, 50, lag=1.0)
+    age.restart()
+    assert FRESH in feed(age, 4.0, 50, lag=1.0)
+
+
+def test_slow_drift_of_clocks_is_no_lag():
+    """Clocks that run apart by 500 ppm stay fresh for an hour."""
+    age = StateAge(0.05, probes=1)
+    feed(age, 0.0, 3)
+    assert {age.observe(k * 0.04, k * 0.04 * (1.0 - 5e-4) + 1e4)
+            for k in range(1, 90000)} == {FRESH}
+
+
+def test_synchronised_stamps_are_absolute():
+    """With a known offset even the very first messages are known to be old."""
+    age = StateAge(0.1, probes=1, offset=0.0)
+    assert FRESH not in feed(age, 5.0, 20, lag=0.5, offset=0.0)
+    age.restart()
+    assert FRESH in feed(age, 6.0, 20, lag=0.01, offset=0.0)
+
+
+def test_slow_stream_is_refused_with_the_rate():
+    """Probes slower than the minimum rate do not prove, and the reason gives both rates."""
+    age = StateAge(0.1, probes=4, minimum_rate=100.0)
+    assert FRESH not in feed(age, 0.0, 40, period=1 / 30)
+    assert '30 Hz is below the minimum 100' in age.reason
+    age.restart()
+    assert FRESH in feed(age, 10.0, 40, period=1 / 100)
+
+
+def test_clock_that_goes_back_restarts():
+    """A reception earlier than the last one starts the proof again."""
+    age = StateAge(0.1, probes=1)
+    feed(age, 10.0, 5)
+    assert age.observe(3.0, 1e4 + 20.0) is PROBE
+
+
+def test_rate_meter_windows():
+    """A window of half a second with 40 events is 80 Hz and below 100 Hz."""
+    meter = RateMeter(100.0, 0.5)
+    closed = [meter.event(k / 80) for k in range(41)]
+    assert closed.index(True) == 40
+    assert abs(meter.rate - 80.0) < 1e-9
+    assert meter.low

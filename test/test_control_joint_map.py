@@ -1,0 +1,247 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""From names in messages to the vectors of the model."""
+
+from hypothesis import given, strategies as st
+
+import numpy as np
+import pytest
+
+from rbd_ros.control.causes import Cause
+from rbd_ros.control.joint_map import AgeLimits, Arrival, JointMap
+from rbd_ros.errors import ModelError, UnknownName
+
+ARM = ('a', 'b', 'c')
+IGNORED, REJECTED, PROBE, PRESCRIBED, STATE = Arrival
+
+
+def build(joints=ARM, controlled=ARM, **options):
+    """Build a map that believes a stream after one probe."""
+    limits = AgeLimits(state_timeout=0.1, period=0.0, probes=1)
+    return JointMap(joints, controlled, limits=limits, **options)
+
+
+class Feed:
+    """A publisher with a clock."""
+
+    def __init__(self, subject):
+        self.subject, self.time = subject, 10.0
+
+    def __call__(self, names, position, velocity=(), effort=(), dt=0.01):
+        self.time += dt
+        return self.subject.update(self.time, names, position, velocity, effort,
+                                   self.time + 500.0)
+
+
+def test_values_go_to_their_names():
+    """Any order of names gives the same vectors."""
+    subject = build()
+    feed = Feed(subject)
+    for _ in range(2):
+        arrival = feed(('c', 'a', 'b'), [3.0, 1.0, 2.0], [30.0, 10.0, 20.0], [7.0, 5.0, 6.0])
+    assert arrival is STATE
+    assert subject.q.tolist() == [1.0, 2.0, 3.0]
+    assert subject.qd.tolist() == [10.0, 20.0, 30.0]
+    assert subject.effort.tolist() == [5.0, 6.0, 7.0]
+    assert subject.effort_known
+
+
+def test_order_may_change_between_messages():
+    """A publisher that reorders its names is followed at once; each order proves itself."""
+    subject = build()
+    feed = Feed(subject)
+    for _ in range(2):
+        feed(ARM, [1.0, 2.0, 3.0], [0.0] * 3)
+    assert feed(ARM[::-1], [6.0, 5.0, 4.0], [0.0] * 3) is PROBE
+    assert subject.q.tolist() == [1.0, 2.0, 3.0]
+    assert feed(ARM[::-1], [6.0, 5.0, 4.0], [0.0] * 3) is STATE
+    assert subject.q.tolist() == [4.0, 5.0, 6.0]
+
+
+def test_extra_joints_are_ignored_and_announced_once():
+    """Joints of another robot are named once and do no harm, even when NaN."""
+    subject = build()
+    feed = Feed(subject)
+    for _ in range(3):
+        arrival = feed(('x', *ARM), [np.nan, 1.0, 2.0, 3.0], [np.nan, 0.0, 0.0, 0.0])
+    assert arrival is STATE
+    assert [n for n in subject.take_notices() if "'x'" in n] == [
+        "joints not in the model are ignored: ['x']"]
+    assert subject.take_notices() == []
+    assert feed(('x', 'y'), [1.0, 2.0]) is IGNORED
+
+
+@pytest.mark.parametrize('names, position, velocity, effort, reason', [
+    (ARM, [1.0, np.nan, 3.0], [], [], 'position of b is not finite'),
+    (ARM, [1.0, 2.0, np.inf], [], [], 'position of c is not finite'),
+    (ARM, [], [0.0] * 3, [], '0 positions for 3 names'),
+    (ARM, [1.0, 2.0], [], [], '2 positions for 3 names'),
+    (ARM, [1.0] * 4, [], [], '4 positions for 3 names'),
+    (ARM, [1.0] * 3, [0.0], [], '1 velocities for 3 names'),
+    (ARM, [1.0] * 3, [], [0.0] * 2, '2 efforts for 3 names'),
+    (('a', 'b', 'c', 'a'), [1.0] * 4, [], [], 'a appears twice')])
+def test_bad_fields_do_not_renew_the_state(names, position, velocity, effort, reason):
+    """A message with a wrong field counts as not received, and the reason is kept."""
+    subject = build()
+    feed = Feed(subject)
+    for _ in range(3):
+        feed(ARM, [1.0, 2.0, 3.0], [0.0] * 3)
+    expiry = subject.expiry
+    for _ in range(3):
+        assert feed(names, position, velocity, effort) is REJECTED
+    assert reason in subject.reason
+    assert subject.expiry == expiry
+    assert subject.q.tolist() == [1.0, 2.0, 3.0]
+    assert reason in subject.diagnose(feed.time + 1.0)[1]
+
+
+def test_missing_velocity_is_a_filtered_difference():
+    """A steady ramp without velocities gives its slope after the filter has settled."""
+    subject = build()
+    feed = Feed(subject)
+    for k in range(300):
+        feed(ARM, [0.002 * k, 1.0, -0.004 * k], dt=0.002)
+    np.testing.assert_allclose(subject.qd, [1.0, 0.0, -2.0], atol=1e-9)
+    assert sum('no velocity' in n for n in subject.take_notices()) == 3
+
+
+def test_difference_filter_is_first_order():
+    """One step of the filter takes the share dt / (dt + T) of the new slope."""
+    subject = build()
+    feed = Feed(subject)
+    feed(ARM, [0.0] * 3)
+    feed(ARM, [0.01, 0.0, 0.0])
+    assert subject.qd[0] == pytest.approx(0.5 * 1.0, rel=1e-9)  # T = dt = 0.01
+
+
+def test_single_nan_velocity_is_differenced_alone():
+    """The measured velocities of the other joints stay measured."""
+    subject = build()
+    feed = Feed(subject)
+    for k in range(300):
+        feed(ARM, [0.002 * k, 1.0, 2.0], [np.nan, 7.0, 8.0], dt=0.002)
+    np.testing.assert_allclose(subject.qd, [1.0, 7.0, 8.0], atol=1e-9)
+
+
+def test_continuous_joint_wraps_without_velocity_spike():
+    """A continuous joint that jumps from pi to -pi keeps its slope."""
+    subject = build(continuous=['a'])
+    feed = Feed(subject)
+    for k in range(400):
+        feed(ARM, [np.remainder(0.02 * k + np.pi, 2 * np.pi) - np.pi, 0.0, 0.0])
+    assert subject.qd[0] == pytest.approx(2.0, abs=1e-9)
+
+
+def test_pieces_from_several_publishers():
+    """The state is whole once each piece is proven, and expires with its oldest joint."""
+    subject = build()
+    feed = Feed(subject)
+    assert feed(('a',), [1.0], [0.0]) is PROBE
+    assert feed(('c', 'b'), [3.0, 2.0], [0.0, 0.0]) is PROBE
+    assert feed(('a',), [1.0], [0.0]) is STATE
+    assert not subject.ready(feed.time)
+    assert subject.missing(feed.time) == ['b', 'c']
+    assert feed(('c', 'b'), [3.0, 2.0], [0.0, 0.0]) is STATE
+    assert subject.ready(feed.time)
+    assert subject.expiry == pytest.approx(feed.time - 0.01 + 0.1, abs=1e-12)
+    for _ in range(12):
+        feed(('c', 'b'), [3.0, 2.0], [0.0, 0.0])
+    assert not subject.ready(feed.time)
+    assert subject.diagnose(feed.time) == (Cause.STATE_STALE, 'a')
+
+
+def test_rate_counts_whole_states():
+    """Two pieces at 100 Hz each are 100 whole states per second, not 200."""
+    subject = build()
+    feed = Feed(subject)
+    for _ in range(120):
+        feed(('a', 'b'), [1.0, 2.0], [0.0, 0.0], dt=0.005)
+        feed(('c',), [3.0], [0.0], dt=0.005)
+    assert subject.rate.rate == pytest.approx(100.0, rel=0.03)
+
+
+def test_prescribed_joint_has_its_own_age():
+    """A gripper at 5 Hz suffices; without it the state is not ready, then stale."""
+    subject = build(joints=(*ARM, 'finger'))
+    feed = Feed(subject)
+    for _ in range(3):
+        feed(ARM, [1.0, 2.0, 3.0], [0.0] * 3)
+    assert not subject.ready(feed.time)
+    assert subject.missing(feed.time) == ['finger']
+    assert feed(('finger',), [0.04], [0.0]) is PROBE
+    assert feed(('finger',), [0.04], [0.0]) is PRESCRIBED
+    for _ in range(20):
+        feed(ARM, [1.0, 2.0, 3.0], [0.0] * 3)
+    assert subject.ready(feed.time)
+    assert subject.q.tolist() == [1.0, 2.0, 3.0, 0.04]
+    for _ in range(100):
+        feed(ARM, [1.0, 2.0, 3.0], [0.0] * 3)
+    assert subject.diagnose(feed.time) == (Cause.PRESCRIBED_STALE, 'finger')
+
+
+def test_fixed_position_needs_no_message():
+    """A joint in fixed_positions has that position and is never waited for or overwritten."""
+    subject = build(joints=(*ARM, 'lift'), fixed_positions={'lift': 0.3})
+    feed = Feed(subject)
+    for _ in range(2):
+        arrival = feed((*ARM, 'lift'), [1.0, 2.0, 3.0, 9.0], [0.0] * 4)
+    assert arrival is STATE
+    assert subject.ready(feed.time)
+    assert subject.q[3] == 0.3
+
+
+def test_mimic_followers_are_neither_extra_nor_needed():
+    """A published follower is passed over without a notice."""
+    subject = build(followers=['finger2'])
+    feed = Feed(subject)
+    for _ in range(2):
+        arrival = feed((*ARM, 'finger2'), [1.0, 2.0, 3.0, np.nan], [0.0] * 4)
+    assert arrival is STATE
+    assert subject.take_notices() == []
+
+
+def test_no_stamp_is_announced():
+    """A publisher that does not stamp works, and is named once."""
+    subject = build()
+    for k in range(5):
+        arrival = subject.update(1.0 + 0.01 * k, ARM, [0.0] * 3, [0.0] * 3)
+    assert arrival is STATE
+    assert [n for n in subject.take_notices() if 'no stamp' in n]
+
+
+def test_wrong_configuration_is_refused_by_name():
+    """Unknown, repeated and contradictory joints raise with the name in the message."""
+    with pytest.raises(UnknownName, match='no joint "d"'):
+        build(controlled=('a', 'd'))
+    with pytest.raises(ModelError, match='each controlled joint once'):
+        build(controlled=('a', 'a'))
+    with pytest.raises(ModelError, match='a is controlled and in fixed_positions'):
+        build(controlled=('a',), fixed_positions={'a': 0.0})
+
+
+NAMES = st.lists(st.sampled_from((*ARM, 'x', '')), max_size=6)
+VALUES = st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=6)
+
+
+@given(st.lists(st.tuples(NAMES, VALUES, VALUES, VALUES, st.floats(-0.1, 0.3)), max_size=30))
+def test_any_message_leaves_a_finite_state(messages):
+    """Whatever arrives, position and velocity stay finite and nothing raises."""
+    subject = build(continuous=['b'])
+    time = 5.0
+    for names, position, velocity, effort, dt in messages:
+        time += dt
+        subject.update(time, names, position, velocity, effort, time + 50.0)
+        assert np.isfinite(subject.q).all()
+        assert np.isfinite(subject.qd).all()

@@ -1,0 +1,145 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Torque limits in N.m and N.m/s."""
+
+from hypothesis import given, strategies as st
+
+import numpy as np
+import pytest
+
+from rbd_ros.control.limits import check_limits, is_finite, stop_reasons, TorqueLimiter
+from rbd_ros.errors import NonFiniteError, ShapeError
+
+LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])
+
+
+def limiter():
+    """Two joints at 1 kHz."""
+    return TorqueLimiter(LIMIT, RATE, 0.001)
+
+
+def test_rate_is_per_second():
+    """A step is approached by rate times dt, whatever the number of calls."""
+    one, two = limiter(), limiter()
+    one.apply(LIMIT, 0.002)
+    one.commit()
+    for _ in range(2):
+        two.apply(LIMIT, 0.001)
+        two.commit()
+    np.testing.assert_allclose(one.last, RATE * 0.002, rtol=1e-14)
+    np.testing.assert_allclose(two.last, one.last, rtol=1e-14)
+
+
+def test_dt_is_capped_at_two_periods():
+    """After a stall of one second the step is that of two periods."""
+    subject = limiter()
+    np.testing.assert_allclose(subject.apply(LIMIT, 1.0), RATE * 0.002, rtol=1e-14)
+
+
+def test_time_that_stands_or_goes_back_gives_no_step():
+    """A dt of zero or less leaves the torque where it is."""
+    subject = limiter()
+    assert not subject.apply(LIMIT, 0.0).any()
+    assert not subject.apply(LIMIT, -1.0).any()
+
+
+def test_memory_is_what_was_published():
+    """A computed torque that was not committed does not count."""
+    subject = limiter()
+    for _ in range(100):
+        subject.apply(LIMIT, 0.001)
+    np.testing.assert_allclose(subject.apply(LIMIT, 0.001), RATE * 0.001, rtol=1e-14)
+
+
+def test_flags_tell_limit_from_rate():
+    """The two flags say per joint which of the two limits acts."""
+    subject = limiter()
+    subject.reset(np.array([9.95, 0.0]))
+    subject.apply(np.array([11.0, 0.1]), 0.001)
+    assert subject.saturated.tolist() == [True, False]
+    assert subject.slewing.tolist() == [False, False]
+    subject.apply(np.array([0.0, 30.0]), 0.001)
+    assert subject.saturated.tolist() == [False, False]
+    assert subject.slewing.tolist() == [True, True]
+
+
+def test_reset_clamps():
+    """A measured effort beyond the limit starts at the limit."""
+    subject = limiter()
+    subject.reset(np.array([50.0, -50.0]))
+    assert subject.last.tolist() == [10.0, -40.0]
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+def test_non_finite_never_passes(bad):
+    """NaN and infinity raise before the clamp, which would turn NaN into full torque."""
+    subject = limiter()
+    with pytest.raises(NonFiniteError, match='must not reach the limiter'):
+        subject.apply(np.array([0.0, bad]), 0.001)
+    with pytest.raises(NonFiniteError, match='cannot start from'):
+        subject.reset(np.array([0.0, bad]))
+    assert not is_finite(np.array([1.0, bad, 2.0]))
+
+
+def test_reset_checks_shape():
+    """A vector of another robot is refused with both shapes."""
+    with pytest.raises(ShapeError, match=r'\(3,\).*\(2,\)'):
+        limiter().reset(np.zeros(3))
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(-1.0, 1.0)),
+                max_size=40))
+def test_output_is_always_inside(steps):
+    """Whatever is asked at whatever times, the output keeps both limits."""
+    subject = limiter()
+    for a, b, dt in steps:
+        before = subject.last.copy()
+        output = subject.apply(np.array([a, b]), dt).copy()
+        subject.commit()
+        assert (np.abs(output) <= LIMIT).all()
+        allowed = RATE * min(max(dt, 0.0), 0.002)
+        assert (np.abs(output - before) <= allowed + 1e-13).all()
+
+
+def test_missing_limit_is_refused_by_name():
+    """An effort limit of zero counts as missing and the reason says what to do."""
+    reasons = check_limits([10.0, 0.0], [100.0, 100.0], stop_time=1.0, names=['a', 'wrist'])
+    assert len(reasons) == 1
+    assert 'wrist' in reasons[0]
+    assert 'torque_limits' in reasons[0]
+
+
+@pytest.mark.parametrize('limit, rate, word', [
+    ([np.inf], [1.0], 'torque limit'), ([1.0], [0.0], 'rate limit'),
+    ([1.0], [np.nan], 'rate limit'), ([1.0, 2.0], [1.0], '2 torque limits but 1')])
+def test_invalid_limits_are_refused(limit, rate, word):
+    """Infinite, zero, NaN and unequal numbers of limits each have their reason."""
+    assert word in check_limits(limit, rate, stop_time=10.0)[0]
+    with pytest.raises(ValueError, match=word):
+        TorqueLimiter(limit, rate, 0.001)
+
+
+def test_too_slow_rate_is_refused_with_the_needed_one():
+    """Limit over rate beyond stop_time is refused and the least rate is named."""
+    assert not check_limits([80.0], [80.0], stop_time=1.0)
+    assert '160' in check_limits([80.0], [80.0], stop_time=0.5)[0]
+
+
+def test_stop_must_fit_into_its_deadline():
+    """The longest sequence is added up; the default fits, a long hold does not."""
+    times = {'state_timeout': 0.1, 'hold_time': 0.3, 'brake_time': 0.5, 'release_time': 0.5,
+             'stop_time': 1.0, 'repeats': 5, 'period': 0.001}
+    assert not stop_reasons(**times)
+    assert 'hold_time' in stop_reasons(**{**times, 'hold_time': 1.0})[0]
