@@ -27,6 +27,7 @@ import numpy as np
 from rbd_ros import quantities
 from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
 from rbd_ros.compiler.kernel import checked, Kernel
+from rbd_ros.definite import refuse_massless
 from rbd_ros.digest import digest, source_digest
 from rbd_ros.errors import RbdError
 from rbd_ros.interpret import Interpreter
@@ -193,6 +194,8 @@ class Kernels:
     ) -> Quantity:
         aim = self.model.frame(target) if isinstance(target, str) else target
         quantity = quantities.make(self.model, name, aim)
+        if self._payload_frame is None:
+            refuse_massless(self.model, name)
         if method is not None:
             quantity = quantity.by(method)
         if loaded:

@@ -26,8 +26,6 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros import factor
 from rbd_ros.compiler import maximum
-from rbd_ros.inertia import crba
-from rbd_ros.inverse import rnea
 from rbd_ros.kinematics import accelerations, jacobian, links, velocities, velocity_products
 from rbd_ros.spatial import Motion
 from rbd_ros.spectral import largest_and_smallest, symmetric_eigen
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rbd_ros.compiler import Scalar
-    from rbd_ros.kinematics import Conditions
     from rbd_ros.model import Frame, Model
 
     Matrix = list[list[Scalar]]
@@ -87,20 +84,23 @@ def sum_products(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def task_jacobian(model: Model, q: Sequence[Scalar], handles: Sequence[Handle]) -> Matrix:
+def task_jacobian(
+    model: Model, q: Sequence[Scalar], handles: Sequence[Handle], t: Scalar = 0.0,
+) -> Matrix:
     """Return the stacked Jacobian of the handles in tree coordinates."""
-    tree = links(model, q)
+    tree = links(model, q, t)
     return [row for handle in handles
             for row in task_rows(handle, jacobian(model, tree, handle.frame))]
 
 
 def task_bias(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], handles: Sequence[Handle],
+    t: Scalar = 0.0,
 ) -> list[Scalar]:
     """Return J-dot q-dot of the handles: their acceleration without qdd and without gravity."""
-    tree = links(model, q)
-    v, v_J = velocities(model, tree, q, qd)
-    c = velocity_products(model, q, qd, v, v_J)
+    tree = links(model, q, t)
+    v, v_J = velocities(model, tree, q, qd, t)
+    c = velocity_products(model, q, qd, v, v_J, t)
     a = accelerations(model, tree, c, None, Motion.zero())
     return [row[0] for handle in handles
             for row in task_rows(handle, [handle.frame.placement @ a[handle.frame.body]])]
@@ -156,14 +156,3 @@ def conditioned_inverse(Phi: Matrix, max_condition: Scalar) -> Spectrum:
         for j in range(i + 1):
             Lambda[i][j] = Lambda[j][i] = sum_products(weighted, V[j])
     return Spectrum(Lambda, high / maximum(low, high * 1e-16), w)
-
-
-def operational_space(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], handles: Sequence[Handle],
-    conditions: Conditions,
-) -> Projection:
-    """Return the projection of the moving tree on its handles, without joint forces."""
-    H = crba(model, links(model, q, conditions.t), conditions.inertia)
-    C = rnea(model, q, qd, None, conditions)
-    J = task_jacobian(model, q, handles)
-    return project(H, model.expanded_parent, C, J, task_bias(model, q, qd, handles))

@@ -289,18 +289,18 @@ def frame_bias(_: Model, frame: Frame) -> Quantity:
     """Return J-dot q-dot: the spatial acceleration of a frame without joint accelerations."""
     return Quantity(f'jacobian_rate {frame.name}', ('q', 'qd'), {
         'path': lambda s: {'a': opspace.task_bias(
-            s.model, s.q, s.qd, (opspace.Handle(frame),))}})
+            s.model, s.q, s.qd, (opspace.Handle(frame),), s.conditions.t)}})
 
 
 def _task_jacobian(s: State, handles: Sequence[Handle]) -> Matrix:
-    J = opspace.task_jacobian(s.model, s.q, handles)
+    J = opspace.task_jacobian(s.model, s.q, handles, s.conditions.t)
     return [list(s.model.reduce_force(row)) for row in J]                       # J G: rows by G^T
 
 
 def _projection(s: State, handles: Sequence[Handle]) -> opspace.Projection:
     return opspace.project(
         _inertia(s), sparsity(s.model), _bias(s), _task_jacobian(s, handles),
-        opspace.task_bias(s.model, s.q, s.qd, handles))
+        opspace.task_bias(s.model, s.q, s.qd, handles, s.conditions.t))
 
 
 def projection(_: Model, handles: Sequence[Handle]) -> Quantity:
