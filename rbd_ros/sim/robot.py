@@ -173,14 +173,12 @@ class SimulatedRobot:
         tau = self.motor_torque
         a = self._acceleration(self.q, v, tau)
         v_free = v + h * a
-        low, high = self._stops(v_free, h)
-        dry = self._braked.any() or p.friction.any()
-        stop = low is not None
-        if not (dry or stop or p.damping.any()):
+        if (self._braked.any() or p.friction.any() or p.damping.any()
+                or self._hits(v_free, h)):
+            self._rough(tau, a, h)
+        else:
             self.contact_torque = np.zeros(self.model.nv)
             self._smooth(tau, np.zeros(self.model.nv), v_free, h)
-        else:
-            self._rough(tau, a, low, high, h)
         if not (np.isfinite(self.q).all() and np.isfinite(self.v).all()):
             raise NonFiniteError(
                 f'the simulation of "{self.model.name}" has diverged: its state is no longer '
@@ -214,18 +212,17 @@ class SimulatedRobot:
             def acceleration(q: Array, v: Array) -> Array:
                 return self._acceleration(q, v, tau - damping * v)
             q, v = rk4_step(self.space, acceleration, self.q, self.v, h)
-            if not self._beyond(q):
+            if not self._beyond(q[self.space.single_q]):
                 self.q, self.v = q, v
                 return
         self.q, self.v = self.space.integrate(self.q, h * v_free), v_free
 
     def _beyond(self, q: Array) -> bool:
-        p, i, at_q = self._physics, self.space.single_v, q[self.space.single_q]
-        return bool(((at_q < p.lower[i]) | (at_q > p.upper[i])).any())
+        """Return whether a joint with one coordinate is beyond a stop."""
+        p, i = self._physics, self.space.single_v
+        return bool(((q < p.lower[i]) | (q > p.upper[i])).any())
 
-    def _rough(
-        self, tau: Array, a: Array, low: Array | None, high: Array | None, h: float,
-    ) -> None:
+    def _rough(self, tau: Array, a: Array, h: float) -> None:
         """Take a step with friction, brakes or stops."""
         p, q, v = self._physics, self.q, self.v
         H = self._inertia()
@@ -233,11 +230,11 @@ class SimulatedRobot:
         if p.integrator == 'rk4' and self._damping_is_slow(H, h):
             explicit = p.damping
             a = self._acceleration(q, v, tau - explicit * v)
-        unbounded = np.full(self.model.nv, np.inf)
+        v_free = v + h * a
+        low, high = self._bounds(v_free, h)
         solved = solve_velocity(
-            H, v + h * a, dry=np.where(self._braked, np.inf, h * p.friction),
-            viscous=h * (p.damping - explicit),
-            low=-unbounded if low is None else low, high=unbounded if high is None else high)
+            H, v_free, dry=np.where(self._braked, np.inf, h * p.friction),
+            viscous=h * (p.damping - explicit), low=low, high=high)
         reaction = solved.impulse / h
         self.contact_torque = reaction - explicit * v
         if p.integrator == 'semi_implicit' or self._event(solved):
@@ -263,31 +260,31 @@ class SimulatedRobot:
             return False
         return h * float(damping @ np.diagonal(np.linalg.inv(H))) < 0.5
 
-    def _stops(self, v_free: Array, h: float) -> tuple[Array | None, Array | None]:
-        """Return the velocities that keep every joint within its stops, or None when all do."""
-        p, i, j = self._physics, self.space.single_v, self.space.single_q
-        q, v = self.q[j], self.v[i]
-        ahead = q + h * v_free[i]
-        hit_low, hit_high = ahead < p.lower[i], ahead > p.upper[i]
-        if not (hit_low.any() or hit_high.any()):
-            return None, None
+    def _hits(self, v_free: Array, h: float) -> bool:
+        """Return whether a joint would end the step beyond a stop."""
+        return self._beyond(self.q[self.space.single_q] + h * v_free[self.space.single_v])
+
+    def _bounds(self, v_free: Array, h: float) -> tuple[Array, Array]:
+        """Return the velocities between which every joint ends the step within its stops."""
+        p, i = self._physics, self.space.single_v
+        q, v = self.q[self.space.single_q], self.v[i]
         low, high = np.full(self.model.nv, -np.inf), np.full(self.model.nv, np.inf)
-        low[i[hit_low]] = self._rebound(p.lower[i] - q, v, h)[hit_low]
-        high[i[hit_high]] = -self._rebound(q - p.upper[i], -v, h)[hit_high]
-        return low, high
+        low[i] = self._rebound(p.lower[i] - q, v, v_free[i], h)
+        high[i] = -self._rebound(q - p.upper[i], -v, -v_free[i], h)
+        return low, np.maximum(low, high)
 
-    def _rebound(self, gap: Array, v: Array, h: float) -> Array:
+    def _rebound(self, gap: Array, v: Array, v_free: Array, h: float) -> Array:
         """
-        Return the least velocity away from a stop.
+        Return the least velocity away from a stop; towards it is negative.
 
-        :param gap: way to the stop along the velocity that counts as positive; positive for a
-            joint beyond its stop.
-        :param v: velocity, negative towards the stop.
+        :param gap: way back to the stop: positive for a joint beyond it.
+        :param v: velocity at the start of the step.
+        :param v_free: velocity at the end of the step if there were no stop.
         """
         p = self._physics
         landing = np.minimum(gap / h, p.recovery_speed)
-        bounce = (v < -BOUNCE_SPEED) & (p.restitution > 0.0)
-        return np.where(bounce, np.maximum(-p.restitution * v, landing), landing)
+        bounces = (v < -BOUNCE_SPEED) & (v_free < landing) & (p.restitution > 0.0)
+        return np.where(bounces, np.maximum(-p.restitution * v, landing), landing)
 
     def _mass_by_columns(self, q: Array) -> Array:
         """Return H from forward dynamics alone: its inverse maps torques to accelerations."""
