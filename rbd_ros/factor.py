@@ -170,6 +170,7 @@ class Dense:
     """A small symmetric positive-definite matrix, factorised as a chain: L^T D L without zeros."""
 
     def __init__(self, A: Matrix) -> None:
+        self._A = A
         self._chain = range(-1, len(A) - 1)
         self._L, D = ltdl(A, self._chain)
         self._D_inv = [1.0 / d for d in D]
@@ -180,7 +181,14 @@ class Dense:
         return solve_lower(self._L, self._chain, [k * d for k, d in zip(y, self._D_inv)])
 
     def solve_columns(self, U: Sequence[Force]) -> list[Force]:
-        """Return the columns of U A^-1, for U given by columns."""
-        rows = zip(*(f.to_list() for f in U), strict=True)
-        solved = [self.solve(row) for row in rows]
+        """
+        Return the columns of U A^-1, for U given by columns.
+
+        A row of U that is a row of A, as along the axis of a joint, becomes exactly one and zeros.
+        """
+        n = len(self._A)
+        unit = {tuple(map(id, row)): [1.0 if k == i else 0.0 for k in range(n)]
+                for i, row in enumerate(self._A)}
+        rows = list(zip(*(f.to_list() for f in U), strict=True))
+        solved = [unit.get(tuple(map(id, row))) or self.solve(row) for row in rows]
         return [Force.from_list(column) for column in zip(*solved, strict=True)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
 
 #: Sweeps after which the off-diagonal part of a 6 x 6 matrix is below rounding.
-SWEEPS = 7
+SWEEPS = 6
 
 
 def symmetric_eigen(
