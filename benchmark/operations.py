@@ -20,7 +20,7 @@ from benchmark.robots import FILES, robot_file
 
 from rbd_ros import forward, inertia, inverse, kinematics, load_urdf, quantities
 from rbd_ros.compiler import OperationCount, trace
-from rbd_ros.families import denavit_hartenberg_chain
+from rbd_ros.families import general_chain
 from rbd_ros.model import Model
 from rbd_ros.spatial import Vec3
 
@@ -37,7 +37,7 @@ LIMITS = {
 
 def chain_counts(n: int) -> dict[str, OperationCount]:
     """Return the counts of the tree algorithms on a general chain, as RBDA 10.3 counts."""
-    model = denavit_hartenberg_chain(n)
+    model = general_chain(n)
     fall = kinematics.Conditions(Vec3(0.0, 0.0, -9.81))
     q, qd, x = {'q': (n,)}, {'qd': (n,)}, {'x': (n,)}
 

@@ -22,6 +22,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from rbd_ros import denavit_hartenberg
 from rbd_ros.builder import JointData, ModelBuilder
 from rbd_ros.joints import (Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute,
                             RollPitchYaw, Spherical, Translation, Universal)
@@ -104,17 +105,20 @@ def random_tree(nb: int, seed: int = 0, *, joints: Sequence[str] = tuple(JOINTS)
 
 def general_chain(n: int, seed: int = 0) -> Model:
     """
-    Return GU(n) of RBDA 10.3: n revolute joints, everything general, no branch.
+    Return GU(n) of RBDA 10.3: n revolute joints, no branch, general geometry and inertias.
 
-    The base frame is aligned with the first joint and gravity lies on its axis, as there.
+    Link frames follow Denavit and Hartenberg with no parameter zero, except that the base frame
+    is aligned with the first joint, on whose axis gravity lies.
     """
     rng = np.random.default_rng(seed)
+    rows = [denavit_hartenberg.Row()]
+    for _ in range(n - 1):
+        a, alpha, d = rng.uniform(0.1, 1.2, 3).tolist()
+        rows.append(denavit_hartenberg.Row(a, alpha, d))
     builder = ModelBuilder(f'general_chain_{n}')
-    for i in range(1, n + 1):
-        placement = Transform.identity() if i == 1 else random_transform(rng)
-        builder.add_body(f'body_{i}', 'base' if i == 1 else f'body_{i - 1}',
-                         Revolute((0.0, 0.0, 1.0)), placement, random_inertia(rng),
-                         joint_name=f'joint_{i}')
+    for i, (joint, placement) in enumerate(denavit_hartenberg.chain(rows).joints, 1):
+        builder.add_body(f'body_{i}', 'base' if i == 1 else f'body_{i - 1}', joint, placement,
+                         random_inertia(rng), joint_name=f'joint_{i}')
     return builder.build()
 
 
