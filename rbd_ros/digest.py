@@ -23,6 +23,8 @@ import hashlib
 from pathlib import Path
 import types
 
+SIMPLE = (float, int, str, bytes, complex)
+
 
 def digest(*values: object) -> str:
     """
@@ -37,24 +39,35 @@ def digest(*values: object) -> str:
     feeder = _Feeder()
     for value in values:
         feeder.feed(value)
-    return feeder.state.hexdigest()
+    return hashlib.sha256('\n'.join(feeder.words).encode()).hexdigest()
 
 
 class _Feeder:
-    """Walks values and adds each with its kind and length: no two structures look alike."""
+    """Turns values into words, each with its kind and length: no two structures look alike."""
 
     def __init__(self) -> None:
-        self.state = hashlib.sha256()
+        self.words: list[str] = []
         self.functions: dict[int, int] = {}
+        self.attributes: dict[type, list[str]] = {}
 
     def feed(self, value: object) -> None:
         """Add one value."""
-        if isinstance(value, float):
-            self.state.update(b'f' + value.hex().encode())
-        elif value is None or value is Ellipsis or isinstance(value, (int, str, bytes, complex)):
+        kind = type(value)
+        if kind is float:
+            self.words.append(value.hex())
+        elif kind is tuple or kind is list:
+            self._items('seq', value)
+        elif kind in self.attributes:
+            self._object(value, self.attributes[kind])
+        elif value is None or value is Ellipsis or isinstance(value, SIMPLE):
             text = repr(value)
-            self.state.update(f'{type(value).__name__}{len(text)}:{text}'.encode())
-        elif isinstance(value, types.FunctionType):
+            self.words.append(f'{kind.__name__}{len(text)}:{text}')
+        else:
+            self._rare(value)
+
+    def _rare(self, value: object) -> None:
+        """Add what is not met often."""
+        if isinstance(value, types.FunctionType):
             self._function(value)
         elif isinstance(value, types.MethodType):
             self._items('method', (value.__func__, value.__self__))
@@ -70,12 +83,19 @@ class _Feeder:
             self._items('set', sorted(value, key=repr))
         elif isinstance(value, Sequence):
             self._items('seq', value)
+        elif dataclasses.is_dataclass(value) or not hasattr(value, '__dict__'):
+            self._object(value, self.attributes.setdefault(type(value), _attributes(value)))
         else:
-            held = [(name, getattr(value, name)) for name in _attributes(value)]
-            self._items(f'{type(value).__module__}.{type(value).__qualname__}', held)
+            self._object(value, _attributes(value))
+
+    def _object(self, value: object, names: list[str]) -> None:
+        kind = type(value)
+        self.words.append(f'{kind.__module__}.{kind.__qualname__}{len(names)}')
+        for name in names:
+            self.feed(getattr(value, name))
 
     def _items(self, kind: str, items: Sequence[object]) -> None:
-        self.state.update(f'{kind}{len(items)}'.encode())
+        self.words.append(f'{kind}{len(items)}')
         for item in items:
             self.feed(item)
 
@@ -108,7 +128,7 @@ def _attributes(value: object) -> list[str]:
         return [field.name for field in dataclasses.fields(value)]
     slots = [name for kind in reversed(type(value).__mro__)
              for name in getattr(kind, '__slots__', ()) if not name.startswith('_')]
-    held = slots or sorted(getattr(value, '__dict__', ()))
+    held = slots + sorted(getattr(value, '__dict__', ()))
     if not held:
         raise TypeError(f'cannot make a digest of {value!r}: what it holds cannot be seen')
     return held

@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from rbd_ros.errors import ModelError
+from rbd_ros.spatial import Scalar
 
-Scalar = TypeVar('Scalar')
 Row = tuple[tuple[int, float], ...]
 
 
@@ -86,7 +86,7 @@ class Coupling:
 
     def reduce_force(self, tau: Sequence[Scalar]) -> list[Scalar]:
         """Return the generalised force G^T tau on the independent coordinates."""
-        out = [0.0] * self.nv
+        out: list[Scalar] = [0.0] * self.nv
         for row, force in zip(self.rows_v, tau):
             for k, coefficient in row:
                 out[k] = out[k] + coefficient * force
@@ -94,9 +94,9 @@ class Coupling:
 
 
 def _apply(rows: Sequence[Row], values: Sequence[Scalar]) -> list[Scalar]:
-    out = []
+    out: list[Scalar] = []
     for row in rows:
-        total = 0.0
+        total: Scalar = 0.0
         for k, coefficient in row:
             total = total + coefficient * values[k]
         out.append(total)

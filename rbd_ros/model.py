@@ -28,9 +28,9 @@ from rbd_ros.digest import digest
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Joint
 from rbd_ros.mimic import Coupling
-from rbd_ros.spatial import RigidInertia, Transform
+from rbd_ros.spatial import RigidInertia, Scalar, Transform
 
-Scalar = TypeVar('Scalar')
+Entry = TypeVar('Entry')
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Model:
     @cached_property
     def total_mass(self) -> float:
         """Return the mass of all that moves; what is fixed to the base does not count."""
-        return sum(inertia.m for inertia in self.inertia[1:])
+        return sum((float(inertia.m) for inertia in self.inertia[1:]), 0.0)
 
     # --- names ----------------------------------------------------------------------------
 
@@ -266,7 +266,8 @@ class Model:
     @cached_property
     def _owned(self) -> dict[str, tuple[slice | None, slice | None]]:
         """Return per joint the slices of its own independent coordinates, if it has them."""
-        owned, q, v = {}, 0, 0
+        owned: dict[str, tuple[slice | None, slice | None]] = {}
+        q = v = 0
         for i, name in enumerate(self.joint_names, 1):
             joint = self.joint[i]
             if self.mimic is not None and i in self.mimic.followers:
@@ -282,7 +283,7 @@ class Model:
             raise ModelError(f'joint "{name}" mimics another and has no coordinate of its own')
         return own_q, own_v
 
-    def _lookup(self, kind: str, name: str, table: Mapping[str, Scalar]) -> Scalar:
+    def _lookup(self, kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
         try:
             return table[name]
         except KeyError:

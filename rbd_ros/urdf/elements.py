@@ -136,7 +136,8 @@ def _cos_sin(angle: float, snap: float) -> tuple[float, float]:
     return math.cos(angle), math.sin(angle)
 
 
-def _from_quaternion(x: float, y: float, z: float, w: float, where: str) -> Mat3:
+def _from_quaternion(values: tuple[float, ...], where: object) -> Mat3:
+    x, y, z, w = values
     norm = math.sqrt(x * x + y * y + z * z + w * w)
     if norm < SHORTEST_AXIS:
         raise ModelError(f'{where}: quat_xyzw must not be zero')
@@ -155,7 +156,7 @@ def placement(owner: Element, parent: Element, snap: float) -> Transform:
     if 'quat_xyzw' in origin.attributes:
         if 'rpy' in origin.attributes:
             raise ModelError(f'{owner}: <origin> has both rpy and quat_xyzw; keep one')
-        E = _from_quaternion(*numbers(origin, 'quat_xyzw', owner, 4), str(owner))
+        E = _from_quaternion(numbers(origin, 'quat_xyzw', owner, 4), owner)
     else:
         E = rotation(numbers(origin, 'rpy', owner, 3, (0.0, 0.0, 0.0)), snap)
     return Transform(E, Vec3(*r))

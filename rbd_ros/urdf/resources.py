@@ -68,7 +68,7 @@ def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Itera
     if package == 'rbd_ros':
         yield OWN_SOURCE
     start = Path(near or os.curdir).resolve()
-    for folder in (start, *start.parents):
-        yield folder / package
-        if folder.name == package:
-            yield folder
+    for above in (start, *start.parents):
+        yield above / package
+        if above.name == package:
+            yield above
