@@ -30,10 +30,11 @@ from rbd_ros.connectivity import spanning_tree
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Fixed, Joint, Reversed
 from rbd_ros.mimic import Coupling, Mimic, resolve
-from rbd_ros.model import Frame, LoopJoint, Model
+from rbd_ros.model import Frame, gravity_vector, LoopJoint, Model
 from rbd_ros.spatial import RigidInertia, Transform
 
 Values = float | Sequence[float]
+SIGNED = ('lower', 'upper', 'gear_ratio')
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class ModelBuilder:
                  gravity: Sequence[float] = (0.0, 0.0, -9.81),
                  base_inertia: RigidInertia | None = None) -> None:
         self._name = name
-        self._gravity = tuple(float(g) for g in gravity)
+        self._gravity = gravity_vector(gravity)
         self._nodes: dict[str, int] = {base_name: 0}
         self._inertias = [base_inertia or RigidInertia.zero()]
         self._arcs: dict[str, _Arc] = {}
@@ -121,8 +122,11 @@ class ModelBuilder:
         :returns: the builder itself.
         """
         self._claim(name)
+        inertia = inertia or RigidInertia.zero()
+        if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
+            raise ModelError(f'body "{name}": the inertia is not finite')
         self._nodes[name] = len(self._nodes)
-        self._inertias.append(inertia or RigidInertia.zero())
+        self._inertias.append(inertia)
         if parent is not None:
             self.add_joint(joint_name or f'{name}_joint', parent, name, joint or Fixed(),
                            placement, data=data, mimic=mimic)
@@ -229,51 +233,61 @@ def _spread(values: Values, size: int, arc: _Arc, what: str) -> list[float]:
     if len(listed) != size:
         raise ModelError(f'joint "{arc.name}": {what} has {len(listed)} entries, the joint '
                          f'needs {size}')
+    for value in listed:
+        if math.isnan(value) or (value < 0.0 and what not in SIGNED):
+            raise ModelError(f'joint "{arc.name}": {what} {value} must be a number'
+                             f'{"" if what in SIGNED else " that is not negative"}')
     return listed
 
 
 def _independent(tree: _Tree) -> tuple[Coupling | None, dict[str, tuple[float, ...]]]:
-    """
-    Return the coupling and the properties of the independent coordinates.
-
-    A follower's friction, damping and rotor are felt by the coordinate it follows; ranges and
-    limits are the leader's own.
-    """
+    """Return the coupling and the properties of the independent coordinates."""
     leaders = _leaders(tree)
-    own_q: dict[str, int] = {}
-    own_v: dict[str, int] = {}
     values: dict[str, list[float]] = {entry: [] for entry in (
         'lower', 'upper', 'effort_limit', 'velocity_limit', 'friction', 'damping',
         'rotor_inertia', 'gear_ratio')}
+    starts: dict[str, tuple[int, int]] = {}
     for arc, joint in zip(tree.arcs, tree.joint[1:]):
         if arc.name in leaders:
             continue
-        own_q[arc.name], own_v[arc.name] = len(values['lower']), len(values['friction'])
+        starts[arc.name] = len(values['lower']), len(values['friction'])
         for entry, out in values.items():
             attribute = entry.removesuffix('_limit')
             size = joint.nq if entry in ('lower', 'upper') else joint.nv
             out += _spread(getattr(arc.data, attribute), size, arc, attribute)
-    if not leaders:
-        return None, {entry: tuple(out) for entry, out in values.items()}
-    rows_q, rows_v, q0, followers, followed = [], [], [], [], []
-    number = {arc.name: i for i, arc in enumerate(tree.arcs, 1)}
-    for i, (arc, joint) in enumerate(zip(tree.arcs, tree.joint[1:]), 1):
-        follows = leaders.get(arc.name)
-        leader, factor, offset = follows or (arc.name, 1.0, 0.0)
-        rows_q += [((own_q[leader] + k, factor),) for k in range(joint.nq)]
-        rows_v += [((own_v[leader] + k, factor),) for k in range(joint.nv)]
-        q0 += [offset] * joint.nq
-        if follows:
-            followers.append(i)
-            followed.append(number[leader])
-            k = own_v[leader]
-            values['friction'][k] += abs(factor) * _spread(arc.data.friction, 1, arc, '')[0]
-            values['damping'][k] += factor**2 * _spread(arc.data.damping, 1, arc, '')[0]
-            values['rotor_inertia'][k] += (
-                factor**2 * _spread(arc.data.rotor_inertia, 1, arc, '')[0])
-    coupling = Coupling(tuple(rows_q), tuple(q0), tuple(rows_v), len(values['lower']),
-                        len(values['friction']), tuple(followers), tuple(followed))
+        low, high = (values[entry][starts[arc.name][0]:] for entry in ('lower', 'upper'))
+        if any(a > b for a, b in zip(low, high)):
+            raise ModelError(f'joint "{arc.name}": lower limit {low} is above upper limit {high}')
+    coupling = _couple(tree, leaders, starts, values) if leaders else None
     return coupling, {entry: tuple(out) for entry, out in values.items()}
+
+
+def _couple(tree: _Tree, leaders: dict[str, Mimic], starts: dict[str, tuple[int, int]],
+            values: dict[str, list[float]]) -> Coupling:
+    """
+    Return the coupling of followers to leaders, and add to the leaders what followers cost.
+
+    A follower's damping and rotor are felt by the multiplier squared (power is the same), its
+    friction by the multiplier's magnitude; ranges and limits are the leader's own.
+
+    :param starts: where each leader's coordinates begin in q and v.
+    """
+    number = {arc.name: i for i, arc in enumerate(tree.arcs, 1)}
+    rows_q, rows_v, q0 = [], [], []
+    for arc, joint in zip(tree.arcs, tree.joint[1:]):
+        leader, factor, offset = leaders.get(arc.name, Mimic(arc.name))
+        at_q, at_v = starts[leader]
+        rows_q += [((at_q + k, factor),) for k in range(joint.nq)]
+        rows_v += [((at_v + k, factor),) for k in range(joint.nv)]
+        q0 += [offset] * joint.nq
+        if arc.name in leaders:
+            for entry, weight in (('friction', abs(factor)), ('damping', factor**2),
+                                  ('rotor_inertia', factor**2)):
+                own = _spread(getattr(arc.data, entry), 1, arc, entry)[0]
+                values[entry][at_v] += weight * own
+    return Coupling(tuple(rows_q), tuple(q0), tuple(rows_v), len(values['lower']),
+                    len(values['friction']), tuple(number[name] for name in leaders),
+                    tuple(number[mimic.joint] for mimic in leaders.values()))
 
 
 def _leaders(tree: _Tree) -> dict[str, Mimic]:

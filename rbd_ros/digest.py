@@ -53,9 +53,9 @@ class _Feeder:
     def feed(self, value: object) -> None:
         """Add one value."""
         kind = type(value)
-        if kind is float:
+        if isinstance(value, float) and kind is float:
             self.words.append(value.hex())
-        elif kind is tuple or kind is list:
+        elif isinstance(value, (tuple, list)):
             self._items('seq', value)
         elif kind in self.attributes:
             self._object(value, self.attributes[kind])

@@ -95,8 +95,8 @@ def random_tree(nb: int, seed: int = 0, *, joints: Sequence[str] = tuple(JOINTS)
         axis = rng.normal(size=3)
         if rng.random() < aligned:
             axis = np.eye(3)[rng.integers(3)] * rng.choice([-1.0, 1.0])
-        axis = tuple((axis / np.linalg.norm(axis)).tolist())
-        joint = JOINTS[str(rng.choice(list(joints)))](axis)
+        x, y, z = (axis / np.linalg.norm(axis)).tolist()
+        joint = JOINTS[str(rng.choice(list(joints)))]((x, y, z))
         builder.add_body(f'body_{i}', names[start], joint, random_transform(rng),
                          random_inertia(rng), joint_name=f'joint_{i}')
         names.append(f'body_{i}')

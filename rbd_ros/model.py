@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
+import math
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -307,10 +308,7 @@ class Model:
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:
         """Return the same robot under another gravity, m/s^2 in base coordinates."""
-        vector = tuple(float(g) for g in gravity)
-        if len(vector) != 3 or not all(abs(g) < float('inf') for g in vector):
-            raise ModelError(f'gravity {vector} must be three finite numbers in m/s^2')
-        return dataclasses.replace(self, gravity=vector)
+        return dataclasses.replace(self, gravity=gravity_vector(gravity))
 
     def digest(self, *, gravity: bool = True) -> str:
         """
@@ -326,6 +324,14 @@ class Model:
         vector = state.pop('gravity')
         without = digest(state)
         return without, digest(without, vector)
+
+
+def gravity_vector(gravity: Sequence[float]) -> tuple[float, float, float]:
+    """Return gravity as plain floats, or refuse what is not three finite numbers."""
+    vector = tuple(float(g) for g in gravity)
+    if len(vector) != 3 or not all(map(math.isfinite, vector)):
+        raise ModelError(f'gravity {vector} must be three finite numbers in m/s^2')
+    return vector
 
 
 def _offsets(sizes: Sequence[int]) -> tuple[slice, ...]:

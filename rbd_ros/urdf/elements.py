@@ -36,7 +36,7 @@ class Inertial:
     """Mass, centre of mass and inertia about it, in axes of the link."""
 
     mass: float
-    com: tuple[float, float, float]
+    com: Vec3
     moments: Sym3
 
 
@@ -52,7 +52,7 @@ class Link:
         """Return the spatial inertia about the link's origin."""
         if self.inertial is None:
             return None
-        return RigidInertia.from_com(self.inertial.mass, Vec3(*self.inertial.com),
+        return RigidInertia.from_com(self.inertial.mass, self.inertial.com,
                                      self.inertial.moments)
 
 
@@ -180,7 +180,7 @@ def read_link(element: Element, snap: float) -> Link:
     X = placement(element, inertial, snap)
     turned = Transform(X.E, Vec3(0.0, 0.0, 0.0)).inv_apply(
         RigidInertia(mass, Vec3(0.0, 0.0, 0.0), Sym3(ixx, ixy, ixz, iyy, iyz, izz)))
-    return Link(element, name, Inertial(mass, (X.r.x, X.r.y, X.r.z), turned.I))
+    return Link(element, name, Inertial(mass, X.r, turned.I))
 
 
 def read_joint(element: Element, snap: float) -> JointText:
@@ -206,10 +206,10 @@ def _joint_model(element: Element, kind: str) -> Joint:
     if kind == 'floating':
         return Free()
     axis = element.first('axis')
-    direction = (1.0, 0.0, 0.0) if axis is None else numbers(axis, 'xyz', element, 3)
-    if math.hypot(*direction) < SHORTEST_AXIS:
-        raise ModelError(f'{element}: axis {direction} has no direction')
-    return {'prismatic': Prismatic, 'planar': Planar}.get(kind, Revolute)(direction)
+    x, y, z = (1.0, 0.0, 0.0) if axis is None else numbers(axis, 'xyz', element, 3)
+    if math.hypot(x, y, z) < SHORTEST_AXIS:
+        raise ModelError(f'{element}: axis {(x, y, z)} has no direction')
+    return {'prismatic': Prismatic, 'planar': Planar}.get(kind, Revolute)((x, y, z))
 
 
 def _joint_data(element: Element, kind: str) -> JointData:

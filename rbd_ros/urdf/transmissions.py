@@ -53,9 +53,10 @@ def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Not
             raise ModelError(f'{element}: gear ratio is zero')
         if rotor is not None and rotor < 0.0:
             raise ModelError(f'{element}: rotor inertia {rotor} is negative')
-        data = dataclasses.replace(joint.data, gear_ratio=1.0 if ratio is None else ratio)
+        ratio = 1.0 if ratio is None else ratio
+        data = dataclasses.replace(joint.data, gear_ratio=ratio)
         if rotor is not None:
-            data = dataclasses.replace(data, rotor_inertia=rotor * data.gear_ratio**2)
+            data = dataclasses.replace(data, rotor_inertia=rotor * ratio**2)
         if joint.kind in ('revolute', 'continuous', 'prismatic'):
             joints[joint.name] = dataclasses.replace(joint, data=data)
 
