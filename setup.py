@@ -1,0 +1,49 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Installation of the ROS 2 package rbd_ros."""
+
+from glob import glob
+
+from setuptools import find_packages, setup
+
+package_name = 'rbd_ros'
+share = f'share/{package_name}'
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(include=['rbd_ros', 'rbd_ros.*']),
+    package_data={'': ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
+        (share, ['package.xml']),
+        (f'{share}/launch', glob('launch/*.launch.*')),
+        (f'{share}/config', glob('config/*.yaml')),
+        (f'{share}/urdf', glob('urdf/*.urdf')),
+    ],
+    install_requires=['llvmlite', 'numpy>=1.26,<3', 'scipy', 'setuptools'],
+    zip_safe=False,
+    maintainer='rbd_ros developers',
+    maintainer_email='rbd_ros@example.org',
+    description='Rigid-body dynamics after Featherstone, compiled for your robot.',
+    license='Apache-2.0',
+    tests_require=['pytest'],
+    entry_points={
+        'console_scripts': [
+            'controller = rbd_ros.nodes.controller:main',
+            'simulator = rbd_ros.nodes.simulator:main',
+        ],
+    },
+)

@@ -1,0 +1,97 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Build the package with colcon when its files have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import hashlib
+import os
+from pathlib import Path
+import shutil
+import subprocess
+
+from rbd_env import progress, variables
+from rbd_env.failure import Failure, from_os_error
+from rbd_env.layout import Layout
+
+# what setup.py installs, and what says how
+INSTALLED = ('rbd_ros', 'launch', 'config', 'urdf', 'resource',
+             'package.xml', 'setup.py', 'setup.cfg')
+
+
+def _files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+    for name in INSTALLED:
+        path = root / name
+        if path.is_file():
+            yield name, path.stat()
+        for folder, folders, names in os.walk(path):
+            folders[:] = sorted(entry for entry in folders if entry != '__pycache__')
+            for entry in sorted(names):
+                if not entry.endswith('.pyc'):
+                    full = os.path.join(folder, entry)
+                    yield full, os.stat(full)
+
+
+def fingerprint(layout: Layout) -> str:
+    """Return a digest that changes with any file that is installed."""
+    digest = hashlib.sha256(str(layout.state).encode())
+    for name, status in _files(layout.root):
+        digest.update(f'{name} {status.st_size} {status.st_mtime_ns}\n'.encode())
+    return digest.hexdigest()
+
+
+def is_built(layout: Layout) -> bool:
+    """Tell whether the installed tree is that of the files as they are."""
+    try:
+        return (layout.state / 'build.stamp').read_text() == fingerprint(layout)
+    except OSError:
+        return False
+
+
+def provide(layout: Layout) -> None:
+    """Build unless the installed tree is up to date; to be called under the lock."""
+    if is_built(layout):
+        return
+    progress.step('building the package with colcon')
+    wanted = fingerprint(layout)
+    stamp = layout.state / 'build.stamp'
+    try:
+        stamp.unlink(missing_ok=True)
+        # colcon leaves files of an older version where they are
+        for folder in ('build', 'install'):
+            shutil.rmtree(layout.state / folder, ignore_errors=True)
+        output = run_colcon(layout)
+        if output.returncode:
+            raise Failure(
+                'colcon could not build the package. It said:\n\n'
+                + (output.stdout + output.stderr).strip())
+        stamp.write_text(wanted)
+    except OSError as error:
+        raise from_os_error(error, 'building the package') from error
+
+
+def run_colcon(layout: Layout) -> subprocess.CompletedProcess[str]:
+    """Run ``colcon build`` on the checkout alone, with all it makes below the state folder."""
+    state = layout.state
+    environ = variables.without_runtime(dict(os.environ))
+    environ['PATH'] = f'{layout.venv}/bin:{environ.get("PATH", "")}'
+    # setuptools warns about the way in which colcon calls it
+    environ['PYTHONWARNINGS'] = 'ignore'
+    return subprocess.run(
+        ['colcon', '--log-base', str(state / 'log'), 'build',
+         '--paths', str(layout.root), '--build-base', str(state / 'build'),
+         '--install-base', str(state / 'install'), '--event-handlers', 'console_direct-'],
+        cwd=state, env=environ, capture_output=True, text=True, check=False)

@@ -1,0 +1,152 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What ``./run`` does with its arguments."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import sys
+
+from rbd_env import build, packages, runtime, variables, verb
+from rbd_env.failure import Failure, from_os_error
+from rbd_env.layout import Layout, locate
+
+HELP = """\
+Run a command inside the environment of rbd_ros, preparing it on first use.
+
+    ./run ros2 launch rbd_ros controller.launch.py    the controller and a simulated robot
+    ./run test [pytest arguments]                     build, linters, all tests
+    ./run COMMAND [arguments]                         any other command, such as ros2 topic list
+
+    ./run lint       linters only
+    ./run seeds      which items of the source documents have a passing test
+    ./run shell      a shell inside the environment
+    ./run prepare    all that any of these needs, so that none needs the network later
+
+First use fetches Python packages, and a ROS 2 Jazzy runtime where no ROS 2 is sourced.
+"""
+
+EVERYTHING = ('runtime', 'test', 'benchmark')
+# subcommand: the groups of packages it needs, and the module that it runs, in the checkout
+SUBCOMMANDS = {
+    'test': (EVERYTHING, 'rbd_env.testing'),
+    'lint': (EVERYTHING, 'rbd_env.linting'),
+    'seeds': (EVERYTHING, 'rbd_env.seeds'),
+    'bench': (EVERYTHING, 'benchmark'),
+    'crosscheck': (EVERYTHING, 'benchmark.crosscheck'),
+}
+OLD_DISTROS = ('ardent', 'bouncy', 'crystal', 'dashing', 'eloquent', 'foxy', 'galactic', 'humble',
+               'iron')
+
+
+def check_host(environ: dict[str, str], layout: Layout) -> None:
+    """Refuse a sourced ROS that is too old; its Python would not fit the package."""
+    distro = environ.get('ROS_DISTRO', '')
+    if not layout.uses_wheel and (distro in OLD_DISTROS or environ.get('ROS_VERSION') == '1'):
+        raise Failure(
+            f'the sourced ROS is "{distro}", and rbd_ros needs ROS 2 Jazzy or newer. Run the same '
+            'command in a shell that has not sourced it (./run then fetches a ROS 2 of its own), '
+            'or source a newer one.')
+
+
+def is_prepared(layout: Layout, groups: tuple[str, ...]) -> bool:
+    """Tell whether a command can start at once; this is all that a second use waits for."""
+    return (all(packages.is_installed(layout, group) for group in groups)
+            and verb.is_installed(layout) and build.is_built(layout))
+
+
+def prepare(layout: Layout, groups: tuple[str, ...], system: str) -> Path | None:
+    """
+    Make whatever is missing and return the folder of the ROS 2 runtime, None for a sourced one.
+
+    :param groups: of the requirements file.
+    :param system: what ``uname -sm`` prints.
+    """
+    from rbd_env import lock
+
+    base_python = getattr(sys, '_base_executable', sys.executable)
+    found = None
+    if layout.uses_wheel:
+        machine, _ = runtime.choose(system)
+        found = runtime.location(layout.cache, machine)
+    if is_prepared(layout, groups) and (found is None or found.is_dir()):
+        return found
+    try:
+        with lock.held(layout.root / '.run' / 'lock'):
+            packages.provide_venv(layout, base_python)
+            if layout.uses_wheel:
+                runtime.provide(layout.cache, system, layout.python, base_python)
+            packages.provide(layout, groups)
+            verb.provide(layout)
+            build.provide(layout)
+    except OSError as error:
+        raise from_os_error(error, 'preparing the environment') from error
+    return found
+
+
+def command_line(layout: Layout, arguments: list[str], environ: dict[str, str]) -> list[str]:
+    """Return the command to hand over to; may add variables that it needs."""
+    name, *rest = arguments
+    if name == 'shell':
+        return [environ.get('SHELL') or '/bin/sh', *rest]
+    if name in SUBCOMMANDS:
+        module = SUBCOMMANDS[name][1]
+        source = layout.root / 'tools' if module.startswith('rbd_env') else layout.root
+        environ['PYTHONPATH'] = f'{source}:{environ["PYTHONPATH"]}'
+        environ['RBD_ROS_ROOT'] = str(layout.root)
+        return [str(layout.python), '-m', module, *rest]
+    return arguments
+
+
+def main(arguments: list[str]) -> int:
+    """Prepare, then replace this process by the command."""
+    if not arguments or arguments[0] in ('-h', '--help', 'help'):
+        print(HELP, end='')
+        return 0
+    try:
+        environ = dict(os.environ)
+        layout = locate(environ)
+        check_host(environ, layout)
+        name = arguments[0]
+        groups = EVERYTHING if name == 'prepare' else SUBCOMMANDS.get(name, (('runtime',), ''))[0]
+        found = prepare(layout, groups, environ.get('RBD_ROS_MACHINE', ''))
+        if name == 'prepare':
+            print(f'Everything is in place. ROS 2: {found or environ.get("ROS_DISTRO")}')
+            return 0
+        environ = variables.for_command(layout, found, environ)
+        command = command_line(layout, arguments, environ)
+        if name in SUBCOMMANDS:
+            os.chdir(layout.root)
+        return hand_over(command, environ)
+    except Failure as failure:
+        print(f'./run: {failure}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('\n./run: interrupted; the next use goes on from here.', file=sys.stderr)
+        return 130
+
+
+def hand_over(command: list[str], environ: dict[str, str]) -> int:
+    """Become the command; returns only when there is no such command, as shells do."""
+    os.environ['PATH'] = environ['PATH']  # where execvpe looks
+    try:
+        os.execvpe(command[0], command, environ)
+    except FileNotFoundError:
+        print(f'./run: no command "{command[0]}" in the environment', file=sys.stderr)
+        return 127
+    except PermissionError:
+        print(f'./run: "{command[0]}" cannot be executed', file=sys.stderr)
+        return 126

@@ -1,0 +1,43 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The one error that reaches the user: a paragraph that says what to do."""
+
+from __future__ import annotations
+
+import errno
+
+
+class Failure(Exception):
+    """Something that the user must know; the message is one paragraph."""
+
+
+def from_os_error(error: OSError, doing: str) -> Failure:
+    """
+    Explain a failed system call.
+
+    :param error: what the system said.
+    :param doing: what was being done, as in "unpacking the ROS 2 runtime".
+    """
+    where = f' ({error.filename})' if error.filename else ''
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Failure(
+            f'no disk space was left while {doing}{where}. What was begun has been removed. Free '
+            'about 2 GB and run the same command again; XDG_CACHE_HOME moves the shared part to '
+            'another disk.')
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return Failure(
+            f'the system refused to write while {doing}{where}. Make the folder writable for this '
+            'user, or set XDG_CACHE_HOME to a folder that is, and run the same command again.')
+    return Failure(f'{doing} failed{where}: {error.strerror or error}.')

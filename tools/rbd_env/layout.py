@@ -1,0 +1,76 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Where everything lies: the checkout, its ignored folder and the user's cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import os
+from pathlib import Path
+
+WHEEL = 'wheel'
+
+
+@dataclass(frozen=True)
+class Layout:
+    """
+    The folders of one checkout used with one ROS.
+
+    A checkout has one state folder for the runtime of the wheel and one for each sourced ROS,
+    so that changing between shells does not rebuild anything.
+    """
+
+    root: Path
+    flavour: str
+    cache: Path
+
+    @property
+    def uses_wheel(self) -> bool:
+        """Whether ROS comes from the wheel, not from an installation that was sourced."""
+        return self.flavour == WHEEL
+
+    @property
+    def state(self) -> Path:
+        """Return the ignored folder that holds all that is made for this flavour."""
+        return self.root / '.run' / self.flavour
+
+    @property
+    def venv(self) -> Path:
+        """Return the virtual environment."""
+        return self.state / 'venv'
+
+    @property
+    def python(self) -> Path:
+        """Return the interpreter of the virtual environment."""
+        return self.venv / 'bin' / 'python'
+
+    @property
+    def install(self) -> Path:
+        """Return the folder that colcon installs the package into."""
+        return self.state / 'install' / 'rbd_ros'
+
+
+def user_cache(environ: dict[str, str]) -> Path:
+    """Return the folder shared by all checkouts of this user."""
+    base = environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    return Path(base) / 'rbd_ros'
+
+
+def locate(environ: dict[str, str]) -> Layout:
+    """Return the layout of the checkout that this file belongs to."""
+    return Layout(
+        root=Path(__file__).resolve().parents[2],
+        flavour=environ.get('RBD_ROS_FLAVOUR', WHEEL),
+        cache=user_cache(environ))

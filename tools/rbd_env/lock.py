@@ -1,0 +1,37 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A lock between processes that the system drops when its holder dies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import fcntl
+from pathlib import Path
+
+from rbd_env import progress
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold the lock on a file, waiting aloud while another process has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, 'w') as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.step('another ./run is preparing the environment; waiting for it')
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

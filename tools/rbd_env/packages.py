@@ -1,0 +1,211 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The virtual environment of a checkout and the pinned Python packages inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import hashlib
+import re
+import shutil
+import subprocess
+
+from rbd_env import pip, progress
+from rbd_env.failure import Failure, from_os_error
+from rbd_env.layout import Layout
+
+GROUPS = ('runtime', 'test', 'benchmark')
+NEEDED_BYTES = {'runtime': 500_000_000, 'test': 300_000_000, 'benchmark': 1_200_000_000}
+STEP = {
+    'runtime': 'installing the Python packages that running needs',
+    'test': 'installing the Python packages that testing needs',
+    'benchmark': 'installing the Python packages to compare with',
+}
+
+
+def read_groups(text: str) -> dict[str, list[str]]:
+    """
+    Split the requirements file into its groups.
+
+    :param text: lines ``name==version``, each below a heading ``# [group]``.
+    """
+    groups: dict[str, list[str]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        heading = re.fullmatch(r'# \[(\w+)\].*', line.strip())
+        if heading:
+            current = groups.setdefault(heading[1], [])
+        elif line.strip() and not line.startswith('#'):
+            if not re.fullmatch(r'[\w.-]+==[\w.]+( +# host .+)?', line.strip()):
+                raise Failure(f'requirements.txt line {number} is no exact pin: "{line.strip()}".')
+            current.append(line.strip())
+    return groups
+
+
+def for_host(lines: list[str], installed: set[str]) -> tuple[list[str], list[str]]:
+    """
+    Divide pins into those that pip fits to the NumPy of a sourced ROS and those that stay exact.
+
+    :param lines: of one group; a comment ``# host >=1.26,<3`` gives the range that the
+        installation's own package may have, ``# host any`` admits whatever it has.
+    :param installed: names of the packages that it has, in lower case with hyphens.
+    """
+    ranged, exact = [], []
+    for line in lines:
+        pin, _, host = line.partition('# host ')
+        name = pin.partition('==')[0]
+        if host.strip() not in ('', 'any'):
+            ranged.append(name + host.strip())
+        elif not host or name.lower().replace('_', '-') not in installed:
+            exact.append(pin.strip())
+    return ranged, exact
+
+
+def stamp_text(layout: Layout, group: str) -> str:
+    """Return what the stamp of an installed group must say; a moved checkout has another."""
+    digest = hashlib.sha256((layout.root / 'requirements.txt').read_bytes())
+    digest.update(str(layout.venv).encode())
+    return f'{group} {digest.hexdigest()}'
+
+
+def is_installed(layout: Layout, group: str) -> bool:
+    """Tell whether a group is installed as the requirements file has it now."""
+    try:
+        return (layout.venv / f'{group}.stamp').read_text() == stamp_text(layout, group)
+    except OSError:
+        return False
+
+
+def provide_venv(layout: Layout, base_python: str) -> None:
+    """Make the virtual environment unless a whole one is there; to be called under the lock."""
+    unfinished = layout.venv / 'unfinished'
+    if layout.python.exists() and not unfinished.exists():
+        owner = layout.venv / 'folder'
+        if owner.exists() and owner.read_text() == str(layout.venv):
+            return
+    progress.step(f'making a virtual environment in {layout.venv}')
+    try:
+        shutil.rmtree(layout.venv, ignore_errors=True)
+        layout.venv.mkdir(parents=True)
+        unfinished.touch()
+        options = [] if layout.uses_wheel else ['--system-site-packages']
+        subprocess.run([base_python, '-I', '-m', 'venv', *options, str(layout.venv)],
+                       check=True, capture_output=True, text=True)
+        (layout.venv / 'folder').write_text(str(layout.venv))
+        unfinished.unlink()
+    except subprocess.CalledProcessError as error:
+        shutil.rmtree(layout.venv, ignore_errors=True)
+        lines = (error.stdout + error.stderr).splitlines()
+        raise pip.explain(lines, f'making a virtual environment with {base_python}',
+                          layout.state) from error
+    except BaseException:
+        shutil.rmtree(layout.venv, ignore_errors=True)
+        raise
+
+
+def install(layout: Layout, group: str) -> None:
+    """
+    Install a group of pinned packages; to be called under the lock.
+
+    What pip had begun when it failed or was killed makes the whole environment void, except
+    where it had changed nothing yet.
+    """
+    free = shutil.disk_usage(layout.state).free
+    if free < NEEDED_BYTES[group]:
+        raise Failure(
+            f'no disk space for the Python packages: {layout.state} has {free / 1e6:.0f} MB free '
+            f'and the group "{group}" needs {NEEDED_BYTES[group] / 1e6:.0f} MB. Free some and run '
+            'the same command again.')
+    before = _contents(layout)
+    unfinished = layout.venv / 'unfinished'
+    try:
+        unfinished.touch()
+        _install(layout, group)
+        (layout.venv / f'{group}.stamp').write_text(stamp_text(layout, group))
+        unfinished.unlink()
+    except BaseException as error:
+        if _contents(layout) != before:
+            shutil.rmtree(layout.venv, ignore_errors=True)
+        unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise from_os_error(error, STEP[group]) from error
+        raise
+    finally:
+        shutil.rmtree(layout.state / 'tmp', ignore_errors=True)
+
+
+def _contents(layout: Layout) -> list[str]:
+    return sorted(path.name for path in layout.venv.glob('lib/python3*/site-packages/*'))
+
+
+def _install(layout: Layout, group: str) -> None:
+    lines = read_groups((layout.root / 'requirements.txt').read_text())[group]
+    exact = [line.partition(' ')[0] for line in lines]
+    bar = progress.Bar(STEP[group], len(lines), 'packages')
+    seen = 0
+
+    def watch(line: str) -> None:
+        nonlocal seen
+        if line.startswith(('Collecting ', 'Requirement already satisfied')):
+            seen += 1
+            bar.show(seen, line.split()[1] if line.startswith('C') else '')
+        elif line.startswith('Installing collected'):
+            bar.show(seen, 'writing them')
+
+    ranged: list[str] = []
+    if not layout.uses_wheel:
+        ranged, exact = for_host(lines, _installed(layout))
+    # some packages exist as source only, and building them needs setuptools
+    for pin in exact:
+        if pin.startswith('setuptools=='):
+            _pip(layout, group, [pin], lambda line: None)
+    if ranged:
+        _pip(layout, group, [*_host_numpy(layout), *ranged], watch)
+    # the file lists everything, so nothing is to be resolved
+    _pip(layout, group, ['--no-deps', *exact], watch)
+    bar.close(len(lines))
+
+
+def _pip(
+    layout: Layout, group: str, arguments: list[str], watch: Callable[[str], None],
+) -> None:
+    pip.run(
+        layout.python, ['install', '--no-build-isolation', '--progress-bar', 'off', *arguments],
+        temporary=layout.state / 'tmp', log=layout.state / 'pip.log', doing=STEP[group],
+        watch=watch)
+
+
+def _installed(layout: Layout) -> set[str]:
+    """Return the names of all packages that the environment sees."""
+    answer = subprocess.run(
+        [str(layout.python), '-c', 'from importlib.metadata import distributions as d\n'
+         'print(*{str(i.name).lower().replace("_", "-") for i in d()})'],
+        capture_output=True, text=True, check=False)
+    return set(answer.stdout.split())
+
+
+def _host_numpy(layout: Layout) -> list[str]:
+    """Return the arguments that keep the NumPy of the sourced installation as it is."""
+    answer = subprocess.run(
+        [str(layout.python), '-c', 'import numpy; print(numpy.__version__)'],
+        capture_output=True, text=True, check=False)
+    return [f'numpy=={answer.stdout.strip()}'] if answer.returncode == 0 else []
+
+
+def provide(layout: Layout, groups: tuple[str, ...]) -> None:
+    """Install those of the groups that are missing; to be called under the lock."""
+    for group in groups:
+        if not is_installed(layout, group):
+            install(layout, group)
+

