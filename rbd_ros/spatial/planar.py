@@ -41,6 +41,9 @@ class _Planar(Value):
         self.x = x
         self.y = y
 
+    def _key(self) -> tuple:
+        return self.ang, self.x, self.y
+
     @classmethod
     def from_list(cls, values: Sequence[Scalar]) -> Self:
         """Make a vector of three scalars, angular first."""

@@ -36,6 +36,9 @@ class _Spatial(Value):
         self.ang = ang
         self.lin = lin
 
+    def _key(self) -> tuple:
+        return self.ang, self.lin
+
     @classmethod
     def zero(cls) -> Self:
         """Return the vector of exact zeros."""

@@ -1,0 +1,117 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""6x6 matrices in NumPy as an independent oracle for the spatial types, and random samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from rbd_ros.spatial import (
+    ArticulatedInertia, Force, Mat3, Motion, RigidInertia, Sym3, Transform, Vec3)
+from scipy.spatial.transform import Rotation
+
+
+def array(x) -> np.ndarray:
+    """Return the components of a spatial quantity."""
+    return np.array(x.to_list(), dtype=float)
+
+
+def skew(a) -> np.ndarray:
+    """Return a x."""
+    return np.cross(np.eye(3), np.asarray(a, dtype=float))
+
+
+def x6(E, r) -> np.ndarray:
+    """Return [E 0; -E rx E]."""
+    E = np.asarray(E, dtype=float)
+    return np.block([[E, np.zeros((3, 3))], [-E @ skew(r), E]])
+
+
+def crm6(v) -> np.ndarray:
+    """Return v x."""
+    v = np.asarray(v, dtype=float)
+    return np.block([[skew(v[:3]), np.zeros((3, 3))], [skew(v[3:]), skew(v[:3])]])
+
+
+def crf6(v) -> np.ndarray:
+    """Return v x*."""
+    v = np.asarray(v, dtype=float)
+    return np.block([[skew(v[:3]), skew(v[3:])], [np.zeros((3, 3)), skew(v[:3])]])
+
+
+def mci6(m, c, I_c) -> np.ndarray:
+    """Return the spatial inertia of mass, centre of mass and inertia about it."""
+    C = skew(c)
+    return np.block([[np.asarray(I_c) + m * C @ C.T, m * C], [m * C.T, m * np.eye(3)]])
+
+
+class Sampler:
+    """Random spatial quantities of plain floats, with a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def vector(self, n: int = 3) -> list[float]:
+        """Return n normal numbers."""
+        return self.rng.normal(size=n).tolist()
+
+    def vec3(self) -> Vec3:
+        """Return a 3-vector."""
+        return Vec3(*self.vector())
+
+    def rotation(self) -> np.ndarray:
+        """Return a rotation matrix."""
+        return Rotation.random(random_state=int(self.rng.integers(2**31))).as_matrix()
+
+    def motion(self) -> Motion:
+        """Return a motion vector."""
+        return Motion.from_list(self.vector(6))
+
+    def force(self) -> Force:
+        """Return a force vector."""
+        return Force.from_list(self.vector(6))
+
+    def transform(self) -> Transform:
+        """Return a general transform."""
+        return Transform(Mat3(self.rotation().tolist()), self.vec3())
+
+    def com_form(self) -> tuple[float, list[float], np.ndarray]:
+        """Return mass, centre of mass and a positive-definite inertia about it."""
+        A = self.rng.normal(size=(3, 3))
+        return float(self.rng.uniform(0.5, 2.0)), self.vector(), A @ A.T + np.eye(3)
+
+    def rigid(self) -> RigidInertia:
+        """Return a rigid-body inertia."""
+        m, c, I_c = self.com_form()
+        return RigidInertia.from_com(m, Vec3(*c), Sym3.from_matrix(I_c.tolist()))
+
+    def articulated(self) -> ArticulatedInertia:
+        """Return a symmetric positive-definite 6x6 inertia."""
+        A = self.rng.normal(size=(6, 6))
+        return ArticulatedInertia.from_matrix((A @ A.T + np.eye(6)).tolist())
+
+
+def derivative(function, h: float = 1e-3) -> np.ndarray:
+    """Return the derivative at zero by differences of sixth order: about 1e-12 for smooth ones."""
+    def d(k):
+        return np.asarray(function(k * h)) - np.asarray(function(-k * h))
+    return (45.0 * d(1) - 9.0 * d(2) + d(3)) / (60.0 * h)
+
+
+def close(a, b, tolerance: float = 1e-12) -> None:
+    """Require equality relative to the size of the numbers."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    assert a.shape == b.shape
+    scale = max(1.0, float(np.abs(b).max(initial=0.0)))
+    assert float(np.abs(a - b).max(initial=0.0)) <= tolerance * scale
