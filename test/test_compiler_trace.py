@@ -335,7 +335,7 @@ def test_python_source_is_readable_and_complete():
     assert math.isnan(namespace['pick']([math.nan], [2.0])[0])
 
 
-def test_depth_first_order_keeps_few_values_alive():
+def test_order_keeps_few_values_alive():
     """Results that need nothing of each other are computed one after another."""
     def function(m, x):
         products = [[a * b for a, b in zip(row, x)] for row in m]

@@ -38,9 +38,7 @@ ARITY = {
 
 
 def _number(value: object) -> object:
-    """Return an operand as Expr or float, or NotImplemented where it is no real number."""
-    if type(value) is Expr:
-        return value
+    """Return an operand as float, or NotImplemented where it is no real number."""
     return float(value) if isinstance(value, Real) else NotImplemented
 
 
@@ -69,49 +67,49 @@ class Expr:
 
     def __add__(self, other: Scalar) -> Scalar:
         """Return self + other."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.add(self, other)
 
     def __radd__(self, other: Scalar) -> Scalar:
         """Return other + self."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.add(other, self)
 
     def __sub__(self, other: Scalar) -> Scalar:
         """Return self - other."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.sub(self, other)
 
     def __rsub__(self, other: Scalar) -> Scalar:
         """Return other - self."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.sub(other, self)
 
     def __mul__(self, other: Scalar) -> Scalar:
         """Return self * other."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.mul(self, other)
 
     def __rmul__(self, other: Scalar) -> Scalar:
         """Return other * self."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.mul(other, self)
 
     def __truediv__(self, other: Scalar) -> Scalar:
         """Return self / other."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.div(self, other)
 
     def __rtruediv__(self, other: Scalar) -> Scalar:
         """Return other / self."""
-        if (other := _number(other)) is NotImplemented:
+        if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
             return other
         return self.recorder.div(other, self)
 
@@ -159,6 +157,8 @@ class Expr:
         return f'<Expr {"-" * self.negative}%{self.index} = {op}({shown})>'
 
 
+#: Types that need no conversion; looked at first, as tracing spends its time in the operators.
+_OWN = frozenset((Expr, float))
 #: A scalar of an algorithm: a number now, or a traced one.
 Scalar = Union[float, Expr]
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From recorded nodes to a graph: dead code dropped, signs placed, operations ordered."""
+"""From recorded nodes to a graph: operations in order, signs placed where they cost least."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ import math
 
 from rbd_ros.compiler.expr import Recorder, Scalar
 from rbd_ros.compiler.graph import Argument, Graph, Node
+from rbd_ros.compiler.schedule import schedule
 
 _SUMS = ('add', 'sub')
 _PRODUCTS = ('mul', 'div')
@@ -40,52 +41,12 @@ def lower(recorder: Recorder, name: str, inputs: Sequence[Argument],
     :param keep_all: keep what no result needs, in the order of recording.
     """
     refs = [recorder.ref(r) for r in results]
-    order = range(len(recorder.nodes)) if keep_all else _depth_first(recorder.nodes, refs)
+    order = range(len(recorder.nodes)) if keep_all else schedule(recorder.nodes, refs)
     lowering = _Lowering(recorder.nodes, order, refs)
     for index in order:
         lowering.place(index)
     final = tuple([lowering.take(ref) for ref in refs])
     return Graph(name, tuple(inputs), tuple(outputs), tuple(lowering.out), final)
-
-
-def _depth_first(nodes: list[tuple], refs: Sequence[int]) -> list[int]:
-    """
-    Return the nodes that the results need, each as late as its first use allows.
-
-    Of two operands the one that needs more registers comes first (Sethi and Ullman), so that
-    little waits while it is computed.
-    """
-    need = _registers(nodes)
-    order: list[int] = []
-    state = bytearray(len(nodes))
-    for ref in refs:
-        stack = [ref >> 1]
-        while stack:
-            index = stack[-1]
-            if state[index]:
-                stack.pop()
-                if state[index] == 1:
-                    state[index] = 2
-                    order.append(index)
-                continue
-            state[index] = 1
-            todo = [r >> 1 for r in reversed(nodes[index][1]) if not state[r >> 1]]
-            if len(todo) > 1:
-                todo.sort(key=need.__getitem__)
-            stack.extend(todo)
-    return order
-
-
-def _registers(nodes: list[tuple]) -> list[int]:
-    """Return how many values must be kept at once to compute each node, were it a tree."""
-    need: list[int] = []
-    for _, refs, _ in nodes:
-        if len(refs) == 2:
-            a, b = need[refs[0] >> 1], need[refs[1] >> 1]
-            need.append(max(a, b) if a != b else a + 1)
-        else:
-            need.append(max([1, *[need[r >> 1] for r in refs]]) if refs else 0)
-    return need
 
 
 class _Lowering:
@@ -100,9 +61,10 @@ class _Lowering:
         self.placed: dict[int, int] = {}
 
     def emit(self, op: str, args: tuple[int, ...], value: object = None) -> int:
-        """Return the place of a node, shared if it is a constant or a negation."""
-        self.out.append(Node(op, args, value))
-        return len(self.out) - 1
+        """Return the place of a new node."""
+        out = self.out
+        out.append(Node(op, args, value))
+        return len(out) - 1
 
     def take(self, ref: int) -> int:
         """Return the place of a value of this very sign."""
@@ -121,13 +83,10 @@ class _Lowering:
             self.known[key] = self.emit(op, args, value)
         return self.known[key]
 
-    def operand(self, ref: int, flip: bool = False) -> tuple[int, int]:
-        """Return the place of an operand whose sign may differ, and whether it does."""
-        op, _, value = self.nodes[ref >> 1]
-        if op == 'const':
-            return self.take(ref ^ flip), int(flip)
-        placed = self.placed[ref >> 1]
-        return placed >> 1, (placed ^ ref) & 1
+    def operand(self, ref: int) -> int:
+        """Return twice the place of an operand, plus one where its sign there is the other."""
+        placed = self.placed.get(ref >> 1)
+        return 2 * self.take(ref) if placed is None else placed ^ (ref & 1)
 
     def place(self, index: int) -> None:
         """Emit one recorded node."""
@@ -135,21 +94,26 @@ class _Lowering:
         if op == 'const':
             return
         if op in _PRODUCTS:
-            flip = index in self.flip and any(self.nodes[r >> 1][0] == 'const' for r in refs)
-            (a, s), (b, t) = self.operand(refs[0], flip), self.operand(refs[1], flip)
-            self.placed[index] = 2 * self.emit(op, (a, b)) + (s ^ t)
+            flip = index in self.flip
+            a, b = [self.negated(r) if flip and self.nodes[r >> 1][0] == 'const'
+                    else self.operand(r) for r in refs]
+            place = 2 * self.emit(op, (a >> 1, b >> 1)) + ((a ^ b) & 1)
         elif op in _SUMS:
-            (a, s), (b, t) = self.operand(refs[0]), self.operand(refs[1])
-            t ^= op == 'sub'
-            if s == t:
-                self.placed[index] = 2 * self.emit('add', (a, b)) + s
+            a, b = self.operand(refs[0]), self.operand(refs[1]) ^ (op == 'sub')
+            s = a & 1
+            if not (a ^ b) & 1:
+                place = 2 * self.emit('add', (a >> 1, b >> 1)) + s
             elif s ^ (index in self.flip):
-                self.placed[index] = 2 * self.emit('sub', (b, a)) + 1 - s
+                place = 2 * self.emit('sub', (b >> 1, a >> 1)) + 1 - s
             else:
-                self.placed[index] = 2 * self.emit('sub', (a, b)) + s
+                place = 2 * self.emit('sub', (a >> 1, b >> 1)) + s
         else:
-            args = tuple([self.take(r) for r in refs])
-            self.placed[index] = 2 * self.emit(op, args, value)
+            place = 2 * self.emit(op, tuple([self.take(r) for r in refs]), value)
+        self.placed[index] = place
+
+    def negated(self, ref: int) -> int:
+        """Return a constant of the other sign as an operand that says so."""
+        return 2 * self.take(ref ^ 1) + 1
 
 
 def _preferred_signs(nodes: list[tuple], order: Sequence[int], refs: Sequence[int]) -> set[int]:
