@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-import importlib.util
 from typing import overload, Union
 import warnings
 
@@ -60,6 +59,8 @@ def compile(graphs, *, backend='auto', keys=None, cache=True, progress=None):  #
     single = isinstance(graphs, Graph) or callable(graphs)
     todo = [graphs] if single else list(graphs)
     keys = [keys] if single and keys is not None else keys
+    if keys is not None and len(keys) != len(todo):
+        raise ValueError(f'{len(todo)} graphs and {len(keys)} keys; give one key for each')
     if backend == 'auto':
         backend = 'llvm' if has_llvm() else 'python'
         if backend == 'python':
@@ -73,8 +74,13 @@ def compile(graphs, *, backend='auto', keys=None, cache=True, progress=None):  #
 
 
 def has_llvm() -> bool:
-    """Return whether llvmlite is installed."""
-    return importlib.util.find_spec('llvmlite') is not None
+    """Return whether llvmlite is installed and loads."""
+    try:
+        from rbd_ros.compiler.machine import binding
+        binding()
+    except ImportError:
+        return False
+    return True
 
 
 def _warn_once() -> None:

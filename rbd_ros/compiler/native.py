@@ -20,22 +20,17 @@ from collections.abc import Callable, Sequence
 import ctypes
 from functools import cache, partial
 import threading
-from typing import Union
 
 import numpy as np
 
 from rbd_ros.compiler import cache as disk
 from rbd_ros.compiler import gate, layout
 from rbd_ros.compiler.batch import batch_modules, BatchProgram
+from rbd_ros.compiler.dispatch import Progress, Source
 from rbd_ros.compiler.graph import Argument, Graph, OperationCount
 from rbd_ros.compiler.kernel import Array, Bound, Kernel
 from rbd_ros.compiler.llvm import scalar_modules
 from rbd_ros.compiler.machine import binding, Code, host
-
-#: A graph, or what traces it when it is needed.
-Source = Union[Graph, Callable[[], Graph]]
-Progress = Callable[[str, float], None]
-
 
 class LlvmKernel(Kernel):
     """

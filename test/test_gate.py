@@ -1,0 +1,380 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The call from Python as machine code: what it accepts, refuses, returns and allocates."""
+
+import gc
+import subprocess
+import sys
+import threading
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+from rbd_ros.compiler import compile as compile_graph
+from rbd_ros.compiler import cos, sin, trace
+from rbd_ros.errors import NonFiniteError, ShapeError
+
+pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+from rbd_ros.compiler import layout  # noqa: E402, I100
+from rbd_ros.compiler.kernel import Kernel  # noqa: E402, I100
+
+
+def mixed(q, m, t):
+    """Return a vector, a matrix and a number of a vector, a matrix and a number."""
+    y = [m[0][0] * sin(q[0]) + t, m[1][2] * cos(q[1]), q[0] - q[1]]
+    return {'y': y, 'M': [[m[1][0] * t, q[0]], [m[0][1], 1.0]], 'e': q[0] * m[0][2]}
+
+
+def swap(x):
+    """Return the reversed vector, every element made of two."""
+    return [x[4 - k] + 2.0 * x[k] for k in range(5)]
+
+
+@pytest.fixture(scope='module')
+def kernel():
+    """Return a kernel with several inputs and outputs of every number of axes."""
+    graph = trace(mixed, {'q': 2, 'm': (2, 3), 't': ()}, name='mixed')
+    return compile_graph(graph, backend='llvm', cache=False)
+
+
+@pytest.fixture(scope='module')
+def single():
+    """Return a kernel with one input and one output."""
+    return compile_graph(trace(swap, {'x': 5}, name='swap'), backend='llvm', cache=False)
+
+
+def slow(kernel, *arrays, **options):
+    """Call the same kernel by the checked path in Python."""
+    return Kernel.__call__(kernel, *arrays, **options)
+
+
+def same(a, b):
+    """Compare results, tuples of arrays or not."""
+    a, b = (a, b) if isinstance(a, tuple) else ((a,), (b,))
+    assert len(a) == len(b)
+    for x, y in zip(a, b):
+        assert type(x) is type(y) is np.ndarray
+        assert x.shape == y.shape and x.dtype == y.dtype == np.float64
+        assert x.tolist() == y.tolist()
+
+
+def test_objects_look_as_expected():
+    """On this interpreter the gate is in use; if not, the portable path would be tested alone."""
+    assert layout.verified()
+
+
+def test_right_arrays_never_reach_the_slow_path(kernel, single, monkeypatch):
+    """Arrays as they should be are handled by machine code from end to end."""
+    def refuse(self, *arrays, out=None):
+        raise AssertionError('slow path')
+    monkeypatch.setattr(Kernel, '__call__', refuse)
+    q, m, t, x = np.ones(2), np.ones((2, 3)), np.array(2.0), np.ones(5)
+    for number in (t, 2.0):
+        kernel(q, m, number)
+        kernel(q, m, number, out=None)
+    kernel(q, m, t, out=(np.zeros(3), np.zeros((2, 2)), np.zeros(())))
+    single(x)
+    single(x, out=x)
+    kernel.caller(m, t)(q)
+    with pytest.raises(AssertionError, match='slow path'):
+        kernel(q, m, 2)
+
+
+def test_results_are_fresh_and_owned(kernel):
+    """Every call makes new arrays of its own, equal to those of the slow path."""
+    given = np.array([0.3, -0.4]), np.arange(6.0).reshape(2, 3), np.array(1.5)
+    first, second = kernel(*given), kernel(*given)
+    same(first, slow(kernel, *given))
+    assert type(first) is tuple
+    for a, b in zip(first, second):
+        assert a is not b and not np.shares_memory(a, b)
+        assert a.flags.owndata and a.flags.writeable and a.flags.c_contiguous
+
+
+def odd_vectors():
+    """Return arrays that hold 1..5 in ways the gate cannot read, by name."""
+    plain = np.arange(1.0, 6.0)
+    locked = plain.copy()
+    locked.flags.writeable = False
+    raw = np.zeros(41, np.uint8)
+    skew = raw[1:].view(np.float64)
+    skew[:] = plain
+    odd = {
+        'list': plain.tolist(), 'tuple': tuple(plain), 'int': plain.astype(int),
+        'float32': plain.astype(np.float32), 'swapped': plain.astype('>f8'),
+        'longdouble': plain.astype(np.longdouble), 'object': plain.astype(object),
+        'strided': np.repeat(plain, 2)[::2], 'backward': plain[::-1].copy()[::-1],
+        'column': np.stack([plain, plain], 1)[:, 0], 'locked': locked, 'skew': skew,
+        'subclass': plain.view(np.matrix).A1.view(type('Sub', (np.ndarray,), {})),
+        'masked': np.ma.array(plain), 'metadata': plain.view(np.dtype('f8', metadata={'u': 'm'})),
+        'record': plain.view(np.recarray),
+    }
+    return odd
+
+
+@pytest.mark.parametrize('kind', sorted(odd_vectors()))
+def test_odd_inputs_are_converted(single, kind):
+    """Whatever holds the right numbers gives the right result, whoever reads it."""
+    value = odd_vectors()[kind]
+    expected = single(np.arange(1.0, 6.0))
+    same(single(value), expected)
+    same(slow(single, value), expected)
+
+
+WRONG = {
+    'short': np.ones(4), 'long': np.ones(6), 'no axis': np.array(1.0), 'number': 1.0,
+    'two axes': np.ones((1, 5)), 'empty': np.ones(0), 'none': None, 'text': 'abcde',
+    'complex': np.ones(5, complex), 'nested': [[1.0], 2.0, 3.0, 4.0, 5.0], 'dict': {},
+    'type': np.ndarray, 'numbers as text': np.array(['1'] * 5),
+}
+
+
+@pytest.mark.parametrize('kind', sorted(WRONG))
+def test_wrong_inputs_are_named(single, kind):
+    """What cannot be the argument raises an error with its name, the same on both paths."""
+    with pytest.raises(ShapeError, match='^x ') as fast:
+        single(WRONG[kind])
+    with pytest.raises(ShapeError) as checked:
+        slow(single, WRONG[kind])
+    assert str(fast.value) == str(checked.value)
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize('size', [1, 2, 3, 4, 5, 7, 8, 63, 64, 65, 66, 67, 130])
+def test_not_finite_is_refused_wherever_it_stands(bad, size):
+    """One NaN or infinity at any place is found and named; the largest numbers are not."""
+    graph = trace(lambda w, x: [w[0] + x[size - 1]], {'w': 1, 'x': size})
+    kernel = compile_graph(graph, backend='llvm', cache=False)
+    x = np.full(size, np.finfo(float).max)
+    kernel(np.zeros(1), x)
+    for place in sorted({0, 1, size // 2, size - 2, size - 1} & set(range(size))):
+        x[place] = bad
+        with pytest.raises(NonFiniteError, match=rf'^x\[{place}\] is '):
+            kernel(np.zeros(1), x)
+        x[place] = 0.0
+    with pytest.raises(NonFiniteError, match=r'^w\[0\]'):
+        kernel(np.array([bad]), x)
+
+
+def test_not_finite_number(kernel):
+    """A number without axes is checked like an array, as float and as array."""
+    for bad in (float('nan'), np.array(np.inf)):
+        with pytest.raises(NonFiniteError, match='^t is '):
+            kernel(np.ones(2), np.ones((2, 3)), bad)
+
+
+def test_wrong_number_of_arguments(kernel, single):
+    """Too few, too many or unknown arguments raise TypeError with the names."""
+    for count in (0, 1, 2, 4, 9):
+        with pytest.raises(TypeError, match=r'mixed takes 3 arguments \(q, m, t\), got'):
+            kernel(*[np.ones(2)] * count)
+    with pytest.raises(TypeError):
+        single(np.ones(5), other=np.ones(5))
+    with pytest.raises(TypeError):
+        single(np.ones(5), out=np.ones(5), other=1)
+
+
+def test_out_is_used_and_returned(kernel, single):
+    """Given arrays are filled and returned, whatever their layout."""
+    x = np.linspace(-1.0, 1.0, 5)
+    expected = single(x)
+    wide = np.zeros((5, 2))
+    swapped = np.zeros(5, '>f8')
+    for out in (np.zeros(5), wide[:, 1], swapped, np.zeros(5).view(type('S', (np.ndarray,), {}))):
+        assert single(x, out=out) is out
+        assert out.tolist() == expected.tolist()
+    assert wide[:, 0].tolist() == [0.0] * 5
+    given = np.array([0.3, -0.4]), np.arange(6.0).reshape(2, 3), 1.5
+    outs = np.zeros(3), np.zeros((2, 2)), np.zeros(())
+    for out in (outs, list(outs)):
+        result = kernel(*given, out=out)
+        assert all(a is b for a, b in zip(result, outs))
+        same(tuple(outs), kernel(*given))
+
+
+def test_wrong_out_is_refused_and_untouched(kernel, single):
+    """An output that is read-only, of other shape or kind is named; a short tuple too."""
+    x = np.ones(5)
+    locked = np.zeros(5)
+    locked.flags.writeable = False
+    for out in (locked, np.zeros(4), np.zeros((1, 5)), np.zeros(5, np.float32), [0.0] * 5):
+        with pytest.raises(ShapeError, match='out'):
+            single(x, out=out)
+    assert locked.tolist() == [0.0] * 5
+    given = np.ones(2), np.ones((2, 3)), 1.0
+    for out in ((np.zeros(3),), (np.zeros(3), np.zeros((2, 2)), 1.0), np.zeros(3)):
+        with pytest.raises(ShapeError, match='out'):
+            kernel(*given, out=out)
+
+
+def test_out_may_be_an_input(single):
+    """The input itself, or an overlapping part of memory, may take the result."""
+    x = np.arange(5.0)
+    expected = single(x).tolist()
+    assert single(x, out=x) is x
+    assert x.tolist() == expected
+    memory = np.arange(-1.0, 5.0)
+    single(memory[1:], out=memory[:5])
+    assert memory[:5].tolist() == expected
+
+
+def test_fixed_arguments_are_read_at_every_call(kernel):
+    """A caller with fixed arrays sees what is written into them, and still checks them."""
+    q, m, t = np.array([0.3, -0.4]), np.arange(6.0).reshape(2, 3), np.array(1.5)
+    call = kernel.caller(m, t)
+    same(call(q), kernel(q, m, t))
+    same(call(q.tolist()), kernel(q, m, t))
+    m[:], t[...] = 7.0, -2.0
+    same(call(q), kernel(q, m, t))
+    m[1, 1] = np.nan
+    with pytest.raises(NonFiniteError, match=r'^m\[1, 1\]'):
+        call(q)
+    with pytest.raises(TypeError, match='takes 3 arguments'):
+        call(q, m)
+
+
+def test_references_are_balanced(kernel, single):
+    """Calls neither keep nor lose a reference to what they get, give and use."""
+    x, q, m, t = np.ones(5), np.ones(2), np.ones((2, 3)), 1.25
+    outs = np.zeros(3), np.zeros((2, 2)), np.zeros(())
+    out = np.zeros(5)
+    kind = np.dtype(np.float64)
+    watched = [x, q, m, t, out, outs, *outs, kind]
+
+    def call():
+        for _ in range(1000):
+            single(x)
+            single(x, out=out)
+            kernel(q, m, t)
+            kernel(q, m, t, out=outs)
+            try:
+                single(q)
+            except ShapeError:
+                pass
+    call()
+    before = [sys.getrefcount(a) for a in watched]
+    call()
+    assert np.abs(np.subtract([sys.getrefcount(a) for a in watched], before)).max() < 50
+
+
+def test_bound_call_allocates_nothing(kernel):
+    """A bound call, by object or function, leaves the interpreter's memory as it was."""
+    bound = kernel.bind()
+    run = bound.run
+    for call in (bound, run):
+        call()
+        gc.collect()
+        counts = []
+        tracemalloc.start()
+        for _ in range(20):
+            before = sys.getallocatedblocks()
+            call()
+            call()
+            call()
+            counts.append(sys.getallocatedblocks() - before)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        for _ in range(1000):
+            call()
+        again = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert min(counts) == 0 and max(counts[1:]) <= 1  # the integers of the test itself
+        assert again <= peak + 200
+
+
+def test_bound_buffers(kernel):
+    """Buffers are contiguous, aligned to cache lines, apart from each other, and used."""
+    bound = kernel.bind()
+    buffers = [*bound.inputs.values(), *bound.outputs.values()]
+    for k, a in enumerate(buffers):
+        assert a.flags.carray and a.dtype == np.float64 and a.ctypes.data % 64 == 0
+        assert not any(np.shares_memory(a, b) for b in buffers[:k])
+    bound.inputs['q'][:], bound.inputs['m'][:], bound.inputs['t'][...] = 0.5, 2.0, 3.0
+    assert bound() is None
+    same(tuple(bound.outputs.values()), kernel(np.full(2, 0.5), np.full((2, 3), 2.0), 3.0))
+    with pytest.raises(TypeError):
+        bound(1)
+
+
+def test_functions_outlive_their_kernel():
+    """A function kept by the caller works after kernel and bound object are gone."""
+    kernel = compile_graph(trace(swap, {'x': 5}), backend='llvm', cache=False)
+    call, run = kernel.caller(), kernel.bind()
+    buffer, run = run.inputs['x'], run.run
+    alive = weakref.ref(kernel)
+    expected = kernel(np.ones(5)).tolist()
+    del kernel
+    gc.collect()
+    buffer[:] = 1.0
+    run()
+    assert call(np.ones(5)).tolist() == expected
+    assert alive() is not None
+    del call, run, buffer
+    gc.collect()
+    assert alive() is None
+
+
+def test_many_threads_share_a_kernel(kernel):
+    """Calls from several threads at once do not disturb each other."""
+    wrong = []
+
+    def work(seed):
+        q, m = np.full(2, 0.1 * seed), np.full((2, 3), 1.0 + seed)
+        expected = [y.tolist() for y in slow(kernel, q, m, 1.0)]
+        for _ in range(3000):
+            if [y.tolist() for y in kernel(q, m, 1.0)] != expected:
+                wrong.append(seed)
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_without_the_gate(monkeypatch):
+    """Where objects look different, the portable path gives the same results and errors."""
+    monkeypatch.setattr(layout, 'verified', lambda: False)
+    kernel = compile_graph(trace(swap, {'x': 5}), backend='llvm', cache=False)
+    x = np.arange(5.0)
+    expected = [x[4 - k] + 2.0 * x[k] for k in range(5)]
+    assert kernel(x).tolist() == expected
+    assert kernel.caller(x)().tolist() == expected
+    assert kernel(x, out=x).tolist() == expected
+    bound = kernel.bind()
+    bound.inputs['x'][:] = np.arange(5.0)
+    bound()
+    assert next(iter(bound.outputs.values())).tolist() == expected
+    with pytest.raises(NonFiniteError, match=r'x\[1\]'):
+        kernel([0.0, np.nan, 0.0, 0.0, 0.0])
+
+
+def test_exit_is_clean():
+    """A process that still holds kernels and functions at its end leaves without a crash."""
+    code = '''
+import numpy as np
+from rbd_ros.compiler import compile, sin, trace
+k = compile(trace(lambda x: [sin(a) for a in x], {'x': 9}), backend='llvm', cache=False)
+b = k.bind()
+k.batch(np.ones((100, 9)), threads=2)
+class Last:
+    def __del__(self):
+        b.run()
+        self.k(np.ones(9))
+last = Last()
+last.k, last.me = k, last
+'''
+    subprocess.run([sys.executable, '-c', code], check=True, timeout=60)
