@@ -40,7 +40,8 @@ from rbd_ros.compiler.machine import Code, pointer
 _WORTH_A_THREAD = 400_000
 
 
-def batch_modules(graph: Graph, width: int, size: int = PART) -> tuple[list[str], int]:
+def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True,
+                  ) -> tuple[list[str], int]:
     """
     Return modules with ``rbd_batch``, and the number of doubles in its workspace.
 
@@ -50,8 +51,10 @@ def batch_modules(graph: Graph, width: int, size: int = PART) -> tuple[list[str]
 
     :param graph: what to compute.
     :param width: number of lanes.
+    :param size: operations per part.
+    :param fused: see ``Lanes``.
     """
-    lanes, parts, slots = Lanes(width), *partition(graph, size)
+    lanes, parts, slots = Lanes(width, fused), *partition(graph, size)
     layout = Layout.of_workspace(graph)
     real = pointer(lanes.real)
     texts = [module(_driver(graph, lanes, layout, len(parts)),

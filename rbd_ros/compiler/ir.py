@@ -42,8 +42,7 @@ _COSINE = (0.041666666666666595, -0.001388888888887304, 2.4801587288841373e-05,
            -2.7557314176233445e-07, 2.0875700415237964e-09, -1.1358513909772738e-11)
 _NAN = float('nan')
 
-_ARITHMETIC = {'add': 'fadd contract', 'sub': 'fsub contract', 'mul': 'fmul contract',
-               'div': 'fdiv'}
+_ARITHMETIC = {'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul'}
 _LIBRARY = {'tan': 1, 'asin': 1, 'acos': 1, 'exp': 1, 'log': 1, 'tanh': 1, 'atan2': 2}
 #: Functions of the C library that the code may call, with the number of their arguments.
 LIBRARY = {'sin': 1, 'cos': 1, **_LIBRARY}
@@ -59,10 +58,13 @@ class Lanes:
     Text of values that are computed on a number of lanes at once.
 
     :param count: number of lanes; 1 gives plain scalars.
+    :param fused: whether a product may be fused into a sum, which rounds once instead of twice;
+        without it arithmetic gives the reference's results to the last bit.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, fused: bool = True) -> None:
         self.count = count
+        self._flags = 'contract ' if fused else ''
         self.real = self.type('double')
         self.mask = self.type('i1')
         self.bits = self.type('i64')
@@ -96,7 +98,9 @@ class Lanes:
         """
         real = self.real
         if op in _ARITHMETIC:
-            return [f'{target} = {_ARITHMETIC[op]} {real} {args[0]}, {args[1]}']
+            return [f'{target} = {_ARITHMETIC[op]} {self._flags}{real} {args[0]}, {args[1]}']
+        if op == 'div':
+            return [f'{target} = fdiv {real} {args[0]}, {args[1]}']
         if op == 'neg':
             return [f'{target} = fneg {real} {args[0]}']
         if op in ('sqrt', 'abs'):
@@ -220,7 +224,8 @@ def sine_cosine(lanes: Lanes) -> str:
     Return the function ``sine_cosine`` that gives both of an angle with one range reduction.
 
     Its error is below 1.5 units in the last place up to LARGEST_ANGLE; if an angle of any lane
-    is beyond, all lanes are taken by the C library. NaN and infinity give NaN.
+    is beyond, all lanes are taken by the C library. NaN and infinity give NaN; the sine of -0.0
+    is 0.0.
     """
     real, pair = lanes.real, f'{{ {lanes.real}, {lanes.real} }}'
     beyond = ['%big = fcmp ogt ' + f'{real} %a, {lanes.constant(LARGEST_ANGLE)}']

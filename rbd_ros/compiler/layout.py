@@ -24,6 +24,7 @@ calls take the portable path.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import ctypes
 from functools import cache
 import platform
@@ -61,24 +62,40 @@ _FLOAT64 = np.dtype(np.float64)
 _NONE = None
 
 
-class MethodDef(ctypes.Structure):
-    """PyMethodDef; must outlive every function made from it."""
+class _MethodDef(ctypes.Structure):
+    """PyMethodDef."""
 
     _fields_ = [('ml_name', ctypes.c_char_p), ('ml_meth', ctypes.c_void_p),
                 ('ml_flags', ctypes.c_int), ('ml_doc', ctypes.c_char_p)]
 
 
-def make_function(definition: MethodDef, owner: object) -> object:
+#: A definition is read once more when its function is freed, in an order that nobody knows.
+_definitions: list[_MethodDef] = []
+
+
+def define(name: str, address: int, flags: int) -> int:
+    """
+    Return the address of a method definition, which is kept as long as the process runs.
+
+    :param name: name of the function.
+    :param address: its machine code.
+    :param flags: its calling convention.
+    """
+    _definitions.append(_MethodDef(name.encode(), address, flags, None))
+    return ctypes.addressof(_definitions[-1])
+
+
+def make_function(definition: int, owner: object) -> Callable[..., object]:
     """
     Return a built-in function.
 
-    :param definition: name, address and calling convention.
-    :param owner: what the machine code gets as ``self``; must keep code and definition alive.
+    :param definition: what ``define`` gave.
+    :param owner: what the machine code gets as ``self``; must keep that code alive.
     """
     prototype = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     new = prototype(('PyCFunction_NewEx', ctypes.pythonapi))
-    return new(ctypes.addressof(definition), owner, None)
+    return new(definition, owner, None)
 
 
 def _numpy_table() -> ctypes.Array:

@@ -248,7 +248,8 @@ class Body:
         self._pairs.add(angle)
 
 
-def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART) -> list[str]:
+def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
+                   fused: bool = True) -> list[str]:
     """
     Return modules with ``void rbd_kernel(double *in0, ..., double *out0, ...)``.
 
@@ -258,8 +259,9 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART) ->
     :param graph: what to compute.
     :param extra: lines of functions that call it, for the first module.
     :param size: operations per part.
+    :param fused: see ``Lanes``.
     """
-    lanes, parts, slots = Lanes(1), *partition(graph, size)
+    lanes, parts, slots = Lanes(1, fused), *partition(graph, size)
     real = pointer('double')
     arguments = [f'%in{k}' for k in range(len(graph.inputs))]
     results = [f'%out{k}' for k in range(len(graph.outputs))]

@@ -16,10 +16,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 import ctypes
 from functools import cache
+import itertools
+import time
 from typing import NamedTuple
+import weakref
 
 from rbd_ros.compiler.ir import LIBRARY
 
@@ -110,20 +114,23 @@ def _register_library() -> None:
         binding().add_symbol(name, address)
 
 
-@cache
-def _lasting_context():
-    """
-    Return the context of the empty modules that engines start from.
+#: Engines in use, by number. A kernel and its built-in function refer to each other, so the
+#: garbage collector frees them, in any order, and other finalisers may still call them: the code
+#: must not be among the garbage.
+_engines: dict[int, object] = {}
+_numbers = itertools.count()
+#: Engines of dead code with the time of death; the memory is freed when the next code is loaded.
+_retired: deque[tuple[float, object]] = deque()
+_MOURNING = 30.0
 
-    It outlives them all: the collector takes an engine and its context in any order, and an
-    engine that goes after its context crashes.
-    """
-    return binding().create_context()
+
+def _retire(number: int) -> None:
+    _retired.append((time.monotonic(), _engines.pop(number)))
 
 
 class Code:
     """
-    Object code loaded into this process; it stays as long as this object does.
+    Object code loaded into this process; it stays at least as long as this object does.
 
     :param objects: what ``Processor.emit`` gave.
     """
@@ -131,19 +138,24 @@ class Code:
     def __init__(self, objects: Sequence[bytes]) -> None:
         llvm = binding()
         _register_library()
+        while _retired and _retired[0][0] < time.monotonic() - _MOURNING:
+            _retired.popleft()
         # llvmlite chooses the memory manager: its own on aarch64, where sections far apart
         # would be out of reach of each other.
-        self._engine = llvm.create_mcjit_compiler(
-            llvm.parse_assembly('', _lasting_context()), host()._machine(2))
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), host()._machine(2))
         for data in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
+            engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+        self._number = next(_numbers)
+        _engines[self._number] = engine
+        weakref.finalize(self, _retire, self._number).atexit = False
 
     def address(self, name: str) -> int:
         """Return where a function is."""
-        return self._engine.get_function_address(name)
+        return _engines[self._number].get_function_address(name)
 
     def write(self, name: str, values: Sequence[int]) -> None:
         """Fill a table of addresses that the code reads."""
         table = (ctypes.c_uint64 * len(values))(*values)
-        ctypes.memmove(self._engine.get_global_value_address(name), table, ctypes.sizeof(table))
+        place = _engines[self._number].get_global_value_address(name)
+        ctypes.memmove(place, table, ctypes.sizeof(table))

@@ -32,6 +32,7 @@ from rbd_ros.compiler.kernel import Array, Bound, Kernel
 from rbd_ros.compiler.llvm import scalar_modules
 from rbd_ros.compiler.machine import binding, Code, host
 
+
 class LlvmKernel(Kernel):
     """
     A graph as machine code.
@@ -60,11 +61,11 @@ class LlvmKernel(Kernel):
         pointers = [ctypes.c_void_p] * (len(self.inputs) + len(self.outputs))
         # PYFUNCTYPE keeps the interpreter's lock, which is right for a call of a microsecond.
         self._function = ctypes.PYFUNCTYPE(None, *pointers)(self._code.address('rbd_kernel'))
-        self._definitions: tuple[layout.MethodDef, ...] = ()
+        self._definitions: tuple[int, ...] = ()
         if layout.verified():
             self._code.write('rbd_table', layout.table())
             self._definitions = tuple(
-                layout.MethodDef(self.name.encode(), self._code.address(symbol), flags, None)
+                layout.define(self.name, self._code.address(symbol), flags)
                 for symbol, flags in (('rbd_call', layout.FASTCALL), ('rbd_bound', layout.NOARGS)))
         self.__call__ = self.caller()
 
@@ -94,7 +95,7 @@ class LlvmKernel(Kernel):
         slow = super().caller(*fixed)
         if not self._definitions:
             return slow
-        # The tuple keeps this object, and so the code and its definition, alive.
+        # The tuple keeps this object, and so the code, alive.
         return layout.make_function(self._definitions[0], (slow, *fixed))
 
     def bind(self) -> Bound:
@@ -119,6 +120,10 @@ class LlvmKernel(Kernel):
             self.prepare_batch()
         self._batch.run(inputs, batched, outputs, count, threads)
 
+    def __reduce__(self) -> tuple:
+        """Pickle the graph alone; the code comes from the disk or is made anew."""
+        return _again, (self.graph, bool(self._key))
+
     def prepare_batch(self, progress: Progress | None = None) -> None:
         """
         Compile the batch form, which otherwise happens in the first batch.
@@ -136,6 +141,10 @@ class LlvmKernel(Kernel):
         with self._lock:
             self._batch = BatchProgram(Code(entry.objects), self.inputs, self.outputs, width,
                                        entry.about['workspace'], sum(self._count))
+
+
+def _again(graph: Graph, cached: bool) -> Kernel:
+    return compile_llvm([graph], cache=cached)[0]
 
 
 def _block(size: int) -> ctypes.Array:

@@ -1,0 +1,223 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Machine code against the reference: every operation, every special value, any graph."""
+
+import ctypes
+import math
+import random
+import struct
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from random_graphs import EVERY, Program, programs, random_program
+from rbd_ros.compiler import compile as compile_graph
+from rbd_ros.compiler import cos, ieee, sin, trace
+from rbd_ros.compiler.functions import OPERATIONS
+from rbd_ros.compiler.llvm import order, partition, scalar_modules
+
+machine = pytest.importorskip('rbd_ros.compiler.machine', reason='llvmlite is not installed')
+Code, host, Processor = machine.Code, machine.host, machine.Processor
+pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+
+EXACT = tuple(op for op in EVERY if op not in ('sin', 'cos'))
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-310, 1e308, -1e308, math.inf, -math.inf, math.nan)
+FUNCTIONS = {**OPERATIONS, 'neg': lambda a: -a, 'add': lambda a, b: a + b,
+             'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b, 'div': ieee.div}
+
+
+def run(graph, *inputs, size=1000, fused=True):
+    """Return the outputs of the scalar kernel, called without any gate."""
+    texts = scalar_modules(graph, size=size, fused=fused)
+    code = Code([host().emit(text) for text in texts])
+    arrays = [np.array(x, float) for x in inputs]
+    outputs = [np.zeros(a.shape) for a in graph.outputs]
+    pointers = [x.ctypes.data for x in arrays + outputs]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(code.address('rbd_kernel'))(
+        *pointers)
+    return outputs[0]
+
+
+def bits(value):
+    """Return the bits of a double; all NaN are the same."""
+    return 'nan' if value != value else struct.pack('<d', value)
+
+
+def ulps(value, reference):
+    """Return the distance in units of the last place of the reference."""
+    return abs(value - reference) / math.ulp(reference)
+
+
+@pytest.mark.parametrize('op', sorted(OPERATIONS))
+def test_every_operation_on_special_values(op):
+    """Each operation gives the reference's bits on zeros, infinities, NaN and ordinary values."""
+    arity = OPERATIONS[op].__code__.co_argcount if op in ('neg', 'add', 'sub', 'mul') else {
+        'div': 2, 'atan2': 2, 'min': 2, 'max': 2, 'lt': 2, 'le': 2, 'select': 3}.get(op, 1)
+    rows = [[SPECIAL[k // len(SPECIAL)**j % len(SPECIAL)] for j in range(arity)]
+            for k in range(len(SPECIAL)**arity)]
+    if arity == 3:
+        rows = rows[::7]
+    graph = trace(lambda x: [OPERATIONS[op](*row) for row in x], {'x': (len(rows), arity)})
+    values = run(graph, rows, fused=False)
+    for row, value in zip(rows, values):
+        expected = FUNCTIONS[op](*row)
+        if op in ('sin', 'cos') and expected == expected:  # the sine of -0.0 is 0.0
+            assert ulps(value, expected) <= 2.0, row
+        else:
+            assert bits(value) == bits(expected), row
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs(EXACT), st.lists(st.sampled_from(SPECIAL) | st.floats(-3.0, 3.0),
+                                 min_size=4, max_size=4))
+def test_random_graphs_to_the_last_bit(program, state):
+    """Without fusing, any graph gives the reference's bits, NaN and infinity included."""
+    x = state[:program.size]
+    graph = trace(program, {'x': program.size})
+    expected = graph.evaluate(x)
+    assert [bits(v) for v in run(graph, x, fused=False)] == [bits(v) for v in expected]
+
+
+@settings(max_examples=25, deadline=None)
+@given(programs(('add', 'sub', 'mul', 'neg', 'sin', 'cos', 'sqrt', 'min', 'max')),
+       st.lists(st.floats(-3.0, 3.0), min_size=4, max_size=4), st.integers(0, 99))
+def test_random_graphs_to_rounding(program, state, seed):
+    """As compiled for use, results stay inside what rounding does to the reference."""
+    x, rng = state[:program.size], random.Random(seed)
+    graph = trace(program, {'x': program.size})
+    noisy = [_noisy(graph, x, rng) for _ in range(12)]
+    assume(all(math.isfinite(v) for y in noisy for v in y))
+    for k, value in enumerate(run(graph, x)):
+        seen = [y[k] for y in noisy]
+        spread = max(seen) - min(seen)
+        assume(spread < 1e-6 * (1.0 + abs(seen[0])))
+        # The noise is four times a rounding; its spread over a dozen runs bounds the error.
+        assert abs(value - seen[0]) <= 4.0 * spread + 1e-14 * (1.0 + abs(seen[0]))
+
+
+def _noisy(graph, x, rng):
+    """Evaluate a graph with every result off by up to four roundings."""
+    work = []
+    for op, args, value in graph.nodes:
+        if op in ('const', 'input'):
+            work.append(value if op == 'const' else x[value[1]])
+        else:
+            result = FUNCTIONS[op](*[work[a] for a in args])
+            exact = op in ('neg', 'min', 'max')
+            work.append(result if exact else result * (1.0 + rng.uniform(-1, 1) * 2.0**-50))
+    return [work[r] for r in graph.results]
+
+
+def test_parts_give_the_same_bits_as_one_function():
+    """Cutting a graph changes nothing, whatever the size of the parts."""
+    rng = random.Random(3)
+    program = Program(4, random_program(rng, EXACT, 400).lines, 40)
+    graph = trace(program, {'x': 4})
+    x = [0.3, -1.2, 2.0, 0.7]
+    whole = run(graph, x, size=10**6, fused=False)
+    assert [bits(v) for v in whole] == [bits(v) for v in graph.evaluate(x)]
+    for size in (1, 7, 50):
+        assert [bits(v) for v in run(graph, x, size=size, fused=False)] == list(map(bits, whole))
+
+
+def test_parts_cover_the_graph_once():
+    """Every operation is in one part; what a part loads was saved before and is not yet gone."""
+    program = Program(4, random_program(random.Random(5), EVERY, 300).lines, 30)
+    graph = trace(program, {'x': 4})
+    parts, slots = partition(graph, 20)
+    assert sorted(i for part in parts for i in part.nodes) == sorted(order(graph))
+    memory = {}
+    for part in parts:
+        assert len(part.nodes) <= 20
+        for node, slot in part.loads.items():
+            assert memory[slot] == node
+        assert not set(part.loads.values()) & set(part.saves.values())
+        memory.update({slot: node for node, slot in part.saves.items()})
+    assert set(memory) == set(range(slots))
+
+
+@pytest.mark.parametrize('count', [1, 2, 4, 5, 9])
+def test_sine_and_cosine(count):
+    """Both are within two units in the last place of the C library's, near multiples of pi/2 too."""
+    rng = np.random.default_rng(count)
+    near = [k * (math.pi / 2) * (1.0 + 1e-16 * d) for k in (1, 2, 3, 17, 1001, 636000)
+            for d in (-3, 0, 1)]
+    angles = np.concatenate([rng.uniform(-7, 7, 200), rng.uniform(-1e6, 1e6, 200), near,
+                             10.0 ** rng.uniform(-12, 0, 50), [1e6, 1.1e6, 1e15, -1e300]])
+    angles = np.resize(angles, -(-len(angles) // count) * count).reshape(-1, count)
+    graph = trace(lambda x: [[sin(a) for a in x], [cos(a) for a in x]], {'x': count})
+    bound = compile_graph(graph, backend='llvm', cache=False).bind()
+    (x,), (y,) = bound.inputs.values(), bound.outputs.values()
+    worst = 0.0
+    for row in angles:
+        x[:] = row
+        bound()
+        for k, angle in enumerate(row):
+            worst = max(worst, ulps(y[0, k], math.sin(angle)), ulps(y[1, k], math.cos(angle)))
+    assert worst <= 2.0
+
+
+@pytest.mark.parametrize('size', [1000, 3])
+def test_an_output_may_be_an_input(size):
+    """All inputs are read before any output is written, in one function and in parts."""
+    def rotate(x):
+        return [sin(x[(k + 1) % 6]) * x[k] + x[5 - k] for k in range(6)]
+    graph = trace(rotate, {'x': 6})
+    code = Code([host().emit(text) for text in scalar_modules(graph, size=size)])
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
+        code.address('rbd_kernel'))
+    start = np.linspace(-1, 1, 8)
+    for shift in (0, 1, -1):
+        memory = np.zeros(10)
+        memory[1:9] = start
+        source, target = memory[2:8], memory[2 + shift:8 + shift]
+        expected = graph.evaluate(source.tolist())
+        function(source.ctypes.data, target.ctypes.data)
+        assert target.tolist() == pytest.approx(expected, rel=1e-14)
+
+
+def test_leaves_as_results():
+    """Results may be inputs, constants, and the same value several times."""
+    graph = trace(lambda x: [x[1], 3.0, x[0], x[0] + x[1], x[1], x[0] + x[1]], {'x': 2})
+    assert run(graph, [4.0, 5.0]).tolist() == [5.0, 3.0, 4.0, 9.0, 5.0, 9.0]
+    assert run(graph, [4.0, 5.0], size=1).tolist() == [5.0, 3.0, 4.0, 9.0, 5.0, 9.0]
+
+
+@pytest.mark.parametrize('triple, cpu, features', [
+    ('aarch64-unknown-linux-gnu', 'neoverse-n1', '+neon'),
+    ('aarch64-unknown-linux-gnu', '', ''),
+    ('x86_64-unknown-linux-gnu', 'x86-64', '+sse2'),
+    ('x86_64-unknown-linux-gnu', 'haswell', '+avx,+avx2,+fma'),
+    ('x86_64-unknown-linux-gnu', 'skylake-avx512', '+avx,+avx2,+fma,+avx512f,+avx512dq'),
+])
+def test_code_for_other_processors(triple, cpu, features):
+    """Scalar kernel, gate and batch lower to object code for each kind of processor."""
+    from rbd_ros.compiler import gate
+    from rbd_ros.compiler.batch import batch_modules
+    llvm = machine.binding()
+    try:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        llvm.Target.from_triple(triple)
+    except RuntimeError:
+        pytest.skip(f'this llvmlite makes no code for {triple}')
+    program = random_program(random.Random(8), EVERY, 120)
+    graph = trace(lambda x, t: [*program(x)['y'], t, *map(sin, x)], {'x': 4, 't': ()})
+    processor = Processor(triple, cpu, features)
+    assert processor.lanes == (2 if 'avx' not in features else 8 if 'avx512' in features else 4)
+    texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs))
+    for text in [*texts, *batch_modules(graph, processor.lanes)[0]]:
+        assert processor.emit(text)[:4] == b'\x7fELF'
