@@ -58,7 +58,7 @@ def single():
 
 def slow(kernel, *arrays, **options):
     """Call the same kernel by the checked path in Python."""
-    return Kernel.__call__(kernel, *arrays, **options)
+    return Kernel.caller(kernel)(*arrays, **options)
 
 
 def same(a, b):
@@ -69,6 +69,14 @@ def same(a, b):
         assert type(x) is type(y) is np.ndarray
         assert x.shape == y.shape and x.dtype == y.dtype == np.float64
         assert x.tolist() == y.tolist()
+
+
+def test_a_leading_axis_makes_a_batch(kernel, single):
+    """Inputs with one more axis give the results of every state."""
+    x = np.arange(15.0).reshape(3, 5)
+    assert single(x).tolist() == [single(row).tolist() for row in x]
+    y, M, e = kernel(np.ones((3, 2)), np.ones((2, 3)), 1.0)
+    assert (y.shape, M.shape, e.shape) == ((3, 3), (3, 2, 2), (3,))
 
 
 def test_objects_look_as_expected():
@@ -136,7 +144,7 @@ def test_odd_inputs_are_converted(single, kind):
 
 WRONG = {
     'short': np.ones(4), 'long': np.ones(6), 'no axis': np.array(1.0), 'number': 1.0,
-    'two axes': np.ones((1, 5)), 'empty': np.ones(0), 'none': None, 'text': 'abcde',
+    'two axes': np.ones((1, 4)), 'three axes': np.ones((1, 1, 5)), 'empty': np.ones(0), 'none': None, 'text': 'abcde',
     'complex': np.ones(5, complex), 'nested': [[1.0], 2.0, 3.0, 4.0, 5.0], 'dict': {},
     'type': np.ndarray, 'numbers as text': np.array(['1'] * 5),
 }
@@ -192,8 +200,7 @@ def test_out_is_used_and_returned(kernel, single):
     x = np.linspace(-1.0, 1.0, 5)
     expected = single(x)
     wide = np.zeros((5, 2))
-    swapped = np.zeros(5, '>f8')
-    for out in (np.zeros(5), wide[:, 1], swapped, np.zeros(5).view(type('S', (np.ndarray,), {}))):
+    for out in (np.zeros(5), wide[:, 1], np.zeros(5).view(type('S', (np.ndarray,), {}))):
         assert single(x, out=out) is out
         assert out.tolist() == expected.tolist()
     assert wide[:, 0].tolist() == [0.0] * 5
@@ -210,7 +217,8 @@ def test_wrong_out_is_refused_and_untouched(kernel, single):
     x = np.ones(5)
     locked = np.zeros(5)
     locked.flags.writeable = False
-    for out in (locked, np.zeros(4), np.zeros((1, 5)), np.zeros(5, np.float32), [0.0] * 5):
+    for out in (locked, np.zeros(4), np.zeros((1, 5)), np.zeros(5, np.float32),
+                np.zeros(5, '>f8'), [0.0] * 5):
         with pytest.raises(ShapeError, match='out'):
             single(x, out=out)
     assert locked.tolist() == [0.0] * 5

@@ -123,7 +123,7 @@ class Kernel:
         def call(*arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
                  ) -> Array | tuple[Array, ...]:
             values = (*arrays, *fixed)
-            many = any(np.ndim(x) == len(a.shape) + 1 for a, x in zip(self.inputs, values))
+            many = any(_axes(x) == len(a.shape) + 1 for a, x in zip(self.inputs, values))
             return self.batch(*values, out=out) if many else Kernel.__call__(self, *values, out=out)
         return call
 
@@ -161,6 +161,14 @@ class Kernel:
         if len(arrays) != len(names):
             raise TypeError(f'{self.name} takes {len(names)} arguments '
                             f'({", ".join(names)}), got {len(arrays)}')
+
+
+def _axes(value: ArrayLike) -> int:
+    """Return the number of axes, 0 of what is no array."""
+    try:
+        return np.ndim(value)
+    except ValueError:  # a ragged list
+        return 0
 
 
 def converted(argument: Argument, value: ArrayLike) -> Array:
