@@ -1,0 +1,21 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What all tests share: the mark that ties a test to items of the source documents."""
+
+
+def pytest_configure(config):
+    """Make the mark known; its arguments are ids of seed_ledger.csv."""
+    config.addinivalue_line(
+        'markers', 'seed(*ids): items of test/seed_ledger.csv whose property the test checks')

@@ -1,0 +1,297 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Properties of the dynamics of random trees of all joint types, up to forty bodies."""
+
+from hypothesis import given, HealthCheck, settings
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros import configuration, families, forward, inverse
+from rbd_ros.kinematics import Conditions
+from rbd_ros.spatial import Vec3
+from tree_oracle import assert_near, DenseTree, LARGE_TREES, SEEDS, State, TREES, with_rotors
+
+few = settings(max_examples=12, deadline=None, derandomize=True,
+               suppress_health_check=[HealthCheck.too_slow])
+many = settings(few, max_examples=25)
+
+
+def reference(model):
+    """Return the uncompiled robot."""
+    return rbd_ros.Dynamics(model, backend='reference')
+
+
+def advance(model, s, h):
+    """Return position and velocity after the time h at constant acceleration, to second order."""
+    q = configuration.integrate(model, s.q, s.qd * h + s.qdd * (h * h / 2.0))
+    return np.array(q), s.qd + s.qdd * h
+
+
+def rate(function, h=1e-3):
+    """Return the derivative of a function at zero, error O(h^6)."""
+    weights = ((1, 45.0), (2, -9.0), (3, 1.0))
+    return sum(w * (function(k * h) - function(-k * h)) for k, w in weights) / (60.0 * h)
+
+
+# --- inverse and forward dynamics are each other's inverse --------------------------------------
+
+@pytest.mark.seed('RBDA 1-01', 'RBDA 1-02', 'RBDA 1-03', 'SIXD P21')
+@few
+@given(LARGE_TREES, SEEDS)
+def test_inverse_dynamics_undoes_forward_dynamics(model, seed):
+    """ID(FD(tau)) = tau, FD(ID(qdd)) = qdd and tau = H qdd + C on trees of 20 to 40 bodies."""
+    s, robot = State(model, seed), reference(model)
+    H, C = robot.mass_matrix(s.q), robot.bias(s.q, s.qd)
+    qdd = robot.forward_dynamics(s.q, s.qd, s.tau)
+    # rounding in a solution x of H x = b is felt as an error of the order |H||x| in b
+    scale = np.linalg.norm(H) * np.linalg.norm(qdd) + np.linalg.norm(C)
+    tau = robot.inverse_dynamics(s.q, s.qd, qdd)
+    assert_near(tau, s.tau, scale=scale)
+    assert_near(H @ qdd + C, s.tau, scale=scale)
+    tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
+    assert_near(H @ s.qdd + C, tau, scale=np.linalg.norm(C))
+    qdd = robot.forward_dynamics(s.q, s.qd, tau)
+    assert_near(H @ qdd, H @ s.qdd, scale=np.linalg.norm(H) * np.linalg.norm(qdd))
+
+
+@pytest.mark.seed('RBDA 6-01', 'RBDA 7-13', 'RBDA 7-12', 'SIXD P24', 'SIXD P27')
+@many
+@given(TREES, SEEDS)
+def test_articulated_bodies_agree_with_the_inertia_matrix(model, seed):
+    """ABA = CRBA and factors = a dense solve in base coordinates, with forces on every body."""
+    s, robot = State(model, seed), reference(model)
+    dense = DenseTree(model, s.q, s.qd)
+    H = dense.mass_matrix()
+    C = dense.rnea(np.zeros(model.nv), model.gravity, s.f_ext)
+    expected = np.linalg.solve(H, s.tau - C)
+    scale = np.linalg.norm(expected) * max(1.0, 1e-5 * np.linalg.cond(H))
+    for method in ('aba', 'crba'):
+        qdd = robot.forward_dynamics(s.q, s.qd, s.tau, s.f_ext, method=method)
+        assert_near(qdd, expected, scale=scale)
+
+
+@pytest.mark.seed('RBDA 9-19')
+@few
+@given(TREES, SEEDS)
+def test_rotors_act_the_same_in_every_algorithm(model, seed):
+    """A rotor adds its inertia to H, its torque to tau, its energy, and to D of ABA (9.28)."""
+    geared = with_rotors(model, seed)
+    rotors = np.array(geared.rotor_inertia)
+    s, plain, robot = State(model, seed), reference(model), reference(geared)
+    H = plain.mass_matrix(s.q) + np.diag(rotors)
+    assert_near(robot.mass_matrix(s.q), H, limit=1e-14)
+    tau = plain.inverse_dynamics(s.q, s.qd, s.qdd) + rotors * s.qdd
+    assert_near(robot.inverse_dynamics(s.q, s.qd, s.qdd), tau, limit=1e-13)
+    energy = plain.kinetic_energy(s.q, s.qd) + 0.5 * rotors @ s.qd**2
+    assert_near(robot.kinetic_energy(s.q, s.qd), energy, limit=1e-13)
+    expected = np.linalg.solve(H, s.tau - plain.bias(s.q, s.qd))
+    for method in ('aba', 'crba'):
+        qdd = robot.forward_dynamics(s.q, s.qd, s.tau, method=method)
+        assert_near(qdd, expected, scale=np.linalg.cond(H) * 1e-5 * np.linalg.norm(expected))
+
+
+# --- forms of one law ---------------------------------------------------------------------------
+
+@pytest.mark.seed('RBDA 5-04', 'RBDA 5-05', 'RBDA 5-12', 'RBDA 10-01', 'SIXD P09')
+@many
+@given(TREES, SEEDS)
+def test_body_and_base_coordinates_agree(model, seed):
+    """The recursion in body coordinates gives what sums over subtrees give in base coordinates."""
+    s, robot = State(model, seed), reference(model)
+    expected = DenseTree(model, s.q, s.qd).rnea(s.qdd, model.gravity, s.f_ext)
+    assert_near(robot.inverse_dynamics(s.q, s.qd, s.qdd, s.f_ext), expected)
+
+
+@pytest.mark.seed('RBDA 5-14', 'RBDA 5-15', 'RBDA 5-16')
+@many
+@given(TREES, SEEDS)
+def test_three_dimensional_recursion_agrees(model, seed):
+    """The 3-D Newton-Euler recursion gives the spatial one's tau: any joint, branched trees."""
+    s = State(model, seed)
+    conditions = Conditions(Vec3(0.3, -9.0, 4.0))
+    arguments = (model, s.q.tolist(), s.qd.tolist(), s.qdd.tolist(), conditions)
+    assert_near(inverse.newton_euler_3d(*arguments), inverse.rnea(*arguments))
+
+
+@pytest.mark.seed('RBDA 6-05', 'RBDA 6-07', 'RBDA 6-10', 'SIXD P22')
+@many
+@given(TREES, SEEDS)
+def test_inertia_matrix_agrees_with_unit_accelerations(model, seed):
+    """H of composite bodies = columns of the Newton-Euler algorithm = the sum of J^T I J."""
+    s, robot = State(model, seed), reference(model)
+    H = robot.mass_matrix(s.q)
+    robot.set_gravity([0.0, 0.0, 0.0])
+    unit = np.eye(model.nv)
+    by_columns = np.array([robot.inverse_dynamics(s.q, 0.0 * s.qd, e) for e in unit]).T
+    assert_near(H, by_columns)
+    assert_near(H, DenseTree(model, s.q).mass_matrix())
+    assert (H == H.T).all()
+    assert np.linalg.eigvalsh(H)[0] > 0.0
+
+
+@pytest.mark.seed('RBDA 3-01', 'RBDA 6-11')
+@many
+@given(TREES, SEEDS)
+def test_kinetic_energy_is_quadratic_in_the_velocity(model, seed):
+    """The energies of the bodies add up to 1/2 qd^T H qd."""
+    s, robot = State(model, seed), reference(model)
+    H = robot.mass_matrix(s.q)
+    assert_near(robot.kinetic_energy(s.q, s.qd), 0.5 * s.qd @ H @ s.qd, limit=1e-12)
+
+
+# --- power, momentum and rates --------------------------------------------------------------------
+
+@pytest.mark.seed('RBDA 3-02', 'RBDA 3-03', 'RBDA 5-13', 'RBDA 7-15')
+@few
+@given(TREES, SEEDS)
+def test_power_balance(model, seed):
+    """Energy changes at the rate of joint power plus the power of external forces."""
+    s, robot = State(model, seed), reference(model)
+    s.tau = robot.inverse_dynamics(s.q, s.qd, s.qdd, s.f_ext)
+
+    def energy(h):
+        q, qd = advance(model, s, h)
+        return robot.kinetic_energy(q, qd) + robot.potential_energy(q)
+    v = DenseTree(model, s.q, s.qd).v
+    external = [f @ v[i] for i, f in enumerate(s.f_ext, 1)]
+    power = s.tau @ s.qd + sum(external)
+    size = abs(s.tau) @ abs(s.qd) + sum(map(abs, external))
+    # differences: the seventh derivative grows with the speeds, rounding with the energy
+    assert_near(rate(energy, 2e-4), power, scale=size + abs(energy(0.0)), limit=1e-9)
+
+
+@pytest.mark.seed('RBDA 5-10', 'RBDA 5-03')
+@few
+@given(TREES, SEEDS)
+def test_coriolis_forces_are_quadratic_and_follow_from_h(model, seed):
+    """C without gravity scales with the square of speed; qd^T (Hdot qd / 2 - C) = 0."""
+    s, robot = State(model, seed), reference(model)
+    robot.set_gravity([0.0, 0.0, 0.0])
+    C = robot.bias(s.q, s.qd)
+    assert_near(robot.bias(s.q, 2.0 * s.qd), 4.0 * C)
+    s.qdd = 0.0 * s.qd
+    H_dot = rate(lambda h: robot.mass_matrix(advance(model, s, h)[0]), 5e-4)
+    expected = 0.5 * s.qd @ H_dot @ s.qd
+    # the derivative is by differences, and the sum cancels: absolute size of the terms
+    size = abs(s.qd) @ abs(H_dot) @ abs(s.qd) + abs(s.qd) @ abs(C)
+    assert_near(s.qd @ C, expected, scale=size, limit=1e-9)
+
+
+@pytest.mark.seed('RBDA 2-32', 'SIXD P07')
+@few
+@given(TREES, SEEDS)
+def test_momentum_changes_by_external_force_alone(model, seed):
+    """A tree on a free joint changes its momentum by its weight and the external forces."""
+    builder_tree = families.random_tree(model.nb, seed, joints=('free',), branching=0.9)
+    for tree in (model, builder_tree):
+        s, robot = State(tree, seed), reference(tree)
+        dense = DenseTree(tree, s.q, s.qd)
+        h = sum(dense.I[i] @ dense.v[i] for i in dense.bodies)
+        assert_near(robot.momentum(s.q, s.qd), h)
+        a = dense.accelerations(s.qdd)
+        expected = sum(dense.net_forces(a)[1:])
+        found = rate(lambda step: robot.momentum(*advance(tree, s, step)), 5e-4)
+        # by differences; the sum over bodies may cancel
+        size = sum(np.linalg.norm(f) for f in dense.net_forces(a))
+        assert_near(found, expected, scale=size, limit=1e-9)
+
+
+@many
+@given(TREES, SEEDS)
+def test_center_of_mass_moves_with_the_linear_momentum(model, seed):
+    """Total mass times the velocity of the centre of mass is the linear momentum."""
+    s, robot = State(model, seed), reference(model)
+    s.qdd = 0.0 * s.qd
+    velocity = rate(lambda h: robot.center_of_mass(advance(model, s, h)[0]), 5e-4)
+    p = robot.momentum(s.q, s.qd)[3:]
+    assert_near(model.total_mass * velocity, p, scale=model.total_mass, limit=1e-9)
+
+
+@pytest.mark.seed('SIXD P14', 'SIXD P18', 'SIXD P19', 'RBDA 2-31')
+@few
+@given(TREES, SEEDS)
+def test_frame_jacobian_velocity_and_acceleration(model, seed):
+    """J qd is the frame's velocity, and J qdd + Jdot qd the rate of its components."""
+    s, robot = State(model, seed), reference(model)
+    frame = model.body_names[-1]
+    J = robot.jacobian(s.q, frame)
+    assert_near(J @ s.qd, robot.velocity(s.q, s.qd, frame), limit=1e-12,
+                scale=np.linalg.norm(J) * np.linalg.norm(s.qd))
+    # In its own coordinates the derivative of v's components is the spatial acceleration.
+    acceleration = rate(lambda h: robot.velocity(*advance(model, s, h), frame), 5e-4)
+    expected = J @ s.qdd + robot.jacobian_rate(s.q, s.qd, frame)
+    assert_near(acceleration, expected, scale=np.linalg.norm(s.qd)**3, limit=1e-9)
+
+
+@pytest.mark.seed('RBDA 5-06', 'RBDA 5-07', 'RBDA 5-08', 'RBDA 5-09', 'SIXD C17')
+@many
+@given(TREES, SEEDS)
+def test_gravity_is_an_external_force(model, seed):
+    """The fictitious acceleration of the base does what the weight of every body does."""
+    s, robot = State(model, seed), reference(model)
+    dense = DenseTree(model, s.q, s.qd)
+    a_g = np.concatenate([np.zeros(3), model.gravity])
+    weight = np.array([dense.I[i] @ a_g for i in dense.bodies])
+    with_gravity = robot.inverse_dynamics(s.q, s.qd, s.qdd)
+    gravity = robot.gravity(s.q)
+    still = robot.inverse_dynamics(s.q, 0.0 * s.qd, 0.0 * s.qd)
+    robot.set_gravity([0.0, 0.0, 0.0])
+    assert_near(robot.inverse_dynamics(s.q, s.qd, s.qdd, weight), with_gravity)
+    assert_near(gravity, still, limit=1e-12)
+    # The generalised force of the weights themselves is the opposite of what holds them.
+    terms = sum(dense.jacobian(i).T @ weight[i - 1] for i in dense.bodies)
+    assert_near(-terms, gravity, limit=1e-12)
+
+
+@pytest.mark.seed('RBDA 5-08')
+@few
+@given(TREES, SEEDS)
+def test_gravity_force_is_the_slope_of_potential_energy(model, seed):
+    """g(q) . qd is the rate of potential energy along qd."""
+    s, robot = State(model, seed), reference(model)
+    s.qdd = 0.0 * s.qd
+    slope = rate(lambda h: robot.potential_energy(advance(model, s, h)[0]), 5e-4)
+    g = robot.gravity(s.q)
+    assert_near(g @ s.qd, slope, scale=abs(g) @ abs(s.qd) + 1.0, limit=1e-9)
+
+
+@pytest.mark.seed('RBDA 10-04')
+def test_articulated_bodies_are_as_accurate_as_the_inertia_matrix():
+    """On a long chain the residual of ABA in the equation of motion is not the larger one."""
+    residuals = {'aba': 0.0, 'crba': 0.0}
+    for seed in range(8):
+        model = families.random_tree(40, seed, joints=('revolute',), branching=0.0)
+        s, robot = State(model, seed), reference(model)
+        exact = s.qdd
+        tau = robot.inverse_dynamics(s.q, s.qd, exact)
+        for method in residuals:
+            qdd = robot.forward_dynamics(s.q, s.qd, tau, method=method)
+            residuals[method] += np.linalg.norm(qdd - exact)
+    assert residuals['aba'] <= 2.0 * residuals['crba']
+
+
+def test_conditions_take_another_inertia():
+    """Inertias given beside the model (a payload) replace those of the model everywhere."""
+    model, other = families.random_tree(6, 1), families.random_tree(6, 1)
+    heavy = families.random_tree(6, 2).inertia
+    s = State(model)
+    g = Vec3(*model.gravity)
+    q, qd, qdd = s.q.tolist(), s.qd.tolist(), s.qdd.tolist()
+    loaded = Conditions(g, inertia=heavy)
+    changed = type(other)(**{**other.__getstate__(), 'inertia': heavy})
+    assert inverse.rnea(model, q, qd, qdd, loaded) == inverse.rnea(
+        changed, q, qd, qdd, Conditions(g))
+    assert forward.aba(model, q, qd, qdd, loaded) == forward.aba(
+        changed, q, qd, qdd, Conditions(g))

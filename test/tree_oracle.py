@@ -1,0 +1,171 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Dense oracles for tests: a tree in motion with plain 6x6 matrices, all in base coordinates.
+
+Nothing here is shared with the algorithms but the joints, the placements and the inertias.
+"""
+
+import dataclasses
+
+from hypothesis import strategies as st
+import numpy as np
+from rbd_ros import configuration, families
+
+TREES = st.builds(
+    families.random_tree, st.integers(1, 12), st.integers(0, 2**32 - 1),
+    branching=st.sampled_from([0.0, 0.3, 0.9]), aligned=st.sampled_from([0.0, 0.5, 1.0]))
+LARGE_TREES = st.builds(
+    families.random_tree, st.integers(20, 40), st.integers(0, 2**32 - 1),
+    branching=st.sampled_from([0.1, 0.4]))
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def crm(v):
+    """Return the matrix of the cross product of motions (2.31)."""
+    w, u = skew(v[:3]), skew(v[3:])
+    return np.block([[w, np.zeros((3, 3))], [u, w]])
+
+
+def crf(v):
+    """Return the matrix of the cross product of a motion and a force (2.32)."""
+    return -crm(v).T
+
+
+def skew(a):
+    """Return the matrix of the 3-D cross product."""
+    x, y, z = a
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def spatial_inertia(inertia):
+    """Return the 6x6 matrix of a rigid inertia (2.63)."""
+    h = skew(list(inertia.h))
+    return np.block([[np.array(inertia.I.to_list()), h], [h.T, inertia.m * np.eye(3)]])
+
+
+def vector(x):
+    """Return a spatial vector as an array."""
+    return np.array(x.to_list(), dtype=float)
+
+
+def columns(vectors):
+    """Return spatial vectors as the columns of a matrix, 6 x 0 for none."""
+    return np.array([vector(each) for each in vectors]).reshape(-1, 6).T
+
+
+class State:
+    """A random state of a model, over its independent coordinates."""
+
+    def __init__(self, model, seed=0):
+        rng = np.random.default_rng(seed)
+        self.q = np.array(configuration.random_position(model, rng))
+        self.qd, self.qdd, self.tau = rng.normal(size=(3, model.nv))
+        self.f_ext = rng.normal(size=(model.nb, 6))
+        self.rng = rng
+
+
+class DenseTree:
+    """
+    A tree without mimic joints at q, moving with qd, in base coordinates.
+
+    Lists have an entry 0 for the base. ``X`` is i_X_0; ``S``, ``v``, ``v_J``, ``c`` and ``I``
+    are turned to base coordinates, so that no transform is left in the equations (RBDA 5.2).
+    """
+
+    def __init__(self, model, q, qd=None, t=0.0):
+        q, qd = list(q), [0.0] * model.tree_nv if qd is None else list(qd)
+        self.model = model
+        self.X, self.S, self.v, self.v_J = [np.eye(6)], [np.zeros((6, 0))], [np.zeros(6)], [0]
+        self.c, self.I, self.T = [np.zeros(6)], [np.zeros((6, 6))], [np.zeros((6, 0))]
+        for i in range(1, model.nb + 1):
+            joint, p = model.joint[i], model.parent[i]
+            q_i, qd_i = q[model.q_index[i]], qd[model.v_index[i]]
+            X_J = np.array(joint.transform(q_i, t).to_list())
+            X = X_J @ np.array(model.X_T[i].to_list()) @ self.X[p]
+            back = np.linalg.inv(X)
+            v_J = back @ vector(joint.velocity(q_i, qd_i, t))
+            v = self.v[p] + v_J
+            self.X.append(X)
+            self.S.append(back @ columns(joint.subspace(q_i, t)))
+            self.T.append(X.T @ columns(joint.constraint_subspace(q_i, t)))
+            self.v_J.append(v_J)
+            self.v.append(v)
+            self.c.append(back @ vector(joint.bias(q_i, qd_i, t)) + crm(v) @ v_J)
+            self.I.append(X.T @ spatial_inertia(model.inertia[i]) @ X)
+        self.bodies = range(1, model.nb + 1)
+
+    def part(self, i, x):
+        """Return the entries of joint i in a vector over velocities."""
+        return np.asarray(x)[self.model.v_index[i]]
+
+    def accelerations(self, qdd, base=np.zeros(6)):
+        """Return the body accelerations (5.8)."""
+        a = [base]
+        for i in self.bodies:
+            a.append(a[self.model.parent[i]] + self.S[i] @ self.part(i, qdd) + self.c[i])
+        return a
+
+    def net_forces(self, a, f_ext=None):
+        """Return what the joints together exert on each body (5.9, 5.10)."""
+        f = [np.zeros(6)]
+        for i in self.bodies:
+            external = 0.0 if f_ext is None else f_ext[i - 1]
+            f.append(self.I[i] @ a[i] + crf(self.v[i]) @ self.I[i] @ self.v[i] - external)
+        return f
+
+    def joint_forces(self, net):
+        """Return the force transmitted across each joint: the sum over its subtree."""
+        return [np.zeros(6), *(sum(net[j] for j in self.model.subtree[i]) for i in self.bodies)]
+
+    def rnea(self, qdd, gravity, f_ext=None):
+        """Return tau by RBDA 5.7 to 5.11, in base coordinates."""
+        base = np.concatenate([np.zeros(3), -np.asarray(gravity)])
+        f = self.joint_forces(self.net_forces(self.accelerations(qdd, base), f_ext))
+        return np.concatenate([self.S[i].T @ f[i] for i in self.bodies])
+
+    def jacobian(self, i):
+        """Return the Jacobian of body i in base coordinates (4.5)."""
+        J = np.zeros((6, self.model.tree_nv))
+        for j in self.model.support[i]:
+            J[:, self.model.v_index[j]] = self.S[j]
+        return J
+
+    def mass_matrix(self):
+        """Return H as the sum over bodies of J^T I J (6.11)."""
+        total = np.zeros((self.model.tree_nv, self.model.tree_nv))
+        for i in self.bodies:
+            J = self.jacobian(i)
+            total += J.T @ self.I[i] @ J
+        return total
+
+    def velocity_product(self, i):
+        """Return J-dot q-dot of body i in base coordinates."""
+        return sum((self.c[j] for j in self.model.support[i]), np.zeros(6))
+
+
+def assert_near(actual, expected, *, scale=0.0, limit=1e-10):
+    """Compare two arrays relative to the larger of the expected norm and ``scale``."""
+    actual, expected = np.asarray(actual, float), np.asarray(expected, float)
+    assert actual.shape == expected.shape
+    size = max(float(np.linalg.norm(expected)), scale)
+    error = float(np.linalg.norm(actual - expected))
+    assert error <= limit * size, f'error {error:.3g} at size {size:.3g}'
+
+
+def with_rotors(model, seed=0):
+    """Return the model with a rotor at every velocity variable."""
+    rotors = np.random.default_rng(seed).uniform(0.01, 0.5, model.nv)
+    return dataclasses.replace(model, rotor_inertia=tuple(rotors.tolist()))
