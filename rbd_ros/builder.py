@@ -193,7 +193,7 @@ class ModelBuilder:
         raise UnknownName('body', name, [*self._nodes, *self._frames])
 
     def _grow(self) -> tuple[_Tree, list[_Arc]]:
-        """Number the bodies outward from the base and merge what is fixed."""
+        """Give numbers to the bodies, outward from the base, and merge what is fixed."""
         names, arcs = list(self._nodes), list(self._arcs.values())
         found = spanning_tree(len(names), [(a.predecessor, a.successor) for a in arcs],
                               names=names)

@@ -148,6 +148,24 @@ def test_fixed_bodies_are_merged_and_their_frames_kept(rng):
     assert merged.total_mass == pytest.approx(loose.total_mass, rel=1e-15)
 
 
+@pytest.mark.parametrize('turned', [False, True])
+def test_fixed_joint_between_two_frames(turned, rng):
+    """A fixed joint makes its two frames coincide, whichever body is given first."""
+    on_a, on_b = families.random_transform(rng), families.random_transform(rng)
+    builder = ModelBuilder().add_body('a', 'base', Revolute(X)).add_body('b', inertia=ball(1.0))
+    if turned:
+        builder.add_joint('weld', 'b', 'a', Fixed(), on_b, on_a)
+    else:
+        builder.add_joint('weld', 'a', 'b', Fixed(), on_a, on_b)
+    model = builder.build()
+    assert model.nb == 1
+    np.testing.assert_allclose(matrix(on_b) @ matrix(model.frame('b').placement), matrix(on_a),
+                               atol=1e-14)
+    np.testing.assert_allclose(                       # the inertia moved with the frame
+        matrix(model.inertia[1]), (lambda P: P.T @ matrix(ball(1.0)) @ P)(
+            matrix(model.frame('b').placement)), atol=1e-13)
+
+
 def test_base_inertia_is_kept_apart():
     """What is fixed to the base is in inertia[0] and not in the total mass."""
     builder = ModelBuilder(base_inertia=ball(5.0))
@@ -231,7 +249,6 @@ def test_model_survives_pickling(seed):
     assert back.expanded_parent == model.expanded_parent
 
 
-@pytest.mark.seed('RBDA 1-04')
 def test_one_code_reads_chain_tree_and_floating_base(rng):
     """The same functions serve a chain, a branched tree and a floating base: only data differ."""
     chain = families.regular_tree(6, 1)
