@@ -112,20 +112,25 @@ def read(key: str) -> Entry | None:
     home = folder()
     if home is None:
         return None
-    path = home / (key + _SUFFIX)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # Not blocking: a pipe in place of the file must not hold us up.
+        handle = os.open(home / (key + _SUFFIX),
+                         os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with open(handle, 'rb') as file:
+    try:
         state = os.fstat(handle)
         if (not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid()
                 or state.st_mode & _OTHERS_WRITE or state.st_size > _LARGEST):
             return None
-        data = file.read(_LARGEST + 1)
-        entry = _unpack(key, data)
+        with open(handle, 'rb', closefd=False) as file:
+            entry = _unpack(key, file.read(_LARGEST + 1))
         if entry is not None and time.time() - state.st_mtime > _DAY:
             os.utime(handle)  # the time of last use decides what is dropped
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
     return entry
 
 
