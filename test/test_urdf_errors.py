@@ -14,6 +14,8 @@
 
 """Every kind of bad description is refused (or doubted) with words that name the element."""
 
+import pathlib
+import random
 import time
 import warnings
 
@@ -254,6 +256,44 @@ def test_xacro_file_is_refused_with_the_command(tmp_path):
     path.write_text('<robot/>')
     with pytest.raises(ModelError, match=r'expand it first: xacro arm.urdf.xacro > robot.urdf'):
         load_urdf(path)
+
+
+def test_unreadable_file_is_named(tmp_path, monkeypatch):
+    """A file that may not be read, and a text too long to be a path, are refused in words."""
+    path = tmp_path / 'secret.urdf'
+    path.write_text(pair())
+
+    def refuse(self):
+        raise PermissionError(13, 'Permission denied')
+
+    monkeypatch.setattr(type(path), 'read_bytes', refuse)   # root may read everything
+    with pytest.raises(ModelError, match=r'cannot read ".*secret.urdf": Permission denied'):
+        load_urdf(path)
+    with pytest.raises(ModelError, match=r'"xxx.* cannot be a path: File name too long'):
+        load_urdf('x' * 5000)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_damaged_descriptions_give_models_or_model_errors(seed):
+    """Whatever is cut, doubled or overwritten in a file, nothing but ModelError comes out."""
+    rng = random.Random(seed)
+    folder = pathlib.Path(__file__).parent / 'urdf'
+    texts = [path.read_text() for path in sorted(folder.glob('*.urdf'))]
+    words = ['""', '<', '>', '"', 'nan', '-1', '1e400', '&x;', '<!--', ']]>', '\0', 'link', '/>',
+             '\ud800', 'name="', '${x}', '0', 'mimic', 'type="planar"']
+    refused = 0
+    for _ in range(60):
+        text = rng.choice(texts)
+        for _ in range(rng.randrange(1, 4)):
+            a, b = sorted(rng.randrange(len(text)) for _ in range(2))
+            b = min(b, a + rng.choice([1, 5, 40, 400]))
+            text = text[:a] + rng.choice(['', text[a:b] * 2, *words]) + text[b:]
+        try:
+            load_urdf(text, floating_base=rng.random() < 0.3, on_warning=lambda words: None)
+        except ModelError as error:
+            refused += 1
+            assert len(str(error)) > 10
+    assert refused > 20
 
 
 def test_ten_megabytes_are_read():

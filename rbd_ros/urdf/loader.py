@@ -141,7 +141,10 @@ def _read(source: str | bytes | os.PathLike[str], max_bytes: int) -> tuple[bytes
     if path.suffix == '.xacro':
         raise ModelError(_xacro_advice(str(path)))
     _check_size(path.stat().st_size, max_bytes, f'"{path}"')
-    return path.read_bytes(), f'"{path}"'
+    try:
+        return path.read_bytes(), f'"{path}"'
+    except OSError as error:
+        raise ModelError(f'cannot read "{path}": {error.strerror}') from error
 
 
 def _looks_like_xml(text: str) -> bool:

@@ -49,8 +49,11 @@ def find_resource(address: str | os.PathLike[str], *,
     else:
         candidates = [Path(text).expanduser()]
     for candidate in candidates:
-        if candidate.is_file():
-            return candidate
+        try:
+            if candidate.is_file():
+                return candidate
+        except OSError as error:
+            raise ModelError(f'"{text[:80]}" cannot be a path: {error.strerror}') from None
     sought = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
     hint = ('; source the workspace or set AMENT_PREFIX_PATH'
             if text.startswith('package://') else '')
