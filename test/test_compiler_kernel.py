@@ -189,3 +189,15 @@ def test_missing_llvmlite_gives_python_and_one_warning(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         compile_graph(graph)
+
+
+def test_batch_takes_empty_and_unused_arguments():
+    """Arguments and results without elements, and results that need no input, batch as well."""
+    graph = trace(lambda x, none: {'y': [x, 3.0], 'nothing': [], 'fixed': 7.5},
+                  {'x': (), 'none': 0})
+    kernel = compile_graph(graph, backend='python')
+    y, nothing, fixed = kernel.batch([1.0, 2.0], np.zeros((2, 0)))
+    assert y.tolist() == [[1.0, 3.0], [2.0, 3.0]]
+    assert nothing.shape == (2, 0)
+    assert fixed.tolist() == [7.5, 7.5]
+    assert kernel.batch([1.0, 2.0], [])[2].tolist() == [7.5, 7.5]

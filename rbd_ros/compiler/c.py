@@ -137,7 +137,7 @@ def _function(graph: Graph, scope: _Scope, max_nodes: int) -> str:
     for k, piece in enumerate(pieces):
         last = k == len(pieces) - 1
         name = scope.names.new(f'{scope.prefix}_{graph.name}_{k}_')
-        read = sorted({graph.nodes[n].value[0] for n in piece.nodes
+        read = sorted({graph.nodes[n].element[0] for n in piece.nodes
                        if graph.nodes[n].op == 'input'})
         parameters = [f'const double *{inputs[a]}' for a in read]
         parameters += [f'double *{name}' for name in outputs] if last else []
@@ -146,7 +146,7 @@ def _function(graph: Graph, scope: _Scope, max_nodes: int) -> str:
         arguments = [*[inputs[a] for a in read], *(outputs if last else []), w]
         calls.append(f'    {name}({", ".join(arguments)});\n')
     unused = set(range(len(inputs))) - {
-        node.value[0] for node in graph.nodes if node.op == 'input'}
+        node.element[0] for node in graph.nodes if node.op == 'input'}
     ignored = ''.join(f'    (void)({inputs[a]});\n' for a in sorted(unused))
     text.append(f'{_signature(graph, scope)}\n{{\n    double {w}[{workspace}];\n\n'
                 f'{ignored}{"".join(calls)}}}\n')

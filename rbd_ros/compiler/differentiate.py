@@ -15,8 +15,8 @@
 """
 Derivatives of graphs, as graphs.
 
-Forward mode carries, beside each value, its derivatives; reverse mode carries back from each result
-how much it depends on the value. Both are exact, and both are simplified like any trace.
+Forward mode carries, beside each value, its derivatives; reverse mode carries back from each
+result how much it depends on the value. Both are exact, and both are simplified like any trace.
 
 Where a function has a kink the derivative is one-sided: that of ``abs`` at 0 is +1, of ``min`` and
 ``max`` at a tie that of the first argument, of ``where`` that of the chosen side. Comparisons have
@@ -88,7 +88,7 @@ def jvp(graph: Graph, of: Names, wrt: Names, *, name: str | None = None) -> Grap
     of, wrt = _names(of), _names(wrt)
     extra = [Argument(f'{x}_dot', graph.inputs[graph.input_index(x)].shape) for x in wrt]
     work = _Replay(graph, extra)
-    seeds = {}
+    seeds: dict[tuple[int, int], dict[int, Scalar]] = {}
     for k, x in enumerate(wrt):
         along = work.values[len(graph.inputs) + k]
         seeds.update({(graph.input_index(x), e): {0: d} for e, d in enumerate(along)})
@@ -209,9 +209,10 @@ class _Replay:
                 ) -> list[dict[int, Scalar]]:
         """Return the derivatives of every node along every direction in which it changes."""
         tangents: list[dict[int, Scalar]] = []
-        for k, (op, args, value) in enumerate(self.source.nodes):
+        for k, node in enumerate(self.source.nodes):
+            op, args, _ = node
             if op == 'input':
-                tangents.append(seeds.get(value, {}))
+                tangents.append(seeds.get(node.element, {}))
                 continue
             moving = [tangents[a] for a in args]
             directions = dict.fromkeys(n for t in moving for n in t)
@@ -244,10 +245,11 @@ class _Replay:
             parts = bars.pop(k, None)
             if parts is None:
                 continue
-            op, args, value = self.source.nodes[k]
+            node = self.source.nodes[k]
+            op, args, _ = node
             guard, bar = _merged(parts)
             if op == 'input':
-                leaves[value] = leaves.get(value, 0.0) + _guarded(guard, bar)
+                leaves[node.element] = leaves.get(node.element, 0.0) + _guarded(guard, bar)
             elif op == 'select':
                 c = self.work[args[0]]
                 _contribute(bars, args[1], (*guard, (c, True)), bar)
@@ -269,7 +271,7 @@ _Guard = tuple[tuple[Scalar, bool], ...]
 
 
 def _sum(terms: Sequence[Scalar]) -> Scalar:
-    total = 0.0
+    total: Scalar = 0.0
     for term in terms:
         total = total + term
     return total

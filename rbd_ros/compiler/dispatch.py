@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import overload, Union
+from typing import cast, overload, Union
 import warnings
 
 from rbd_ros.compiler.graph import Graph
@@ -42,7 +42,9 @@ def compile(graphs: Sequence[Source], *, backend: str = 'auto',  # noqa: A001
             progress: Progress | None = None) -> list[Kernel]: ...
 
 
-def compile(graphs, *, backend='auto', keys=None, cache=True, progress=None):  # noqa: A001
+def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa: A001
+            keys: str | Sequence[str] | None = None, cache: bool = True,
+            progress: Progress | None = None) -> Kernel | list[Kernel]:
     """
     Return a graph, or each of several, as an executable kernel.
 
@@ -57,8 +59,8 @@ def compile(graphs, *, backend='auto', keys=None, cache=True, progress=None):  #
     if backend not in BACKENDS:
         raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
     single = isinstance(graphs, Graph) or callable(graphs)
-    todo = [graphs] if single else list(graphs)
-    keys = [keys] if single and keys is not None else keys
+    todo = cast(Sequence[Source], [graphs] if single else graphs)
+    keys = [keys] if isinstance(keys, str) else keys
     if keys is not None and len(keys) != len(todo):
         raise ValueError(f'{len(todo)} graphs and {len(keys)} keys; give one key for each')
     if backend == 'auto':

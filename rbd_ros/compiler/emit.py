@@ -80,11 +80,12 @@ class Writer:
         self.text: dict[int, str] = {}
         self.number = 0
         for k in self.nodes:
-            op, _, value = graph.nodes[k]
-            if op == 'const':
-                self.text[k] = dialect.literal(value)
-            elif op == 'input':
-                self.text[k] = names.new(f'{inputs[value[0]]}_{value[1]}')
+            node = graph.nodes[k]
+            if node.op == 'const':
+                self.text[k] = dialect.literal(node.constant)
+            elif node.op == 'input':
+                argument, element = node.element
+                self.text[k] = names.new(f'{inputs[argument]}_{element}')
         for k, _ in piece.loads:
             self.text[k] = self.temporary()
         self.inlined = self._inlined()
@@ -96,7 +97,7 @@ class Writer:
 
     def inputs_read(self) -> list[tuple[int, int, str]]:
         """Return (argument, element, name) of every input element that is read."""
-        return [(*self.graph.nodes[k].value, self.text[k]) for k in self.nodes
+        return [(*self.graph.nodes[k].element, self.text[k]) for k in self.nodes
                 if self.graph.nodes[k].op == 'input']
 
     def statements(self) -> list[tuple[str, str]]:
@@ -123,10 +124,11 @@ class Writer:
         for k in self.nodes:
             for a in nodes[k].args:
                 users.setdefault(a, []).append(k)
-        inlined, terms = set(), {}
+        inlined: set[int] = set()
+        terms: dict[int, int] = {}
         for k in self.nodes:
             op, args, _ = nodes[k]
-            size = sum(terms[a] if a in inlined else 1 for a in args)
+            size = sum([terms[a] if a in inlined else 1 for a in args])
             terms[k] = size if op in _SUMS else 1
             used = users.get(k, [])
             if op == 'neg' or (

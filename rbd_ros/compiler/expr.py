@@ -37,7 +37,7 @@ ARITY = {
 }
 
 
-def _number(value: object) -> object:
+def _number(value: object) -> float:
     """Return an operand as float, or NotImplemented where it is no real number."""
     return float(value) if isinstance(value, Real) else NotImplemented
 
@@ -68,49 +68,49 @@ class Expr:
     def __add__(self, other: Scalar) -> Scalar:
         """Return self + other."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.add(self, other)
 
     def __radd__(self, other: Scalar) -> Scalar:
         """Return other + self."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.add(other, self)
 
     def __sub__(self, other: Scalar) -> Scalar:
         """Return self - other."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.sub(self, other)
 
     def __rsub__(self, other: Scalar) -> Scalar:
         """Return other - self."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.sub(other, self)
 
     def __mul__(self, other: Scalar) -> Scalar:
         """Return self * other."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.mul(self, other)
 
     def __rmul__(self, other: Scalar) -> Scalar:
         """Return other * self."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.mul(other, self)
 
     def __truediv__(self, other: Scalar) -> Scalar:
         """Return self / other."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.div(self, other)
 
     def __rtruediv__(self, other: Scalar) -> Scalar:
         """Return other / self."""
         if type(other) not in _OWN and (other := _number(other)) is NotImplemented:
-            return other
+            return NotImplemented
         return self.recorder.div(other, self)
 
     def __neg__(self) -> Expr:
@@ -224,7 +224,7 @@ class Recorder:
 
     def neg(self, a: Expr) -> Expr:
         """Return -a."""
-        return self.apply('neg', a)
+        return self.node('neg', (self.ref(a),))
 
     def apply(self, op: str, *args: Scalar) -> Scalar:
         """Return the value of any operation of the graph."""

@@ -16,23 +16,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+import math
+
 from rbd_ros.compiler import ieee
 from rbd_ros.compiler.expr import Expr, Scalar
 
 
-def _unary(op: str, plain):
+def _unary(op: str, plain: Callable[[float], float]) -> Callable[[Scalar], Scalar]:
     def function(x: Scalar) -> Scalar:
-        return x.recorder.apply(op, x) if type(x) is Expr else plain(x)
+        return x.recorder.apply(op, x) if isinstance(x, Expr) else plain(x)
     function.__name__ = function.__qualname__ = plain.__name__
     function.__doc__ = plain.__doc__
     return function
 
 
-def _binary(op: str, plain):
+def _binary(op: str, plain: Callable[[float, float], float],
+            ) -> Callable[[Scalar, Scalar], Scalar]:
     def function(a: Scalar, b: Scalar) -> Scalar:
-        if type(a) is Expr:
-            return a.recorder.apply(op, a, b if type(b) is Expr else float(b))
-        return b.recorder.apply(op, float(a), b) if type(b) is Expr else plain(a, b)
+        if isinstance(a, Expr):
+            return a.recorder.apply(op, a, b if isinstance(b, Expr) else float(b))
+        return b.recorder.apply(op, float(a), b) if isinstance(b, Expr) else plain(a, b)
     function.__name__ = function.__qualname__ = plain.__name__
     function.__doc__ = plain.__doc__
     return function
@@ -57,7 +61,7 @@ less_equal = _binary('le', ieee.less_equal)
 
 def divide(a: Scalar, b: Scalar) -> Scalar:
     """Return a / b, with inf and NaN as in IEEE 754 where the operator of floats raises."""
-    return a / b if type(a) is Expr or type(b) is Expr else ieee.div(a, b)
+    return a / b if isinstance(a, Expr) or isinstance(b, Expr) else ieee.div(a, b)
 
 
 def clamp(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
@@ -73,13 +77,12 @@ def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     :param a: value if true.
     :param b: value if false.
     """
-    for x in (condition, a, b):
-        if type(x) is Expr:
-            if type(condition) is not Expr and condition == condition:
-                return a if condition else b
-            return x.recorder.apply('select', *[
-                y if type(y) is Expr else float(y) for y in (condition, a, b)])
-    return ieee.select(condition, a, b)
+    if not isinstance(condition, Expr):
+        if condition == condition:
+            return a if condition else b
+        return math.nan
+    return condition.recorder.apply('select', condition, *[
+        x if isinstance(x, Expr) else float(x) for x in (a, b)])
 
 
 def is_zero(x: Scalar) -> bool:
@@ -93,7 +96,7 @@ def is_one(x: Scalar) -> bool:
 
 
 #: For each operation of the graph, its function of scalars.
-OPERATIONS = {
+OPERATIONS: dict[str, Callable[..., Scalar]] = {
     'neg': lambda a: -a,
     'add': lambda a, b: a + b,
     'sub': lambda a, b: a - b,

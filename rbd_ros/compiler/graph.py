@@ -16,11 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import hashlib
 from math import prod
-from typing import NamedTuple, TYPE_CHECKING, Union
+from typing import cast, NamedTuple, TYPE_CHECKING, Union
 
 from rbd_ros.compiler.expr import Scalar
 from rbd_ros.compiler.functions import OPERATIONS
@@ -50,6 +50,16 @@ class Node(NamedTuple):
     op: str
     args: tuple[int, ...]
     value: float | tuple[int, int] | None = None
+
+    @property
+    def constant(self) -> float:
+        """Return the number of a const."""
+        return cast(float, self.value)
+
+    @property
+    def element(self) -> tuple[int, int]:
+        """Return which argument an input is of, and which of its elements."""
+        return cast(tuple[int, int], self.value)
 
 
 class OperationCount(NamedTuple):
@@ -145,13 +155,14 @@ class Graph:
         :param values: the elements of each input in row-major order.
         """
         work: list[Scalar] = []
-        for op, args, value in self.nodes:
-            if op == 'const':
-                work.append(value)
-            elif op == 'input':
-                work.append(values[value[0]][value[1]])
+        for node in self.nodes:
+            if node.op == 'const':
+                work.append(node.constant)
+            elif node.op == 'input':
+                argument, element = node.element
+                work.append(values[argument][element])
             else:
-                work.append(OPERATIONS[op](*[work[a] for a in args]))
+                work.append(OPERATIONS[node.op](*[work[a] for a in node.args]))
         return work
 
     def pruned(self) -> Graph:
@@ -207,12 +218,12 @@ def nest(elements: Sequence[Scalar], shape: tuple[int, ...]) -> Nested:
     return [nest(elements[k * step:(k + 1) * step], shape[1:]) for k in range(shape[0])]
 
 
-def flatten(value: Nested | Mapping, name: str) -> tuple[list[Scalar], tuple[int, ...]]:
+def flatten(value: Nested, name: str) -> tuple[list[Scalar], tuple[int, ...]]:
     """Return the elements of nested sequences, and their shape."""
     if hasattr(value, 'tolist'):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
-        return [value], ()
+        return [cast(Scalar, value)], ()
     parts = [flatten(v, name) for v in value]
     shapes = {shape for _, shape in parts}
     if len(shapes) > 1:

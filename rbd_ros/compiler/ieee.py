@@ -24,7 +24,7 @@ a broken sensor into full torque.
 import math
 
 
-def div(a, b):
+def div(a: float, b: float) -> float:
     """Return a / b, with inf and NaN as in IEEE 754."""
     try:
         return a / b
@@ -34,42 +34,42 @@ def div(a, b):
         return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def sqrt(x):
+def sqrt(x: float) -> float:
     """Return the square root, NaN below zero."""
     return math.sqrt(x) if x >= 0.0 else math.nan
 
 
-def sin(x):
+def sin(x: float) -> float:
     """Return the sine, NaN at infinity."""
     return math.sin(x) if -math.inf < x < math.inf else math.nan
 
 
-def cos(x):
+def cos(x: float) -> float:
     """Return the cosine, NaN at infinity."""
     return math.cos(x) if -math.inf < x < math.inf else math.nan
 
 
-def tan(x):
+def tan(x: float) -> float:
     """Return the tangent, NaN at infinity."""
     return math.tan(x) if -math.inf < x < math.inf else math.nan
 
 
-def asin(x):
+def asin(x: float) -> float:
     """Return the arc sine, NaN outside [-1, 1]."""
     return math.asin(x) if -1.0 <= x <= 1.0 else math.nan
 
 
-def acos(x):
+def acos(x: float) -> float:
     """Return the arc cosine, NaN outside [-1, 1]."""
     return math.acos(x) if -1.0 <= x <= 1.0 else math.nan
 
 
-def atan2(y, x):
+def atan2(y: float, x: float) -> float:
     """Return the angle of the point (x, y)."""
     return math.atan2(y, x)
 
 
-def exp(x):
+def exp(x: float) -> float:
     """Return e to the power x, inf on overflow."""
     try:
         return math.exp(x)
@@ -77,43 +77,43 @@ def exp(x):
         return math.inf
 
 
-def log(x):
+def log(x: float) -> float:
     """Return the natural logarithm, -inf at zero and NaN below."""
     if x > 0.0:
         return math.log(x)
     return -math.inf if x == 0.0 else math.nan
 
 
-def tanh(x):
+def tanh(x: float) -> float:
     """Return the hyperbolic tangent."""
     return math.tanh(x)
 
 
-def absolute(x):
+def absolute(x: float) -> float:
     """Return the absolute value."""
     return math.fabs(x)
 
 
-def minimum(a, b):
+def minimum(a: float, b: float) -> float:
     """Return the smaller number, NaN if either is."""
     return a if a < b or a != a else b
 
 
-def maximum(a, b):
+def maximum(a: float, b: float) -> float:
     """Return the larger number, NaN if either is."""
     return a if a > b or a != a else b
 
 
-def less(a, b):
+def less(a: float, b: float) -> float:
     """Return 1.0 if a < b, else 0.0, NaN if either is."""
     return 1.0 if a < b else (0.0 if a >= b else math.nan)
 
 
-def less_equal(a, b):
+def less_equal(a: float, b: float) -> float:
     """Return 1.0 if a <= b, else 0.0, NaN if either is."""
     return 1.0 if a <= b else (0.0 if a > b else math.nan)
 
 
-def select(c, a, b):
+def select(c: float, a: float, b: float) -> float:
     """Return a where c is not zero, else b, NaN if c is."""
     return c if c != c else (a if c != 0.0 else b)

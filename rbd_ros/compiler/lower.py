@@ -23,6 +23,8 @@ from rbd_ros.compiler.expr import Recorder, Scalar
 from rbd_ros.compiler.graph import Argument, Graph, Node
 from rbd_ros.compiler.schedule import schedule
 
+Value = float | tuple[int, int] | None
+
 _SUMS = ('add', 'sub')
 _PRODUCTS = ('mul', 'div')
 
@@ -56,11 +58,11 @@ class _Lowering:
         self.nodes = nodes
         self.flip = _preferred_signs(nodes, order, refs)
         self.out: list[Node] = []
-        self.known: dict[Node, int] = {}
+        self.known: dict[tuple[str, tuple[int, ...], str], int] = {}
         #: For each recorded node: 2 * place, plus 1 where the placed value is the negative.
         self.placed: dict[int, int] = {}
 
-    def emit(self, op: str, args: tuple[int, ...], value: object = None) -> int:
+    def emit(self, op: str, args: tuple[int, ...], value: Value = None) -> int:
         """Return the place of a new node."""
         out = self.out
         out.append(Node(op, args, value))
@@ -76,7 +78,7 @@ class _Lowering:
             return self.shared('neg', (placed >> 1,), None)
         return placed >> 1
 
-    def shared(self, op: str, args: tuple[int, ...], value: object) -> int:
+    def shared(self, op: str, args: tuple[int, ...], value: Value) -> int:
         """Return the place of a constant or a negation, placed at its first use."""
         key = (op, args, repr(value))
         if key not in self.known:

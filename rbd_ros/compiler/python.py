@@ -26,6 +26,7 @@ import inspect
 import keyword
 import math
 from types import CodeType
+from typing import cast
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def compile_python(graph: Graph) -> Callable[..., list[float]]:
 def _load(graph: Graph, code: CodeType, functions: dict[str, object]) -> Callable[..., list[float]]:
     namespace = dict(functions)
     exec(code, namespace)
-    return namespace[graph.name]
+    return cast(Callable[..., list[float]], namespace[graph.name])
 
 
 class PythonKernel(Kernel):
@@ -154,9 +155,9 @@ class PythonKernel(Kernel):
                   outputs: Sequence[Array], count: int, threads: int | None) -> None:
         """Compute the outputs of many states, unchecked, in chunks; always on one thread."""
         # Copies, as an output may share memory with an input that a later chunk reads.
-        columns = [x.reshape(count, -1).T.copy() if many else x.ravel().tolist()
-                   for x, many in zip(inputs, batched)]
-        tables = [x.reshape(count, -1) for x in outputs]
+        columns = [x.reshape(count, x.size // count).T.copy() if many
+                   else x.reshape(x.size, 1).copy() for x, many in zip(inputs, batched)]
+        tables = [x.reshape(count, x.size // count) for x in outputs]
         with np.errstate(all='ignore'):
             for start in range(0, count, _CHUNK):
                 rows = slice(start, start + _CHUNK)

@@ -44,8 +44,8 @@ class Simplifier(Recorder):
             twin.twin = a
         return twin
 
-    def _signed(self, a: Expr, negative: int) -> Expr:
-        return self.neg(a) if negative else a
+    def _signed(self, a: Scalar, negative: int) -> Scalar:
+        return -a if negative else a
 
     def add(self, a: Scalar, b: Scalar) -> Scalar:
         """Return a + b; x + 0 is x, x - x is 0."""
@@ -80,7 +80,7 @@ class Simplifier(Recorder):
             if size == 0.0:
                 return 0.0
             if size == 1.0:
-                return b if a > 0.0 else self.neg(b)
+                return b if a > 0.0 else -b
             if size == 2.0:
                 return self._signed(self.add(b, b), a < 0.0)
         i, j = self.ref(a), self.ref(b)

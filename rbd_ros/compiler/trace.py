@@ -20,12 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 
 from rbd_ros.compiler.expr import Expr, Recorder
-from rbd_ros.compiler.graph import Argument, flatten, Graph, nest
+from rbd_ros.compiler.graph import Argument, flatten, Graph, nest, Nested
 from rbd_ros.compiler.lower import lower
 from rbd_ros.compiler.simplify import Simplifier
 
 
-def trace(function: Callable, inputs: Mapping[str, int | Sequence[int]], *, name: str = 'f',
+def trace(function: Callable[..., Nested | Mapping[str, Nested]], inputs: Mapping[str, int | Sequence[int]], *, name: str = 'f',
           outputs: Sequence[str] | None = None, simplify: bool = True) -> Graph:
     """
     Return the graph of a function of small arrays (RBDA 10.4).
@@ -79,7 +79,8 @@ def _check_identifier(kind: str, word: str) -> None:
             'it becomes a name in the generated code')
 
 
-def _named(value: object, outputs: Sequence[str] | None) -> dict[str, object]:
+def _named(value: Nested | Mapping[str, Nested], outputs: Sequence[str] | None,
+           ) -> dict[str, Nested]:
     if isinstance(value, Mapping):
         if outputs is None:
             return dict(value)
