@@ -122,11 +122,8 @@ class ModelBuilder:
         :returns: the builder itself.
         """
         self._claim(name)
-        inertia = inertia or RigidInertia.zero()
-        if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
-            raise ModelError(f'body "{name}": the inertia is not finite')
         self._nodes[name] = len(self._nodes)
-        self._inertias.append(inertia)
+        self._inertias.append(_finite(inertia or RigidInertia.zero(), name))
         if parent is not None:
             self.add_joint(joint_name or f'{name}_joint', parent, name, joint or Fixed(),
                            placement, data=data, mimic=mimic)
@@ -216,7 +213,8 @@ class ModelBuilder:
                 tree.names.append(names[node])
                 tree.inertia.append(RigidInertia.zero())
             body, placement = tree.place[node]
-            tree.inertia[body] = tree.inertia[body] + placement.inv_apply(self._inertias[node])
+            lumped = tree.inertia[body] + placement.inv_apply(self._inertias[node])
+            tree.inertia[body] = _finite(lumped, names[node])
         return tree, [arcs[number] for number in found.chords]
 
     def _loop(self, arc: _Arc, tree: _Tree) -> LoopJoint:
@@ -225,6 +223,13 @@ class ModelBuilder:
         if p == s:
             raise ModelError(f'loop joint "{arc.name}" connects "{tree.names[p]}" to itself')
         return LoopJoint(arc.name, arc.joint, p, s, arc.X_P @ to_p, arc.X_S @ to_s)
+
+
+def _finite(inertia: RigidInertia, name: str) -> RigidInertia:
+    """Return the inertia of a body, or refuse one that is not finite."""
+    if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
+        raise ModelError(f'body "{name}": the inertia is not finite')
+    return inertia
 
 
 def _spread(values: Values, size: int, arc: _Arc, what: str) -> list[float]:
