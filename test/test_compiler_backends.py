@@ -27,6 +27,12 @@ from random_graphs import EVERY, programs, random_program, states
 from rbd_ros.compiler import compile_python, emit_c, emit_python, trace
 from rbd_ros.compiler.functions import OPERATIONS
 from rbd_ros.compiler.python import PythonKernel
+from rbd_ros.families import random_tree
+from rbd_ros.forward import aba
+from rbd_ros.inertia import crba
+from rbd_ros.inverse import rnea
+from rbd_ros.kinematics import Conditions, links
+from rbd_ros.spatial import Vec3
 
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-Wshadow', '-Wconversion',
           '-Wstrict-prototypes', '-Wmissing-prototypes']
@@ -272,3 +278,30 @@ def test_long_graph_is_cut_where_little_is_alive():
     assert len(split.pieces) > 4
     assert all(len(piece.loads) <= 1 for piece in split.pieces)
     assert split.workspace <= 2
+
+
+@needs_compiler
+@pytest.mark.seed('RBDA 10-23')
+def test_dynamics_algorithms_in_c(tmp_path):
+    """Inverse dynamics, inertia matrix and forward dynamics of a tree, in C, equal the source."""
+    model = random_tree(6, seed=4)
+
+    def conditions(gravity):
+        return Conditions(Vec3(*gravity))
+
+    functions = {
+        'rnea': lambda q, qd, qdd, g: rnea(model, q, qd, qdd, conditions(g)),
+        'aba': lambda q, qd, tau, g: aba(model, q, qd, tau, conditions(g)),
+        'crba': lambda q, qd, qdd, g: crba(model, links(model, q)),
+    }
+    shapes = {'q': model.tree_nq, 'qd': model.tree_nv, 'x': model.tree_nv, 'g': 3}
+    graphs = [trace(f, shapes, name=name) for name, f in functions.items()]
+    compiled = build(tmp_path, graphs, 'tree', max_nodes=700)
+    rng = np.random.default_rng(2)
+    for name, function in zip(functions, compiled):
+        q = [x for joint in model.joint[1:] for x in joint.random(rng)]
+        values = [q, *[rng.normal(size=n).tolist() for n in list(shapes.values())[1:]]]
+        expected = np.ravel(functions[name](*values))
+        # Folding constants changes the order of nothing, so only the last places can differ.
+        np.testing.assert_allclose(function(*values), expected, rtol=1e-11,
+                                   atol=1e-11 * np.abs(expected).max())
