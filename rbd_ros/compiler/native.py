@@ -108,10 +108,10 @@ class LlvmKernel(Kernel):
         memory.owner = self  # a built-in function holds its array, the array its memory
         shift = -ctypes.addressof(memory) % 64
         block = np.ndarray((total,), np.float64, memory, shift)
-        views = {a.name: block[k:k + a.size].reshape(a.shape) for a, k in zip(arguments, starts)}
+        views = [(a.name, block[k:k + a.size].reshape(a.shape)) for a, k in zip(arguments, starts)]
         run = layout.make_function(self._definitions[1], block)
-        named = [{a.name: views[a.name] for a in side} for side in (self.inputs, self.outputs)]
-        return Bound(*named, run)
+        count = len(self.inputs)  # an input and an output may have the same name
+        return Bound(dict(views[:count]), dict(views[count:]), run)
 
     def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
                   outputs: Sequence[Array], count: int, threads: int | None) -> None:
