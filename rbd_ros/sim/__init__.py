@@ -15,8 +15,8 @@
 """The simulated robot: integrators, joint friction and stops, sensors, lockstep; no ROS."""
 
 from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.sim.engine import compiled_engine, Engine, PlainEngine
 from rbd_ros.sim.integrators import rk4_step, semi_implicit_step
-from rbd_ros.sim.nonsmooth import solve_velocity, VelocityStep
 from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.robot import SimulatedRobot
@@ -24,7 +24,7 @@ from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
 from rbd_ros.sim.simulation import Counters, Schedule, Simulation
 
 __all__ = [
-    'Coordinates', 'Counters', 'DelayLine', 'Imperfections', 'Pacer', 'Physics', 'Sample',
-    'Schedule', 'Sensors', 'SimulatedRobot', 'Simulation', 'VelocityStep', 'rk4_step',
-    'semi_implicit_step', 'solve_velocity',
+    'compiled_engine', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Imperfections', 'Pacer',
+    'Physics', 'PlainEngine', 'rk4_step', 'Sample', 'Schedule', 'semi_implicit_step', 'Sensors',
+    'SimulatedRobot', 'Simulation',
 ]

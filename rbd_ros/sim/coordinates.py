@@ -16,22 +16,23 @@
 The independent coordinates of a model as a space in which a state can move.
 
 Most joints have one coordinate that simply adds; quaternions and the like do not. This object
-knows which is which, so that the integrators need not.
+knows which is which, so that the integrators need not. Lists of scalars, plain or traced.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from rbd_ros.compiler import where
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
+    from rbd_ros.compiler import Scalar
     from rbd_ros.joints import Joint
     from rbd_ros.model import Model
 
-    Array = NDArray[np.float64]
+    Values = Sequence[Scalar]
 
 
 class Coordinates:
@@ -43,77 +44,75 @@ class Coordinates:
 
     def __init__(self, model: Model) -> None:
         self.nq, self.nv = model.nq, model.nv
-        single_q, single_v = [], []
+        self._single: list[tuple[int, int]] = []
         self._others: list[tuple[Joint, slice, slice]] = []
         for name in model.independent_joint_names:
             joint = model.joint[model.joint_index(name)]
             q, v = model.position_slice(name), model.velocity_slice(name)
             if joint.nq == joint.nv == 1:
-                single_q.append(q.start)
-                single_v.append(v.start)
+                self._single.append((q.start, v.start))
             else:
                 self._others.append((joint, q, v))
-        #: Indices into q and v of all joints with one coordinate.
-        self.single_q = np.array(single_q, dtype=np.intp)
-        self.single_v = np.array(single_v, dtype=np.intp)
 
-    def neutral(self) -> Array:
+    @property
+    def single(self) -> Sequence[tuple[int, int]]:
+        """Return the indices into q and v of all joints with one coordinate."""
+        return self._single
+
+    def neutral(self) -> list[float]:
         """Return the position in which every joint is at its zero."""
-        q = np.zeros(self.nq)
+        q = [0.0] * self.nq
         for joint, i, _ in self._others:
             q[i] = joint.neutral()
         return q
 
-    def integrate(self, q: Array, step: Array) -> Array:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """
         Return the position reached from ``q`` by moving along ``step``.
 
         :param step: velocity times time, (nv,).
         """
-        if not self._others:
-            return q + step
-        out = np.empty(self.nq)
-        out[self.single_q] = q[self.single_q] + step[self.single_v]
-        for joint, i, j in self._others:
-            out[i] = joint.integrate(q[i].tolist(), step[j].tolist())
+        out = list(q)
+        for i, j in self._single:
+            out[i] = q[i] + step[j]
+        for joint, at_q, at_v in self._others:
+            out[at_q] = joint.integrate(q[at_q], step[at_v])
         return out
 
-    def q_dot(self, q: Array, v: Array) -> Array:
+    def q_dot(self, q: Values, v: Values) -> list[Scalar]:
         """Return the rate of change of the entries of ``q`` at velocity ``v``."""
-        if not self._others:
-            return v
-        out = np.empty(self.nq)
-        out[self.single_q] = v[self.single_v]
-        for joint, i, j in self._others:
-            out[i] = joint.q_dot(q[i].tolist(), v[j].tolist())
+        out = list(q)
+        for i, j in self._single:
+            out[i] = v[j]
+        for joint, at_q, at_v in self._others:
+            out[at_q] = joint.q_dot(q[at_q], v[at_v])
         return out
 
-    def land(self, start: Array, q: Array) -> Array:
+    def land(self, start: Values, q: Values) -> list[Scalar]:
         """
         Return the valid position nearest to ``q``, which was reached from ``start``.
 
         :param q: entries that were added up and may have left the space, such as a quaternion
             that is no longer of unit length.
         """
-        if not self._others:
-            return q
-        out = q.copy()
-        for joint, i, _ in self._others:
-            origin = start[i].tolist()
-            out[i] = joint.integrate(origin, joint.difference(origin, q[i].tolist()))
+        out = list(q)
+        for joint, at_q, _ in self._others:
+            out[at_q] = joint.integrate(start[at_q], joint.difference(start[at_q], q[at_q]))
         return out
 
-    def keep(self, kept: NDArray[np.bool_], old: Array, new: Array) -> Array:
+    def keep(self, kept: Values, old: Values, new: Values) -> list[Scalar]:
         """
         Return ``new`` with the positions of ``old`` for joints of which no velocity moves.
 
-        :param kept: which velocities are held at zero, (nv,).
+        :param kept: 1.0 for each velocity that is held at zero, else 0.0.
         """
-        held = kept[self.single_v]
-        if held.any():
-            index = self.single_q[held]
-            new[index] = old[index]
-        for _, i, j in self._others:
-            if kept[j].all():
-                new[i] = old[i]
-        return new
+        out = list(new)
+        for i, j in self._single:
+            out[i] = where(kept[j], old[i], new[i])
+        for _, at_q, at_v in self._others:
+            every = 1.0
+            for flag in kept[at_v]:
+                every = every * flag
+            for i in range(at_q.start, at_q.stop):
+                out[i] = where(every, old[i], new[i])
+        return out

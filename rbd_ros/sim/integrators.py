@@ -13,29 +13,28 @@
 # limitations under the License.
 
 """
-Fixed-step integrators for q' = q_dot(q, v), v' = a(q, v).
+Fixed-step integrators for q' = q_dot(q, v), v' = a(q, v), over plain or traced scalars.
 
 Both take the space in which q lives, so that quaternions stay of unit length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from rbd_ros.compiler import Scalar
     from rbd_ros.sim.coordinates import Coordinates
 
-    Array = NDArray[np.float64]
-    Acceleration = Callable[[Array, Array], Array]
+    Values = Sequence[Scalar]
+    Acceleration = Callable[[Values, Values], Values]
+    State = tuple[list[Scalar], list[Scalar]]
 
 
 def semi_implicit_step(
-    space: Coordinates, acceleration: Acceleration, q: Array, v: Array, h: float,
-) -> tuple[Array, Array]:
+    space: Coordinates, acceleration: Acceleration, q: Values, v: Values, h: Scalar,
+) -> State:
     """
     Return the state after ``h`` seconds by the semi-implicit Euler rule (order 1, symplectic).
 
@@ -45,13 +44,14 @@ def semi_implicit_step(
     :param v: velocity at the start.
     :param h: length of the step, s.
     """
-    v_end = v + h * acceleration(q, v)
-    return space.integrate(q, h * v_end), v_end
+    v_end = _ahead(v, h, acceleration(q, v))
+    return space.integrate(q, [h * x for x in v_end]), v_end
 
 
 def rk4_step(
-    space: Coordinates, acceleration: Acceleration, q: Array, v: Array, h: float,
-) -> tuple[Array, Array]:
+    space: Coordinates, acceleration: Acceleration, q: Values, v: Values, h: Scalar,
+    first: Values | None = None,
+) -> State:
     """
     Return the state after ``h`` seconds by the classical Runge-Kutta rule (order 4).
 
@@ -63,15 +63,23 @@ def rk4_step(
     :param q: position at the start.
     :param v: velocity at the start.
     :param h: length of the step, s.
+    :param first: the acceleration at the start, where it is known already.
     """
-    half = 0.5 * h
-    q1, a1 = space.q_dot(q, v), acceleration(q, v)
-    q_2, v_2 = q + half * q1, v + half * a1
+    half, sixth = 0.5 * h, h / 6.0
+    q1, a1 = space.q_dot(q, v), acceleration(q, v) if first is None else first
+    q_2, v_2 = _ahead(q, half, q1), _ahead(v, half, a1)
     q2, a2 = space.q_dot(q_2, v_2), acceleration(q_2, v_2)
-    q_3, v_3 = q + half * q2, v + half * a2
+    q_3, v_3 = _ahead(q, half, q2), _ahead(v, half, a2)
     q3, a3 = space.q_dot(q_3, v_3), acceleration(q_3, v_3)
-    q_4, v_4 = q + h * q3, v + h * a3
+    q_4, v_4 = _ahead(q, h, q3), _ahead(v, h, a3)
     q4, a4 = space.q_dot(q_4, v_4), acceleration(q_4, v_4)
-    weight = h / 6.0
-    q_end = q + weight * (q1 + 2.0 * (q2 + q3) + q4)
-    return space.land(q, q_end), v + weight * (a1 + 2.0 * (a2 + a3) + a4)
+    q_end = _ahead(q, sixth, _weighted(q1, q2, q3, q4))
+    return space.land(q, q_end), _ahead(v, sixth, _weighted(a1, a2, a3, a4))
+
+
+def _ahead(x: Values, h: Scalar, rate: Values) -> list[Scalar]:
+    return [a + h * b for a, b in zip(x, rate, strict=True)]
+
+
+def _weighted(k1: Values, k2: Values, k3: Values, k4: Values) -> list[Scalar]:
+    return [a + 2.0 * (b + c) + d for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]

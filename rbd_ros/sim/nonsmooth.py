@@ -23,111 +23,159 @@ the one that minimises
 
 where v_free is the velocity without any of these. The minimum is unique, is exactly zero for a
 joint that sticks, couples all joints through H as the real impulses do, and takes energy out for
-any step length. A brake is friction without bound.
+any step length. A brake is the stop low = high = 0.
+
+The minimum is found by guessing who slides which way and who is held where, solving the linear
+equations of that guess, and correcting it. The guess of the last step is nearly always right.
+Everything here is free of branches on values, so that it can be traced into a kernel; flags are
+1.0 for true and 0.0 for false.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-import numpy as np
+from rbd_ros import factor
+from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, where
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    Array = NDArray[np.float64]
+    from rbd_ros.compiler import Scalar
 
-#: Rounds in which all wrong guesses change together; then one at a time, which cannot cycle long.
-_TOGETHER = 6
+    Values = Sequence[Scalar]
+    Matrix = Sequence[Sequence[Scalar]]
 
-#: Sweeps over all coordinates when guessing did not end; each one lowers the function.
-_SWEEPS = 500
+#: Where a joint is held: not at all, at rest, at its least, at its greatest velocity.
+FREE, REST, LOW, HIGH = 0.0, 1.0, 2.0, 3.0
 
 
-class VelocityStep(NamedTuple):
+class Problem(NamedTuple):
     """
-    The solution: velocity at the end of the step, and what brought it there.
+    The velocity problem of one step.
 
-    :param w: velocity, (nv,); exactly zero where a joint sticks.
-    :param impulse: H (w - v_free): what friction, brakes and stops gave together, N.m.s.
-    :param stopped: which joints are held by a stop.
-    """
-
-    w: Array
-    impulse: Array
-    stopped: NDArray[np.bool_]
-
-
-def solve_velocity(
-    H: Array, v_free: Array, *, dry: Array, viscous: Array, low: Array, high: Array,
-) -> VelocityStep:
-    """
-    Return the velocity at the end of a step under friction, brakes and stops.
-
-    :param H: inertia matrix, (nv, nv).
-    :param v_free: velocity at the end of the step without any of these.
-    :param dry: h c per joint, the largest impulse of dry friction; infinite for a brake.
+    :param H: inertia matrix; its lower triangle is read.
+    :param sparsity: expanded parent array, which tells what of H is zero.
+    :param v_free: velocity at the end of the step without friction, brakes and stops.
+    :param dry: h c per joint, the largest impulse of dry friction.
     :param viscous: h d per joint.
-    :param low: least velocity allowed (infinite for none); ``low <= high``.
-    :param high: greatest velocity allowed.
+    :param low: least velocity allowed.
+    :param high: greatest velocity allowed, not below ``low``.
     """
-    braked = np.isinf(dry)
-    low, high = np.where(braked, 0.0, low), np.where(braked, 0.0, high)
-    dry = np.where(braked, 0.0, dry)
-    A = H + np.diag(viscous)
-    b = H @ v_free
-    w = _pivot(A, b, v_free, dry, low, high)
-    impulse = H @ (w - v_free)
-    at_stop = ((w <= low) | (w >= high)) & ~braked
-    return VelocityStep(w, impulse, at_stop)
+
+    H: Matrix
+    sparsity: Sequence[int]
+    v_free: Values
+    dry: Values
+    viscous: Values
+    low: Values
+    high: Values
 
 
-def _pivot(A: Array, b: Array, v_free: Array, dry: Array, low: Array, high: Array) -> Array:
+class Guess(NamedTuple):
     """
-    Guess who slides which way and who is held, solve, and correct the guess until it is right.
+    Who is held where (``FREE``, ``REST``, ``LOW``, ``HIGH``), and which way the free ones slide.
 
-    ``sign`` is the direction in which a free joint slides, ``held`` tells who is held at ``w``.
+    :param held: per joint.
+    :param sign: direction of sliding, -1, 0 or 1.
     """
-    n = len(b)
-    rests = (dry > 0.0) & (np.abs(b) <= dry)                # right when all others rest too
-    w = np.clip(np.where(rests, 0.0, v_free), low, high)
-    held = (w != v_free) | (low == high)
-    sign = np.sign(v_free)
-    for round_ in range(_TOGETHER + 3 * n):
-        free = ~held
-        if free.any():
-            rhs = b - dry * sign - A[:, held] @ w[held]
-            w[free] = np.linalg.solve(A[np.ix_(free, free)], rhs[free])
-        gradient = A @ w - b
-        up = gradient + np.where(w < 0.0, -dry, dry)        # slope on the side of larger w
-        down = gradient + np.where(w > 0.0, dry, -dry)      # slope on the side of smaller w
-        tiny = 1e-12 * (np.abs(b) + np.abs(A) @ np.abs(w)) + 1e-300
-        rise = held & (w < high) & (up < -tiny)
-        fall = held & (w > low) & (down > tiny)
-        turned = free & (dry > 0.0) & (w * sign <= 0.0)
-        beyond = free & ((w < low) | (w > high))
-        wrong = rise | fall | turned | beyond
-        if not wrong.any():
-            return w
-        if round_ >= _TOGETHER:
-            wrong = np.arange(n) == np.flatnonzero(wrong)[0]
-        release, stick, clip = wrong & (rise | fall), wrong & turned, wrong & beyond & ~turned
-        sign[release] = np.where(w[release] != 0.0, np.sign(w[release]),
-                                 np.where(rise[release], 1.0, -1.0))
-        w[stick] = np.clip(0.0, low[stick], high[stick])
-        w[clip] = np.clip(w[clip], low[clip], high[clip])
-        held = (held | stick | clip) & ~release
-    return _sweep(A, b, np.clip(w, low, high), dry, low, high)
+
+    held: Values
+    sign: Values
 
 
-def _sweep(A: Array, b: Array, w: Array, dry: Array, low: Array, high: Array) -> Array:
-    """Minimise along one coordinate after the other: slow where H is stiff, never wrong."""
-    for _ in range(_SWEEPS):
-        before = w.copy()
-        for i in range(len(b)):
-            rest = b[i] - A[i] @ w + A[i, i] * w[i]
-            slid = np.sign(rest) * max(abs(rest) - dry[i], 0.0) / A[i, i]
-            w[i] = min(max(slid, low[i]), high[i])
-        if np.max(np.abs(w - before)) <= 1e-14 * (1.0 + np.max(np.abs(w))):
-            break
-    return w
+class Trial(NamedTuple):
+    """
+    The solution of a guess.
+
+    :param w: velocity at the end of the step; exactly zero where a joint sticks.
+    :param impulse: H (w - v_free): what friction, brakes and stops gave together.
+    :param wrong: 1.0 for each joint of which the guess was wrong; all zero: this is the minimum.
+    :param guess: the corrected guess.
+    """
+
+    w: list[Scalar]
+    impulse: list[Scalar]
+    wrong: list[Scalar]
+    guess: Guess
+
+
+def start(n: int) -> Guess:
+    """Return the guess of one who knows nothing."""
+    return Guess([FREE] * n, [0.0] * n)
+
+
+def attempt(problem: Problem, guess: Guess, one_by_one: Scalar = 0.0) -> Trial:
+    """
+    Solve a guess, and correct it where it is wrong.
+
+    :param problem: what is to be solved.
+    :param guess: who is held and who slides.
+    :param one_by_one: 1.0 to correct the first wrong joint only: slower, but it does not cycle
+        where correcting all at once does.
+    """
+    p = problem
+    free = [less(code, 0.5) for code in guess.held]
+    w, change = _solve(p, guess, free)
+    impulse = factor.multiply_symmetric(p.H, p.sparsity, change)
+    slope = [g + d * x for g, d, x in zip(impulse, p.viscous, w, strict=True)]
+    tiny = 1e-300
+    for g, d, x in zip(impulse, p.dry, p.v_free, strict=True):
+        tiny = tiny + 1e-13 * (absolute(g) + d)
+    wrong, held, sign = [], [], []
+    seen: Scalar = 0.0
+    for i, code in enumerate(guess.held):
+        verdict, new_held, new_sign = _judge(p, i, w[i], slope[i], tiny, free[i], guess.sign[i])
+        act = verdict * (1.0 - one_by_one * seen)
+        seen = maximum(seen, verdict)
+        wrong.append(verdict)
+        held.append(where(act, new_held, code))
+        sign.append(where(act, new_sign, guess.sign[i]))
+    return Trial(w, impulse, wrong, Guess(held, sign))
+
+
+def _solve(p: Problem, guess: Guess, free: Values) -> tuple[list[Scalar], list[Scalar]]:
+    """
+    Return w and w - v_free of a guess.
+
+    Rows and columns of held joints are replaced by those of the identity matrix, which keeps
+    the sparsity of H. The change is the unknown, so that it is exactly zero where nothing acts.
+    """
+    n = len(p.v_free)
+    target, known = [], []
+    for i, code in enumerate(guess.held):
+        at_rest = clamp(0.0, p.low[i], p.high[i])
+        at = where(less(code, 1.5), at_rest, where(less(code, 2.5), p.low[i], p.high[i]))
+        target.append(at)
+        known.append(where(free[i], 0.0, at - p.v_free[i]))
+    pull = factor.multiply_symmetric(p.H, p.sparsity, known)
+    masked: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    rhs = []
+    for i in range(n):
+        masked[i][i] = where(free[i], p.H[i][i] + p.viscous[i], 1.0)
+        for j in factor.ancestors(p.sparsity, i):
+            masked[i][j] = p.H[i][j] * (free[i] * free[j])
+        force = p.viscous[i] * p.v_free[i] + p.dry[i] * guess.sign[i] + pull[i]
+        rhs.append(where(free[i], -force, known[i]))
+    change = factor.solve(masked, p.sparsity, rhs)
+    w = [where(free[i], p.v_free[i] + change[i], target[i]) for i in range(n)]
+    return w, change
+
+
+def _judge(
+    p: Problem, i: int, w: Scalar, slope: Scalar, tiny: Scalar, free: Scalar, sign: Scalar,
+) -> tuple[Scalar, Scalar, Scalar]:
+    """Return whether the guess for joint i is wrong, and what would be better."""
+    dry, low, high = p.dry[i], p.low[i], p.high[i]
+    below, above = less(w, 0.0), less(0.0, w)
+    up = slope + where(below, -dry, dry)            # of the function, towards larger w
+    down = slope + where(above, dry, -dry)          # towards smaller w
+    rises = (1.0 - free) * less(w, high) * less(up, -tiny)
+    falls = (1.0 - free) * less(low, w) * less(tiny, down)
+    turned = free * less(0.0, dry) * less_equal(w * sign, 0.0)
+    beyond = free * (1.0 - turned)
+    under, over = beyond * less(w, low), beyond * less(high, w)
+    verdict = rises + falls + turned + under + over     # one of them at most
+    held = where(turned, REST, where(under, LOW, where(over, HIGH, FREE)))
+    new_sign = where(below, -1.0, where(above, 1.0, rises - falls))
+    return verdict, held, new_sign

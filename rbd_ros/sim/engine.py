@@ -1,0 +1,150 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What computes a step: the whole of it as one kernel, or plain Python around any dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros import quantities
+from rbd_ros.compiler import compile as compile_graph, trace
+from rbd_ros.digest import digest, source_digest
+from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.sim.step import advance, input_shapes, Plant
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rbd_ros.compiler import Graph, Scalar
+    from rbd_ros.model import Model
+
+    Array = NDArray[np.float64]
+    Values = Sequence[Scalar]
+    Matrix = Sequence[Sequence[Scalar]]
+    ForwardDynamics = Callable[[Array, Array, Array, Array | None], Array]
+    MassMatrix = Callable[[Array], Array]
+
+#: Bodies beyond which articulated bodies need fewer operations than the inertia matrix.
+_LONG = 9
+
+
+class Engine(Protocol):
+    """Buffers and a call that computes one step from ``inputs`` into ``outputs``."""
+
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+
+    def __call__(self) -> None:
+        """Compute one step."""
+
+
+def compiled_engine(
+    model: Model, integrator: str, *, backend: str = 'auto', cached: bool = True,
+    progress: Callable[[str, float], None] | None = None,
+) -> Engine:
+    """
+    Return the whole step of a robot as one kernel.
+
+    :param model: the robot; gravity is an input of the kernel and starts as the model's.
+    :param integrator: ``'rk4'`` or ``'semi_implicit'``.
+    :param backend: as for :class:`rbd_ros.Dynamics`.
+    :param cached: whether machine code is kept on disk.
+    :param progress: called with the name of the kernel and the share done.
+    """
+    key = digest(model.digest(gravity=False), integrator, source_digest(), _own_source())
+    bound = compile_graph(lambda: _traced(model, integrator), keys=key, backend=backend,
+                          cache=cached, progress=progress).bind()
+    bound.inputs['gravity'][:] = model.gravity
+    return bound
+
+
+def _traced(model: Model, integrator: str) -> Graph:
+    shapes = input_shapes(model.nq, model.nv, model.nb) | {'gravity': (3,)}
+
+    def function(*values: Sequence) -> dict[str, Values]:
+        x = dict(zip(shapes, values, strict=True))
+        return advance(_plant(model, x['gravity']), integrator, x)
+    return trace(function, shapes, name=f'step_{integrator}')
+
+
+def _plant(model: Model, gravity: Values) -> Plant:
+    rules = quantities.forward_dynamics(model).rules
+    forward_rule = rules['aba' if model.nb > _LONG and 'aba' in rules else 'crba']
+    inertia_rule = quantities.mass_matrix(model).rules['crba']
+
+    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
+        x = {'q': q, 'qd': v, 'tau': tau, 'f_ext': f_ext, 'gravity': gravity}
+        return forward_rule(quantities.state(model, x))['qdd']
+
+    def inertia(q: Values) -> Matrix:
+        return inertia_rule(quantities.state(model, {'q': q}))['H']
+    return Plant(Coordinates(model), quantities.sparsity(model), forward, inertia)
+
+
+class PlainEngine:
+    """
+    The same step in plain Python around any forward dynamics.
+
+    :param model: the robot.
+    :param integrator: ``'rk4'`` or ``'semi_implicit'``.
+    :param forward_dynamics: qdd(q, qd, tau, f_ext), where f_ext is None or (nb, 6).
+    :param mass_matrix: H(q); found from ``forward_dynamics`` when not given.
+    """
+
+    def __init__(
+        self, model: Model, integrator: str, forward_dynamics: ForwardDynamics,
+        mass_matrix: MassMatrix | None = None,
+    ) -> None:
+        self._integrator = integrator
+        self._forward = forward_dynamics
+        self._mass = mass_matrix or self._mass_by_columns
+        # Nothing is known of the structure of H here: it is treated as that of a chain.
+        self._plant = Plant(Coordinates(model), range(-1, model.nv - 1), self._acceleration,
+                            lambda q: self._mass(np.array(q)).tolist())
+        shapes = input_shapes(model.nq, model.nv, model.nb)
+        self.inputs = {name: np.zeros(shape) for name, shape in shapes.items()}
+        sizes = {'q': model.nq, 'status': 2}
+        self.outputs = {name: np.zeros(sizes.get(name, model.nv)) for name in (
+            'q', 'v', 'motor', 'contact', 'held', 'sign', 'status')}
+
+    def __call__(self) -> None:
+        """Compute one step."""
+        x = {name: array.tolist() for name, array in self.inputs.items()}
+        for name, values in advance(self._plant, self._integrator, x).items():
+            self.outputs[name][:] = values
+
+    def _acceleration(self, q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
+        force = np.array(f_ext)
+        return self._forward(np.array(q), np.array(v), np.array(tau),
+                             force if force.any() else None).tolist()
+
+    def _mass_by_columns(self, q: Array) -> Array:
+        """Return H from forward dynamics alone: its inverse maps torques to accelerations."""
+        zero = np.zeros(len(self.inputs['v']))
+        bias = self._forward(q, zero, zero, None)
+        columns = [self._forward(q, zero, unit, None) - bias for unit in np.eye(len(zero))]
+        H = np.linalg.inv(np.array(columns))
+        return 0.5 * (H + H.T)
+
+
+@cache
+def _own_source() -> str:
+    files = sorted(Path(__file__).parent.glob('*.py'))
+    return digest([(file.name, file.read_bytes()) for file in files])

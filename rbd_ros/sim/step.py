@@ -1,0 +1,222 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""One step of a robot with friction, brakes and stops, over plain or traced scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros import factor
+from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, minimum, where
+from rbd_ros.sim.integrators import rk4_step
+from rbd_ros.sim.nonsmooth import attempt, Guess, Problem, Trial
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.sim.coordinates import Coordinates
+
+    Values = Sequence[Scalar]
+    Matrix = Sequence[Sequence[Scalar]]
+
+#: Stands for "no limit": finite, so that differences with it are.
+UNLIMITED = 1e300
+
+#: Approach speed, rad/s or m/s, below which a joint comes to rest on its stop and does not bounce.
+BOUNCE_SPEED = 1e-2
+
+#: Corrections of the guess within one step; where they do not do, the step is taken again.
+ROUNDS = 2
+
+
+class Plant(NamedTuple):
+    """
+    The rigid-body part of a step.
+
+    :param space: where positions live.
+    :param sparsity: expanded parent array of the inertia matrix.
+    :param forward: qdd(q, v, tau, f_ext).
+    :param inertia: H(q).
+    """
+
+    space: Coordinates
+    sparsity: Sequence[int]
+    forward: Callable[[Values, Values, Values, Matrix], Values]
+    inertia: Callable[[Values], Matrix]
+
+
+class _Setting(NamedTuple):
+    """Numbers of a step that are not per joint."""
+
+    h: Scalar
+    restitution: Scalar
+    recovery_speed: Scalar
+    mass_scale: Scalar
+    one_by_one: Scalar
+
+
+def input_shapes(nq: int, nv: int, nb: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every input of ``advance``."""
+    per_joint = ('v', 'command', 'braked', 'friction', 'damping', 'effort_limit', 'lower',
+                 'upper', 'held', 'sign')
+    return {'q': (nq,), **{name: (nv,) for name in per_joint}, 'f_ext': (nb, 6),
+            'setting': (len(_Setting._fields),)}
+
+
+def advance(plant: Plant, integrator: str, x: Mapping[str, Sequence]) -> dict[str, Values]:
+    """
+    Return the state after one step, and what acted in it.
+
+    A step without an event (a joint starts or ends sliding, or meets a stop) is taken by the
+    integrator, with dry friction constant over the step; one with an event by the semi-implicit
+    rule, for which the implicit impulses are exact.
+
+    :param plant: the rigid-body part.
+    :param integrator: ``'rk4'`` or ``'semi_implicit'``.
+    :param x: values by the names of ``input_shapes``.
+    :returns: ``q``, ``v``, ``motor`` and ``contact`` torques, the guess ``held`` and ``sign``
+        for the next step, and ``status``: the number of wrong guesses (0: the step is good) and
+        a sum that is finite only if the state is.
+    """
+    q, v, s = x['q'], x['v'], _Setting(*x['setting'])
+    motor = [where(b, 0.0, clamp(c, -limit, limit))
+             for b, c, limit in zip(x['braked'], x['command'], x['effort_limit'], strict=True)]
+    f_ext = [[f / s.mass_scale for f in row] for row in x['f_ext']]
+
+    def acceleration(q: Values, v: Values, tau: Values) -> Values:
+        # Masses times s move under tau as the model's own do under tau / s.
+        return plant.forward(q, v, [t / s.mass_scale for t in tau], f_ext)
+
+    H = [[s.mass_scale * entry for entry in row] for row in plant.inertia(q)]
+    a = acceleration(q, v, motor)
+    slow = _slow_damping(plant, integrator, H, x['damping'], s.h)
+    drag = [d * k for d, k in zip(slow, v, strict=True)]
+    if integrator == 'rk4':
+        lost = factor.solve(H, plant.sparsity, drag)
+        a = [k - l for k, l in zip(a, lost, strict=True)]
+    problem = _problem(plant, x, s, H, [k + s.h * l for k, l in zip(v, a, strict=True)], slow)
+    trial = _settle(problem, Guess(x['held'], x['sign']), s.one_by_one)
+    reaction = [p / s.h for p in trial.impulse]
+    end_q = plant.space.integrate(q, [s.h * w for w in trial.w])
+    end_v: Values = trial.w
+    if integrator == 'rk4':
+        tau = [m + r for m, r in zip(motor, reaction, strict=True)]
+
+        def smooth(q: Values, v: Values) -> Values:
+            return acceleration(q, v, [t - d * k for t, d, k in zip(tau, slow, v, strict=True)])
+        first = [(w - k) / s.h for w, k in zip(trial.w, v, strict=True)]
+        rk_q, rk_v = rk4_step(plant.space, smooth, q, v, s.h, first)
+        event = maximum(_event(problem, x['braked'], v, trial.w), _beyond(plant, x, rk_q))
+        end_q = [where(event, a, b) for a, b in zip(end_q, rk_q, strict=True)]
+        end_v = [where(event, a, b) for a, b in zip(end_v, rk_v, strict=True)]
+    stuck = [_is_zero(w) * _is_zero(k) * less(0.0, braked + friction) for w, k, braked, friction
+             in zip(trial.w, v, x['braked'], x['friction'], strict=True)]
+    end_q = plant.space.keep(stuck, q, end_q)
+    end_v = [where(flag, 0.0, k) for flag, k in zip(stuck, end_v, strict=True)]
+    return {
+        'q': end_q, 'v': end_v, 'motor': motor,
+        'contact': [r - d for r, d in zip(reaction, drag, strict=True)],
+        'held': trial.guess.held, 'sign': trial.guess.sign,
+        'status': [_total(trial.wrong), _total([*end_q, *end_v])],
+    }
+
+
+def _slow_damping(
+    plant: Plant, integrator: str, H: Matrix, damping: Values, h: Scalar,
+) -> list[Scalar]:
+    """
+    Return the damping that Runge-Kutta may treat: all of it, or none where it is too fast.
+
+    The trace of H^-1 D is not below its largest eigenvalue, the fastest rate of decay.
+    """
+    if integrator != 'rk4':
+        return [0.0] * len(damping)
+    inverse = factor.inverse(H, plant.sparsity)
+    rate: Scalar = 0.0
+    for i, d in enumerate(damping):
+        rate = rate + d * inverse[i][i]
+    slow = less(h * rate, 0.5)
+    return [where(slow, d, 0.0) for d in damping]
+
+
+def _problem(
+    plant: Plant, x: Mapping[str, Sequence], s: _Setting, H: Matrix, v_free: Values, slow: Values,
+) -> Problem:
+    """Return the velocity problem: friction, brakes, and the stops as bounds."""
+    low: list[Scalar] = [-UNLIMITED] * len(v_free)
+    high: list[Scalar] = [UNLIMITED] * len(v_free)
+    for i, j in plant.space.single:
+        q, v = x['q'][i], x['v'][j]
+        low[j] = _rebound(x['lower'][j] - q, v, v_free[j], s)
+        high[j] = maximum(low[j], -_rebound(q - x['upper'][j], -v, -v_free[j], s))
+    braked = x['braked']
+    return Problem(
+        H, plant.sparsity, v_free,
+        dry=[where(b, 0.0, s.h * c) for b, c in zip(braked, x['friction'], strict=True)],
+        viscous=[s.h * (d - k) for d, k in zip(x['damping'], slow, strict=True)],
+        low=[where(b, 0.0, value) for b, value in zip(braked, low, strict=True)],
+        high=[where(b, 0.0, value) for b, value in zip(braked, high, strict=True)])
+
+
+def _rebound(gap: Scalar, v: Scalar, v_free: Scalar, s: _Setting) -> Scalar:
+    """
+    Return the least velocity away from a stop; towards it is negative.
+
+    :param gap: way back to the stop: positive for a joint beyond it.
+    :param v: velocity at the start of the step.
+    :param v_free: velocity at the end of the step if there were no stop.
+    """
+    landing = minimum(gap / s.h, s.recovery_speed)
+    bounces = less(v, -BOUNCE_SPEED) * less(v_free, landing) * less(0.0, s.restitution)
+    return where(bounces, maximum(-s.restitution * v, landing), landing)
+
+
+def _settle(problem: Problem, guess: Guess, one_by_one: Scalar) -> Trial:
+    trial = attempt(problem, guess, one_by_one)
+    for _ in range(ROUNDS - 1):
+        trial = attempt(problem, trial.guess, one_by_one)
+    w = [clamp(w, low, high) for w, low, high in zip(trial.w, problem.low, problem.high,
+                                                     strict=True)]
+    return trial._replace(w=w)
+
+
+def _event(problem: Problem, braked: Values, v: Values, w: Values) -> Scalar:
+    """Return whether a joint meets a stop, or begins, ends or reverses its sliding."""
+    event: Scalar = 0.0
+    for i, (a, b) in enumerate(zip(v, w, strict=True)):
+        stopped = maximum(less_equal(b, problem.low[i]), less_equal(problem.high[i], b))
+        turned = (absolute(less(a, 0.0) - less(b, 0.0)) + absolute(less(0.0, a) - less(0.0, b)))
+        rubs = maximum(braked[i], less(0.0, problem.dry[i]))
+        event = event + stopped * (1.0 - braked[i]) + turned * rubs
+    return less(0.0, event)
+
+
+def _beyond(plant: Plant, x: Mapping[str, Sequence], q: Values) -> Scalar:
+    """Return whether a joint with one coordinate is beyond a stop."""
+    beyond: Scalar = 0.0
+    for i, j in plant.space.single:
+        beyond = maximum(beyond, maximum(less(q[i], x['lower'][j]), less(x['upper'][j], q[i])))
+    return beyond
+
+
+def _is_zero(x: Scalar) -> Scalar:
+    return less_equal(absolute(x), 0.0)
+
+
+def _total(values: Values) -> Scalar:
+    total: Scalar = 0.0
+    for value in values:
+        total = total + value
+    return total
