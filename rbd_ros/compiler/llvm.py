@@ -27,7 +27,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rbd_ros.compiler.graph import Graph
-from rbd_ros.compiler.ir import declarations, Lanes, LIBRARY, library_loop, sine_cosine
+from rbd_ros.compiler.ir import declarations, double, Lanes, LIBRARY, library_loop, sine_cosine
 from rbd_ros.compiler.ir import sine_cosine_name
 from rbd_ros.compiler.machine import pointer
 
@@ -39,6 +39,8 @@ PART = 1000
 #: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
 #: vectors slow the processor's clock for longer than they save.
 ANGLE_LANES = 4
+#: Most constants that one store writes.
+_ROW = 8
 
 
 class Part(NamedTuple):
@@ -184,14 +186,21 @@ class Body:
                 self._store(i, Place('%ws', self.layout.slots + part.saves[i]))
             self._store_results(i)
         for i in extra:
-            self._store_results(i)
+            if nodes[i].op == 'input':
+                self._store_results(i)
+        if last:
+            self._store_constants()
         return self.lines
 
-    def _address(self, name: str, place: Place) -> str:
-        real = self.lanes.real
+    def _address(self, name: str, place: Place, kind: str = '') -> str:
+        """Return the address of a place, for a value of another type if one is given."""
+        real, align = self.lanes.real, 8 * self.lanes.count
         self.lines.append(f'{name} = getelementptr {real}, {pointer(real)} {place.base}, '
                           f'i64 {place.index}')
-        return f'{pointer(real)} {name}, align {8 * self.lanes.count}'
+        if not kind or kind == real:
+            return f'{pointer(real)} {name}, align {align}'
+        self.lines.append(f'{name}.v = bitcast {pointer(real)} {name} to {pointer(kind)}')
+        return f'{pointer(kind)} {name}.v, align {align}'
 
     def _load(self, i: int, place: Place) -> None:
         address = self._address(f'%n{i}.p', place)
@@ -206,6 +215,31 @@ class Body:
     def _store_results(self, i: int) -> None:
         for place in self._targets.get(i, ()):
             self._store(i, place)
+
+    def _store_constants(self) -> None:
+        """
+        Store the results that are constant, by vectors where they are neighbours.
+
+        Most of a large inertia matrix is zero, and LLVM takes long to find that out by itself.
+        """
+        left = {place: self.graph.nodes[i].value for i, places in self._targets.items()
+                if self.graph.nodes[i].op == 'const' for place in places}
+        for place in sorted(left):
+            if place not in left:
+                continue
+            row = [place]
+            while len(row) < _ROW and place._replace(index=place.index + len(row)) in left:
+                row.append(place._replace(index=place.index + len(row)))
+            count = 1 << len(row).bit_length() - 1 if self.lanes.count == 1 else 1
+            values = [left.pop(p) for p in row[:count]]
+            self._stores += 1
+            if count == 1:
+                kind, text = self.lanes.real, self.lanes.constant(values[0])
+            else:
+                kind = Lanes(count).real
+                text = f'<{", ".join("double " + double(v) for v in values)}>'
+            address = self._address(f'%o{self._stores}', place, kind)
+            self.lines.append(f'store {kind} {text}, {address}')
 
     def _compute(self, i: int, angles: list[int]) -> None:
         op, args, _ = self.graph.nodes[i]
