@@ -196,7 +196,8 @@ class ModelBuilder:
                               names=names)
         tree = _Tree(names=[names[0]], inertia=[self._inertias[0]],
                      place={0: (0, Transform.identity())})
-        for number, node, parent_node in zip(found.tree, found.order, found.parent_node):
+        for number, node, parent_node in zip(found.tree, found.order, found.parent_node,
+                                             strict=True):
             arc = arcs[number]
             forward = arc.successor == node                            # RBDA 4.1.4
             near, far = (arc.X_P, arc.X_S) if forward else (arc.X_S, arc.X_P)
@@ -252,7 +253,7 @@ def _independent(tree: _Tree) -> tuple[Coupling | None, dict[str, tuple[float, .
         'lower', 'upper', 'effort_limit', 'velocity_limit', 'friction', 'damping',
         'rotor_inertia', 'gear_ratio')}
     starts: dict[str, tuple[int, int]] = {}
-    for arc, joint in zip(tree.arcs, tree.joint[1:]):
+    for arc, joint in zip(tree.arcs, tree.joint[1:], strict=True):
         if arc.name in leaders:
             continue
         starts[arc.name] = len(values['lower']), len(values['friction'])
@@ -261,7 +262,7 @@ def _independent(tree: _Tree) -> tuple[Coupling | None, dict[str, tuple[float, .
             size = joint.nq if entry in ('lower', 'upper') else joint.nv
             out += _spread(getattr(arc.data, attribute), size, arc, attribute)
         low, high = (values[entry][starts[arc.name][0]:] for entry in ('lower', 'upper'))
-        if any(a > b for a, b in zip(low, high)):
+        if any(a > b for a, b in zip(low, high, strict=True)):
             raise ModelError(f'joint "{arc.name}": lower limit {low} is above upper limit {high}')
     coupling = _couple(tree, leaders, starts, values) if leaders else None
     return coupling, {entry: tuple(out) for entry, out in values.items()}
@@ -279,7 +280,7 @@ def _couple(tree: _Tree, leaders: dict[str, Mimic], starts: dict[str, tuple[int,
     """
     number = {arc.name: i for i, arc in enumerate(tree.arcs, 1)}
     rows_q, rows_v, q0 = [], [], []
-    for arc, joint in zip(tree.arcs, tree.joint[1:]):
+    for arc, joint in zip(tree.arcs, tree.joint[1:], strict=True):
         leader, factor, offset = leaders.get(arc.name, Mimic(arc.name))
         at_q, at_v = starts[leader]
         rows_q += [((at_q + k, factor),) for k in range(joint.nq)]
@@ -297,7 +298,7 @@ def _couple(tree: _Tree, leaders: dict[str, Mimic], starts: dict[str, tuple[int,
 
 def _leaders(tree: _Tree) -> dict[str, Mimic]:
     """Check the mimic joints and resolve their chains."""
-    joints = dict(zip((arc.name for arc in tree.arcs), tree.joint[1:]))
+    joints = dict(zip((arc.name for arc in tree.arcs), tree.joint[1:], strict=True))
     mimics = {arc.name: arc.mimic for arc in tree.arcs if arc.mimic is not None}
     for name, mimic in mimics.items():
         if mimic.joint not in joints:

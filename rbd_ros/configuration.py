@@ -50,7 +50,7 @@ def random_position(model: Model, rng: Random) -> list[float]:
     """
     out: list[float] = []
     for joint, at_q, _ in _joints(model):
-        ranges = list(zip(model.lower[at_q], model.upper[at_q]))
+        ranges = list(zip(model.lower[at_q], model.upper[at_q], strict=True))
         if all(math.isfinite(bound) for limits in ranges for bound in limits):
             out += [float(rng.uniform(low, high)) for low, high in ranges]
         else:

@@ -109,7 +109,7 @@ def fundamental_loops(count: int, arcs: Sequence[Arc]) -> list[tuple[int, ...]]:
     """
     found = spanning_tree(count, arcs)
     up = {node: (arc, parent) for arc, node, parent in
-          zip(found.tree, found.order, found.parent_node)}
+          zip(found.tree, found.order, found.parent_node, strict=True)}
 
     def path(node: int) -> list[int]:
         out = []
@@ -137,8 +137,8 @@ def regular_numberings(count: int, arcs: Sequence[Arc]) -> Iterator[tuple[tuple[
     """
     for choice in spanning_trees(count, arcs):
         found = spanning_tree(count, [arcs[k] for k in choice])
-        up = dict(zip(found.order, found.parent_node))
-        via = {node: choice[arc] for arc, node in zip(found.tree, found.order)}
+        up = dict(zip(found.order, found.parent_node, strict=True))
+        via = {node: choice[arc] for arc, node in zip(found.tree, found.order, strict=True)}
         for numbers in itertools.permutations(range(1, count)):
             number = (0, *numbers)
             if all(number[up[node]] < number[node] for node in range(1, count)):
@@ -150,7 +150,7 @@ def regular_numberings(count: int, arcs: Sequence[Arc]) -> Iterator[tuple[tuple[
 
 def parent_array(predecessor: Sequence[int], successor: Sequence[int]) -> tuple[int, ...]:
     """Return lambda(i) = min(p(i), s(i)) (4.2); arguments and result have a placeholder 0."""
-    return (-1, *(min(p, s) for p, s in zip(predecessor[1:], successor[1:])))
+    return (-1, *(min(p, s) for p, s in zip(predecessor[1:], successor[1:], strict=True)))
 
 
 def is_regular(parent: Sequence[int]) -> bool:

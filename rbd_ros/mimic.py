@@ -66,7 +66,7 @@ class Coupling:
     def G(self) -> tuple[tuple[float, ...], ...]:
         """Return the dense matrix of velocities, tree_nv rows of nv entries."""
         dense = [[0.0] * self.nv for _ in self.rows_v]
-        for out, row in zip(dense, self.rows_v):
+        for out, row in zip(dense, self.rows_v, strict=True):
             for k, coefficient in row:
                 out[k] += coefficient
         return tuple(map(tuple, dense))
@@ -78,7 +78,8 @@ class Coupling:
 
     def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
         """Return the tree positions G y + q0 of independent positions y."""
-        return [value + offset for value, offset in zip(_apply(self.rows_q, y), self.q0)]
+        scaled = _apply(self.rows_q, y)
+        return [value + offset for value, offset in zip(scaled, self.q0, strict=True)]
 
     def expand_v(self, v: Sequence[Scalar]) -> list[Scalar]:
         """Return the tree velocities G v; the same map serves accelerations, G being constant."""
@@ -87,7 +88,7 @@ class Coupling:
     def reduce_force(self, tau: Sequence[Scalar]) -> list[Scalar]:
         """Return the generalised force G^T tau on the independent coordinates."""
         out: list[Scalar] = [0.0] * self.nv
-        for row, force in zip(self.rows_v, tau):
+        for row, force in zip(self.rows_v, tau, strict=True):
             for k, coefficient in row:
                 out[k] = out[k] + coefficient * force
         return out

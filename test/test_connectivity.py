@@ -29,7 +29,7 @@ BOOK_TREE = (-1, 0, 1, 1, 0, 3, 4, 4, 4)              # RBDA Fig 4.6 with lambda
 @pytest.mark.seed('RBDA 4-01')
 def test_disconnected_graph_is_refused():
     """A body without a path to the base is refused by name; one base reaches all others."""
-    with pytest.raises(ModelError, match='not connected to the base "ground" .*: "moon"'):
+    with pytest.raises(ModelError, match=r'not connected to the base "ground" .*: "moon"'):
         connectivity.spanning_tree(3, [(0, 1)], names=['ground', 'arm', 'moon'])
     found = connectivity.spanning_tree(3, [(2, 1), (0, 2)])
     assert sorted(found.order) == [1, 2]
@@ -47,7 +47,7 @@ def test_chords_and_loops(count, arcs):
     found = connectivity.spanning_tree(count, arcs)
     loops = connectivity.fundamental_loops(count, arcs)
     assert len(found.chords) == len(arcs) - (count - 1) == len(loops)
-    for chord, loop in zip(found.chords, loops):
+    for chord, loop in zip(found.chords, loops, strict=True):
         assert set(loop) & set(found.chords) == {chord}
         ends = Counter(node for arc in loop for node in arcs[arc])
         assert set(ends.values()) == {2}              # a closed walk: every node twice
@@ -62,7 +62,7 @@ def test_crank_slider_has_eight_regular_numberings():
         assert nodes[0] == 0 and sorted(nodes) == [0, 1, 2, 3]
         chord = joints.index(0)
         per_tree[chord] += 1
-        for arc, number in zip(CRANK_SLIDER, joints):
+        for arc, number in zip(CRANK_SLIDER, joints, strict=True):
             if number:                                # joint i connects body i to its parent
                 numbers = sorted(nodes[node] for node in arc)
                 assert numbers[1] == number and numbers[0] < number

@@ -387,7 +387,7 @@ def test_builder_refuses(break_it, words):
 
 def test_builder_names_unknown_parents():
     """An unknown parent is answered with the known bodies."""
-    with pytest.raises(UnknownName, match='no body "bese" .* did you mean "base"'):
+    with pytest.raises(UnknownName, match=r'no body "bese" .* did you mean "base"'):
         ModelBuilder().add_body('a', 'bese', Revolute(X))
 
 
