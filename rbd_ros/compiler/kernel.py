@@ -124,7 +124,9 @@ class Kernel:
                  ) -> Array | tuple[Array, ...]:
             values = (*arrays, *fixed)
             many = any(_axes(x) == len(a.shape) + 1 for a, x in zip(self.inputs, values))
-            return self.batch(*values, out=out) if many else Kernel.__call__(self, *values, out=out)
+            if many:
+                return self.batch(*values, out=out)
+            return Kernel.__call__(self, *values, out=out)
         return call
 
     def batch(self, *arrays: ArrayLike, out: Array | Sequence[Array] | None = None,

@@ -126,7 +126,8 @@ def compile_python(graph: Graph) -> Callable[..., list[float]]:
     return _load(graph, compile(_functions(graph), f'<{graph.name}>', 'exec'), _ON_FLOATS)
 
 
-def _load(graph: Graph, code: CodeType, functions: dict[str, object]) -> Callable[..., list[float]]:
+def _load(graph: Graph, code: CodeType, functions: dict[str, object],
+          ) -> Callable[..., list[float]]:
     namespace = dict(functions)
     exec(code, namespace)
     return cast(Callable[..., list[float]], namespace[graph.name])

@@ -25,7 +25,8 @@ from rbd_ros.compiler.lower import lower
 from rbd_ros.compiler.simplify import Simplifier
 
 
-def trace(function: Callable[..., Nested | Mapping[str, Nested]], inputs: Mapping[str, int | Sequence[int]], *, name: str = 'f',
+def trace(function: Callable[..., Nested | Mapping[str, Nested]],
+          inputs: Mapping[str, int | Sequence[int]], *, name: str = 'f',
           outputs: Sequence[str] | None = None, simplify: bool = True) -> Graph:
     """
     Return the graph of a function of small arrays (RBDA 10.4).
