@@ -1,0 +1,130 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Planar vectors are coordinates 3, 4 and 5 of spatial ones (RBDA 2.16, Table A.1)."""
+
+from __future__ import annotations
+
+import math
+import operator
+import pickle
+
+import numpy as np
+import pytest
+from rbd_ros.spatial.planar import PlanarForce, PlanarInertia, PlanarMotion, PlanarTransform
+from scipy.linalg import expm
+from spatial_oracle import array, close, crf6, crm6, Sampler
+
+PLANE = np.ix_([2, 3, 4], [2, 3, 4])
+
+
+@pytest.fixture
+def sample():
+    """Return a source of random numbers."""
+    return Sampler(6)
+
+
+@pytest.mark.seed('RBDA 2-42', 'RBDA A-01')
+def test_planar_operations_are_rows_of_the_spatial_ones(sample):
+    """X, crm, crf, the inertia and all products equal rows and columns 3 to 5 of the 6x6 ones."""
+    u, v = (PlanarMotion(*sample.vector()) for _ in range(2))
+    f = PlanarForce(*sample.vector())
+    X = PlanarTransform.from_angle(0.7, *sample.vector(2))
+    inertia = PlanarInertia.from_com(1.3, *sample.vector(2), 0.8)
+    close(array(X), array(X.spatial())[PLANE])
+    close(array(X @ v), array(X.spatial() @ v.spatial())[2:5])
+    close(array(X @ f), array(X.spatial() @ f.spatial())[2:5])
+    close(array(u.cross(v)), array(u.spatial().cross(v.spatial()))[2:5])
+    close(array(u.cross(f)), array(u.spatial().cross(f.spatial()))[2:5])
+    close(array(u.cross(v)), crm6(array(u.spatial()))[PLANE] @ array(v))
+    close(array(u.cross(f)), crf6(array(u.spatial()))[PLANE] @ array(f))
+    close(array(inertia), array(inertia.spatial())[PLANE])
+    close(array(inertia @ v), array(inertia) @ array(v))
+    M = array(X)
+    close(array(X @ inertia), np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
+    close(array(X.inverse()), np.linalg.inv(M))
+    Y = PlanarTransform.from_angle(-0.4, *sample.vector(2))
+    close(array(Y @ X), array(Y) @ M)
+    close(array(inertia + X @ inertia), array(inertia) + array(X @ inertia))
+    assert u.dot(f) == f.dot(u) == pytest.approx((X @ u).dot(X @ f), rel=1e-12)
+
+
+@pytest.mark.seed('RBDA 2-42', 'RBDA A-01')
+def test_planar_formulas_of_the_book():
+    """Matrices of Table A.1 in the book's letters."""
+    w, vx, vy = 0.3, -1.2, 0.7
+    v = PlanarMotion(w, vx, vy)
+    crm = np.array([[0, 0, 0], [vy, 0, -w], [-vx, w, 0]])
+    m, f = PlanarMotion(1.0, 2.0, 3.0), PlanarForce(1.0, 2.0, 3.0)
+    close(array(v.cross(m)), crm @ [1, 2, 3])
+    close(array(v.cross(f)), -crm.T @ [1, 2, 3])
+    t, x, y = 0.6, 0.2, -0.5
+    c, s = math.cos(t), math.sin(t)
+    close(array(PlanarTransform.from_angle(t, x, y)),
+          [[1, 0, 0], [s * x - c * y, c, s], [c * x + s * y, -s, c]])
+    mass, cx, cy, I_c = 2.0, 0.3, -0.1, 0.4
+    close(array(PlanarInertia.from_com(mass, cx, cy, I_c)),
+          [[I_c + mass * (cx**2 + cy**2), -mass * cy, mass * cx], [-mass * cy, mass, 0],
+           [mass * cx, 0, mass]])
+
+
+@pytest.mark.seed('RBDA A-01')
+def test_planar_displacements():
+    """XtoV 2 is invariant and parallel to the exact displacement, XtoV 1 right to first order."""
+    u = np.array([2.5, 0.4, -0.3])            # beyond the quarter turn where the arc sine fails
+    crm = np.array([[0, 0, 0], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
+    X6 = expm(-crm)
+    c, s = X6[1, 1], X6[1, 2]
+    X = PlanarTransform(c, s, s * X6[1, 0] + c * X6[2, 0], s * X6[2, 0] - c * X6[1, 0])
+    close(array(X), X6)
+    v = X.small_motion()
+    close(array(X @ v), array(v))
+    close(array(X.displacement()), u)
+    assert v.ang == pytest.approx(math.sin(2.5), rel=1e-12)
+    simple = X.small_motion_simple()
+    assert np.abs(array(X @ simple) - array(simple)).max() > 0.1      # version 1 is no invariant
+    shift = PlanarTransform(1.0, 0.0, 0.3, -0.4)
+    assert shift.small_motion().to_list() == shift.small_motion_simple().to_list() == [
+        0.0, 0.3, -0.4]
+    spatial = X.spatial()
+    from rbd_ros.spatial import small_motion
+    close(array(v), array(small_motion(spatial))[2:5])
+
+
+@pytest.mark.seed('RBDA 10-03')
+def test_planar_body_far_from_the_origin():
+    """The equation of motion of Eq. 10.1 with c = (100, 10) has the printed coefficients."""
+    cx, cy = 100.0, 10.0
+    inertia = PlanarInertia.from_com(1.0, cx, cy, 1.0)
+    to_O = PlanarTransform(1.0, 0.0, -cx, -cy)
+    v, f = to_O @ PlanarMotion(1.0, 0.0, 0.0), to_O @ PlanarForce(1.0, -1.0, 1.0)
+    assert v.to_list() == [1.0, cy, -cx]
+    assert f.to_list() == [111.0, -1.0, 1.0]
+    assert array(inertia).tolist() == [[10101, -10, 100], [-10, 1, 0], [100, 0, 1]]
+    assert v.cross(inertia @ v).to_list() == [0.0, 0.0, 0.0]
+    assert (inertia @ PlanarMotion(1.0, cy - 1.0, 1.0 - cx)).to_list() == f.to_list()
+
+
+@pytest.mark.parametrize('operation', [operator.add, operator.sub, PlanarMotion.dot])
+def test_planar_motion_and_force_do_not_mix(operation):
+    """The planar spaces are as dual as the spatial ones."""
+    m, f = PlanarMotion(1.0, 2.0, 3.0), PlanarForce(1.0, 2.0, 3.0)
+    with pytest.raises(TypeError, match='PlanarMotion'):
+        operation(m, m if operation is PlanarMotion.dot else f)
+    assert pickle.loads(pickle.dumps(m)) == m != PlanarMotion(1.0, 2.0, 4.0)
+    for bad in (lambda: m.cross(3.0), lambda: PlanarInertia(1.0, 0.0, 0.0, 1.0) @ f,
+                lambda: PlanarTransform(1.0, 0.0, 0.0, 0.0) @ 3.0):
+        with pytest.raises(TypeError):
+            bad()
+    close(array(2.0 * m - m), array(m))

@@ -1,0 +1,93 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Screws: lines, pitches and magnitudes of spatial vectors (RBDA 2.5, 6-D guide 1)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from rbd_ros.joints import Helical
+from rbd_ros.spatial import (
+    decompose, Force, force_at, moment_at, Motion, rotation_about, Vec3, velocity_at)
+from rbd_ros.spatial.screws import free_part, is_free, is_line, line_part, pitch
+from spatial_oracle import array, close, Sampler
+
+
+@pytest.fixture
+def sample():
+    """Return a source of random spatial quantities."""
+    return Sampler(4)
+
+
+@pytest.mark.seed('RBDA 2-10', 'SIXD C03')
+@pytest.mark.parametrize('kind', ['motion', 'force'])
+def test_parts_of_a_screw(kind, sample):
+    """A vector is a line vector plus a free vector along the line; the pitch is s.s_O / s.s."""
+    vector = getattr(sample, kind)()
+    close(array(line_part(vector) + free_part(vector)), array(vector))
+    assert is_line(line_part(vector))
+    assert is_free(free_part(vector))
+    screw = decompose(vector)
+    assert screw.pitch == pytest.approx(pitch(vector), rel=1e-13)
+    close(array(screw.motion() if kind == 'motion' else screw.force()), array(vector))
+    assert screw.direction.dot(screw.point) == pytest.approx(0.0, abs=1e-13)   # nearest point
+
+
+@pytest.mark.seed('SIXD C03', 'RBDA 2-11')
+def test_points_of_the_axis_move_along_it(sample):
+    """On its axis, the velocity of a twist is pitch times w; likewise the moment of a wrench."""
+    v, f = sample.motion(), sample.force()
+    for vector, at, s in ((v, velocity_at, v.ang), (f, moment_at, f.lin)):
+        screw = decompose(vector)
+        for along in (0.0, 0.7):
+            point = screw.point + screw.direction * along
+            close(array(at(vector, point)), screw.pitch * array(s))
+        # elsewhere it has a part across the axis
+        away = at(vector, screw.point + Vec3(*np.cross(array(s), [1.0, 0.2, 0.3]).tolist()))
+        assert np.linalg.norm(np.cross(array(away), array(s))) > 1e-3
+
+
+@pytest.mark.seed('RBDA 2-09')
+def test_line_and_free_vectors(sample):
+    """A rotation about, or force along, a line is a line vector; its points satisfy OP x s = s_O."""
+    axis, P = sample.vec3(), sample.vec3()
+    for line in (rotation_about(axis, P), force_at(axis, P)):
+        assert is_line(line) and not is_free(line)
+        assert pitch(line) == pytest.approx(0.0, abs=1e-14)
+        screw = decompose(line)
+        s_O = line.lin if isinstance(line, Motion) else line.ang
+        for along in (-1.0, 2.0):
+            point = screw.point + screw.direction * along
+            close(np.cross(array(point), array(axis)), array(s_O))
+        # P itself lies on the line that was found
+        offset = array(P) - array(screw.point)
+        close(np.cross(offset, array(screw.direction)), np.zeros(3))
+    for free in (Motion(Vec3.zero(), axis), Force(axis, Vec3.zero())):
+        assert is_free(free) and not is_line(free)
+        assert decompose(free).pitch == math.inf
+        close(array(decompose(free).motion() if isinstance(free, Motion)
+                    else decompose(free).force()), array(free))
+    assert decompose(Motion.zero()).magnitude == 0.0
+
+
+@pytest.mark.seed('RBDA 2-11')
+def test_helical_joint_has_its_pitch():
+    """The axis of a helical joint is a screw of the joint's pitch; any frame agrees."""
+    sample = Sampler(5)
+    S, = Helical((1.0, 2.0, -1.0), 0.3).subspace([0.0])
+    assert pitch(S) == pytest.approx(0.3, rel=1e-14)
+    assert decompose(sample.transform() @ S).pitch == pytest.approx(0.3, rel=1e-12)
