@@ -84,6 +84,19 @@ class Dynamics(Kernels):
             return self._calls['bias', None, True](q, qd, f_ext, out=out)
         return self._calls['bias'](q, qd, out=out)
 
+    def joint_wrenches(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None, *,
+        out: Array | None = None,
+    ) -> Array:
+        """
+        Return the whole force that each joint transmits to the body it carries, (nb, 6).
+
+        In the coordinates of that body, angular first: bearing loads and drive together.
+        """
+        if f_ext is None:
+            return self._call('joint_wrenches')(q, qd, qdd, out=out)
+        return self._call('joint_wrenches', loaded=True)(q, qd, qdd, f_ext, out=out)
+
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the symmetric joint-space inertia matrix H(q) (RBDA 6.2), (nv, nv)."""
         if out is None:

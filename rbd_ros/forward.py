@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.kinematics import Conditions, Links
     from rbd_ros.model import Model
-    from rbd_ros.spatial import RigidInertia
 
 
 def inertia_matrix_method(
@@ -51,9 +50,19 @@ def inertia_matrix_method(
     return factor.solve(H, model.expanded_parent, rhs)                                     # 6.1
 
 
-class _Joints(NamedTuple):
-    """What the inward pass of the articulated-body algorithm leaves at each joint."""
+class Articulated(NamedTuple):
+    """
+    Every body as the handle of all it carries: f = I_A a + p_A (RBDA 7.1), body coordinates.
 
+    :param I_A: articulated-body inertia.
+    :param p_A: bias force.
+    :param U: columns of I_A S.
+    :param D: S^T U, factorised.
+    :param u: joint forces minus S^T p_A.
+    """
+
+    I_A: list[ArticulatedInertia]
+    p_A: list[Force]
     U: list[list[Force]]
     D: list[factor.Dense]
     u: list[list[Scalar]]
@@ -71,28 +80,28 @@ def aba(
     tree = links(model, q, conditions.t)
     v, v_J = velocities(model, tree, q, qd, conditions.t)
     c = velocity_products(model, q, qd, v, v_J, conditions.t)
+    bodies = articulate(model, tree, v, c, tau, conditions, rotor)
+    return outward(model, tree, bodies, c, [Motion(Vec3.zero(), -conditions.gravity)])
+
+
+def articulate(
+    model: Model, tree: Links, v: Sequence[Motion], c: Sequence[Motion], tau: Sequence[Scalar],
+    conditions: Conditions, rotor: Sequence[Scalar] | None = None,
+) -> Articulated:
+    """Assemble the articulated bodies from the tips to the base (pass 2 of Table 7.1)."""
     inertia = conditions.inertia or model.inertia
     p_A = [Force.zero()] + [
         v[i].cross(inertia[i] @ v[i]) for i in range(1, model.nb + 1)]                     # 7.37
     subtract_external(model, tree, p_A, conditions)
-    joints = _inward(model, tree, inertia, p_A, c, tau, rotor or [0.0] * model.tree_nv)
-    return _outward(model, tree, joints, c, Motion(Vec3.zero(), -conditions.gravity))
-
-
-def _inward(
-    model: Model, tree: Links, inertia: Sequence[RigidInertia], p_A: list[Force],
-    c: Sequence[Motion], tau: Sequence[Scalar], rotor: Sequence[Scalar],
-) -> _Joints:
-    """Assemble the articulated inertias from the tips to the base (pass 2)."""
     I_A: list[ArticulatedInertia] = [body.articulated() for body in inertia]
-    joints = _Joints([[]] * (model.nb + 1), [factor.Dense([])] * (model.nb + 1),
-                     [[]] * (model.nb + 1))
+    bodies = Articulated(I_A, p_A, [[]] * (model.nb + 1), [factor.Dense([])] * (model.nb + 1),
+                         [[]] * (model.nb + 1))
     for i in range(model.nb, 0, -1):
         S, p = tree.S[i], model.parent[i]
         U = [I_A[i] @ s for s in S]                                                        # 7.43
         D_i = [[s.dot(f) for s in S] for f in U]                                           # 7.44
         geared = False
-        for k, I_rotor in enumerate(rotor[model.v_index[i]]):
+        for k, I_rotor in enumerate(rotor[model.v_index[i]] if rotor else ()):
             D_i[k][k] = D_i[k][k] + I_rotor                                                # 9.28
             geared = geared or not is_zero(I_rotor)
         D = factor.Dense(D_i)
@@ -101,23 +110,29 @@ def _inward(
             UD = D.solve_columns(U)
             # I_a S = 0 holds exactly, and saves a row and a column, unless a rotor turns too.
             I_a = I_A[i].minus_dyads(UD, U, () if geared else vanishing_rows(S))           # 7.47
-            p_a = p_A[i] + I_a @ c[i] + combine(UD, u)                                     # 7.48
+            p_a = p_A[i] + I_a @ c[i]
+            if S:
+                p_a = p_a + combine(UD, u)                                                 # 7.48
             I_A[p] = I_A[p] + tree.Xup[i].inv_apply(I_a)
             p_A[p] = p_A[p] + tree.Xup[i].inv_apply(p_a)
-        joints.U[i], joints.D[i], joints.u[i] = U, D, u
-    return joints
+        bodies.U[i], bodies.D[i], bodies.u[i] = U, D, u
+    return bodies
 
 
-def _outward(
-    model: Model, tree: Links, joints: _Joints, c: Sequence[Motion], base: Motion,
+def outward(
+    model: Model, tree: Links, bodies: Articulated, c: Sequence[Motion], a: Sequence[Motion],
 ) -> list[Scalar]:
-    """Find the joint accelerations from the base to the tips (pass 3)."""
+    """
+    Find the joint accelerations from the base to the tips (pass 3 of Table 7.1).
+
+    :param a: accelerations of the first bodies, where they are known; at least of the base.
+    """
     qdd: list[Scalar] = [0.0] * model.tree_nv
-    a = [base]
-    for i in range(1, model.nb + 1):
+    a = list(a)
+    for i in range(len(a), model.nb + 1):
         a_i = tree.Xup[i] @ a[model.parent[i]] + c[i]                                      # 7.49
-        rhs = [u - U.dot(a_i) for u, U in zip(joints.u[i], joints.U[i], strict=True)]
-        qdd_i = joints.D[i].solve(rhs)                                                     # 7.50
+        rhs = [u - U.dot(a_i) for u, U in zip(bodies.u[i], bodies.U[i], strict=True)]
+        qdd_i = bodies.D[i].solve(rhs)                                                     # 7.50
         qdd[model.v_index[i]] = qdd_i
         a.append(a_i + combine(tree.S[i], qdd_i))
     return qdd

@@ -46,6 +46,29 @@ def rnea(
     :param qdd: joint accelerations; None for zero, which gives the bias force C(q, qd).
     """
     tree = links(model, q, conditions.t)
+    return _project(model, tree, _net_forces(model, tree, q, qd, qdd, conditions))
+
+
+def joint_wrenches(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
+    conditions: Conditions,
+) -> list[Force]:
+    """
+    Return the whole force across each joint, from parent to body, in body coordinates (5.3).
+
+    What the joint's drive contributes is tau = S^T f; the rest is the load on its bearings.
+    """
+    tree = links(model, q, conditions.t)
+    f = _net_forces(model, tree, q, qd, qdd, conditions)
+    _project(model, tree, f)
+    return f
+
+
+def _net_forces(
+    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar],
+    qdd: Sequence[Scalar] | None, conditions: Conditions,
+) -> list[Force]:
+    """Return the force that moves each body, less the external one on it."""
     v, v_J = velocities(model, tree, q, qd, conditions.t)
     c = velocity_products(model, q, qd, v, v_J, conditions.t)
     a = accelerations(model, tree, c, qdd, _fictitious(conditions.gravity))
@@ -53,7 +76,7 @@ def rnea(
     f = [Force.zero()] + [
         I[i] @ a[i] + v[i].cross(I[i] @ v[i]) for i in range(1, model.nb + 1)]             # 5.9
     subtract_external(model, tree, f, conditions)
-    return _project(model, tree, f)
+    return f
 
 
 def _fictitious(gravity: Vec3) -> Motion:

@@ -190,6 +190,14 @@ def bias(_: Model) -> Quantity:
             s.model, s.q, s.qd, None, s.conditions))})
 
 
+def joint_wrenches(_: Model) -> Quantity:
+    """Return the whole force across each joint, (nb, 6), body coordinates, angular first."""
+    def rule(s: State) -> Mapping[str, Sequence]:
+        f = inverse.joint_wrenches(s.model, s.q, s.qd, s.qdd, s.conditions)
+        return {'f': [force.to_list() for force in f[1:]]}
+    return Quantity('joint_wrenches', ('q', 'qd', 'qdd'), {'spatial': rule}, GRAVITY)
+
+
 def gravity(_: Model) -> Quantity:
     """Return g(q), the joint forces that hold the robot still."""
     return Quantity('gravity', ('q',), common=GRAVITY, rules={
@@ -330,8 +338,8 @@ def _label(handles: Sequence[Handle]) -> str:
 
 #: Quantities of the robot, of a frame and of handles, by name.
 _OF_ROBOT = {function.__name__: function for function in (
-    inverse_dynamics, bias, gravity, mass_matrix, inverse_mass_matrix, forward_dynamics,
-    kinetic_energy, potential_energy, center_of_mass, momentum)}
+    inverse_dynamics, bias, gravity, joint_wrenches, mass_matrix, inverse_mass_matrix,
+    forward_dynamics, kinetic_energy, potential_energy, center_of_mass, momentum)}
 _OF_FRAME = {function.__name__: function for function in (
     pose, frame_jacobian, frame_velocity, frame_bias)}
 _OF_HANDLES = {function.__name__: function for function in (projection, operational_space)}

@@ -1,0 +1,260 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Floating-base dynamics (RBDA 9.3 to 9.5) against the 6-DoF joint and closed forms."""
+
+from hypothesis import given, HealthCheck, settings, strategies as st
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros import families, floating, forward, inverse
+from rbd_ros.compiler import compile as compile_graph, trace
+from rbd_ros.errors import ModelError
+from rbd_ros.joints import Free, Prismatic
+from rbd_ros.kinematics import Conditions, links
+from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
+from tree_oracle import assert_near, DenseTree, SEEDS, State, vector
+
+few = settings(max_examples=30, deadline=None, derandomize=True,
+               suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def floating_trees(draw):
+    """Return a random tree on a floating base, all joint types after it."""
+    nb, seed = draw(st.integers(1, 8)), draw(SEEDS)
+    rng = np.random.default_rng(seed)
+    builder = rbd_ros.ModelBuilder(f'floating_{nb}')
+    builder.add_body('body_1', 'base', Free(), families.random_transform(rng),
+                     families.random_inertia(rng), joint_name='root')
+    for i in range(2, nb + 1):
+        kind = str(rng.choice(list(families.JOINTS)))
+        axis = rng.normal(size=3)
+        parent = f'body_{rng.integers(max(1, i - 3), i)}'
+        builder.add_body(f'body_{i}', parent, families.JOINTS[kind](tuple((axis / np.linalg.norm(
+            axis)).tolist())), families.random_transform(rng), families.random_inertia(rng),
+            joint_name=f'joint_{i}')
+    return builder.build()
+
+
+class Case:
+    """A floating tree in a random state, with the fixed-base answer."""
+
+    def __init__(self, model, seed):
+        self.model, s = model, State(model, seed)
+        self.s, self.q, self.qd = s, s.q.tolist(), s.qd.tolist()
+        forces = [None, *(Force.from_list(row) for row in s.f_ext.tolist())]
+        self.conditions = Conditions(Vec3(*model.gravity), forces)
+        self.tau = s.tau[6:].tolist()
+        self.fixed = np.array(forward.aba(
+            model, self.q, self.qd, [0.0] * 6 + self.tau, self.conditions))
+        self.scale = np.linalg.norm(self.fixed) * max(1.0, 1e-5 * np.linalg.cond(
+            DenseTree(model, s.q).mass_matrix()))
+
+    def equations(self):
+        """Return the equation of motion, as arrays."""
+        e = floating.equations(self.model, self.q, self.qd, self.conditions)
+        n = self.model.nv - 6
+        shapes = ((6, 6), (6, n), (n, n), (6,), (n,))
+        return e._make(np.reshape(x, shape) for x, shape in zip(e, shapes)), e
+
+
+@pytest.mark.seed('RBDA 9-08', 'RBDA 9-10')
+@few
+@given(floating_trees(), SEEDS)
+def test_articulated_bodies_on_a_floating_base(model, seed):
+    """Table 9.4 gives the accelerations of the fixed-base algorithm with a 6-DoF joint."""
+    case = Case(model, seed)
+    a_0, qdd = floating.forward_dynamics(model, case.q, case.qd, case.tau, case.conditions)
+    assert_near([*vector(a_0), *qdd], case.fixed, scale=case.scale)
+
+
+@pytest.mark.seed('RBDA 9-10')
+@few
+@given(floating_trees(), SEEDS)
+def test_gravity_moves_the_base_alone(model, seed):
+    """qdd does not depend on gravity, and a_0 changes by exactly the fall."""
+    case = Case(model, seed)
+    one = floating.forward_dynamics(model, case.q, case.qd, case.tau, case.conditions)
+    other = case.conditions._replace(gravity=Vec3(1.0, -2.0, 3.0))
+    two = floating.forward_dynamics(model, case.q, case.qd, case.tau, other)
+    assert one.joints == two.joints
+    X = DenseTree(model, case.q).X[1]
+    change = np.array([1.0, -2.0, 3.0]) - model.gravity
+    expected = X @ np.concatenate([np.zeros(3), change])
+    assert_near(vector(two.a_0 - one.a_0), expected, scale=case.scale, limit=1e-12)
+
+
+@pytest.mark.seed('RBDA 9-09', 'RBDA 9-11', 'RBDA 9-12')
+@few
+@given(floating_trees(), SEEDS)
+def test_equation_of_motion_on_a_floating_base(model, seed):
+    """Table 9.5's coefficients solve to ABA's accelerations, with and without the base."""
+    case = Case(model, seed)
+    e, raw = case.equations()
+    whole = np.block([[e.I_0, e.F], [e.F.T, e.H]])
+    rhs = np.concatenate([-e.p_0, case.s.tau[6:] - e.C])
+    assert_near(np.linalg.solve(whole, rhs), case.fixed, scale=case.scale)
+    dense = DenseTree(model, case.q, case.qd)
+    # I_0 is the inertia of the whole robot as one rigid body, in the coordinates of its base.
+    back = np.linalg.inv(dense.X[1])
+    assert_near(e.I_0, back.T @ sum(dense.I[1:]) @ back)
+    if model.nv > 6:
+        H_fl, C_fl = floating.eliminate_base(raw)
+        assert np.linalg.eigvalsh(H_fl)[0] > 0.0
+        assert_near(np.linalg.solve(H_fl, case.s.tau[6:] - C_fl), case.fixed[6:],
+                    scale=case.scale)
+        schur = e.H - e.F.T @ np.linalg.solve(e.I_0, e.F)
+        assert_near(H_fl, schur, scale=np.linalg.norm(e.H))
+
+
+@pytest.mark.seed('RBDA 9-13')
+@few
+@given(floating_trees(), SEEDS)
+def test_inverse_dynamics_on_a_floating_base(model, seed):
+    """Table 9.6 undoes Table 9.4, and puts no force on the base."""
+    case = Case(model, seed)
+    qdd = case.fixed[6:].tolist()
+    a_0, tau = floating.inverse_dynamics(model, case.q, case.qd, qdd, case.conditions)
+    H = DenseTree(model, case.q).mass_matrix()
+    assert_near(vector(a_0), case.fixed[:6], scale=case.scale)
+    assert_near(tau, case.tau, scale=np.linalg.norm(H) * case.scale, limit=1e-12)
+    full = inverse.rnea(model, case.q, case.qd, [*vector(a_0).tolist(), *qdd], case.conditions)
+    assert_near(full, [0.0] * 6 + case.tau, scale=np.linalg.norm(H) * case.scale, limit=1e-12)
+
+
+@pytest.mark.seed('RBDA 9-14')
+@few
+@given(floating_trees(), SEEDS)
+def test_momentum_on_a_floating_base(model, seed):
+    """I_0 v_0 + F qd is the sum of the momenta, and the energy follows from the same blocks."""
+    case = Case(model, seed)
+    e, raw = case.equations()
+    dense = DenseTree(model, case.q, case.qd)
+    total = sum(dense.I[i] @ dense.v[i] for i in dense.bodies)
+    h = vector(floating.momentum(raw, case.qd))
+    assert_near(dense.X[1].T @ h, total)
+    v, qd = case.s.qd[:6], case.s.qd[6:]
+    energy = 0.5 * v @ e.I_0 @ v + v @ e.F @ qd + 0.5 * qd @ e.H @ qd
+    expected = 0.5 * sum(dense.v[i] @ dense.I[i] @ dense.v[i] for i in dense.bodies)
+    assert_near(energy, expected, limit=1e-12)
+
+
+@pytest.mark.seed('RBDA 9-14', 'SIXD P07')
+@few
+@given(floating_trees(), SEEDS)
+def test_momentum_is_conserved_without_external_force(model, seed):
+    """Joint forces alone leave the rate of the momentum at zero."""
+    case = Case(model, seed)
+    free = Conditions(Vec3.zero())
+    a_0, qdd = floating.forward_dynamics(model, case.q, case.qd, case.tau, free)
+    dense = DenseTree(model, case.q, case.qd)
+    net = dense.net_forces(dense.accelerations([*vector(a_0), *qdd]))
+    size = sum(np.linalg.norm(f) for f in net) + case.scale
+    assert_near(sum(net), np.zeros(6), scale=size)
+
+
+@pytest.mark.seed('RBDA 9-15')
+@few
+@given(floating_trees(), SEEDS)
+def test_floating_jacobian_maps_internal_impulses(model, seed):
+    """After joint impulses a frame's velocity has changed by J_fl times the change of qd."""
+    case = Case(model, seed)
+    if model.nv == 6:
+        return
+    frame = model.frame(model.body_names[-1])
+    H = DenseTree(model, case.q).mass_matrix()
+    jump = np.linalg.solve(H, np.concatenate([np.zeros(6), case.s.tau[6:]]))
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    expected = robot.jacobian(case.q, frame.name) @ jump
+    _, raw = case.equations()
+    columns = floating.floating_jacobian(model, links(model, case.q), raw, frame)
+    J = np.array([vector(column) for column in columns]).T
+    # the solve above is as uncertain as H is ill-conditioned
+    scale = np.linalg.norm(J) * np.linalg.norm(jump) * max(1.0, 1e-5 * np.linalg.cond(H))
+    assert_near(J @ jump[6:], expected, scale=scale)
+
+
+def two_blocks():
+    """Return a base of 3 kg with a slider of 2 kg on the same line."""
+    def block(mass):
+        return RigidInertia.from_com(mass, Vec3.zero(), Sym3.diagonal(0.1, 0.2, 0.3))
+    builder = rbd_ros.ModelBuilder('blocks', gravity=(0.0, 0.0, 0.0))
+    builder.add_body('base_block', 'base', Free(), inertia=block(3.0), joint_name='root')
+    builder.add_body('slider', 'base_block', Prismatic((0.0, 0.0, 1.0)), inertia=block(2.0),
+                     joint_name='slide')
+    return builder.build()
+
+
+@pytest.mark.seed('RBDA 9-10', 'RBDA 9-12')
+def test_base_and_slider():
+    """A force of 6 N between 3 kg and 2 kg: a_0 = -2, qdd = 5, reduced mass 1.2."""
+    model = two_blocks()
+    q = [0.0] * 6 + [1.0, 0.0]
+    still = Conditions(Vec3.zero())
+    a_0, qdd = floating.forward_dynamics(model, q, [0.0] * 7, [6.0], still)
+    assert vector(a_0) == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.0, -2.0], abs=1e-15)
+    assert qdd == pytest.approx([5.0], abs=1e-14)
+    H_fl, _ = floating.eliminate_base(floating.equations(model, q, [0.0] * 7, still))
+    assert H_fl[0] == pytest.approx([1.2], abs=1e-15)
+
+
+def test_rotors_turn_in_the_floating_form_too():
+    """A rotor adds to the reduced mass: qdd = 6 / (1.2 + 0.8)."""
+    model = two_blocks()
+    q = [0.0] * 6 + [1.0, 0.0]
+    _, qdd = floating.forward_dynamics(
+        model, q, [0.0] * 7, [6.0], Conditions(Vec3.zero()), [0.8])
+    assert qdd == pytest.approx([3.0], abs=1e-14)
+
+
+@pytest.mark.seed('RBDA 9-10')
+def test_free_fall():
+    """Without forces and at rest the robot falls as one: a_0 = a_g, qdd = 0."""
+    model = families.random_tree(1, 0, joints=('free',))
+    builder = rbd_ros.ModelBuilder('falling')
+    builder.add_body('trunk', 'base', Free(), inertia=model.inertia[1], joint_name='root')
+    builder.add_body('leg', 'trunk', families.JOINTS['universal']((1.0, 0.0, 0.0)),
+                     Transform.translation(Vec3(0.1, 0.2, 0.3)), model.inertia[1],
+                     joint_name='hip')
+    robot = builder.build()
+    s = State(robot, 3)
+    a_0, qdd = floating.forward_dynamics(
+        robot, s.q.tolist(), [0.0] * 8, [0.0, 0.0], Conditions(Vec3(*robot.gravity)))
+    X = DenseTree(robot, s.q).X[1]
+    assert_near(vector(a_0), X @ np.array([0.0, 0.0, 0.0, *robot.gravity]), limit=1e-13)
+    assert qdd == pytest.approx([0.0, 0.0], abs=1e-13)
+
+
+def test_floating_forms_can_be_traced():
+    """The same source, traced and compiled, gives the numbers of the reference."""
+    model = two_blocks()
+    s = State(model, 1)
+
+    def function(q, qd, tau):
+        a_0, qdd = floating.forward_dynamics(model, q, qd, tau, Conditions(Vec3(0.0, 0.0, -9.81)))
+        return {'a_0': a_0.to_list(), 'qdd': qdd}
+    kernel = compile_graph(trace(function, {'q': (8,), 'qd': (7,), 'tau': (1,)}), backend='python')
+    a_0, qdd = kernel(s.q, s.qd, s.tau[6:])
+    expected = floating.forward_dynamics(
+        model, s.q.tolist(), s.qd.tolist(), s.tau[6:].tolist(), Conditions(Vec3(0.0, 0.0, -9.81)))
+    assert_near(a_0, vector(expected.a_0), limit=1e-13)
+    assert_near(qdd, expected.joints, limit=1e-13)
+
+
+def test_fixed_base_is_refused():
+    """The error names the model and says how to load it."""
+    model = families.random_tree(2, 0, joints=('revolute',))
+    with pytest.raises(ModelError, match='has no floating base: load it with floating_base=True'):
+        floating.equations(model, [0.0] * 2, [0.0] * 2, Conditions(Vec3.zero()))
