@@ -59,7 +59,15 @@ def scaling() -> dict[str, object]:
     return {'scaling': data}
 
 
-PARTS = {'speed': speed, 'ops': ops, 'compile': compile_times, 'scaling': scaling}
+def calls() -> dict[str, object]:
+    """Time one kernel by every way to call it."""
+    from benchmark.callpath import report
+    text, data = report()
+    print(text)
+    return {'calls': data}
+
+
+PARTS = {'speed': speed, 'calls': calls, 'ops': ops, 'compile': compile_times, 'scaling': scaling}
 
 
 def main() -> int:

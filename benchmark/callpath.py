@@ -1,0 +1,112 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a call costs: the inverse dynamics of one robot, every way to reach it from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import ctypes
+import os
+
+import numpy as np
+
+from benchmark.robots import robot_file
+from benchmark.timing import best_times
+import rbd_ros
+from rbd_ros.compiler import Kernel
+
+#: States in a batch.
+COUNT = 4096
+
+
+def paths(robot: rbd_ros.Dynamics, state: tuple[np.ndarray, ...]) -> dict[str, Callable]:
+    """Return the ways to call, by name."""
+    kernel = robot.kernel('inverse_dynamics')
+    gravity = robot.gravity_vector
+    bound = kernel.bind()
+    for buffer, value in zip(bound.inputs.values(), (*state, gravity)):
+        buffer[...] = value
+    run, call, slow = bound.run, kernel.caller(gravity), Kernel.caller(kernel, gravity)
+    method = robot.inverse_dynamics
+    q, qd, qdd = state
+    a, b, c, _ = bound.inputs.values()
+    out = np.zeros(kernel.outputs[0].shape)
+
+    def write_and_run() -> None:
+        a[:], b[:], c[:] = q, qd, qdd
+        run()
+
+    def write_and_read() -> np.ndarray:
+        write_and_run()
+        return bound.outputs['tau'].copy()
+    pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*state, gravity, out)]
+    function = kernel._function
+    return {
+        'bound.run()': run,
+        'bound()': bound,
+        'bound, inputs written': write_and_run,
+        'bound, inputs written, result copied': write_and_read,
+        'checked, out given': lambda: call(q, qd, qdd, out=out),
+        'checked, new array': lambda: call(q, qd, qdd),
+        'kernel, all arguments': lambda: kernel(q, qd, qdd, gravity),
+        'robot.inverse_dynamics': lambda: method(q, qd, qdd),
+        'checked in Python (no gate)': lambda: slow(q, qd, qdd),
+        'ctypes with pointers, unchecked': lambda: function(*pointers),
+    }
+
+
+def batches(kernel: Kernel, states: list[np.ndarray], gravity: np.ndarray,
+            ) -> dict[str, Callable]:
+    """Return batches on one thread and on all cores, by name."""
+    kernel.prepare_batch()
+    cores = len(os.sched_getaffinity(0))
+    return {f'batch of {COUNT}, {n} thread{"s" * (n > 1)}, per state':
+            lambda n=n: kernel.batch(*states, gravity, threads=n) for n in sorted({1, cores})}
+
+
+def peer(name: str, state: tuple[np.ndarray, ...]) -> Callable | None:
+    """Return Pinocchio's call, None where it is not installed."""
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return None
+    model = pin.buildModelFromUrdf(str(robot_file(name)))
+    data = model.createData()
+    return lambda: pin.rnea(model, data, *state)
+
+
+def report(name: str = 'ur5') -> tuple[str, dict[str, float]]:
+    """Return the table and its numbers in microseconds, best of several turns."""
+    model = rbd_ros.load_urdf(robot_file(name), on_warning=lambda text: None)
+    robot = rbd_ros.Dynamics(model, backend='llvm')
+    rng = np.random.default_rng(0)
+    state = tuple(rng.uniform(-1.0, 1.0, n) for n in (model.nq, model.nv, model.nv))
+    ways = paths(robot, state)
+    other = peer(name, state)
+    if other is not None:
+        ways['pin.rnea'] = other
+    kernel = robot.kernel('inverse_dynamics')
+    many = [rng.uniform(-1.0, 1.0, (COUNT, x.size)) for x in state]
+    grouped = batches(kernel, many, robot.gravity_vector)
+    times = best_times(*ways.values(), *grouped.values())
+    numbers = {way: 1e6 * t for way, t in zip((*ways, *grouped), times)}
+    numbers.update({way: numbers[way] / COUNT for way in grouped})
+    lines = [f'{model.name}: inverse_dynamics, {kernel.count()}', f'{"":44}{"us":>9}']
+    lines += [f'{way:44}{t:9.3f}' for way, t in numbers.items()]
+    return '\n'.join(lines), numbers
+
+
+if __name__ == '__main__':
+    print(report()[0])
