@@ -93,9 +93,9 @@ class Dynamics(Kernels):
 
         In the coordinates of that body, angular first: bearing loads and drive together.
         """
-        if f_ext is None:
-            return self._call('joint_wrenches')(q, qd, qdd, out=out)
-        return self._call('joint_wrenches', loaded=True)(q, qd, qdd, f_ext, out=out)
+        if f_ext is not None:
+            return self._calls['joint_wrenches', None, True](q, qd, qdd, f_ext, out=out)
+        return self._calls['joint_wrenches'](q, qd, qdd, out=out)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the symmetric joint-space inertia matrix H(q) (RBDA 6.2), (nv, nv)."""
