@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterator
 from itertools import cycle
 from typing import NamedTuple
 
-from benchmark.pinocchio_bridge import PinocchioTwin
+from benchmark.pinocchio_bridge import PinocchioRobot
 from benchmark.robots import robot_file
 from benchmark.timing import best_times
 import numpy as np
+import pinocchio as pin
 
 import rbd_ros
 from rbd_ros.configuration import random_position
@@ -77,13 +78,34 @@ QUANTITIES = {
 }
 
 
+class Twin:
+    """The same robot in Pinocchio, called the way its users call it."""
+
+    def __init__(self, robot: PinocchioRobot) -> None:
+        self._robot = robot
+
+    def function(self, quantity: str) -> Callable[..., object]:
+        """Return Pinocchio's function for a quantity, of inputs as :meth:`inputs` gives them."""
+        model, data = self._robot.pin, self._robot.data
+        function = {
+            'inverse_dynamics': pin.rnea, 'gravity': pin.computeGeneralizedGravity,
+            'mass_matrix': pin.crba, 'forward_dynamics': pin.aba,
+        }[quantity]
+        return lambda *state: function(model, data, *state)
+
+    def inputs(self, names: tuple[str, ...], state: tuple[np.ndarray, ...]) -> tuple:
+        """Return a state in Pinocchio's coordinates."""
+        return tuple(self._robot.position(value) if name == 'q' else self._robot.B @ value
+                     for name, value in zip(names, state, strict=True))
+
+
 def measure(case: Case) -> Iterator[Row]:
     """Yield the rows of one robot."""
     # Pinocchio's forward dynamics refuses mimic joints, so both libraries leave them free.
-    model = rbd_ros.load_urdf(robot_file(case.robot), case.floating, mimic=False,
-                              on_warning=lambda text: None)
+    file = robot_file(case.robot)
+    model = rbd_ros.load_urdf(file, case.floating, mimic=False, on_warning=lambda text: None)
     robot = rbd_ros.Dynamics(model)
-    twin = PinocchioTwin(robot_file(case.robot), model, floating_base=case.floating, mimic=False)
+    twin = Twin(PinocchioRobot(model, file.read_text(), case.floating, mimic=False))
     states = _states(model, BATCH)
     for quantity, inputs in QUANTITIES.items():
         yield from _single(case, robot, twin, states, quantity, inputs)
@@ -99,7 +121,7 @@ def _states(model: rbd_ros.Model, count: int) -> dict[str, np.ndarray]:
 
 
 def _single(
-    case: Case, robot: rbd_ros.Dynamics, twin: PinocchioTwin, states: dict[str, np.ndarray],
+    case: Case, robot: rbd_ros.Dynamics, twin: Twin, states: dict[str, np.ndarray],
     quantity: str, inputs: tuple[str, ...],
 ) -> Iterator[Row]:
     bound = robot.bind(quantity)
@@ -135,7 +157,7 @@ def cycling_one(function: Callable[[tuple], object], states: list[tuple]) -> Cal
 
 
 def _batch(
-    case: Case, robot: rbd_ros.Dynamics, twin: PinocchioTwin, states: dict[str, np.ndarray],
+    case: Case, robot: rbd_ros.Dynamics, twin: Twin, states: dict[str, np.ndarray],
     quantity: str, target: float,
 ) -> Row:
     inputs = QUANTITIES[quantity]
