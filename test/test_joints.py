@@ -21,13 +21,12 @@ import pickle
 
 from joint_samples import EVERY, JOINTS, NAMES, SIMPLE
 import numpy as np
-import pinocchio as pin
 import pytest
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (
-    Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Reversed, Revolute, RollPitchYaw,
-    Spherical, Translation, Universal, verify)
-from rbd_ros.spatial import quaternion, Transform, Vec3
+    Cylindrical, Fixed, Free, Helical, Planar, Prismatic, RackAndPinion, Reversed, Revolute,
+    RollPitchYaw, Spherical, Translation, Universal, verify)
+from rbd_ros.spatial import Motion, quaternion, RigidInertia, Sym3, Transform, Vec3
 from scipy.spatial.transform import Rotation
 from spatial_oracle import array, close, crm6, derivative, x6
 
@@ -279,6 +278,7 @@ def test_quaternions_are_those_of_scipy():
 @pytest.mark.seed('RBDA 4-23', 'RBDA 4-26')
 def test_free_and_planar_steps_are_pinocchios():
     """integrate and difference of a free body are those of Pinocchio's free flyer, swapped."""
+    pin = pytest.importorskip('pinocchio', reason='the peer "pin" is not installed')
     model = pin.Model()
     model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'free')
     joint, rng = Free(), np.random.default_rng(6)
@@ -309,7 +309,6 @@ def test_free_body_moves_straight_and_keeps_its_momentum(joint):
 
     The rates printed in Example 4.5 fail this though they keep the kinetic energy.
     """
-    from rbd_ros.spatial import Motion, RigidInertia, Sym3
     c = Vec3(0.2, -0.1, 0.0 if isinstance(joint, Planar) else 0.3)
     inertia = RigidInertia.from_com(1.5, c, Sym3.diagonal(0.4, 0.6, 0.9))
     S = columns(joint.subspace(joint.neutral()))
@@ -369,7 +368,6 @@ def test_symmetric_joints_may_be_flipped():
         flipped = type(joint)((0.0, 0.0, -1.0), *([0.2] if isinstance(joint, Helical) else []))
         close(array(back.transform(q)), array(flipped.transform(q)))
         close(array(back.velocity(q, qd)), array(flipped.velocity(q, qd)))
-    from rbd_ros.joints import RackAndPinion
     pinion, rack = RackAndPinion(0.5), Reversed(RackAndPinion(0.5))
     assert array(pinion.velocity(q, qd))[4] != 0.0
     close(array(rack.velocity(q, qd))[3:], [-0.5 * 1.3, 0.5 * 0.6 * 1.3, 0.0])

@@ -114,7 +114,7 @@ def test_vectors_fixed_in_a_body_turn_with_it(sample):
 
 @pytest.mark.seed('RBDA 2-29', 'RBDA 2-30', 'SIXD C10')
 def test_spatial_and_classical_acceleration(sample):
-    """a = [wd; rdd - w x rd] at the frame's origin, and back; a is the derivative of v."""
+    """The derivative of v at the frame's origin is [wd; rdd - w x rd], and back."""
     A = Moving(sample)
     t = 0.3
     # frame B does not move; it coincides with A at time t, so its coordinates may be derived

@@ -22,6 +22,7 @@ import pickle
 
 import numpy as np
 import pytest
+from rbd_ros.spatial import small_motion
 from rbd_ros.spatial.planar import PlanarForce, PlanarInertia, PlanarMotion, PlanarTransform
 from scipy.linalg import expm
 from spatial_oracle import array, close, crf6, crm6, Sampler
@@ -98,7 +99,6 @@ def test_planar_displacements():
     assert shift.small_motion().to_list() == shift.small_motion_simple().to_list() == [
         0.0, 0.3, -0.4]
     spatial = X.spatial()
-    from rbd_ros.spatial import small_motion
     close(array(v), array(small_motion(spatial))[2:5])
 
 

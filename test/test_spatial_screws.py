@@ -63,7 +63,7 @@ def test_points_of_the_axis_move_along_it(sample):
 
 @pytest.mark.seed('RBDA 2-09')
 def test_line_and_free_vectors(sample):
-    """A rotation about, or force along, a line is a line vector; its points satisfy OP x s = s_O."""
+    """Rotations about and forces along a line are line vectors; OP x s = s_O on the line."""
     axis, P = sample.vec3(), sample.vec3()
     for line in (rotation_about(axis, P), force_at(axis, P)):
         assert is_line(line) and not is_free(line)
