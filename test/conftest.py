@@ -12,10 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What all tests share: the mark that ties a test to items of the source documents."""
+"""What every test has: checked seed marks, a record of outcomes, its own ROS domain."""
 
+from __future__ import annotations
 
-def pytest_configure(config):
-    """Make the mark known; its arguments are ids of seed_ledger.csv."""
-    config.addinivalue_line(
-        'markers', 'seed(*ids): items of test/seed_ledger.csv whose property the test checks')
+from isolation import pytest_runtest_protocol
+from seed_marks import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_runtest_logreport,
+    pytest_sessionfinish,
+)
+
+__all__ = [
+    'pytest_collection_modifyitems',
+    'pytest_configure',
+    'pytest_runtest_logreport',
+    'pytest_runtest_protocol',
+    'pytest_sessionfinish',
+]

@@ -208,4 +208,3 @@ def provide(layout: Layout, groups: tuple[str, ...]) -> None:
     for group in groups:
         if not is_installed(layout, group):
             install(layout, group)
-

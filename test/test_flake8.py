@@ -1,0 +1,30 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The linter ament_flake8 over all Python files."""
+
+from pathlib import Path
+
+from linted import PATHS
+import pytest
+
+CONFIG = str(Path(__file__).with_name('ament_flake8.ini'))
+
+
+@pytest.mark.linter
+def test_flake8() -> None:
+    """Style, import order, quotes and the rest of what ROS packages are checked for."""
+    main = pytest.importorskip('ament_flake8.main', reason='ROS is not sourced')
+    code, errors = main.main_with_errors(argv=['--config', CONFIG, *PATHS])
+    assert code == 0, f'{len(errors)} findings:\n' + '\n'.join(errors)

@@ -1,0 +1,125 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""``./run seeds``: which items of the source documents have a passing test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import csv
+import hashlib
+import os
+from pathlib import Path
+import re
+import sys
+
+from rbd_env import stages
+
+HELP = """\
+usage: ./run seeds [--last]
+
+Print, per document and chapter, how many items of test/seed_ledger.csv have a passing test and
+which have none. Runs the marked tests first unless the last full test run was of these files;
+--last reports that run whatever has changed since.
+"""
+STAGES = ('unit tests', 'launch tests')
+
+
+def read_ledger(path: Path) -> list[str]:
+    """Return the ids of all items, in the order of the file."""
+    with open(path, newline='', encoding='utf-8') as file:
+        return [row['id'] for row in csv.DictReader(file)]
+
+
+def chapter_of(name: str) -> tuple[str, str]:
+    """Return the document and the chapter that an id such as "RBDA 5-03" belongs to."""
+    document, _, rest = name.rpartition(' ')
+    found = re.match(r'(\w+)-|([A-Z]+)', rest)
+    return document, (found[1] or found[2]) if found else ''
+
+
+def passing(results: Iterable[dict[str, object]]) -> set[str]:
+    """Return the ids that some passed test is marked with."""
+    return {name for entry in results if entry['outcome'] == 'passed'
+            for name in entry['seeds']}  # type: ignore[attr-defined]
+
+
+def report(ids: list[str], passed: set[str]) -> str:
+    """Return the table; an id that the ledger lacks is an error."""
+    unknown = sorted(passed - set(ids))
+    if unknown:
+        raise ValueError(f'not in the ledger: {", ".join(unknown)}')
+    chapters: dict[tuple[str, str], list[str]] = {}
+    for name in ids:
+        chapters.setdefault(chapter_of(name), []).append(name)
+    lines, document = [], None
+    for (title, chapter), items in chapters.items():
+        if title != document:
+            document = title
+            mine = [name for name in ids if chapter_of(name)[0] == title]
+            lines += ['', f'{title}: {len(passed & set(mine))} of {len(mine)}']
+        missing = [name.rpartition(' ')[2] for name in items if name not in passed]
+        tail = f'   without: {" ".join(missing)}' if missing else ''
+        have = len(items) - len(missing)
+        lines.append(f'  {chapter:>4} {have:>4} of {len(items):<4}{tail}'.rstrip())
+    lines += ['', f'seeds: {len(passed)} of {len(ids)} items have a passing test']
+    return '\n'.join(lines)
+
+
+def fingerprint(root: Path) -> str:
+    """Return a digest of the files that the outcome of a test depends on."""
+    digest = hashlib.sha256()
+    for top in ('rbd_ros', 'test', 'launch', 'config', 'urdf', 'requirements.txt'):
+        for path in sorted([root / top, *(root / top).rglob('*')]):
+            if path.is_file() and '__pycache__' not in path.parts:
+                digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def stamp(root: Path) -> Path:
+    """Return the file that says of which files the kept outcomes are."""
+    return root / '.run' / 'results' / 'fingerprint'
+
+
+def run_marked(root: Path) -> bool:
+    """Run all tests that carry the mark; tell whether all is well with them."""
+    fine = True
+    for stage in stages.suite(root, []):
+        if stage.name in STAGES:
+            stage.run(root, ['-m', 'seed', '-q', '--no-header'])
+            fine = fine and not stage.failed
+    stamp(root).write_text(fingerprint(root))
+    return fine
+
+
+def main(arguments: list[str], root: Path) -> int:
+    """Print the report."""
+    if arguments not in ([], ['--last']):
+        print(HELP, end='', file=sys.stderr)
+        return 0 if arguments[0] in ('-h', '--help') else 2
+    kept = stamp(root)
+    fine = True
+    if not arguments and not (kept.exists() and kept.read_text() == fingerprint(root)):
+        fine = run_marked(root)
+    results = [entry for name in STAGES for entry in stages.read_results(root, name).values()]
+    try:
+        print(report(read_ledger(root / 'test' / 'seed_ledger.csv'), passing(results)))
+    except ValueError as error:
+        print(f'./run seeds: {error}', file=sys.stderr)
+        return 1
+    return 0 if fine else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:], Path(os.environ['RBD_ROS_ROOT'])))

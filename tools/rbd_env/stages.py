@@ -1,0 +1,111 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Run pytest in stages and keep what each test did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+import time
+
+NO_TESTS = 5  # pytest's exit code when nothing was selected
+LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
+# the plugins of launch_testing import every module to look for launch descriptions
+WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
+
+
+@dataclass
+class Stage:
+    """A part of the test suite, run by one pytest process."""
+
+    name: str
+    arguments: list[str]
+    code: int = NO_TESTS
+    seconds: float = 0.0
+
+    def run(self, root: Path, extra: list[str]) -> None:
+        """Run it; outcomes go to the results folder of the checkout."""
+        results = results_file(root, self.name)
+        results.parent.mkdir(parents=True, exist_ok=True)
+        results.unlink(missing_ok=True)
+        print(f'\n######## {self.name}', flush=True)
+        start = time.monotonic()
+        self.code = subprocess.run(
+            [sys.executable, '-m', 'pytest', *self.arguments, *extra], cwd=root, check=False,
+            env={**os.environ, 'RBD_ROS_RESULTS': str(results)}).returncode
+        self.seconds = time.monotonic() - start
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything but tests that pass, or none at all, was seen."""
+        return self.code not in (0, NO_TESTS)
+
+    def counts(self, root: Path) -> Counter[str]:
+        """Count the outcomes."""
+        return Counter(entry['outcome'] for entry in read_results(root, self.name).values())
+
+
+def results_file(root: Path, stage: str) -> Path:
+    """Return where the outcomes of a stage are kept."""
+    return root / '.run' / 'results' / f'{stage.replace(" ", "-")}.json'
+
+
+def read_results(root: Path, stage: str) -> dict[str, dict[str, object]]:
+    """Return the outcome and the seed marks of each test of the last run of a stage."""
+    try:
+        return dict(json.loads(results_file(root, stage).read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def linter_files(root: Path) -> list[str]:
+    """Return the test modules that run linters."""
+    return [f'test/test_{name}.py' for name in LINTERS
+            if (root / 'test' / f'test_{name}.py').exists()]
+
+
+def split_paths(root: Path, arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Divide the arguments into files or test ids that were named, and options."""
+    named = [word for word in arguments
+             if not word.startswith('-') and (root / word.partition('::')[0]).exists()]
+    return named, [word for word in arguments if word not in named]
+
+
+def kind(path: str, root: Path) -> str:
+    """Tell which stage a named file or folder belongs to."""
+    file = Path(os.path.relpath(root / path.partition('::')[0], root))
+    if file.parts[:2] == ('test', 'launch'):
+        return 'launch tests'
+    return 'linters' if str(file) in linter_files(root) else 'unit tests'
+
+
+def suite(root: Path, named: list[str]) -> list[Stage]:
+    """Return the stages: of the whole suite, or of what was named."""
+    linters = linter_files(root)
+    default = {
+        'linters': linters,
+        'unit tests': ['test', '--ignore', 'test/launch',
+                       *(word for file in linters for word in ('--ignore', file))],
+        'launch tests': ['test/launch'],
+    }
+    if named and named != ['test']:
+        default = {name: [path for path in named if kind(path, root) == name] for name in default}
+    fixed = {'linters': WITHOUT_LAUNCH, 'unit tests': WITHOUT_LAUNCH, 'launch tests': ()}
+    return [Stage(name, [*fixed[name], *paths]) for name, paths in default.items() if paths]

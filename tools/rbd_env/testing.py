@@ -1,0 +1,73 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""``./run test``: linters, unit tests and launch tests, and one summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+import os
+from pathlib import Path
+import sys
+
+from rbd_env import stages
+
+COUNTED = ('passed', 'failed', 'skipped')
+
+
+def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[str]]:
+    """Return the lines of the summary and the counts over all stages."""
+    lines = ['', '######## summary', f'{"build":<14} ok']
+    total: Counter[str] = Counter()
+    for stage in done:
+        counts = stage.counts(root)
+        total += counts
+        words = [f'{counts[word]} {word}' for word in COUNTED if counts[word]] or ['no test']
+        if stage.failed and not counts['failed']:
+            words.append(f'pytest ended with code {stage.code}')
+        verdict = 'FAILED' if stage.failed else 'ok'
+        lines.append(f'{stage.name:<14} {verdict:<7} {", ".join(words)} in {stage.seconds:.0f} s')
+    lines.append('tests: ' + ', '.join(f'{total[word]} {word}' for word in COUNTED))
+    return lines, total
+
+
+def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
+    """
+    Run the suite.
+
+    :param arguments: for pytest; files or test ids among them choose what is run.
+    :param only: names of stages, all when empty.
+    :returns: the exit code.
+    """
+    named, options = stages.split_paths(root, arguments)
+    done = []
+    for stage in stages.suite(root, named):
+        if only and stage.name not in only:
+            continue
+        stage.run(root, options)
+        done.append(stage)
+        if stage.failed and any(word in ('-x', '--exitfirst') for word in options):
+            break
+    lines, total = summary(done, root)
+    print('\n'.join(lines), flush=True)
+    if any(stage.failed for stage in done):
+        return 1
+    if not sum(total.values()) and '--collect-only' not in options and '--co' not in options:
+        print('./run test: nothing was selected', file=sys.stderr)
+        return stages.NO_TESTS
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(run(sys.argv[1:], Path(os.environ['RBD_ROS_ROOT'])))
