@@ -19,7 +19,10 @@ import pytest
 
 
 @pytest.mark.linter
-def test_copyright() -> None:
+def test_copyright(capfd: pytest.CaptureFixture[str]) -> None:
     """Every file says whose it is and under which licence."""
     main = pytest.importorskip('ament_copyright.main', reason='ROS is not sourced')
-    assert main.main(argv=PATHS) == 0, 'see the findings above'
+    code = main.main(argv=PATHS)
+    printed = ''.join(capfd.readouterr()).splitlines()
+    findings = [line for line in printed if not line.startswith('checking ')]
+    assert code == 0, '\n' + '\n'.join(findings)

@@ -23,8 +23,9 @@ CONFIG = str(Path(__file__).with_name('ament_flake8.ini'))
 
 
 @pytest.mark.linter
-def test_flake8() -> None:
+def test_flake8(capfd: pytest.CaptureFixture[str]) -> None:
     """Style, import order, quotes and the rest of what ROS packages are checked for."""
     main = pytest.importorskip('ament_flake8.main', reason='ROS is not sourced')
     code, errors = main.main_with_errors(argv=['--config', CONFIG, *PATHS])
+    capfd.readouterr()  # the findings once more, and the name of every file
     assert code == 0, f'{len(errors)} findings:\n' + '\n'.join(errors)

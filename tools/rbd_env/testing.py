@@ -21,7 +21,7 @@ import os
 from pathlib import Path
 import sys
 
-from rbd_env import stages
+from rbd_env import seeds, stages
 
 COUNTED = ('passed', 'failed', 'skipped')
 
@@ -52,6 +52,7 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     """
     named, options = stages.split_paths(root, arguments)
     done = []
+    seeds.stamp(root).unlink(missing_ok=True)
     for stage in stages.suite(root, named):
         if only and stage.name not in only:
             continue
@@ -66,6 +67,8 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     if not sum(total.values()) and '--collect-only' not in options and '--co' not in options:
         print('./run test: nothing was selected', file=sys.stderr)
         return stages.NO_TESTS
+    if not arguments and not only:
+        seeds.keep(root)
     return 0
 
 
