@@ -66,14 +66,13 @@ class _Reader:
         self.skipped = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if self.skipped + len(self.open) >= DEEPEST:
+            raise ModelError(f'line {self.parser.CurrentLineNumber}: elements are nested more '
+                             f'than {DEEPEST} deep; this is not a robot description')
         if self.skipped or (self.open and tag in PASSED_OVER):
             self.skipped += 1
-        element = Element(tag, attributes, self.parser.CurrentLineNumber)
-        if self.skipped + len(self.open) > DEEPEST:
-            raise ModelError(f'{element}: elements are nested more than {DEEPEST} deep; '
-                             'this is not a robot description')
-        if self.skipped:
             return
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
         if self.open:
             self.open[-1].children.append(element)
         else:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import math
 
@@ -90,24 +91,26 @@ def numbers(element: Element, attribute: str, owner: Element, count: int,
     """
     if default is not None and attribute not in element.attributes:
         return default
-    where = f'{owner}: <{element.tag} {attribute}="{element.attributes.get(attribute, "")}">'
-    values = parse_numbers(required(element, attribute, owner), where)
-    if len(values) != count:
-        raise ModelError(f'{where} has {len(values)} numbers, {count} needed')
-    return values
+    text = required(element, attribute, owner)
+    return parse_numbers(text, count, lambda: f'{owner}: <{element.tag} {attribute}="{text}">')
 
 
-def parse_numbers(text: str, where: str) -> tuple[float, ...]:
-    """Return the finite numbers of a text; Python's underscores are not numbers."""
-    words = text.split()
+def parse_numbers(text: str, count: int, where: Callable[[], str]) -> tuple[float, ...]:
+    """
+    Return the finite numbers of a text; Python's underscores are not numbers.
+
+    :param where: returns what to call the text in an error.
+    """
     try:
-        values = tuple(float(word) for word in words)
+        values = tuple(map(float, text.split()))
     except ValueError:
-        values = None
-    if values is None or '_' in text:
-        raise ModelError(f'{where} is not made of numbers')
+        raise ModelError(f'{where()} is not made of numbers') from None
+    if '_' in text:
+        raise ModelError(f'{where()} is not made of numbers')
     if not all(map(math.isfinite, values)):
-        raise ModelError(f'{where} is not finite')
+        raise ModelError(f'{where()} is not finite')
+    if len(values) != count:
+        raise ModelError(f'{where()} has {len(values)} numbers, {count} needed')
     return values
 
 

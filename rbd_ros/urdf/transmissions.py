@@ -73,9 +73,10 @@ def _value(transmission: Element, names: tuple[str, ...]) -> float | None:
     for holder in (transmission, *transmission.all('actuator'), *transmission.all('joint')):
         for child in holder.children:
             if child.tag in names:
-                text = child.attributes.get('value') or child.text
-                values = parse_numbers(text, f'{transmission}: <{child.tag}>')
-                if len(values) != 1:
-                    raise ModelError(f'{transmission}: <{child.tag}> needs one number')
-                return values[0]
+                return _number(transmission, child)
     return None
+
+
+def _number(transmission: Element, child: Element) -> float:
+    text = child.attributes.get('value') or child.text
+    return parse_numbers(text, 1, lambda: f'{transmission}: <{child.tag}>')[0]
