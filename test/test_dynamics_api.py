@@ -1,0 +1,295 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The compiled robot as its users call it: arrays, batches, threads, payload, errors."""
+
+from concurrent.futures import ThreadPoolExecutor
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rbd_ros
+from rbd_ros import ModelBuilder
+from rbd_ros.configuration import random_position
+from rbd_ros.families import random_tree
+from rbd_ros.joints import Revolute
+from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+
+AXES = ('revolute', 'prismatic', 'spherical')
+
+
+@pytest.fixture(scope='module')
+def model():
+    """Return a small branched tree with joints of one and three freedoms."""
+    return random_tree(6, 3, joints=AXES)
+
+
+@pytest.fixture(scope='module')
+def robot(model):
+    """Return the tree, compiled."""
+    return rbd_ros.Dynamics(model)
+
+
+def state(model, seed=0):
+    """Return a random position and three random vectors of nv."""
+    rng = np.random.default_rng(seed)
+    return np.array(random_position(model, rng)), *rng.normal(size=(3, model.nv))
+
+
+def pendulum(mass=2.0, length=0.5):
+    """Return a point-like mass on a horizontal axis, with a frame at its end."""
+    builder = ModelBuilder('pendulum')
+    inertia = RigidInertia.from_com(mass, Vec3(0.0, 0.0, -length), Sym3.zero())
+    builder.add_body('rod', 'base', Revolute((0.0, 1.0, 0.0)), Transform.identity(), inertia,
+                     joint_name='hinge')
+    builder.add_frame('end', 'rod', Transform.translation(Vec3(0.0, 0.0, -length)))
+    return builder.build()
+
+
+def test_out_receives_the_result(robot, model):
+    """The array given as out is the one returned, and holds what a fresh call returns."""
+    q, qd, qdd, _ = state(model)
+    out = np.full(model.nv, np.nan)
+    assert robot.inverse_dynamics(q, qd, qdd, out=out) is out
+    np.testing.assert_array_equal(out, robot.inverse_dynamics(q, qd, qdd))
+    H = np.empty((model.nv, model.nv))
+    assert robot.mass_matrix(q, out=H) is H
+    np.testing.assert_array_equal(H, robot.mass_matrix(q))
+
+
+def test_lists_and_other_dtypes_are_converted(robot, model):
+    """Lists, float32 and strided arrays give what float64 arrays of the same numbers give."""
+    q, qd, qdd, _ = state(model)
+    expected = robot.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_array_equal(
+        robot.inverse_dynamics(q.tolist(), qd.tolist(), qdd.tolist()), expected)
+    strided = np.repeat(qd, 2)[::2]
+    np.testing.assert_array_equal(robot.inverse_dynamics(q, strided, qdd), expected)
+    single = qd.astype(np.float32)
+    np.testing.assert_array_equal(robot.inverse_dynamics(q, single, qdd),
+                                  robot.inverse_dynamics(q, single.astype(float), qdd))
+
+
+def test_a_batch_is_its_rows(robot, model):
+    """Each row of a batch is the result for that row; inputs without batch axis are shared."""
+    rows = [state(model, k) for k in range(7)]
+    q, qd, qdd, tau = (np.array(column) for column in zip(*rows, strict=True))
+    for k, tau_k in enumerate(robot.inverse_dynamics(q, qd, qdd)):
+        np.testing.assert_allclose(tau_k, robot.inverse_dynamics(q[k], qd[k], qdd[k]),
+                                   rtol=1e-12, atol=1e-11)
+    shared = robot.forward_dynamics(q[0], qd, tau)
+    np.testing.assert_allclose(shared[5], robot.forward_dynamics(q[0], qd[5], tau[5]),
+                               rtol=1e-10, atol=1e-10)
+    assert robot.mass_matrix(q).shape == (7, model.nv, model.nv)
+    assert robot.kinetic_energy(q, qd).shape == (7,)
+    space = robot.operational_space(q, qd, 'body_6', max_condition=1e9)
+    assert space.Lambda.shape == (7, 6, 6) and space.nullspace.shape == (7, model.nv, model.nv)
+
+
+def test_errors_name_the_argument(robot, model):
+    """A wrong shape, NaN and a wrong kind are refused with the name of the argument."""
+    q, qd, qdd, _ = state(model)
+    with pytest.raises(rbd_ros.ShapeError, match=rf'qd has shape \(2,\), expected \({model.nv},\)'):
+        robot.inverse_dynamics(q, qd[:2], qdd)
+    bad = qdd.copy()
+    bad[1] = np.inf
+    with pytest.raises(rbd_ros.NonFiniteError, match=r'qdd\[1\] is inf'):
+        robot.inverse_dynamics(q, qd, bad)
+    with pytest.raises(rbd_ros.ShapeError, match='q must be an array of real numbers'):
+        robot.gravity('upright')
+    with pytest.raises(rbd_ros.UnknownName, match='did you mean "body_6"'):
+        robot.jacobian(q, 'bodi_6')
+    with pytest.raises(rbd_ros.RbdError, match='no method "newton".*"crba" and "aba"'):
+        robot.forward_dynamics(q, qd, qdd, method='newton')
+    with pytest.raises(rbd_ros.ShapeError, match='out for tau must be a writable float64 array'):
+        robot.gravity(q, out=np.empty(model.nv + 1))
+
+
+def test_the_reference_checks_alike(model):
+    """The uncompiled functions refuse what the compiled ones refuse."""
+    q, qd, qdd, _ = state(model)
+    with pytest.raises(rbd_ros.ShapeError, match='qd has shape'):
+        rbd_ros.inverse_dynamics(model, q, qd[:2], qdd)
+    with pytest.raises(rbd_ros.NonFiniteError, match=r'q\[0\] is nan'):
+        rbd_ros.gravity(model, np.full(model.nq, np.nan))
+
+
+def test_gravity_changes_without_compiling(model):
+    """After set_gravity the same kernel gives the torques of the new direction."""
+    robot = rbd_ros.Dynamics(model)
+    q, *_ = state(model)
+    kernel = robot.kernel('gravity')
+    for vector in ([0.0, 0.0, -9.81], [3.0, -2.0, 1.0], [0.0, 0.0, 0.0]):
+        robot.set_gravity(vector)
+        expected = rbd_ros.gravity(model.with_gravity(vector), q)
+        np.testing.assert_allclose(robot.gravity(q), expected, rtol=1e-12, atol=1e-12)
+    assert robot.kernel('gravity') is kernel
+    with pytest.raises(rbd_ros.NonFiniteError, match=r'gravity\[2\] is nan'):
+        robot.set_gravity([0.0, 0.0, np.nan])
+    np.testing.assert_array_equal(robot.gravity_vector, np.zeros(3))
+
+
+def test_payload_of_a_pendulum():
+    """A point mass at the end of a pendulum adds m g l sin q and m l^2."""
+    length, load, q = 0.5, 3.0, np.array([0.7])
+    robot = rbd_ros.Dynamics(pendulum(2.0, length), payload_frame='end')
+    empty, H = robot.gravity(q), robot.mass_matrix(q)
+    robot.set_payload(load, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    expected = load * 9.81 * length * np.sin(q)
+    np.testing.assert_allclose(robot.gravity(q) - empty, expected, rtol=1e-13)
+    np.testing.assert_allclose(robot.mass_matrix(q) - H, [[load * length**2]], rtol=1e-13)
+    with pytest.raises(rbd_ros.RbdError, match='mass and inertia must not be negative'):
+        robot.set_payload(-1.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    with pytest.raises(rbd_ros.RbdError, match='give payload_frame='):
+        rbd_ros.Dynamics(pendulum()).set_payload(1.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+
+
+@pytest.mark.seed('RBDA 10-22')
+def test_payload_is_the_model_rebuilt_with_it(model):
+    """A payload given at run time acts as the same inertia built into the body."""
+    robot = rbd_ros.Dynamics(model, payload_frame='body_4')
+    com, I = [0.1, -0.2, 0.05], np.diag([0.02, 0.03, 0.04])
+    robot.set_payload(1.7, com, I)
+    load = RigidInertia.from_com(1.7, Vec3(*com), Sym3.diagonal(0.02, 0.03, 0.04))
+    inertia = list(model.inertia)
+    inertia[model.body_index('body_4')] += load
+    import dataclasses
+    rebuilt = rbd_ros.Dynamics(dataclasses.replace(model, inertia=tuple(inertia)))
+    q, qd, qdd, tau = state(model)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd),
+                               rebuilt.inverse_dynamics(q, qd, qdd), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(robot.forward_dynamics(q, qd, tau),
+                               rebuilt.forward_dynamics(q, qd, tau), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(robot.center_of_mass(q), rebuilt.center_of_mass(q), atol=1e-13)
+
+
+def test_bound_kernels_start_with_gravity_and_payload(model):
+    """A bound kernel gives what the checked call gives, with gravity and payload in place."""
+    robot = rbd_ros.Dynamics(model, payload_frame='body_4')
+    robot.set_gravity([1.0, 2.0, 3.0])
+    robot.set_payload(1.0, [0.1, 0.0, 0.0], np.zeros((3, 3)))
+    q, *_ = state(model)
+    bound = robot.bind('gravity')
+    bound.inputs['q'][:] = q
+    bound()
+    np.testing.assert_array_equal(bound.outputs['tau'], robot.gravity(q))
+
+
+def test_bound_calls_allocate_nothing(robot, model):
+    """A thousand bound calls leave the number of allocated blocks as it was."""
+    bound = robot.bind('forward_dynamics')
+    bound.inputs['q'][:] = state(model)[0]
+    run = bound.run
+    run()
+    counts = []
+    for _ in range(3):
+        before = sys.getallocatedblocks()
+        for _ in range(1000):
+            run()
+        counts.append(sys.getallocatedblocks() - before)
+    assert min(counts) <= 1
+
+
+def test_threads_share_one_robot(robot, model):
+    """Many threads on one object, checked and bound, all get their own right results."""
+    states = [state(model, k) for k in range(40)]
+    expected = [robot.forward_dynamics(q, qd, tau) for q, qd, _, tau in states]
+
+    def work(start):
+        bound = robot.bind('forward_dynamics')
+        for turn in range(200):
+            k = (start + turn) % len(states)
+            q, qd, _, tau = states[k]
+            bound.inputs['q'][:], bound.inputs['qd'][:], bound.inputs['tau'][:] = q, qd, tau
+            bound()
+            np.testing.assert_array_equal(robot.forward_dynamics(q, qd, tau), expected[k])
+            np.testing.assert_array_equal(bound.outputs['qdd'], expected[k])
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_first_use_from_many_threads(model):
+    """Threads that ask a new robot for the same quantity at once all get it."""
+    robot = rbd_ros.Dynamics(model, cache=False)
+    q, *_ = state(model)
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda _: robot.gravity(q), range(12)))
+    assert all(np.array_equal(result, results[0]) for result in results)
+
+
+def test_pickling_keeps_gravity_and_payload(model):
+    """A robot that went through pickle gives the same numbers, model included."""
+    robot = rbd_ros.Dynamics(model, payload_frame='body_4')
+    robot.set_gravity([0.3, 0.2, -9.0])
+    robot.set_payload(0.5, [0.0, 0.1, 0.0], np.zeros((3, 3)))
+    other = pickle.loads(pickle.dumps(robot))
+    q, *_ = state(model)
+    assert other.model == model
+    np.testing.assert_array_equal(other.gravity(q), robot.gravity(q))
+
+
+def test_discarded_robots_leave_others_alone(model):
+    """Making and dropping robots does not disturb one that is still in use."""
+    keep = rbd_ros.Dynamics(model)
+    q, *_ = state(model)
+    expected = keep.gravity(q)
+    for _ in range(5):
+        rbd_ros.Dynamics(model).gravity(q)
+    np.testing.assert_array_equal(keep.gravity(q), expected)
+
+
+def test_c_source_of_a_robot_compiles(model, tmp_path):
+    """The exported C of the standard quantities compiles without a warning."""
+    source, header = rbd_ros.Dynamics(model).c_source(prefix='arm')
+    (tmp_path / 'arm.c').write_text(source)
+    (tmp_path / 'arm.h').write_text(header)
+    result = subprocess.run(
+        ['cc', '-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-c', 'arm.c'],
+        cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert 'arm_inverse_dynamics' in header and 'arm_forward_dynamics' in header
+
+
+def test_singular_pose_is_refused_in_words():
+    """At a pose that cannot move every way the error names the handle and the ways out."""
+    robot = rbd_ros.Dynamics(pendulum())
+    with pytest.raises(rbd_ros.SingularError, match=r'handles \(end\).*max_condition='):
+        robot.operational_space([0.3], [0.0], 'end')
+    with pytest.raises(rbd_ros.RbdError, match='max_condition is 0.5; it must be at least 1'):
+        robot.operational_space([0.3], [0.0], 'end', max_condition=0.5)
+
+
+def test_one_direction_of_a_pendulum():
+    """Along its path the end of a pendulum has the inertia of its mass."""
+    robot = rbd_ros.Dynamics(pendulum(2.0, 0.5))
+    along = robot.handle('end', rows=[(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)])
+    space = robot.operational_space([0.3], [0.0], along)
+    np.testing.assert_allclose(space.Lambda, [[2.0]], rtol=1e-13)
+    assert space.condition == pytest.approx(1.0)
+    # Gravity along the path, as a force that holds the end.
+    np.testing.assert_allclose(abs(space.bias[0]), 2.0 * 9.81 * np.sin(0.3), rtol=1e-12)
+
+
+def test_import_needs_neither_ros_nor_scipy():
+    """The library imports without ROS, without SciPy and without the JIT being loaded."""
+    program = ('import sys, rbd_ros; '
+               'print([m for m in ("rclpy", "scipy", "llvmlite", "pinocchio") if m in sys.modules])')
+    result = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
+                            check=True)
+    assert result.stdout.strip() == '[]'
