@@ -71,7 +71,7 @@ def test_subspace_does_not_depend_on_its_basis(sample):
 
 @pytest.mark.seed('RBDA 3-16')
 def test_decomposition_into_two_subspaces(sample):
-    """v = S1 a1 + S2 a2 with [S1 S2]^-1; the sum is direct only if the matrix is regular."""
+    """Solve v = S1 a1 + S2 a2 with [S1 S2]^-1; the sum is direct only if the matrix is regular."""
     S1, S2 = columns([sample.motion() for _ in range(2)]), columns(
         [sample.motion() for _ in range(4)])
     v = array(sample.motion())

@@ -109,7 +109,7 @@ def test_constraint_forces_do_no_work(joint):
 
 @pytest.mark.parametrize('joint', EVERY, ids=NAMES)
 def test_positions_integrate_and_subtract(joint):
-    """difference undoes integrate; integrate follows q_dot; neutral is no displacement."""
+    """What integrate does, difference undoes; integrate follows q_dot; neutral is no displacement."""
     q, qd, _ = state(joint, 4)
     step = (0.4 * np.array(qd)).tolist()
     reached = joint.integrate(q, step)
@@ -277,7 +277,7 @@ def test_quaternions_are_those_of_scipy():
 
 @pytest.mark.seed('RBDA 4-23', 'RBDA 4-26')
 def test_free_and_planar_steps_are_pinocchios():
-    """integrate and difference of a free body are those of Pinocchio's free flyer, swapped."""
+    """Steps and differences of a free body are those of Pinocchio's free flyer, swapped."""
     pin = pytest.importorskip('pinocchio', reason='the peer "pin" is not installed')
     model = pin.Model()
     model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'free')

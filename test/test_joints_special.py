@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from joint_samples import (
-    lift_drift, lift_subspace, lift_transform, RHEONOMIC_LIFT, ROLLING_BALL, rolling_rate,
+    lift_drift, lift_drift_rate, lift_subspace, lift_transform, RHEONOMIC_LIFT, ROLLING_BALL, rolling_rate,
     rolling_subspace, rolling_transform, swing, USER_REVOLUTE)
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_golden_rack_and_pinion():
 
 @pytest.mark.seed('RBDA 3-19', 'RBDA 3-20', 'RBDA 3-23')
 def test_rheonomic_prismatic_joint():
-    """z = q + zeta(t): sigma is zeta', c_J is zeta'', and the power splits in two."""
+    """With z = q + zeta(t), sigma is zeta', c_J is zeta'', and the power splits in two."""
     joint, t = RHEONOMIC_LIFT, 0.8
     assert joint.time_dependent and not Prismatic().time_dependent
     close(array(joint.drift([0.3], t)), [0, 0, 0, 0, 0, 0.5 * math.cos(t)])
@@ -129,7 +129,7 @@ def test_rolling_ball_is_nonholonomic():
 def test_verify_names_what_disagrees(change, words):
     """A user joint that contradicts itself is refused with the name of the method."""
     functions = {'transform': lift_transform, 'subspace': lift_subspace, 'drift': lift_drift,
-                 'drift_rate': lambda q, qd, t: Motion.from_list([0, 0, 0, 0, 0, -0.5 * math.sin(t)])}
+                 'drift_rate': lift_drift_rate}
     joint = UserJoint(1, 1, **{**functions, **change}, type_name='lift')
     with pytest.raises(ModelError, match=f'lift joint: {words}'):
         verify(joint, [0.3], [0.7], 0.8)

@@ -153,8 +153,8 @@ def screw_about(k, s):
 
 def without_row_and_column_3(s):
     """Return an articulated inertia whose third row and column are exact zeros."""
-    I, H, M = s.sym3(), s.mat3(), s.sym3()
-    return ArticulatedInertia(Sym3(I.xx, I.xy, 0.0, I.yy, 0.0, 0.0),
+    A, H, M = s.sym3(), s.mat3(), s.sym3()
+    return ArticulatedInertia(Sym3(A.xx, A.xy, 0.0, A.yy, 0.0, 0.0),
                               Mat3((H.rows[0], H.rows[1], (0.0, 0.0, 0.0))), M)
 
 

@@ -76,7 +76,7 @@ def test_inertia_of_a_union_is_the_sum(sample):
     com = (m1 * np.array(c1) + m2 * np.array(c2)) / (m1 + m2)
     assert m == pytest.approx(m1 + m2)
     close(array(c), com)
-    expected = sum(I + mass * (d @ d * np.eye(3) - np.outer(d, d)) for I, mass, d in (
+    expected = sum(J + mass * (d @ d * np.eye(3) - np.outer(d, d)) for J, mass, d in (
         (I1, m1, np.array(c1) - com), (I2, m2, np.array(c2) - com)))
     close(array(I_c), expected, 1e-11)
 
@@ -130,7 +130,7 @@ def test_rate_of_change_of_an_inertia(sample):
 
 @pytest.mark.seed('RBDA 2-39', 'RBDA 1-07', 'SIXD C16')
 def test_equation_of_motion_is_the_rate_of_momentum(sample):
-    """f = I a + v x* I v is the derivative of the momentum in a fixed frame."""
+    """The force I a + v x* I v is the derivative of the momentum in a fixed frame."""
     inertia, v, a = sample.rigid(), sample.motion(), sample.motion()
     steps = 40
 
