@@ -16,6 +16,7 @@
 
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, Engine, PlainEngine
+from rbd_ros.sim.frames import Frames, Pose
 from rbd_ros.sim.integrators import rk4_step, semi_implicit_step
 from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.physics import Physics
@@ -24,7 +25,7 @@ from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
 from rbd_ros.sim.simulation import Counters, Schedule, Simulation
 
 __all__ = [
-    'compiled_engine', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Imperfections', 'Pacer',
-    'Physics', 'PlainEngine', 'rk4_step', 'Sample', 'Schedule', 'semi_implicit_step', 'Sensors',
-    'SimulatedRobot', 'Simulation',
+    'compiled_engine', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Frames',
+    'Imperfections', 'Pacer', 'Physics', 'PlainEngine', 'Pose', 'rk4_step', 'Sample', 'Schedule',
+    'semi_implicit_step', 'Sensors', 'SimulatedRobot', 'Simulation',
 ]

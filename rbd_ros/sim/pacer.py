@@ -55,8 +55,8 @@ class Pacer:
         if self._start is None:
             self._start, self._done = now, 0
             return 0
-        # A timer may fire a little early; a tenth of a period is not worth another wake-up.
-        behind = int((now - self._start) / self._period + 0.1) - self._done
+        # Half a period of tolerance: wake-ups that jitter by less give one period each.
+        behind = int((now - self._start) / self._period + 0.5) - self._done
         if behind <= 0:
             return 0
         self.late += behind > 1

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
+from rbd_ros.sim.frames import Frames
 from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.sensors import DelayLine, Sample, Sensors
 
@@ -118,12 +119,13 @@ class Simulation:
     :param joints: names of the joints that take commands, in command order; all others keep
         their brakes.
     :param schedule: when things happen.
+    :param frames: where frames are, for ``push``; made on the first push when not given.
     :param start_ns: simulated time at the start.
     """
 
     def __init__(
         self, robot: SimulatedRobot, sensors: Sensors, joints: Sequence[str],
-        schedule: Schedule, *, start_ns: int = 0,
+        schedule: Schedule, *, frames: Frames | None = None, start_ns: int = 0,
     ) -> None:
         self.robot, self.sensors, self.schedule = robot, sensors, schedule
         self.joints = tuple(joints)
@@ -136,6 +138,8 @@ class Simulation:
         self.counters = Counters()
         self.paused = False
         self._commands: DelayLine[Array] = DelayLine(round(schedule.command_latency * 1e9))
+        self._frames = frames
+        self._pushes: dict[str, tuple[Array, int]] = {}
         self.pacer = Pacer(schedule.period_ns * 1e-9 / schedule.speed, schedule.most)
         self._begin()
 
@@ -200,6 +204,19 @@ class Simulation:
             return None
         return self._exchange(now)
 
+    def push(self, frame: str, wrench: ArrayLike, seconds: float) -> None:
+        """
+        Push at a frame that moves with the robot; replaces the last push at the same frame.
+
+        :param frame: name of a frame of the model.
+        :param wrench: moment then force in coordinates of the frame, at its origin.
+        :param seconds: how long it acts, in simulated time; infinite until the next push.
+        """
+        self._frames = self._frames or Frames(self.robot.model)
+        values = self._frames.checked_wrench(frame, wrench)
+        end = self.time_ns + round(min(seconds, 1e9) * 1e9)
+        self._pushes[frame] = (values, end)
+
     def pause(self, paused: bool) -> None:
         """Stop time, or let it go on."""
         if self.paused and not paused:
@@ -236,6 +253,7 @@ class Simulation:
     def _begin(self) -> None:
         self.sensors.reset()
         self._commands.clear()
+        self._pushes.clear()
         self._begun_ns = self.time_ns
         self._last_command_ns = self.time_ns
         self._engaged = self._released = self._answered = False
@@ -298,6 +316,8 @@ class Simulation:
         if self._released and schedule.brakes and timeout > 0.0:
             if self.time_ns - self._last_command_ns > timeout * 1e9:
                 self._close()
+        if self._pushes:
+            self._apply_pushes()
         h = schedule.period_ns * 1e-9 / schedule.substeps
         for _ in range(schedule.substeps):
             self.robot.step(h)
@@ -305,6 +325,13 @@ class Simulation:
         self.counters.periods += 1
         self.sensors.read(self.time_ns)
         return self.sensors.delivered(self.time_ns)
+
+    def _apply_pushes(self) -> None:
+        """Turn the pushes that still act into forces on bodies where these are now."""
+        self._pushes = {frame: push for frame, push in self._pushes.items()
+                        if push[1] > self.time_ns}
+        wrenches = {frame: push[0] for frame, push in self._pushes.items()}
+        self.robot.push(self._frames.push(self.robot.q, wrenches) if wrenches else None)
 
     def _apply(self, values: Array) -> None:
         if not self._released:

@@ -1,0 +1,141 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Where the frames of a moving robot are: for pushes at a frame, and for transform trees."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros import kinematics
+from rbd_ros.compiler import compile as compile_graph, trace
+from rbd_ros.digest import digest, source_digest
+from rbd_ros.errors import NonFiniteError, ShapeError
+from rbd_ros.spatial import Mat3
+from rbd_ros.spatial.quaternion import from_rotation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.compiler import Graph, Scalar
+    from rbd_ros.model import Model
+
+    Array = NDArray[np.float64]
+
+
+class Pose(NamedTuple):
+    """
+    A frame relative to its parent, as ROS tells it.
+
+    :param parent: name of the parent frame.
+    :param child: name of the frame.
+    :param translation: origin of the child in the parent, m.
+    :param rotation: unit quaternion x, y, z, w that turns child to parent coordinates.
+    """
+
+    parent: str
+    child: str
+    translation: tuple[float, float, float]
+    rotation: tuple[float, float, float, float]
+
+
+class Frames:
+    """
+    The frames of a robot, with the positions of all bodies compiled.
+
+    :param model: the robot.
+    :param backend: as for :class:`rbd_ros.Dynamics`.
+    """
+
+    def __init__(self, model: Model, *, backend: str = 'auto') -> None:
+        self.model = model
+        key = digest(model.digest(gravity=False), 'placements', source_digest())
+        self._kernel = compile_graph(lambda: _placements(model), keys=key, backend=backend).bind()
+
+    def moving(self, q: ArrayLike) -> list[Pose]:
+        """Return every movable body relative to the body before it, at position ``q``."""
+        E, r = self._bodies(q)
+        names, poses = self.model.body_names, []
+        for i in range(1, self.model.nb + 1):
+            j = self.model.parent[i]
+            poses.append(_pose(names[j], names[i], E[i] @ E[j].T, E[j] @ (r[i] - r[j])))
+        return poses
+
+    def fixed(self) -> list[Pose]:
+        """Return every frame that is not a body's own relative to its body."""
+        names = self.model.body_names
+        return [_pose(names[frame.body], name, np.array(frame.placement.E.rows),
+                      np.array(list(frame.placement.r)))
+                for name, frame in self.model.frames.items() if name != names[frame.body]]
+
+    def push(self, q: ArrayLike, wrenches: dict[str, Array]) -> Array:
+        """
+        Return the forces on all bodies, as dynamics wants them, of wrenches at some frames.
+
+        :param q: position.
+        :param wrenches: by frame name, moment then force in the coordinates of that frame, at
+            its origin.
+        :returns: (nb, 6), base coordinates about the base origin.
+        """
+        E, r = self._bodies(q)
+        f_ext = np.zeros((self.model.nb, 6))
+        for name, wrench in wrenches.items():
+            frame = self.model.frame(name)
+            if frame.body == 0:
+                continue        # the base does not move
+            R = (np.array(frame.placement.E.rows) @ E[frame.body]).T
+            p = r[frame.body] + E[frame.body].T @ np.array(list(frame.placement.r))
+            force = R @ wrench[3:]
+            f_ext[frame.body - 1, :3] += R @ wrench[:3] + np.cross(p, force)
+            f_ext[frame.body - 1, 3:] += force
+        return f_ext
+
+    def checked_wrench(self, name: str, wrench: ArrayLike) -> Array:
+        """
+        Return a wrench that may be given to ``push``.
+
+        :param name: of the frame; must be known.
+        :param wrench: six finite numbers.
+        """
+        self.model.frame(name)
+        array = np.array(wrench, dtype=float)
+        if array.shape != (6,):
+            raise ShapeError(f'a wrench has shape {array.shape}; it needs moment and force, (6,)')
+        if not np.isfinite(array).all():
+            raise NonFiniteError(f'the wrench at "{name}" holds a value that is not finite')
+        return array
+
+    def _bodies(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Return E and r of i_X_0 for all bodies, the base among them."""
+        self._kernel.inputs['q'][:] = q
+        self._kernel()
+        return self._kernel.outputs['E'], self._kernel.outputs['r']
+
+
+def _placements(model: Model) -> Graph:
+    def function(q: Sequence[Scalar]) -> dict[str, Sequence]:
+        tree = kinematics.links(model, model.expand_q(q))
+        X_0 = kinematics.placements(model, tree)
+        return {'E': [X.E.rows for X in X_0], 'r': [list(X.r) for X in X_0]}
+    return trace(function, {'q': (model.nq,)}, name='placements')
+
+
+def _pose(parent: str, child: str, E: Array, r: Array) -> Pose:
+    """Return a pose from the transform from parent to child coordinates."""
+    rotation = from_rotation(Mat3(tuple(map(tuple, E.tolist()))))
+    return Pose(parent, child, tuple(r.tolist()), tuple(rotation))
