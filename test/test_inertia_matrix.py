@@ -1,0 +1,333 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The joint-space inertia matrix, its branch-sparse factors and the assembled system (RBDA 6)."""
+
+from hypothesis import given, settings, strategies as st
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros import connectivity, factor, families
+from rbd_ros.compiler import trace
+from rbd_ros.inertia import crba
+from rbd_ros.kinematics import links
+from tree_oracle import assert_near, columns, crf, DenseTree, SEEDS, spatial_inertia, State, TREES
+
+many = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+# --- composite bodies -----------------------------------------------------------------------------
+
+@pytest.mark.seed('RBDA 6-06')
+@pytest.mark.parametrize('seed', range(4))
+def test_rows_of_a_joint_follow_those_of_the_joints_before(seed):
+    """H is built of blocks n_i x n_j; block ij is S_i^T I^c S_j of the outer body."""
+    model = families.random_tree(8, seed)
+    s = State(model, seed)
+    H = np.array(crba(model, links(model, s.q.tolist())))
+    dense = DenseTree(model, s.q)
+    start = 0
+    for i in dense.bodies:
+        rows = model.v_index[i]
+        assert rows == slice(start, start + model.joint[i].nv)
+        start = rows.stop
+        composite = sum(dense.I[k] for k in model.subtree[i])
+        for j in model.support[i]:
+            block = dense.S[i].T @ composite @ dense.S[j]
+            assert_near(H[rows, model.v_index[j]], block, scale=np.linalg.norm(composite))
+    assert start == model.nv
+
+
+@pytest.mark.seed('RBDA 6-08')
+@many
+@given(TREES, SEEDS)
+def test_composite_inertia(model, seed):
+    """Adding bodies up from the tips gives the sum over the subtree, and the total mass."""
+    s = State(model, seed)
+    tree = links(model, s.q.tolist())
+    composite = list(model.inertia)
+    for i in range(model.nb, 0, -1):
+        composite[model.parent[i]] += tree.Xup[i].inv_apply(composite[i])
+    dense = DenseTree(model, s.q)
+    for i in dense.bodies:
+        expected = sum(dense.I[k] for k in model.subtree[i])
+        assert_near(dense.X[i].T @ spatial_inertia(composite[i]) @ dense.X[i], expected)
+    assert composite[0].m == pytest.approx(model.total_mass, rel=1e-14)
+
+
+@pytest.mark.seed('RBDA 6-09')
+def test_unbranched_chain():
+    """On a chain H_ij = S_i^T I^c_max(i,j) S_j, and no entry vanishes."""
+    model = families.general_chain(6, 2)
+    s = State(model, 1)
+    dense = DenseTree(model, s.q)
+    composite = [None, *(sum(dense.I[k] for k in range(i, 7)) for i in dense.bodies)]
+    expected = np.array([[(dense.S[i].T @ composite[max(i, j)] @ dense.S[j])[0, 0]
+                          for j in dense.bodies] for i in dense.bodies])
+    H = np.array(crba(model, links(model, s.q.tolist())))
+    assert_near(H, expected)
+    assert (H != 0.0).all()
+
+
+@pytest.mark.seed('RBDA 6-12', 'SIXD P23')
+@many
+@given(TREES, SEEDS)
+def test_branches_make_exact_zeros(model, seed):
+    """H is nonzero at ancestors and descendants only, n + 2 D1 places, and its factors too."""
+    s = State(model, seed)
+    H = np.array(crba(model, links(model, s.q.tolist())))
+    pattern = np.array(connectivity.sparsity(model.expanded_parent))
+    assert not H[~pattern].any()
+    assert pattern.sum() == connectivity.factor_cost(model.expanded_parent).nonzeros
+    L = np.array(factor.ltl(H.tolist(), model.expanded_parent))
+    assert not L[~pattern].any()
+    for i in range(1, model.nb + 1):
+        for j in range(1, model.nb + 1):
+            related = i in model.subtree[j] or j in model.subtree[i]
+            block = pattern[model.v_index[i], model.v_index[j]]
+            assert block.all() if related else not block.any()
+
+
+# --- factors ----------------------------------------------------------------------------------------
+
+PARENT = (-1, 0, 0)
+H_EXACT = [[21.0, 3.0, 20.0], [3.0, 9.0, 0.0], [20.0, 0.0, 25.0]]
+
+
+@pytest.mark.seed('RBDA 6-13', 'RBDA 6-14', 'RBDA 6-17')
+def test_exact_factors():
+    """The factors of a matrix over a fork have integers; an ordinary Cholesky would fill in."""
+    assert factor.ltl(H_EXACT, PARENT) == [[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [4.0, 0.0, 5.0]]
+    L, D = factor.ltdl(H_EXACT, PARENT)
+    assert D == pytest.approx([4.0, 9.0, 25.0], abs=1e-14)
+    assert np.array(L) == pytest.approx(
+        np.array([[1.0, 0.0, 0.0], [1 / 3, 1.0, 0.0], [0.8, 0.0, 1.0]]), abs=1e-15)
+    x = factor.solve(H_EXACT, PARENT, [1.0, 2.0, 3.0])
+    assert x == pytest.approx([-31 / 60, 71 / 180, 8 / 15], abs=1e-14)
+    assert np.linalg.cholesky(H_EXACT)[2, 1] == pytest.approx(-0.9759, abs=1e-4)
+
+
+@st.composite
+def sparse_matrices(draw):
+    """Return a parent array and a positive-definite matrix with its pattern, and a vector."""
+    n = draw(st.integers(1, 14))
+    rng = np.random.default_rng(draw(SEEDS))
+    parent = tuple(int(rng.integers(-1, k)) for k in range(n))
+    pattern = np.array(connectivity.sparsity(parent))
+    L = np.tril(rng.normal(size=(n, n))) * pattern
+    np.fill_diagonal(L, rng.uniform(1.0, 3.0, n))
+    return parent, L, rng.normal(size=n)
+
+
+@pytest.mark.seed('RBDA 6-13', 'RBDA 6-14', 'RBDA 6-16', 'RBDA 6-17')
+@many
+@given(sparse_matrices())
+def test_factors_products_and_solutions(given_matrix):
+    """L^T L = L^T D L = H without fill-in, and each product and solution is numpy's."""
+    parent, L, x = given_matrix
+    H = L.T @ L
+    found = np.array(factor.ltl(H.tolist(), parent))
+    assert_near(found, L, scale=np.linalg.cond(L) * 1e-3)
+    M, D = factor.ltdl(H.tolist(), parent)
+    assert (np.diag(M) == 1.0).all()
+    M = np.array(M)
+    assert_near(M.T @ np.diag(D) @ M, H, limit=1e-12)
+    vector = x.tolist()
+    assert_near(factor.multiply(L, parent, vector), L @ x, limit=1e-13)
+    assert_near(factor.multiply_transposed(L, parent, vector), L.T @ x, limit=1e-13)
+    assert_near(factor.multiply_symmetric(H, parent, vector), H @ x, limit=1e-13)
+    # back-substitution loses what the condition number takes
+    uncertain = np.linalg.cond(L)
+    for solve, matrix in ((factor.solve_lower, L), (factor.solve_transposed, L.T)):
+        assert_near(matrix @ solve(L, parent, vector), x, scale=1e-3 * uncertain)
+    y = np.array(factor.solve(H.tolist(), parent, vector))
+    assert_near(H @ y, x, scale=np.linalg.norm(H) * np.linalg.norm(y), limit=1e-12)
+    inverse = np.array(factor.inverse(H.tolist(), parent))
+    assert_near(H @ inverse, np.eye(len(x)), scale=np.linalg.norm(H) * np.linalg.norm(inverse),
+                limit=1e-12)
+
+
+@pytest.mark.seed('RBDA 6-13', 'RBDA 6-14', 'RBDA 6-16', 'RBDA 6-17', 'RBDA 6-18')
+@pytest.mark.parametrize('parent', [
+    (-1, 0, 1, 2, 0, 3, 3, 4), (-1, 0, 0, 1, 1, 2, 2), tuple(range(-1, 6)), (-1,) * 5])
+def test_operations_of_the_factors_are_those_of_the_table(parent):
+    """Square roots, divisions, products and sums are counted exactly as in Table 6.6."""
+    n, cost = len(parent), connectivity.factor_cost(parent)
+    D1, D2 = cost.D1, cost.D2
+    pattern = connectivity.sparsity(parent)
+
+    def count(function):
+        def sparse(H, x):
+            M = [[H[max(i, j)][min(i, j)] if pattern[i][j] else 0.0 for j in range(n)]
+                 for i in range(n)]
+            return function(M, x)
+        c = trace(sparse, {'H': (n, n), 'x': (n,)}).count()
+        return c.mul, c.add, c.div, c.sqrt
+
+    def unit(L):
+        return [[1.0 if i == j else L[i][j] for j in range(n)] for i in range(n)]
+    assert count(lambda H, x: factor.ltl(H, parent)) == (D2, D2, D1, n)
+    assert count(lambda H, x: dict(zip('LD', factor.ltdl(H, parent)))) == (D2, D2, D1, 0)
+    assert count(lambda L, x: factor.multiply(L, parent, x)) == (n + D1, D1, 0, 0)
+    assert count(lambda L, x: factor.multiply_transposed(L, parent, x)) == (n + D1, D1, 0, 0)
+    assert count(lambda H, x: factor.multiply_symmetric(H, parent, x)) == (
+        n + 2 * D1, 2 * D1, 0, 0)
+    assert count(lambda L, x: factor.solve_lower(L, parent, x)) == (D1, D1, n, 0)
+    assert count(lambda L, x: factor.solve_transposed(unit(L), parent, x)) == (D1, D1, 0, 0)
+    # both together: what the factorisation costs, and n divisions with 2 D1 products and sums
+    assert count(lambda H, x: factor.solve(H, parent, x)) == (D2 + 2 * D1, D2 + 2 * D1, D1 + n, 0)
+
+
+@pytest.mark.seed('RBDA 6-18')
+def test_counts_of_the_book():
+    """D1 and D2 of the book's expanded tree, of the binary tree and of a chain."""
+    example = connectivity.factor_cost((-1, 0, 1, 2, 0, 3, 3, 4))
+    assert (example.D1, example.D2, example.nonzeros) == (17, 34, 42)
+    assert example.density == 0.65625
+    binary = connectivity.factor_cost((-1, 0, 0, 1, 1, 2, 2))
+    assert (binary.D1, binary.D2) == (10, 14)
+    for n in range(1, 9):
+        chain = connectivity.factor_cost(tuple(range(-1, n - 1)))
+        assert (chain.D1, chain.D2) == ((n * n - n) // 2, (n**3 - n) // 6)
+
+
+# --- one large system ---------------------------------------------------------------------------------
+
+def assembled(dense, tau, f_ext, gravity):
+    """Return body accelerations and constraint forces of the system of all bodies (3.74)."""
+    model, nb = dense.model, dense.model.nb
+    sizes = [dense.T[i].shape[1] for i in dense.bodies]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    # P has +1 at the successor of each joint and -1 at its predecessor, the base left out.
+    P = np.zeros((nb, nb))
+    for j in dense.bodies:
+        P[j - 1, j - 1] = 1.0
+        if model.parent[j]:
+            P[model.parent[j] - 1, j - 1] = -1.0
+    inertia = np.zeros((6 * nb, 6 * nb))
+    PT = np.zeros((6 * nb, start[-1]))
+    force, target = np.zeros(6 * nb), np.zeros(start[-1])
+    a_g = np.array([0.0, 0.0, 0.0, *gravity])
+    for i in dense.bodies:
+        rows = slice(6 * i - 6, 6 * i)
+        v, I_i = dense.v[i], dense.I[i]
+        inertia[rows, rows] = I_i
+        force[rows] += f_ext[i - 1] + I_i @ a_g - crf(v) @ I_i @ v
+        at = slice(start[i - 1], start[i])
+        active = np.linalg.pinv(dense.S[i]).T @ dense.part(i, tau)
+        target[at] = dense.T[i].T @ dense.c[i]                                              # 3.44
+        for k in range(nb):
+            PT[6 * k:6 * k + 6, at] += P[k, i - 1] * dense.T[i]
+            force[6 * k:6 * k + 6] += P[k, i - 1] * active
+    whole = np.block([[inertia, PT], [PT.T, np.zeros((start[-1], start[-1]))]])
+    solution = np.linalg.solve(whole, np.concatenate([force, target]))
+    return P, solution[:6 * nb].reshape(nb, 6), -solution[6 * nb:], start
+
+
+@pytest.mark.seed('RBDA 3-30', 'RBDA 3-31', 'RBDA 6-19', 'RBDA 3-05', 'RBDA 3-25')
+@pytest.mark.parametrize('seed', range(8))
+def test_one_large_system_of_all_bodies(seed):
+    """Bodies first, then all constraints: accelerations and joint forces of ABA and RNEA."""
+    model = families.random_tree(6, seed)
+    s, robot = State(model, seed), rbd_ros.Dynamics(model, backend='reference')
+    dense = DenseTree(model, s.q, s.qd)
+    P, a, multipliers, start = assembled(dense, s.tau, s.f_ext, model.gravity)
+    qdd = robot.forward_dynamics(s.q, s.qd, s.tau, s.f_ext)
+    expected = dense.accelerations(qdd)
+    scale = np.linalg.norm(expected[1:]) * max(1.0, 1e-5 * np.linalg.cond(dense.mass_matrix()))
+    assert_near(a, expected[1:], scale=scale)
+    wrenches = robot.joint_wrenches(s.q, s.qd, qdd, s.f_ext)
+    forces = np.linalg.norm(wrenches) + np.linalg.norm(multipliers)
+    for j in dense.bodies:
+        # a column of P has one block at the base, two elsewhere, and v_J = P^T v
+        assert np.count_nonzero(P[:, j - 1]) == (1 if model.parent[j] == 0 else 2)
+        v_J = sum(P[k, j - 1] * dense.v[k + 1] for k in range(model.nb))
+        assert_near(v_J, dense.v_J[j], scale=np.linalg.norm(dense.v), limit=1e-12)
+        active = np.linalg.pinv(dense.S[j]).T @ dense.part(j, s.tau)
+        f_J = active + dense.T[j] @ multipliers[start[j - 1]:start[j]]
+        assert_near(f_J, dense.X[j].T @ wrenches[j - 1],
+                    scale=forces * max(1.0, 1e-5 * np.linalg.cond(dense.mass_matrix())))
+
+
+@pytest.mark.seed('RBDA 3-06', 'RBDA 6-12')
+def test_collected_subsystems_stand_side_by_side():
+    """Trees that meet at the base only have block-diagonal H and stacked C."""
+    def tree(name, seeds):
+        builder = rbd_ros.ModelBuilder(name)
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            for i in range(3):
+                parent = f'{seed}_{i - 1}' if i else 'base'
+                builder.add_body(f'{seed}_{i}', parent, rbd_ros.joints.Revolute(
+                    tuple(rng.normal(size=3).tolist())), families.random_transform(rng),
+                    families.random_inertia(rng), joint_name=f'joint_{seed}_{i}')
+        return rbd_ros.Dynamics(builder.build(), backend='reference')
+    one, two, both = tree('one', [1]), tree('two', [2]), tree('both', [1, 2])
+    rng = np.random.default_rng(0)
+    q, qd = rng.normal(size=(2, 6))
+    H = both.mass_matrix(q)
+    assert_near(H[:3, :3], one.mass_matrix(q[:3]), limit=1e-15)
+    assert_near(H[3:, 3:], two.mass_matrix(q[3:]), limit=1e-15)
+    assert not H[:3, 3:].any()
+    stacked = np.concatenate([one.bias(q[:3], qd[:3]), two.bias(q[3:], qd[3:])])
+    assert_near(both.bias(q, qd), stacked, limit=1e-15)
+
+
+# --- one body under a constraint (RBDA 3.6) ---------------------------------------------------------------
+
+@pytest.mark.seed('RBDA 3-27', 'RBDA 3-28', 'RBDA 3-29', 'RBDA 3-18', 'SIXD C18')
+@pytest.mark.parametrize('kind', [kind for kind in families.JOINTS if kind != 'free'])
+def test_three_ways_to_move_one_body_on_a_joint(kind):
+    """Substitution, multipliers and projection give ABA's acceleration of a jointed body."""
+    model = families.random_tree(1, 7, joints=(kind,))
+    s = State(model, 3)
+    dense = DenseTree(model, s.q, s.qd)
+    S, T, inertia, v = dense.S[1], dense.T[1], dense.I[1], dense.v[1]
+    f = s.f_ext[0] + inertia @ np.array([0.0, 0.0, 0.0, *model.gravity])
+    p = crf(v) @ inertia @ v
+    rates = dense.c[1]
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    qdd = robot.forward_dynamics(s.q, s.qd, np.zeros(model.nv), s.f_ext)
+    expected = S @ qdd + rates
+    # method 1: a = Phi f + b
+    H = S.T @ inertia @ S
+    Phi = S @ np.linalg.solve(H, S.T)
+    b = rates - Phi @ (inertia @ rates + p)
+    assert_near(Phi @ f + b, expected)
+    assert np.linalg.matrix_rank(Phi, 1e-9 * np.linalg.norm(Phi)) == model.nv
+    assert_near(Phi @ T, np.zeros((6, 6 - model.nv)), scale=np.linalg.norm(Phi))
+    # method 2: the constraint forces are unknowns
+    n_c = T.shape[1]
+    whole = np.block([[inertia, T], [T.T, np.zeros((n_c, n_c))]])
+    solution = np.linalg.solve(whole, np.concatenate([f - p, T.T @ rates]))
+    assert_near(solution[:6], expected, limit=1e-9)         # an indefinite 11 x 11 system
+    eigenvalues = np.linalg.eigvalsh(whole)
+    assert eigenvalues[0] < 0.0 < eigenvalues[-1] and abs(eigenvalues).min() > 0.0
+    # method 3: the equation of motion along S alone
+    C = S.T @ (inertia @ rates + p)
+    assert_near(np.linalg.solve(H, S.T @ f - C), qdd)
+    # the part of f that accelerates, and the part that the joint takes, of whichever basis
+    mix = s.rng.normal(size=(model.nv, model.nv)) + 2.0 * np.eye(model.nv)
+    for basis in (S, S @ mix):
+        active = inertia @ basis @ np.linalg.solve(basis.T @ inertia @ basis, basis.T)
+        assert_near(active @ active, active)
+        assert_near(basis.T @ (f - active @ f), np.zeros(model.nv), scale=np.linalg.norm(f))
+        assert_near(active @ f, inertia @ Phi @ f)
+
+
+def test_columns_of_nothing_are_six_by_zero():
+    """A joint without freedom has a 6 x 0 subspace, and products with it are zero vectors."""
+    S = columns(rbd_ros.joints.Fixed().subspace([]))
+    assert S.shape == (6, 0)
+    assert not (S @ np.zeros(0)).any()
