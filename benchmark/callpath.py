@@ -36,7 +36,7 @@ def paths(robot: rbd_ros.Dynamics, state: tuple[np.ndarray, ...]) -> dict[str, C
     kernel = robot.kernel('inverse_dynamics')
     gravity = robot.gravity_vector
     bound = kernel.bind()
-    for buffer, value in zip(bound.inputs.values(), (*state, gravity)):
+    for buffer, value in zip(bound.inputs.values(), (*state, gravity), strict=True):
         buffer[...] = value
     run, call, slow = bound.run, kernel.caller(gravity), Kernel.caller(kernel, gravity)
     method = robot.inverse_dynamics
@@ -101,7 +101,7 @@ def report(name: str = 'ur5') -> tuple[str, dict[str, float]]:
     many = [rng.uniform(-1.0, 1.0, (COUNT, x.size)) for x in state]
     grouped = batches(kernel, many, robot.gravity_vector)
     times = best_times(*ways.values(), *grouped.values())
-    numbers = {way: 1e6 * t for way, t in zip((*ways, *grouped), times)}
+    numbers = {way: 1e6 * t for way, t in zip((*ways, *grouped), times, strict=True)}
     numbers.update({way: numbers[way] / COUNT for way in grouped})
     lines = [f'{model.name}: inverse_dynamics, {kernel.count()}', f'{"":44}{"us":>9}']
     lines += [f'{way:44}{t:9.3f}' for way, t in numbers.items()]

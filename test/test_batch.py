@@ -27,9 +27,9 @@ from rbd_ros.compiler import cos, maximum, minimum, sin, tanh, trace, where
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler import batch  # noqa: E402, I100
-from rbd_ros.compiler.batch import batch_modules, BatchProgram  # noqa: E402, I100
-from rbd_ros.compiler.machine import Code, host  # noqa: E402, I100
+from rbd_ros.compiler import batch
+from rbd_ros.compiler.batch import batch_modules, BatchProgram
+from rbd_ros.compiler.machine import Code, host
 
 
 def several(q, m, t):
@@ -55,7 +55,7 @@ def program(graph, width, size=1000, fused=True):
 
 def one_by_one(kernel, *arrays):
     """Return the results of a kernel state by state."""
-    return [np.stack(y) for y in zip(*[kernel(*state) for state in zip(*arrays)])]
+    return [np.stack(y) for y in zip(*[kernel(*state) for state in zip(*arrays, strict=True)], strict=False)]
 
 
 @pytest.mark.parametrize('count', [1, 2, 7, 8, 9, 15, 16, 17, 100, 1003])
@@ -65,7 +65,7 @@ def test_batch_equals_single_calls(kernel, count):
     given = rng.normal(size=(count, 7)), rng.normal(size=(count, 2, 3)), rng.normal(size=count)
     for threads in (None, 1, 2, 3):
         for mine, theirs in zip(kernel.batch(*given, threads=threads),
-                                one_by_one(kernel, *given)):
+                                one_by_one(kernel, *given), strict=True):
             assert mine.shape == theirs.shape
             np.testing.assert_allclose(mine, theirs, rtol=1e-14, atol=1e-15)
 
@@ -76,10 +76,10 @@ def test_inputs_shared_by_all_states(kernel):
     q, m, t = rng.normal(size=(50, 7)), rng.normal(size=(2, 3)), 0.7
     shared = kernel.batch(q, m, t)
     spread = kernel.batch(q, np.broadcast_to(m, (50, 2, 3)), np.full(50, t))
-    for a, b in zip(shared, spread):
+    for a, b in zip(shared, spread, strict=True):
         assert a.tolist() == b.tolist()
     few = kernel.batch(q[:3], m, t)
-    for a, b in zip(few, shared):
+    for a, b in zip(few, shared, strict=True):
         np.testing.assert_allclose(a, b[:3], rtol=1e-14)
 
 
@@ -145,7 +145,7 @@ def test_out_of_any_kind(kernel):
     wide = np.zeros((40, 14))
     outs = wide[:, ::2], np.zeros((40, 2, 3)), np.zeros(40)
     result = kernel.batch(q, m, t, out=outs)
-    for a, b, c in zip(result, outs, expected):
+    for a, b, c in zip(result, outs, expected, strict=True):
         assert a is b and a.tolist() == c.tolist()
     assert kernel.batch(q, m, t, out=(q, *outs[1:]), threads=2)[0] is q
     assert q.tolist() == expected[0].tolist()
@@ -240,7 +240,7 @@ def test_small_batches_stay_on_one_thread(kernel, monkeypatch):
     """Work that is over before another thread wakes up is not shared."""
     def refuse(tasks):
         raise AssertionError('shared')
-    monkeypatch.setattr(batch._pool, 'run', refuse)
+    monkeypatch.setattr(batch, 'run_together', refuse)
     kernel.batch(np.ones((100, 7)), np.ones((2, 3)), 1.0)
     with pytest.raises(AssertionError, match='shared'):
         kernel.batch(np.ones((100, 7)), np.ones((2, 3)), 1.0, threads=2)

@@ -28,8 +28,8 @@ from rbd_ros.compiler import cos, sin, trace
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler import layout  # noqa: E402, I100
-from rbd_ros.compiler.kernel import Kernel  # noqa: E402, I100
+from rbd_ros.compiler import layout
+from rbd_ros.compiler.kernel import Kernel
 
 
 def mixed(q, m, t):
@@ -65,7 +65,7 @@ def same(a, b):
     """Compare results, tuples of arrays or not."""
     a, b = (a, b) if isinstance(a, tuple) else ((a,), (b,))
     assert len(a) == len(b)
-    for x, y in zip(a, b):
+    for x, y in zip(a, b, strict=True):
         assert type(x) is type(y) is np.ndarray
         assert x.shape == y.shape and x.dtype == y.dtype == np.float64
         assert x.tolist() == y.tolist()
@@ -107,7 +107,7 @@ def test_results_are_fresh_and_owned(kernel):
     first, second = kernel(*given), kernel(*given)
     same(first, slow(kernel, *given))
     assert type(first) is tuple
-    for a, b in zip(first, second):
+    for a, b in zip(first, second, strict=True):
         assert a is not b and not np.shares_memory(a, b)
         assert a.flags.owndata and a.flags.writeable and a.flags.c_contiguous
 
@@ -144,7 +144,8 @@ def test_odd_inputs_are_converted(single, kind):
 
 WRONG = {
     'short': np.ones(4), 'long': np.ones(6), 'no axis': np.array(1.0), 'number': 1.0,
-    'two axes': np.ones((1, 4)), 'three axes': np.ones((1, 1, 5)), 'empty': np.ones(0), 'none': None, 'text': 'abcde',
+    'two axes': np.ones((1, 4)), 'three axes': np.ones((1, 1, 5)), 'empty': np.ones(0),
+    'none': None, 'text': 'abcde',
     'complex': np.ones(5, complex), 'nested': [[1.0], 2.0, 3.0, 4.0, 5.0], 'dict': {},
     'type': np.ndarray, 'numbers as text': np.array(['1'] * 5),
 }
@@ -153,7 +154,7 @@ WRONG = {
 @pytest.mark.parametrize('kind', sorted(WRONG))
 def test_wrong_inputs_are_named(single, kind):
     """What cannot be the argument raises an error with its name, the same on both paths."""
-    with pytest.raises(ShapeError, match='^x ') as fast:
+    with pytest.raises(ShapeError, match=r'^x ') as fast:
         single(WRONG[kind])
     with pytest.raises(ShapeError) as checked:
         slow(single, WRONG[kind])
@@ -180,7 +181,7 @@ def test_not_finite_is_refused_wherever_it_stands(bad, size):
 def test_not_finite_number(kernel):
     """A number without axes is checked like an array, as float and as array."""
     for bad in (float('nan'), np.array(np.inf)):
-        with pytest.raises(NonFiniteError, match='^t is '):
+        with pytest.raises(NonFiniteError, match=r'^t is '):
             kernel(np.ones(2), np.ones((2, 3)), bad)
 
 
@@ -208,7 +209,7 @@ def test_out_is_used_and_returned(kernel, single):
     outs = np.zeros(3), np.zeros((2, 2)), np.zeros(())
     for out in (outs, list(outs)):
         result = kernel(*given, out=out)
-        assert all(a is b for a, b in zip(result, outs))
+        assert all(a is b for a, b in zip(result, outs, strict=True))
         same(tuple(outs), kernel(*given))
 
 

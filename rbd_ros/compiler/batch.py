@@ -24,17 +24,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import ctypes
+from itertools import pairwise
 import os
-from queue import SimpleQueue
-import threading
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph import Argument, Graph
 from rbd_ros.compiler.ir import Lanes
-from rbd_ros.compiler.llvm import Body, function, Layout, module, PART, partition
+from rbd_ros.compiler.llvm import Body, function, Layout, module
 from rbd_ros.compiler.machine import Code, pointer
+from rbd_ros.compiler.parts import PART, partition
+from rbd_ros.compiler.pool import run_together
 
 #: Operations times states below which a second thread costs more than it saves.
 _WORTH_A_THREAD = 400_000
@@ -81,12 +82,12 @@ def _driver(graph: Graph, lanes: Lanes, layout: Layout, parts: int) -> list[str]
     for k, argument in enumerate(graph.inputs):
         lines += [f'%ia{k} = mul i64 %at, %stride{k}']
         lines += _moves('pack', lanes, f'in{k}', f'%ia{k}', f'%stride{k}', argument,
-                        layout.inputs[k].index, widths)
+                        layout.inputs[k].at, widths)
     lines += [f'call void @rbd_part{k}({real} %ws)' for k in range(parts)]
     for k, argument in enumerate(graph.outputs):
         lines += [f'%oa{k} = mul i64 %at, {argument.size}']
         lines += _moves('unpack', lanes, f'out{k}', f'%oa{k}', str(argument.size), argument,
-                        layout.outputs[k].index, widths)
+                        layout.outputs[k].at, widths)
     lines += [f'%next = add i64 %k, {lanes.count}',
               'br i1 %inside, label %loop, label %done', 'done:', 'ret void', '}']
     return [line for kind, c in sorted(widths) for line in _mover(kind, lanes, c)] + lines
@@ -195,52 +196,6 @@ def _transpose(lines: list[str], names: list[str], lanes: Lanes, c: int) -> list
     return names
 
 
-class _Pool:
-    """Threads that wait for work; the caller does its own share."""
-
-    def __init__(self) -> None:
-        self._work: SimpleQueue = SimpleQueue()
-        self._threads = 0
-        self._lock = threading.Lock()
-
-    def run(self, tasks: Sequence[Callable[[], None]]) -> None:
-        """Run all tasks at once and return when the last one has ended."""
-        with self._lock:
-            while self._threads < len(tasks) - 1:
-                threading.Thread(target=self._serve, name='rbd_ros batch', daemon=True).start()
-                self._threads += 1
-        ends = []
-        for task in tasks[1:]:
-            ended = threading.Lock()
-            ended.acquire()
-            ends.append(ended)
-            self._work.put((task, ended))
-        tasks[0]()
-        for ended in ends:
-            ended.acquire()
-
-    def _serve(self) -> None:
-        while True:
-            task, ended = self._work.get()
-            try:
-                task()
-            finally:
-                ended.release()
-
-
-_pool = _Pool()
-
-
-def _forget_threads() -> None:
-    """A forked child has none of its parent's threads."""
-    global _pool
-    _pool = _Pool()
-
-
-if hasattr(os, 'register_at_fork'):
-    os.register_at_fork(after_in_child=_forget_threads)
-
-
 class BatchProgram:
     """
     A loaded batch kernel.
@@ -272,11 +227,11 @@ class BatchProgram:
         targets = [np.empty_like(y) if any(np.may_share_memory(x, y) for x in inputs) else y
                    for y in outputs]
         addresses = []
-        for argument, array, leading in zip(self._inputs, inputs, batched):
+        for argument, array, leading in zip(self._inputs, inputs, batched, strict=True):
             addresses += [array.ctypes.data, argument.size if leading else 0]
         addresses += [y.ctypes.data for y in targets]
         self._share(addresses, count, threads)
-        for target, y in zip(targets, outputs):
+        for target, y in zip(targets, outputs, strict=True):
             if target is not y:
                 y[...] = target
 
@@ -295,18 +250,18 @@ class BatchProgram:
             def work(keep: NDArray[np.float64] = block) -> None:
                 self._function(place, *addresses, begin, end)
             return work
-        tasks = [task(begin, end) for begin, end in zip(cuts, cuts[1:])]
+        tasks = [task(begin, end) for begin, end in pairwise(cuts)]
         if threads == 1:
             tasks[0]()
         else:
-            _pool.run(tasks)
+            run_together(tasks)
 
     def _run_few(self, inputs: Sequence[NDArray[np.float64]], batched: Sequence[bool],
                  outputs: Sequence[NDArray[np.float64]], count: int) -> None:
         """Fill the lanes with repetitions of the last state."""
         rows = np.minimum(np.arange(self._width), count - 1)
-        wide = [x[rows] if leading else x for x, leading in zip(inputs, batched)]
+        wide = [x[rows] if leading else x for x, leading in zip(inputs, batched, strict=True)]
         results = [np.empty((self._width, *y.shape[1:])) for y in outputs]
         self.run(wide, batched, results, self._width, 1)
-        for y, result in zip(outputs, results):
+        for y, result in zip(outputs, results, strict=True):
             y[...] = result[:count]

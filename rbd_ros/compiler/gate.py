@@ -126,7 +126,7 @@ def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
         item = w.load(w.value(f'select i1 {first}, i64 %args, i64 {base}'), 8 * k)
         given.append(_number(w, item, k) if argument.shape == () else
                      _array(w, item, argument.shape, layout.READABLE))
-    for argument, data in zip(inputs, given):
+    for argument, data in zip(inputs, given, strict=True):
         _finite(w, data, argument.size)
     w.lines += ['%plain = icmp eq i64 %names, 0',
                 'br i1 %plain, label %allocate, label %keyword', 'keyword:']
@@ -178,7 +178,8 @@ def _finite(w: Writer, data: str, size: int) -> None:
         whole = w.value(f'call i1 @finite(i64 {data}, i64 {size})')
         w.require(whole)
         return
-    masks, start = {}, 0
+    masks: dict[int, str] = {}
+    start = 0
     for count in (_LANES, 2, 1):
         lanes = Lanes(count)
         while size - start >= count:

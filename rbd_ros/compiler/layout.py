@@ -85,7 +85,7 @@ def define(name: str, address: int, flags: int) -> int:
     return ctypes.addressof(_definitions[-1])
 
 
-def make_function(definition: int, owner: object) -> Callable[..., object]:
+def make_function(definition: int, owner: object) -> Callable:
     """
     Return a built-in function.
 
@@ -131,14 +131,18 @@ def verified() -> bool:
         return False
 
 
-def _word(owner: object, offset: int, kind: type = ctypes.c_uint64) -> int | float:
-    return kind.from_address(id(owner) + offset).value
+def _word(owner: object, offset: int) -> int:
+    return ctypes.c_uint64.from_address(id(owner) + offset).value
+
+
+def _half(owner: object, offset: int) -> int:
+    return ctypes.c_int.from_address(id(owner) + offset).value
 
 
 def _scalars_verified() -> bool:
     number, pair = 0.1 + len(TABLE), (_FLOAT64, _OUT)
     return (_word(number, TYPE) == id(float)
-            and _word(number, FLOAT_VALUE, ctypes.c_double) == number
+            and ctypes.c_double.from_address(id(number) + FLOAT_VALUE).value == number
             and _word(pair, TYPE) == id(tuple) and _word(pair, TUPLE_SIZE) == 2
             and _word(pair, TUPLE_ITEMS) == id(_FLOAT64)
             and _word(pair, TUPLE_ITEMS + 8) == id(_OUT))
@@ -155,10 +159,10 @@ def _arrays_verified() -> bool:
     expected = ((plain, True, True), (locked, True, False), (strided, False, True),
                 (skew, False, True))
     for array, readable, writeable in expected:
-        flags = _word(array, FLAGS, ctypes.c_int)
+        flags = _half(array, FLAGS)
         shape = _word(array, SHAPE)
         if (_word(array, TYPE) != id(np.ndarray) or _word(array, DATA) != array.ctypes.data
-                or _word(array, NDIM, ctypes.c_int) != 2
+                or _half(array, NDIM) != 2
                 or list((ctypes.c_int64 * 2).from_address(shape)) != [2, 3]
                 or _word(array, DESCR) != id(_FLOAT64)
                 or (flags & READABLE == READABLE) != readable

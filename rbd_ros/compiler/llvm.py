@@ -12,13 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-A graph as LLVM functions: one straight line, or several past a size.
-
-LLVM's time grows faster than the length of a straight line, so a large graph is cut into parts
-that pass values through a workspace on the stack. The values that live across a cut are mostly
-those that the register allocator would have spilled anyway.
-"""
+"""A graph as LLVM functions: one straight line, or several past a size."""
 
 from __future__ import annotations
 
@@ -30,12 +24,10 @@ from rbd_ros.compiler.graph import Graph
 from rbd_ros.compiler.ir import declarations, double, Lanes, LIBRARY, library_loop, sine_cosine
 from rbd_ros.compiler.ir import sine_cosine_name
 from rbd_ros.compiler.machine import pointer
+from rbd_ros.compiler.parts import Part, PART, partition
 
 _LEAVES = ('const', 'input')
 _ANGULAR = ('sin', 'cos')
-#: Operations per function; measured: fewer cost memory traffic, more cost compile time and,
-#: past a few thousand, run time.
-PART = 1000
 #: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
 #: vectors slow the processor's clock for longer than they save.
 ANGLE_LANES = 4
@@ -43,80 +35,15 @@ ANGLE_LANES = 4
 _ROW = 8
 
 
-class Part(NamedTuple):
-    """
-    A run of nodes that becomes one function.
-
-    :param nodes: indices of the nodes to compute, in order.
-    :param loads: workspace slot of every value that an earlier part left.
-    :param saves: workspace slot of every value that a later part needs.
-    """
-
-    nodes: list[int]
-    loads: dict[int, int]
-    saves: dict[int, int]
-
-
-def order(graph: Graph) -> list[int]:
-    """
-    Return the nodes to compute, what the angles depend on first.
-
-    So the sines and cosines of all joints are found together at the beginning and fill the
-    lanes of a vector.
-    """
-    nodes = graph.nodes
-    late = [False] * len(nodes)
-    angles = []
-    for i, node in enumerate(nodes):
-        late[i] = node.op in _ANGULAR or any(late[a] for a in node.args)
-        if node.op in _ANGULAR and not late[node.args[0]]:
-            angles.append(node.args[0])
-    first = set()
-    while angles:
-        i = angles.pop()
-        if i not in first:
-            first.add(i)
-            angles.extend(nodes[i].args)
-    inner = [i for i, node in enumerate(nodes) if node.op not in _LEAVES]
-    return [i for i in inner if i in first] + [i for i in inner if i not in first]
-
-
-def partition(graph: Graph, size: int = PART) -> tuple[list[Part], int]:
-    """
-    Cut a graph into parts of at most the given number of nodes.
-
-    :returns: the parts and the number of workspace slots, each of which is used again as soon
-        as its value is no longer needed.
-    """
-    sequence = order(graph)
-    count = max(1, -(-len(sequence) // size))
-    size = -(-len(sequence) // count) or 1
-    runs = [sequence[k:k + size] for k in range(0, len(sequence), size)] or [[]]
-    home = {i: k for k, run in enumerate(runs) for i in run}
-    last = {a: k for k, run in enumerate(runs) for i in run
-            for a in graph.nodes[i].args if a in home}
-    slot: dict[int, int] = {}
-    free: list[int] = []
-    total, parts = 0, []
-    for k, run in enumerate(runs):
-        needed = dict.fromkeys(a for i in run for a in graph.nodes[i].args if home.get(a, k) < k)
-        saved = [i for i in run if last.get(i, k) > k]
-        for i in saved:
-            if not free:
-                free.append(total)
-                total += 1
-            slot[i] = free.pop()
-        parts.append(Part(run, {i: slot[i] for i in needed}, {i: slot[i] for i in saved}))
-        # A slot is free only after the part: its loads need not come before its stores.
-        free.extend(slot[i] for i in slot if last[i] == k)
-    return parts, total
-
-
 class Place(NamedTuple):
-    """Where an element is: the name of a pointer and an index."""
+    """Where an element is: the name of a pointer and a number of elements."""
 
     base: str
-    index: int
+    at: int
+
+    def plus(self, count: int) -> Place:
+        """Return the place of a later element."""
+        return Place(self.base, self.at + count)
 
 
 class Layout(NamedTuple):
@@ -157,9 +84,9 @@ class Body:
         self._pairs: set[int] = set()
         self._stores = 0
         self._targets: dict[int, list[Place]] = {}
-        elements = [Place(p.base, p.index + e) for a, p in zip(graph.outputs, layout.outputs)
+        elements = [p.plus(e) for a, p in zip(graph.outputs, layout.outputs, strict=True)
                     for e in range(a.size)]
-        for node, place in zip(graph.results, elements):
+        for node, place in zip(graph.results, elements, strict=True):
             self._targets.setdefault(node, []).append(place)
 
     def write(self, part: Part, last: bool) -> list[str]:
@@ -171,11 +98,10 @@ class Body:
         # Every load precedes every store of a result, because an output may be an input.
         for i in leaves:
             if nodes[i].op == 'const':
-                self.names[i] = self.lanes.constant(nodes[i].value)
+                self.names[i] = self.lanes.constant(nodes[i].constant)
             elif nodes[i].op == 'input':
-                argument, element = nodes[i].value
-                place = self.layout.inputs[argument]
-                self._load(i, Place(place.base, place.index + element))
+                argument, element = nodes[i].element
+                self._load(i, self.layout.inputs[argument].plus(element))
         for i, slot in part.loads.items():
             self._load(i, Place('%ws', self.layout.slots + slot))
         angles = list(dict.fromkeys(
@@ -196,7 +122,7 @@ class Body:
         """Return the address of a place, for a value of another type if one is given."""
         real, align = self.lanes.real, 8 * self.lanes.count
         self.lines.append(f'{name} = getelementptr {real}, {pointer(real)} {place.base}, '
-                          f'i64 {place.index}')
+                          f'i64 {place.at}')
         if not kind or kind == real:
             return f'{pointer(real)} {name}, align {align}'
         self.lines.append(f'{name}.v = bitcast {pointer(real)} {name} to {pointer(kind)}')
@@ -222,14 +148,14 @@ class Body:
 
         Most of a large inertia matrix is zero, and LLVM takes long to find that out by itself.
         """
-        left = {place: self.graph.nodes[i].value for i, places in self._targets.items()
+        left = {place: self.graph.nodes[i].constant for i, places in self._targets.items()
                 if self.graph.nodes[i].op == 'const' for place in places}
         for place in sorted(left):
             if place not in left:
                 continue
             row = [place]
-            while len(row) < _ROW and place._replace(index=place.index + len(row)) in left:
-                row.append(place._replace(index=place.index + len(row)))
+            while len(row) < _ROW and place.plus(len(row)) in left:
+                row.append(place.plus(len(row)))
             count = 1 << len(row).bit_length() - 1 if self.lanes.count == 1 else 1
             values = [left.pop(p) for p in row[:count]]
             self._stores += 1
@@ -324,12 +250,12 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
 
 def _copy_inputs(graph: Graph, layout: Layout, real: str) -> list[str]:
     lines = []
-    for k, (argument, place) in enumerate(zip(graph.inputs, layout.inputs)):
+    for k, (argument, place) in enumerate(zip(graph.inputs, layout.inputs, strict=True)):
         for e in range(argument.size):
             tag = f'%i{k}.{e}'
             lines += [f'{tag}.p = getelementptr double, {real} %in{k}, i64 {e}',
                       f'{tag} = load double, {real} {tag}.p, align 8',
-                      f'{tag}.q = getelementptr double, {real} %ws, i64 {place.index + e}',
+                      f'{tag}.q = getelementptr double, {real} %ws, i64 {place.at + e}',
                       f'store double {tag}, {real} {tag}.q, align 8']
     return lines
 

@@ -22,14 +22,18 @@ import ctypes
 from functools import cache
 import itertools
 import time
-from typing import NamedTuple
+from types import ModuleType
+from typing import NamedTuple, TYPE_CHECKING
 import weakref
 
 from rbd_ros.compiler.ir import LIBRARY
 
+if TYPE_CHECKING:
+    from llvmlite.binding import ExecutionEngine, TargetMachine
+
 
 @cache
-def binding():
+def binding() -> ModuleType:
     """
     Return llvmlite's binding, ready to make code for this processor.
 
@@ -85,7 +89,7 @@ class Processor(NamedTuple):
         module = binding().parse_assembly(text, binding().create_context())
         return self._machine(opt).emit_object(module)
 
-    def _machine(self, opt: int):
+    def _machine(self, opt: int) -> TargetMachine:
         return binding().Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=opt, reloc='default',
             codemodel='jitdefault')
@@ -117,10 +121,10 @@ def _register_library() -> None:
 #: Engines in use, by number. A kernel and its built-in function refer to each other, so the
 #: garbage collector frees them, in any order, and other finalisers may still call them: the code
 #: must not be among the garbage.
-_engines: dict[int, object] = {}
+_engines: dict[int, ExecutionEngine] = {}
 _numbers = itertools.count()
 #: Engines of dead code with the time of death; the memory is freed when the next code is loaded.
-_retired: deque[tuple[float, object]] = deque()
+_retired: deque[tuple[float, ExecutionEngine]] = deque()
 _MOURNING = 30.0
 
 

@@ -33,6 +33,19 @@ from rbd_ros.compiler.llvm import scalar_modules
 from rbd_ros.compiler.machine import binding, Code, host
 
 
+class _Memory:
+    """Memory of a bound kernel: its function holds an array, the array this, and this the code."""
+
+    owner: Kernel
+
+    @staticmethod
+    def of(size: int, owner: Kernel) -> ctypes.Array:
+        """Return a number of bytes."""
+        memory = type('Memory', (_Memory, ctypes.c_char * size), {})()
+        memory.owner = owner
+        return memory
+
+
 class LlvmKernel(Kernel):
     """
     A graph as machine code.
@@ -67,7 +80,7 @@ class LlvmKernel(Kernel):
             self._definitions = tuple(
                 layout.define(self.name, self._code.address(symbol), flags)
                 for symbol, flags in (('rbd_call', layout.FASTCALL), ('rbd_bound', layout.NOARGS)))
-        self.__call__ = self.caller()
+        self.__call__ = self.caller()  # type: ignore[method-assign]
 
     @property
     def graph(self) -> Graph:
@@ -104,11 +117,10 @@ class LlvmKernel(Kernel):
             return super().bind()
         arguments = [*self.inputs, *self.outputs]
         starts, total = gate.offsets(arguments)
-        memory = _block(8 * total + 64)
-        memory.owner = self  # a built-in function holds its array, the array its memory
+        memory = _Memory.of(8 * total + 64, self)
         shift = -ctypes.addressof(memory) % 64
         block = np.ndarray((total,), np.float64, memory, shift)
-        views = [(a.name, block[k:k + a.size].reshape(a.shape)) for a, k in zip(arguments, starts)]
+        views = [(a.name, block[k:k + a.size].reshape(a.shape)) for a, k in zip(arguments, starts, strict=True)]
         run = layout.make_function(self._definitions[1], block)
         count = len(self.inputs)  # an input and an output may have the same name
         return Bound(dict(views[:count]), dict(views[count:]), run)
@@ -116,15 +128,14 @@ class LlvmKernel(Kernel):
     def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
                   outputs: Sequence[Array], count: int, threads: int | None) -> None:
         """Compute the outputs of many states, unchecked."""
-        if self._batch is None:
-            self.prepare_batch()
-        self._batch.run(inputs, batched, outputs, count, threads)
+        program = self._batch or self.prepare_batch()
+        program.run(inputs, batched, outputs, count, threads)
 
     def __reduce__(self) -> tuple:
         """Pickle the graph alone; the code comes from the disk or is made anew."""
         return _again, (self.graph, bool(self._key))
 
-    def prepare_batch(self, progress: Progress | None = None) -> None:
+    def prepare_batch(self, progress: Progress | None = None) -> BatchProgram:
         """
         Compile the batch form, which otherwise happens in the first batch.
 
@@ -141,15 +152,11 @@ class LlvmKernel(Kernel):
         with self._lock:
             self._batch = BatchProgram(Code(entry.objects), self.inputs, self.outputs, width,
                                        entry.about['workspace'], sum(self._count))
+            return self._batch
 
 
 def _again(graph: Graph, cached: bool) -> Kernel:
     return compile_llvm([graph], cache=cached)[0]
-
-
-def _block(size: int) -> ctypes.Array:
-    kind = type('Block', (ctypes.c_char * size,), {})
-    return kind()
 
 
 def compile_llvm(sources: Sequence[Source], *, keys: Sequence[str] | None = None,
