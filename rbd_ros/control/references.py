@@ -1,0 +1,272 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+References of the joint-space laws: hold, streamed set-points, trajectories.
+
+Whatever the source, the reference itself never moves faster than its velocity limit and
+never changes its velocity faster than its acceleration limit. A target that can be met
+within these limits is met exactly, in position, velocity and acceleration; one that cannot
+is approached along the time-optimal profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import enum
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.control.goals import Goal, GoalKeeper
+from rbd_ros.control.results import GoalError, ResultCode
+from rbd_ros.control.trajectory import Knots, Trajectory, unwrap
+
+__all__ = ['JointReference', 'JumpLimiter', 'Source']
+
+Array = npt.NDArray[np.float64]
+
+
+class Source(enum.Enum):
+    """Where the reference comes from."""
+
+    HOLD = 'hold'
+    STREAM = 'stream'
+    TRAJECTORY = 'trajectory'
+
+
+class JumpLimiter:
+    """Follow a target with bounded velocity and acceleration per joint."""
+
+    def __init__(self, velocity: Sequence[float], acceleration: Sequence[float]) -> None:
+        """
+        Start at zero.
+
+        :param velocity: largest reference velocity per joint, rad/s or m/s.
+        :param acceleration: largest reference acceleration per joint, rad/s^2 or m/s^2.
+        """
+        self.velocity = np.array(velocity, dtype=float)
+        self.acceleration = np.array(acceleration, dtype=float)
+        for name, value in (('velocity', self.velocity), ('acceleration', self.acceleration)):
+            if not (np.isfinite(value).all() and (value > 0.0).all()):
+                raise ValueError(f'reference {name} limits must be positive and finite: {value}')
+        n = len(self.velocity)
+        self.state = np.zeros((3, n))  # position, velocity, acceleration of the reference
+        self._gap, self._bound = np.zeros((2, n)), np.zeros((2, n))
+
+    def step(self, target: Array, dt: float) -> bool:
+        """
+        Move the reference towards the target.
+
+        :param target: wanted position, velocity and acceleration, (3, n).
+        :param dt: s since the last step.
+        :returns: whether every joint is on its target.
+        """
+        if dt <= 0.0:
+            return False
+        np.subtract(target[:2], self.state[:2], out=self._gap)
+        np.multiply(self.velocity, dt * 1.001, out=self._bound[0])
+        np.multiply(self.acceleration, dt * 1.001, out=self._bound[1])
+        near = np.abs(self._gap, out=self._gap) <= self._bound
+        if near.all() and (np.abs(target[1]) <= self.velocity).all():
+            self.state[:2] = target[:2]
+            np.clip(target[2], -self.acceleration, self.acceleration, out=self.state[2])
+            return True
+        near = near[0] & near[1] & (np.abs(target[1]) <= self.velocity)
+        self._approach(target, dt, near)
+        return False
+
+    def _approach(self, target: Array, dt: float, near: npt.NDArray[np.bool_]) -> None:
+        """Take one step of the time-optimal profile where the target is out of reach."""
+        q, qd, _ = self.state
+        gap = target[0] - q
+        a = self.acceleration
+        unit = a * dt * dt
+        profile = a * dt * (np.sqrt(0.25 + 2.0 * np.abs(gap) / unit) - 0.5)  # stops in whole steps
+        wanted = np.clip(target[1] + np.sign(gap) * profile, -self.velocity, self.velocity)
+        qdd = np.clip((wanted - qd) / dt, -a, a)
+        qd = qd + qdd * dt
+        q = q + qd * dt
+        self.state[0] = np.where(near, target[0], q)
+        self.state[1] = np.where(near, target[1], qd)
+        self.state[2] = np.where(near, np.clip(target[2], -a, a), qdd)
+
+
+class JointReference:
+    """The reference of joint-space laws and the goals that come with it."""
+
+    def __init__(self, velocity: Sequence[float], acceleration: Sequence[float], *,
+                 lower: Sequence[float], upper: Sequence[float],
+                 continuous: Sequence[bool], timeout: float = 0.5,
+                 linear: bool = False) -> None:
+        """
+        Start holding zero; ``start`` must follow.
+
+        :param velocity: largest reference velocity per joint.
+        :param acceleration: largest reference acceleration per joint.
+        :param lower: lower joint limits.
+        :param upper: upper joint limits.
+        :param continuous: which joints have no limits and take the short way.
+        :param timeout: s after which a stream of set-points that ceased is held.
+        :param linear: straight lines between points without velocities.
+        """
+        self.limiter = JumpLimiter(velocity, acceleration)
+        self.lower, self.upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
+        self.continuous = np.array(continuous, dtype=bool)
+        self.timeout, self.linear = timeout, linear
+        self.source = Source.HOLD
+        self.goals = GoalKeeper()
+        self.timed_out = False
+        n = len(self.lower)
+        self.target = np.zeros((3, n))
+        self._trajectory: Trajectory | None = None
+        self._received = -math.inf
+        self._time: float | None = None
+
+    @property
+    def state(self) -> Array:
+        """Reference position, velocity and acceleration now, (3, n)."""
+        return self.limiter.state
+
+    def start(self, q: Array, qd: Array | None = None) -> None:
+        """
+        Begin at the present state and hold there.
+
+        :param q: measured positions.
+        :param qd: measured velocities, from which the reference comes to rest; None: rest.
+        """
+        self.state[0] = q
+        self.state[1] = 0.0 if qd is None else np.clip(qd, -self.limiter.velocity,
+                                                       self.limiter.velocity)
+        self.state[2] = 0.0
+        self._time = None
+        self.goals.abort('the controller started anew')
+        self.hold()
+
+    def hold(self) -> None:
+        """Come to rest as fast as the limits allow and stay there."""
+        q, qd, _ = self.state
+        self.target[0] = q + qd * np.abs(qd) / (2.0 * self.limiter.acceleration)
+        self.target[1:] = 0.0
+        self._trajectory = None
+        self.source = Source.HOLD
+
+    def set_point(self, now: float, q: Array, qd: Array | None = None,
+                  qdd: Array | None = None) -> None:
+        """
+        Take a streamed set-point, held until the next one or the timeout.
+
+        :param now: control time, s.
+        :param q: position.
+        :param qd: velocity; None: zero.
+        :param qdd: acceleration; None: zero.
+        """
+        self._check(np.asarray(q, dtype=float)[None])
+        self.goals.abort('pre-empted by a set-point')
+        self.target[0] = self._near(q)
+        self.target[1] = 0.0 if qd is None else qd
+        self.target[2] = 0.0 if qdd is None else qdd
+        self._trajectory = None
+        self._received = now
+        self.source, self.timed_out = Source.STREAM, False
+
+    def follow(self, now: float, knots: Knots, start_time: float) -> Trajectory:
+        """
+        Follow a trajectory from the present reference on.
+
+        :param now: control time, s.
+        :param knots: its points.
+        :param start_time: control time of its time_from_start 0.
+        """
+        self._check(knots.q)
+        moved = Knots(knots.times, unwrap(knots.q, self.state[0], self.continuous),
+                      knots.qd, knots.qdd)
+        q, qd, qdd = self.state.copy()
+        trajectory = Trajectory(moved, start_time, now, (q, qd, qdd), linear=self.linear)
+        self.goals.abort('pre-empted by a new trajectory')
+        self._trajectory = trajectory
+        self.source, self.timed_out = Source.TRAJECTORY, False
+        return trajectory
+
+    def pursue(self, goal: Goal) -> None:
+        """
+        Make the trajectory that was just accepted by ``follow`` a goal.
+
+        :param goal: goal with that trajectory.
+        """
+        self.goals.accept(goal)
+
+    def cancel(self, key: object) -> bool:
+        """
+        Cancel a goal and hold.
+
+        :param key: which goal.
+        :returns: whether it was active.
+        """
+        if not self.goals.cancel(key):
+            return False
+        self.hold()
+        return True
+
+    def update(self, now: float) -> Array:
+        """
+        Advance to now.
+
+        :param now: control time, s.
+        :returns: reference position, velocity and acceleration, (3, n).
+        """
+        dt = 0.0 if self._time is None else now - self._time
+        self._time = now
+        if self._trajectory is not None:
+            self._trajectory.sample(now, self.target)
+        elif self.source is Source.STREAM and now - self._received > self.timeout:
+            self.timed_out = True
+            self.hold()
+        self.limiter.step(self.target, dt)
+        return self.state
+
+    def judge(self, now: float, q: Array, qd: Array) -> None:
+        """
+        Evaluate the tolerances of the active goal; a goal that fails is answered by a hold.
+
+        :param now: control time, s.
+        :param q: measured positions.
+        :param qd: measured velocities.
+        """
+        if self.goals.active is None:
+            return
+        error = np.zeros_like(self.target)
+        error[0] = self.target[0] - q
+        error[0, self.continuous] = np.remainder(
+            error[0, self.continuous] + math.pi, math.tau) - math.pi
+        error[1] = self.target[1] - qd
+        outcome = self.goals.check(now, error)
+        if outcome is not None and outcome.code is not ResultCode.SUCCESSFUL:
+            self.hold()
+
+    def _near(self, q: Array) -> Array:
+        """Shift continuous joints to the turn of the present reference."""
+        return unwrap(np.asarray(q, dtype=float)[None], self.state[0], self.continuous)[0]
+
+    def _check(self, q: Array) -> None:
+        """Refuse positions that are not finite or outside the joint limits."""
+        if not np.isfinite(q).all():
+            raise GoalError(ResultCode.INVALID_GOAL, 'positions are not all finite')
+        slack = 1e-6
+        outside = ((q < self.lower - slack) | (q > self.upper + slack)) & ~self.continuous
+        if outside.any():
+            i, j = np.argwhere(outside)[0]
+            raise GoalError(ResultCode.INVALID_GOAL, f'position {q[i, j]:.6g} of joint {j} is '
+                            f'outside [{self.lower[j]:.6g}, {self.upper[j]:.6g}]')

@@ -1,0 +1,59 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Result codes of control_msgs/action/FollowJointTrajectory and the error that carries one."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+from rbd_ros.errors import RbdError
+
+__all__ = ['GoalError', 'Outcome', 'ResultCode', 'Status']
+
+
+class ResultCode(enum.IntEnum):
+    """Numbers of the result message."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class Status(enum.Enum):
+    """How a goal ended, in the words of the action server."""
+
+    SUCCEEDED = 'succeeded'
+    ABORTED = 'aborted'
+    CANCELED = 'canceled'
+
+
+class Outcome(NamedTuple):
+    """End of a goal."""
+
+    status: Status
+    code: ResultCode
+    text: str
+
+
+class GoalError(RbdError, ValueError):
+    """A trajectory that cannot be followed, with its result code."""
+
+    def __init__(self, code: ResultCode, text: str) -> None:
+        self.code = code
+        super().__init__(text)

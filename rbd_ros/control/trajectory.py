@@ -1,0 +1,234 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Joint trajectories: piecewise polynomials through the points of a message.
+
+Points with velocities and accelerations are joined by quintics, points with velocities by
+cubics, as joint_trajectory_controller does. Points with positions alone are joined by the
+spline with continuous acceleration that starts as the robot moves and ends at rest: the
+straight lines drawn elsewhere have corners that no law can follow. They remain an option.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.control.results import GoalError, ResultCode
+
+__all__ = ['Knots', 'Trajectory', 'read_points', 'unwrap']
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass
+class Knots:
+    """Points of a trajectory in the order of the controlled joints."""
+
+    times: Array  # s from the start, (k,)
+    q: Array  # (k, n)
+    qd: Array | None  # (k, n), or not given
+    qdd: Array | None
+
+
+def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[float],
+                positions: Sequence[Sequence[float]], velocities: Sequence[Sequence[float]],
+                accelerations: Sequence[Sequence[float]]) -> Knots:
+    """
+    Check the points of a message and put them into the order of the controlled joints.
+
+    :param names: joint names of the message.
+    :param joints: names of the controlled joints.
+    :param times: time_from_start of each point, s.
+    :param positions: positions of each point.
+    :param velocities: velocities of each point; empty ones mean not given.
+    :param accelerations: accelerations of each point; empty ones mean not given.
+    """
+    if sorted(names) != sorted(joints):
+        raise GoalError(ResultCode.INVALID_JOINTS,
+                        f'joints {list(names)} are not the controlled ones {list(joints)}')
+    if not times:
+        raise GoalError(ResultCode.INVALID_GOAL, 'the trajectory has no points')
+    order = [list(names).index(joint) for joint in joints]
+    q = _field('positions', positions, order, needed=True)
+    qd = _field('velocities', velocities, order)
+    qdd = _field('accelerations', accelerations, order)
+    if qdd is not None and qd is None:
+        raise GoalError(ResultCode.INVALID_GOAL, 'accelerations without velocities')
+    time = np.array(times, dtype=float)
+    if not np.isfinite(time).all() or time[0] < 0.0 or (np.diff(time) <= 0.0).any():
+        raise GoalError(ResultCode.INVALID_GOAL,
+                        f'time_from_start must be finite and increase strictly: {list(times)}')
+    return Knots(time, q, qd, qdd)
+
+
+def _field(name: str, rows: Sequence[Sequence[float]], order: list[int], *,
+           needed: bool = False) -> Array | None:
+    """Return the rows in our order; None where no row is given."""
+    given = [len(row) > 0 for row in rows]
+    if not any(given) and not needed:
+        return None
+    for i, row in enumerate(rows):
+        if len(row) != len(order):
+            raise GoalError(ResultCode.INVALID_GOAL, f'point {i} has {len(row)} {name} for '
+                            f'{len(order)} joints; all points must give them, or none')
+    values = np.array([list(row) for row in rows], dtype=float)[:, order]
+    if not np.isfinite(values).all():
+        raise GoalError(ResultCode.INVALID_GOAL, f'{name} are not all finite')
+    return values
+
+
+def unwrap(q: Array, start: Array, continuous: Sequence[bool]) -> Array:
+    """
+    Shift continuous joints by full turns so that each step takes the short way.
+
+    :param q: positions, (k, n).
+    :param start: positions before the first one, (n,).
+    :param continuous: which joints have no limits.
+    """
+    q = q.copy()
+    for j in (j for j, endless in enumerate(continuous) if endless):
+        before = float(start[j])
+        for i in range(len(q)):
+            before += math.remainder(float(q[i, j]) - before, math.tau)
+            q[i, j] = before
+    return q
+
+
+class Trajectory:
+    """Polynomials between knots; sampled without allocation."""
+
+    def __init__(self, knots: Knots, start_time: float, now: float,
+                 start: tuple[Array, Array, Array], *, linear: bool = False) -> None:
+        """
+        Join the present reference and the knots that are still to come.
+
+        :param knots: points, already unwrapped.
+        :param start_time: control time of time_from_start 0.
+        :param now: control time of the present reference, where the trajectory begins.
+        :param start: present reference position, velocity and acceleration.
+        :param linear: straight lines where only positions are given.
+        """
+        times = knots.times + start_time
+        ahead = times > now
+        if not ahead.any() and times[-1] < now:
+            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
+                            f'the trajectory ended {now - times[-1]:.4g} s ago')
+        n = len(start[0])
+        if not ahead.any():  # one point for now: a jump, which the reference limits
+            ahead[-1] = True
+            times = times.copy()
+            times[-1] = now + 1e-3
+        t = np.concatenate([[now], times[ahead]])
+        q = np.vstack([start[0], knots.q[ahead]])
+        zero = np.zeros((1, n))
+        if knots.qd is None:
+            qd = None if linear else _spline_velocities(t, q, start[1])
+        else:
+            qd = np.vstack([start[1], knots.qd[ahead]])
+        qdd = None
+        if knots.qdd is not None:
+            qdd = np.vstack([start[2] if start[2] is not None else zero, knots.qdd[ahead]])
+        self.start, self.end = float(t[0]), float(t[-1])
+        self._times = t.tolist()
+        self._final = np.zeros((3, n))
+        self._final[0] = q[-1]
+        if knots.qd is not None:
+            self._final[1] = knots.qd[-1]
+        self._pieces = [_piece(t[i + 1] - t[i], q[i:i + 2],
+                               None if qd is None else qd[i:i + 2],
+                               None if qdd is None else qdd[i:i + 2])
+                        for i in range(len(t) - 1)]
+        self._powers = np.zeros((3, 6))
+
+    @property
+    def final(self) -> Array:
+        """Position at the end; velocity and acceleration are zero after it."""
+        return self._final[0]
+
+    def sample(self, now: float, out: Array) -> bool:
+        """
+        Evaluate position, velocity and acceleration.
+
+        :param now: control time, s.
+        :param out: array (3, n) that receives them.
+        :returns: False after the end, where the last position is held at rest.
+        """
+        if now >= self.end:
+            out[0] = self._final[0]
+            out[1:] = 0.0
+            return False
+        i = max(bisect_right(self._times, now) - 1, 0)
+        s = max(now - self._times[i], 0.0)
+        s2 = s * s
+        s3 = s2 * s
+        s4 = s2 * s2
+        self._powers[:] = ((1.0, s, s2, s3, s4, s4 * s),
+                           (0.0, 1.0, 2.0 * s, 3.0 * s2, 4.0 * s3, 5.0 * s4),
+                           (0.0, 0.0, 2.0, 6.0 * s, 12.0 * s2, 20.0 * s3))
+        np.matmul(self._powers, self._pieces[i], out=out)
+        return True
+
+
+def _piece(h: float, q: Array, qd: Array | None, qdd: Array | None) -> Array:
+    """Coefficients (6, n) of the polynomial of lowest degree with these end values."""
+    c = np.zeros((6, q.shape[1]))
+    c[0] = q[0]
+    step = q[1] - q[0]
+    if qd is None:
+        c[1] = step / h
+    elif qdd is None:
+        c[1] = qd[0]
+        c[2] = (3.0 * step - (2.0 * qd[0] + qd[1]) * h) / h**2
+        c[3] = (-2.0 * step + (qd[0] + qd[1]) * h) / h**3
+    else:
+        c[1], c[2] = qd[0], 0.5 * qdd[0]
+        c[3] = (20.0 * step - (12.0 * qd[0] + 8.0 * qd[1]) * h
+                - (3.0 * qdd[0] - qdd[1]) * h**2) / (2.0 * h**3)
+        c[4] = (-30.0 * step + (16.0 * qd[0] + 14.0 * qd[1]) * h
+                + (3.0 * qdd[0] - 2.0 * qdd[1]) * h**2) / (2.0 * h**4)
+        c[5] = (12.0 * step - 6.0 * (qd[0] + qd[1]) * h
+                - (qdd[0] - qdd[1]) * h**2) / (2.0 * h**5)
+    return c
+
+
+def _spline_velocities(t: Array, q: Array, start: Array) -> Array:
+    """Velocities at the knots for continuous acceleration, from the start velocity to rest."""
+    k, n = q.shape
+    qd = np.zeros((k, n))
+    qd[0] = start
+    if k == 2:
+        return qd
+    h = np.diff(t)
+    slope = np.diff(q, axis=0) / h[:, None]
+    matrix = np.zeros((k - 2, k - 2))
+    right = np.zeros((k - 2, n))
+    for i in range(1, k - 1):
+        before, after = 1.0 / h[i - 1], 1.0 / h[i]
+        matrix[i - 1, i - 1] = 2.0 * (before + after)
+        right[i - 1] = 3.0 * (slope[i - 1] * before + slope[i] * after)
+        if i > 1:
+            matrix[i - 1, i - 2] = before
+        else:
+            right[0] -= before * start
+        if i < k - 2:
+            matrix[i - 1, i] = after
+    qd[1:-1] = np.linalg.solve(matrix, right)
+    return qd

@@ -1,0 +1,404 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Trajectories, references and goals on a fake clock."""
+
+import math
+
+from hypothesis import given, settings, strategies as st
+import numpy as np
+import pytest
+from scipy.interpolate import CubicHermiteSpline, CubicSpline
+
+from rbd_ros.control.goals import Goal, read_tolerances, Tolerances
+from rbd_ros.control.references import JointReference, JumpLimiter, Source
+from rbd_ros.control.results import GoalError, ResultCode, Status
+from rbd_ros.control.trajectory import Knots, read_points, Trajectory
+
+JOINTS = ('a', 'b')
+REST = (np.zeros(2), np.zeros(2), np.zeros(2))
+DT = 0.001
+
+
+def reference(**options):
+    """Two joints, the second one continuous."""
+    options = {'velocity': [2.0, 2.0], 'acceleration': [20.0, 20.0], 'lower': [-3.0, -3.0],
+               'upper': [3.0, 3.0], 'continuous': [False, True], **options}
+    return JointReference(options.pop('velocity'), options.pop('acceleration'), **options)
+
+
+def sampled(trajectory, times):
+    """Return position, velocity and acceleration at times, (k, 3, n)."""
+    out = np.zeros((len(times), 3, 2))
+    for i, t in enumerate(times):
+        trajectory.sample(t, out[i])
+    return out
+
+
+# -- trajectories -----------------------------------------------------------------------------
+
+
+def test_quintic_meets_all_end_values():
+    """With velocities and accelerations each knot is met in all three."""
+    rng = np.random.default_rng(1)
+    knots = Knots(np.array([0.5, 1.2, 2.0]), *rng.normal(size=(3, 3, 2)))
+    start = tuple(rng.normal(size=(3, 2)))
+    subject = Trajectory(knots, 10.0, 10.0, start)
+    at = sampled(subject, [10.0, 10.5, 11.2])
+    np.testing.assert_allclose(at[0], start, atol=1e-10)
+    np.testing.assert_allclose(at[1], [knots.q[0], knots.qd[0], knots.qdd[0]], atol=1e-9)
+    before = sampled(subject, [10.5 - 1e-9, 11.2 - 1e-9, 12.0 - 1e-9])
+    for i in range(3):
+        np.testing.assert_allclose(before[i], [knots.q[i], knots.qd[i], knots.qdd[i]], atol=1e-5)
+
+
+def test_quintic_recovers_a_quintic():
+    """A trajectory cut from one polynomial of fifth degree is that polynomial everywhere."""
+    p = np.polynomial.Polynomial([0.3, -0.2, 0.5, 0.1, -0.4, 0.2])
+    knots_t = np.array([0.4, 1.0])
+
+    def values(k, t):
+        return np.stack([p.deriv(k)(t) if k else p(t)] * 2, axis=-1)
+
+    knots = Knots(knots_t, values(0, knots_t), values(1, knots_t), values(2, knots_t))
+    subject = Trajectory(knots, 0.0, 0.0, tuple(values(k, np.array(0.0)) for k in range(3)))
+    times = np.linspace(0.0, 0.999, 40)
+    expected = np.stack([values(k, times) for k in range(3)], axis=1)
+    np.testing.assert_allclose(sampled(subject, times), expected, atol=1e-10)
+
+
+def test_velocities_alone_give_hermite_cubics():
+    """Points with velocities are joined by the cubic that SciPy calls Hermite."""
+    rng = np.random.default_rng(2)
+    q, qd = rng.normal(size=(2, 4, 2))
+    t = np.array([0.0, 0.3, 1.0, 1.4])
+    subject = Trajectory(Knots(t[1:], q[1:], qd[1:], None), 5.0, 5.0, (q[0], qd[0], np.zeros(2)))
+    oracle = CubicHermiteSpline(t, q, qd)
+    times = np.linspace(0.0, 1.399, 50)
+    expected = np.stack([oracle(times, k) for k in range(3)], axis=1)
+    np.testing.assert_allclose(sampled(subject, 5.0 + times), expected, atol=1e-10)
+
+
+def test_positions_alone_give_the_clamped_spline():
+    """Points without velocities are joined by the spline with continuous acceleration."""
+    rng = np.random.default_rng(3)
+    t = np.array([0.0, 0.3, 1.0, 1.4, 2.0])
+    q, start = rng.normal(size=(5, 2)), rng.normal(size=2)
+    subject = Trajectory(Knots(t[1:], q[1:], None, None), 0.0, 0.0, (q[0], start, np.zeros(2)))
+    oracle = CubicSpline(t, q, bc_type=((1, start), (1, np.zeros(2))))
+    times = np.linspace(0.0, 1.999, 50)
+    expected = np.stack([oracle(times, k) for k in range(3)], axis=1)
+    np.testing.assert_allclose(sampled(subject, times), expected, atol=1e-9)
+
+
+def test_straight_lines_if_asked():
+    """The linear option draws the straight lines of joint_trajectory_controller."""
+    knots = Knots(np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 2.0]]), None, None)
+    at = sampled(Trajectory(knots, 0.0, 0.0, REST, linear=True), [0.5, 1.5])
+    np.testing.assert_allclose(at[:, 0], [[0.5, 1.0], [2.0, 2.0]], atol=1e-12)
+    np.testing.assert_allclose(at[:, 1], [[1.0, 2.0], [2.0, 0.0]], atol=1e-12)
+
+
+def test_after_the_end_the_last_position_is_held():
+    """After the end position is the last one, velocity and acceleration zero."""
+    knots = Knots(np.array([1.0]), np.array([[1.0, 2.0]]), np.array([[0.5, 0.5]]), None)
+    subject = Trajectory(knots, 0.0, 0.0, REST)
+    np.testing.assert_array_equal(sampled(subject, [7.0])[0], [[1.0, 2.0], [0, 0], [0, 0]])
+
+
+def test_points_in_the_past_are_dropped():
+    """A trajectory that began before now goes on from the present state to its rest."""
+    knots = Knots(np.array([0.1, 0.5]), np.array([[9.0, 9.0], [1.0, 1.0]]), None, None)
+    subject = Trajectory(knots, 10.0, 10.2, REST)
+    np.testing.assert_allclose(sampled(subject, [10.2])[0, 0], [0.0, 0.0], atol=1e-12)
+    assert sampled(subject, np.linspace(10.2, 10.5, 30))[:, 0].max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize('change, code, word', [
+    ({'names': ('a', 'c')}, ResultCode.INVALID_JOINTS, 'not the controlled'),
+    ({'names': ('a',)}, ResultCode.INVALID_JOINTS, 'not the controlled'),
+    ({'times': [], 'positions': []}, ResultCode.INVALID_GOAL, 'no points'),
+    ({'times': [1.0, 1.0]}, ResultCode.INVALID_GOAL, 'increase strictly'),
+    ({'times': [-1.0, 1.0]}, ResultCode.INVALID_GOAL, 'increase strictly'),
+    ({'positions': [[0.0, 0.0], [0.0]]}, ResultCode.INVALID_GOAL, 'point 1 has 1 positions'),
+    ({'positions': [[0.0, 0.0], [0.0, math.nan]]}, ResultCode.INVALID_GOAL, 'not all finite'),
+    ({'velocities': [[0.0, 0.0], []]}, ResultCode.INVALID_GOAL, 'all points must give them'),
+    ({'accelerations': [[0.0, 0.0]] * 2}, ResultCode.INVALID_GOAL, 'without velocities')])
+def test_bad_points_are_refused(change, code, word):
+    """Each defect of a trajectory has its result code and a text that names it."""
+    points = {'names': JOINTS, 'times': [1.0, 2.0], 'positions': [[0.0, 0.0], [1.0, 1.0]],
+              'velocities': [[], []], 'accelerations': [[], []], **change}
+    with pytest.raises(GoalError, match=word) as info:
+        read_points(points['names'], JOINTS, points['times'], points['positions'],
+                    points['velocities'], points['accelerations'])
+    assert info.value.code is code
+
+
+def test_points_are_reordered_by_name():
+    """The order of names in the message does not matter."""
+    knots = read_points(('b', 'a'), JOINTS, [1.0], [[2.0, 1.0]], [[20.0, 10.0]], [[]])
+    assert knots.q.tolist() == [[1.0, 2.0]]
+    assert knots.qd.tolist() == [[10.0, 20.0]]
+
+
+# -- references -------------------------------------------------------------------------------
+
+
+def follow(subject, duration, begin=0.0):
+    """Run a reference and record its states."""
+    record = []
+    for k in range(round(duration / DT)):
+        record.append(subject.update(begin + (k + 1) * DT).copy())
+    return np.array(record)
+
+
+def test_jump_is_limited_in_velocity_and_acceleration():
+    """A set-point one radian away is reached in the time-optimal time, without overshoot."""
+    subject = reference(timeout=10.0)
+    subject.start(np.zeros(2))
+    subject.update(0.0)
+    subject.set_point(0.0, [1.0, 0.0])
+    record = follow(subject, 1.0)
+    speed = np.diff(record[:, 0], axis=0) / DT
+    assert np.abs(record[:, 1]).max() <= 2.0 + 1e-9
+    assert np.abs(record[:, 2]).max() <= 20.0 + 1e-9
+    assert np.abs(speed).max() <= 2.0 * 1.001 + 1e-9
+    assert record[:, 0, 0].max() <= 1.0 + 1e-9
+    reached = np.argmax(record[:, 0, 0] >= 1.0 - 1e-9) * DT
+    assert reached == pytest.approx(1.0 / 2.0 + 2.0 / 20.0, abs=0.01)  # trapezoid
+    np.testing.assert_array_equal(record[-1], [[1.0, 0.0], [0, 0], [0, 0]])
+
+
+def test_smooth_trajectory_passes_unchanged():
+    """A trajectory inside the limits is the reference exactly, accelerations included."""
+    subject = reference()
+    subject.start(np.zeros(2))
+    subject.update(0.0)
+    t = np.array([0.5, 1.0])
+    trajectory = subject.follow(0.0, Knots(t, np.array([[0.2, 0.1], [0.3, -0.1]]),
+                                           np.array([[0.3, 0.0], [0.0, 0.0]]),
+                                           np.zeros((2, 2))), 0.0)
+    record = follow(subject, 1.1)
+    expected = sampled(trajectory, (np.arange(1100) + 1) * DT)
+    np.testing.assert_allclose(record, expected, atol=1e-12)
+
+
+def test_set_point_with_derivatives_is_met_exactly():
+    """A set-point within reach is met in position, velocity and acceleration."""
+    subject = reference()
+    subject.start(np.array([0.1, 0.2]))
+    subject.update(0.0)
+    subject.set_point(0.0, [0.1001, 0.2], [0.01, -0.01], [3.0, -4.0])
+    np.testing.assert_array_equal(subject.update(DT), [[0.1001, 0.2], [0.01, -0.01], [3.0, -4.0]])
+
+
+def test_stream_that_ceases_is_held_after_its_timeout():
+    """Half a second after the last set-point the reference comes to rest."""
+    subject = reference(timeout=0.5)
+    subject.start(np.zeros(2))
+    subject.update(0.0)
+    subject.set_point(0.0, [0.0, 0.0], [0.01, 0.0])
+    follow(subject, 0.499)
+    assert subject.source is Source.STREAM
+    record = follow(subject, 0.1, 0.5)
+    assert subject.source is Source.HOLD
+    assert subject.timed_out
+    np.testing.assert_array_equal(record[-1, 1], [0.0, 0.0])
+
+
+def test_hold_stops_within_the_stopping_distance():
+    """A hold out of motion ends v^2 / 2a further on, at rest."""
+    subject = reference()
+    subject.start(np.zeros(2), np.array([1.0, -1.0]))
+    record = follow(subject, 0.5)
+    np.testing.assert_allclose(record[-1, 0], [1.0 / 40.0, -1.0 / 40.0], atol=1e-3)
+    np.testing.assert_array_equal(record[-1, 1], [0.0, 0.0])
+
+
+def test_continuous_joint_takes_the_short_way():
+    """From 3.0 to -3.0 a continuous joint goes 0.28 rad forward, not 6 rad back."""
+    subject = reference(timeout=10.0)
+    subject.start(np.array([0.0, 3.0]))
+    subject.update(0.0)
+    subject.set_point(0.0, [0.0, -3.0])
+    record = follow(subject, 1.0)
+    assert record[-1, 0, 1] == pytest.approx(math.tau - 3.0, abs=1e-12)
+    trajectory = subject.follow(1.0, Knots(np.array([1.0]), np.array([[0.0, 3.0]]), None, None),
+                                1.0)
+    assert trajectory.final[1] == pytest.approx(3.0, abs=1e-12)
+
+
+def test_position_outside_the_joint_limits_is_refused():
+    """A target beyond a joint limit is an invalid goal, except for a continuous joint."""
+    subject = reference()
+    subject.start(np.zeros(2))
+    with pytest.raises(GoalError, match='outside'):
+        subject.set_point(0.0, [3.1, 0.0])
+    with pytest.raises(GoalError, match='finite'):
+        subject.set_point(0.0, [math.nan, 0.0])
+    subject.set_point(0.0, [0.0, 30.0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(-3.0, 3.0), st.floats(-9.0, 9.0), st.floats(-5.0, 5.0),
+                          st.integers(1, 60)), min_size=1, max_size=8))
+def test_any_targets_keep_the_reference_limits(targets):
+    """Whatever is streamed, velocity and acceleration of the reference stay bounded."""
+    subject = JumpLimiter([2.0, 2.0], [20.0, 20.0])
+    for q, q2, qd, count in targets:
+        target = np.array([[q, q2], [qd, -qd], [100.0, -100.0]])
+        for _ in range(count):
+            before = subject.state.copy()
+            subject.step(target, DT)
+            assert (np.abs(subject.state[0] - before[0]) <= 2.0 * DT * 1.0011).all()
+            assert (np.abs(subject.state[1] - before[1]) <= 20.0 * DT * 1.0011).all()
+            assert (np.abs(subject.state[1]) <= 2.0 * 1.0011).all()
+            assert (np.abs(subject.state[2]) <= 20.0).all()
+
+
+# -- goals ------------------------------------------------------------------------------------
+
+
+def tolerances(path=0.1, goal=0.01, goal_time=0.5):
+    """Position tolerances, nothing else restricted."""
+
+    def rows(x):
+        return np.array([[x, x], [np.inf, np.inf], [np.inf, np.inf]])
+
+    return Tolerances(rows(path), rows(goal), goal_time)
+
+
+def pursue(subject, key='goal', now=0.0, **options):
+    """Accept a goal to (0.5, 0.5) in one second."""
+    knots = Knots(np.array([1.0]), np.array([[0.5, 0.5]]), np.zeros((1, 2)), np.zeros((1, 2)))
+    trajectory = subject.follow(now, knots, now)
+    subject.pursue(Goal(key, trajectory, tolerances(**options), JOINTS))
+
+
+def drive(subject, duration, offset=(0.0, 0.0), begin=0.0):
+    """Let the measured position be the reference plus an offset."""
+    for k in range(round(duration / DT)):
+        now = begin + (k + 1) * DT
+        state = subject.update(now)
+        subject.judge(now, state[0] + offset, state[1])
+
+
+def ready():
+    """Return a reference at rest at zero."""
+    subject = reference()
+    subject.start(np.zeros(2))
+    subject.update(0.0)
+    return subject
+
+
+def test_goal_succeeds_at_its_end():
+    """A goal that is tracked succeeds at the end of the trajectory and not before."""
+    subject = ready()
+    pursue(subject)
+    drive(subject, 0.999)
+    assert not subject.goals.ended
+    drive(subject, 0.002, begin=0.999)
+    key, outcome = subject.goals.ended.popleft()
+    assert (key, outcome.status, outcome.code) == ('goal', Status.SUCCEEDED, 0)
+
+
+def test_path_tolerance_aborts_and_holds():
+    """An error beyond the path tolerance aborts with its code and the joint's name."""
+    subject = ready()
+    pursue(subject)
+    drive(subject, 0.3, offset=(0.0, 0.2))
+    _, outcome = subject.goals.ended.popleft()
+    assert outcome.status is Status.ABORTED
+    assert outcome.code is ResultCode.PATH_TOLERANCE_VIOLATED
+    assert outcome.text.startswith('b: position error')
+    assert subject.source is Source.HOLD
+
+
+def test_goal_tolerance_waits_for_goal_time():
+    """Outside the goal tolerance the goal waits goal_time, then aborts."""
+    subject = ready()
+    pursue(subject)
+    drive(subject, 1.499, offset=(0.05, 0.0))
+    assert subject.goals.active
+    drive(subject, 0.01, offset=(0.05, 0.0), begin=1.499)
+    _, outcome = subject.goals.ended.popleft()
+    assert outcome.code is ResultCode.GOAL_TOLERANCE_VIOLATED
+
+
+def test_late_arrival_within_goal_time_succeeds():
+    """A robot that settles within goal_time succeeds."""
+    subject = ready()
+    pursue(subject)
+    drive(subject, 1.2, offset=(0.05, 0.0))
+    drive(subject, 0.01, begin=1.2)
+    assert subject.goals.ended.popleft()[1].status is Status.SUCCEEDED
+
+
+def test_cancel_holds_smoothly():
+    """A cancelled goal brakes within the reference limits and stays."""
+    subject = ready()
+    pursue(subject)
+    drive(subject, 0.5)
+    assert not subject.cancel('other')
+    assert subject.cancel('goal')
+    assert subject.goals.ended.popleft()[1].status is Status.CANCELED
+    record = follow(subject, 0.3, 0.5)
+    assert np.abs(record[:, 2]).max() <= 20.0 + 1e-9
+    np.testing.assert_array_equal(record[-1, 1], [0.0, 0.0])
+
+
+def test_new_goal_pre_empts_without_a_step():
+    """A second goal aborts the first, and the reference goes on continuously."""
+    subject = ready()
+    pursue(subject, 'first')
+    drive(subject, 0.5)
+    before = subject.state.copy()
+    pursue(subject, 'second', now=0.5)
+    key, outcome = subject.goals.ended.popleft()
+    assert key == 'first'
+    assert 'pre-empted' in outcome.text
+    after = subject.update(0.501)
+    assert np.abs(after[1] - before[1]).max() <= 20.0 * DT
+    drive(subject, 1.1, begin=0.501)
+    assert subject.goals.ended.popleft()[1].status is Status.SUCCEEDED
+
+
+def test_set_point_ends_a_goal():
+    """A streamed set-point takes over from a goal, which is told so."""
+    subject = ready()
+    pursue(subject)
+    subject.set_point(0.1, [0.0, 0.0])
+    assert 'set-point' in subject.goals.ended.popleft()[1].text
+
+
+def test_tolerances_of_a_message():
+    """Zero means the default, negative no restriction, positive the value."""
+    merged = read_tolerances(JOINTS, tolerances(), [('b', 0.3, 0.0, -1.0)],
+                             [('a', -1.0, 0.0, 0.0)], -1.0)
+    assert merged.path[0].tolist() == [0.1, 0.3]
+    assert merged.goal[0].tolist() == [np.inf, 0.01]
+    assert merged.goal_time == np.inf
+    assert read_tolerances(JOINTS, tolerances(), [], [], 0.0).goal_time == 0.5
+    with pytest.raises(GoalError, match='unknown joint x'):
+        read_tolerances(JOINTS, tolerances(), [('x', 1.0, 0.0, 0.0)], [], 0.0)
+
+
+def test_old_trajectory_is_refused():
+    """A trajectory that is over is refused with its own code and does not disturb."""
+    subject = ready()
+    pursue(subject)
+    with pytest.raises(GoalError, match='ended') as info:
+        subject.follow(10.0, Knots(np.array([1.0]), np.zeros((1, 2)), None, None), 0.5)
+    assert info.value.code is ResultCode.OLD_HEADER_TIMESTAMP
+    assert subject.goals.active
