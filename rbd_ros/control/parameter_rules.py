@@ -1,0 +1,82 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Rules between parameters, checked on the whole set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+
+from rbd_ros.control.limits import stop_reasons
+from rbd_ros.control.payload import payload_vector, PayloadError
+
+__all__ = ['activation_refusals', 'rules']
+
+
+def rules(values: Mapping[str, object]) -> list[str]:
+    """
+    Return what is wrong between the values of a complete set.
+
+    :param values: by name, each valid by itself.
+    """
+    reasons = []
+    period = 1.0 / values['nominal_rate']
+    if values['state_timeout'] < 2.0 * period:
+        reasons.append(f'state_timeout {values["state_timeout"]:g} s is below two nominal periods '
+                       f'of {period:g} s')
+    if values['minimum_rate'] > values['nominal_rate']:
+        reasons.append(f'minimum_rate {values["minimum_rate"]:g} Hz is above nominal_rate '
+                       f'{values["nominal_rate"]:g} Hz')
+    reasons += stop_reasons(
+        state_timeout=values['state_timeout'], hold_time=values['hold_time'],
+        brake_time=values['brake_time'], release_time=values['release_time'],
+        stop_time=values['stop_time'], repeats=values['release_repeats'], period=period)
+    names, positions = values['fixed_positions.joints'], values['fixed_positions.values']
+    if len(names) != len(positions):
+        reasons.append(f'fixed_positions has {len(names)} joints but {len(positions)} values')
+    if len(values['gravity']) != 3:
+        reasons.append(f'gravity must have three entries, got {len(values["gravity"])}')
+    if not values['task.axes'] or len(set(values['task.axes'])) != len(values['task.axes']):
+        reasons.append('task.axes must name at least one direction, each once')
+    return reasons + _payload(values)
+
+
+def _payload(values: Mapping[str, object]) -> list[str]:
+    com, inertia = values['payload.com'], values['payload.inertia']
+    if len(com) != 3 or len(inertia) != 6:
+        return [f'payload.com needs 3 entries and payload.inertia 6, got {len(com)} and '
+                f'{len(inertia)}']
+    try:
+        payload_vector(values['payload.mass'], com, inertia)
+    except PayloadError as error:
+        return [str(error)]
+    return []
+
+
+def activation_refusals(values: Mapping[str, object]) -> list[str]:
+    """
+    Return what must be known before configuring and has no default.
+
+    :param values: complete set.
+    """
+    if not values['driver_adds']:
+        return ['driver_adds must be given: "none" if the driver sends our torque as it is, '
+                '"gravity" or "gravity_and_coriolis" if it adds these itself. A wrong value '
+                'drops or lifts the arm']
+    if values['gravity_source'] == 'tf' and not values['gravity_frame']:
+        return ['gravity_source tf needs gravity_frame']
+    if not math.isfinite(sum(values['gravity'])):
+        return ['gravity is not finite']
+    return []

@@ -1,0 +1,186 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Payload and gravity direction at run time: inputs of the kernels, never a recompilation.
+
+A payload is the vector of ten numbers (m, m c, I about the origin as xx xy xz yy yz zz) in
+the payload frame, in which inertias add and any mixture of two real ones is a real one; a
+ramp is therefore a straight line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.errors import RbdError
+
+__all__ = ['GravitySource', 'PayloadError', 'PayloadRamp', 'payload_vector', 'rotation']
+
+Array = npt.NDArray[np.float64]
+_UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+
+class PayloadError(RbdError, ValueError):
+    """A payload that no rigid body can be; the message says why."""
+
+
+def rotation(quaternion: Sequence[float]) -> Array:
+    """
+    Return the rotation matrix of a quaternion; its columns are the axes of the frame.
+
+    :param quaternion: x, y, z, w; normalised here, refused if it is far from unit length.
+    """
+    x, y, z, w = quaternion
+    norm = math.sqrt(x * x + y * y + z * z + w * w)
+    if not 0.9 < norm < 1.1:
+        raise PayloadError(f'quaternion {tuple(quaternion)} has length {norm:.4g}, not 1')
+    x, y, z, w = x / norm, y / norm, z / norm, w / norm
+    return np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]])
+
+
+def payload_vector(mass: float, com: Sequence[float], inertia: Sequence[float],
+                   R: Array | None = None, p: Sequence[float] = (0.0, 0.0, 0.0)) -> Array:
+    """
+    Return the ten numbers of a payload given in any frame fixed to the payload frame.
+
+    :param mass: kg.
+    :param com: centre of mass in the given frame, m.
+    :param inertia: about the centre of mass, given axes: xx, xy, xz, yy, yz, zz, kg.m^2.
+    :param R: axes of the given frame as columns, in the payload frame; None: the same axes.
+    :param p: origin of the given frame in the payload frame, m.
+    """
+    numbers = np.array([mass, *com, *inertia, *p], dtype=float)
+    if not np.isfinite(numbers).all():
+        raise PayloadError(f'payload has entries that are not finite: {numbers.tolist()}')
+    if mass < 0.0:
+        raise PayloadError(f'payload mass {mass:g} kg is negative')
+    I_c = np.zeros((3, 3))
+    for (i, j), value in zip(_UPPER, inertia):
+        I_c[i, j] = I_c[j, i] = value
+    principal = np.linalg.eigvalsh(I_c)
+    size = max(float(np.abs(principal).max()), 1e-12)
+    if principal[0] < -1e-9 * size or principal[2] > principal[0] + principal[1] + 1e-6 * size:
+        raise PayloadError(f'principal moments {principal.tolist()} kg.m^2 belong to no rigid '
+                           f'body: each must be at most the sum of the others')
+    if mass == 0.0 and principal[2] > 0.0:
+        raise PayloadError('a payload without mass has no inertia')
+    R = np.eye(3) if R is None else R
+    c = R @ np.array(com, dtype=float) + np.array(p, dtype=float)
+    about = R @ I_c @ R.T + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    return np.array([mass, *(mass * c), *(about[i, j] for i, j in _UPPER)])
+
+
+class PayloadRamp:
+    """Move from one payload to the next over a time, so that no torque jumps."""
+
+    def __init__(self, duration: float) -> None:
+        """
+        Start without payload.
+
+        :param duration: s.
+        """
+        self.duration = duration
+        self.value = np.zeros(10)
+        self._from, self._to = np.zeros(10), np.zeros(10)
+        self._start: float | None = None
+
+    def set(self, now: float, payload: Array, duration: float | None = None) -> None:
+        """
+        Begin a ramp from the present value.
+
+        :param now: control time, s.
+        :param payload: ten numbers of ``payload_vector``.
+        :param duration: s; None: the configured one.
+        """
+        if duration is not None:
+            self.duration = duration
+        self._from[:] = self.value
+        self._to[:] = payload
+        self._start = now
+
+    def update(self, now: float) -> bool:
+        """
+        Advance ``value`` to now.
+
+        :param now: control time, s.
+        :returns: whether it changed.
+        """
+        if self._start is None:
+            return False
+        share = (now - self._start) / self.duration if self.duration > 0.0 else 1.0
+        if share >= 1.0:
+            self.value[:] = self._to
+            self._start = None
+        else:
+            np.subtract(self._to, self._from, out=self.value)
+            self.value *= max(share, 0.0)
+            self.value += self._from
+        return True
+
+
+class GravitySource:
+    """Gravity in base coordinates: constant, or turned by a measured orientation."""
+
+    def __init__(self, gravity: Sequence[float], timeout: float = 0.0,
+                 slew: float = math.inf) -> None:
+        """
+        Start with a constant vector.
+
+        :param gravity: acceleration of free fall in the base at rest, m/s^2.
+        :param timeout: s after which a measured orientation is too old; 0: none is used.
+        :param slew: largest change of the vector in m/s^3, so that no torque jumps.
+        """
+        self.value = np.array(gravity, dtype=float)
+        if not np.isfinite(self.value).all():
+            raise ValueError(f'gravity {self.value} is not finite')
+        self.size = float(np.linalg.norm(self.value))
+        self.timeout, self.slew = timeout, slew
+        self._target = self.value.copy()
+        self._received = -math.inf
+        self._time: float | None = None
+
+    def orientation(self, now: float, quaternion: Sequence[float]) -> None:
+        """
+        Take the orientation of the base in the world, whose z axis points up.
+
+        :param now: control time, s.
+        :param quaternion: x, y, z, w.
+        """
+        if not all(math.isfinite(x) for x in quaternion):
+            raise PayloadError(f'orientation {tuple(quaternion)} is not finite')
+        self._target[:] = -self.size * rotation(quaternion)[2]
+        self._received = now
+
+    def update(self, now: float) -> bool:
+        """
+        Advance ``value`` to now.
+
+        :param now: control time, s.
+        :returns: whether the source may be used: constant, or young enough.
+        """
+        dt = 0.0 if self._time is None else max(now - self._time, 0.0)
+        self._time = now
+        step = self._target - self.value
+        most = self.slew * dt if dt > 0.0 else 0.0
+        length = float(np.linalg.norm(step))
+        self.value += step if length <= most else step * (most / length)
+        return self.timeout <= 0.0 or now - self._received <= self.timeout

@@ -1,0 +1,271 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Control laws: their algebra, their closed loop, and that they trace."""
+
+import math
+from pathlib import Path
+
+from hypothesis import given, strategies as st
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import rbd_ros
+from rbd_ros import compiler
+from rbd_ros.control.barriers import Barrier, guard
+from rbd_ros.control.laws import (
+    computed_torque, damping, Friction, friction_torque, gravity_compensation, integrate_error,
+    tracking_error)
+from rbd_ros.control.task_law import (
+    pose_error, spatial_acceleration, task_acceleration, task_torque)
+
+ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
+FRICTION = Friction([0.5, 0.1], [2.0, 1.0], [0.05, 0.1])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    """Return the built-in arm."""
+    return rbd_ros.Dynamics(rbd_ros.load_urdf(ARM))
+
+
+def state(robot, seed):
+    """Return a random state away from singular poses."""
+    rng = np.random.default_rng(seed)
+    n = robot.model.nv
+    return rng.uniform(-1.2, 1.2, n), rng.normal(size=n), rng.normal(size=n)
+
+
+# -- joint space ------------------------------------------------------------------------------
+
+
+def test_friction_is_odd_and_saturates():
+    """Coulomb friction is smooth through rest and reaches its full value at speed."""
+    forward = friction_torque([10.0, 10.0], FRICTION)
+    np.testing.assert_allclose(forward, [0.5 * 10 + 2.0, 0.1 * 10 + 1.0], rtol=1e-12)
+    np.testing.assert_allclose(friction_torque([-10.0, -10.0], FRICTION), np.negative(forward))
+    assert friction_torque([0.0, 0.0], FRICTION) == [0.0, 0.0]
+    np.testing.assert_allclose(friction_torque([0.05, 0.1], FRICTION),
+                               [0.025 + 2.0 * math.tanh(1), 0.01 + math.tanh(1)], rtol=1e-14)
+
+
+def test_gravity_compensation_adds_its_terms():
+    """Scale, friction and damping enter per joint."""
+    torque = gravity_compensation([0.2, -0.4], [10.0, -4.0], scale=[0.9, 1.0],
+                                  friction=FRICTION, damping=[1.0, 2.0])
+    expected = (np.array([9.0, -4.0]) + friction_torque([0.2, -0.4], FRICTION)
+                - np.array([0.2, -0.8]))
+    np.testing.assert_allclose(torque, expected, rtol=1e-14)
+    assert damping([0.2, -0.4], [10.0, -4.0], [1.0, 2.0]) == [9.8, -3.2]
+
+
+@given(st.floats(-20.0, 20.0), st.floats(-20.0, 20.0))
+def test_error_of_a_continuous_joint_is_the_short_way(q, wanted):
+    """The error of a continuous joint is the remainder modulo a full turn."""
+    error = tracking_error([q, q], [wanted, wanted], [False, True])
+    assert error[0] == wanted - q
+    assert math.remainder(error[1] - (wanted - q), math.tau) == pytest.approx(0.0, abs=1e-12)
+    assert abs(error[1]) <= math.pi + 1e-12
+
+
+def test_computed_torque_gives_linear_error_dynamics(robot):
+    """With the right model the error obeys e'' + Kd e' + Kp e = 0 at every state."""
+    n = robot.model.nv
+    for seed in range(5):
+        q, qd, qdd_ref = state(robot, seed)
+        q_ref, qd_ref, _ = state(robot, seed + 100)
+        kp, kd = np.linspace(50, 200, n), np.linspace(10, 30, n)
+        torque = computed_torque(robot.inverse_dynamics, q, qd, (q_ref, qd_ref, qdd_ref),
+                                 stiffness=kp, damping=kd, integral=np.zeros(n),
+                                 continuous=[False] * n)
+        qdd = robot.forward_dynamics(q, qd, np.array(torque))
+        residual = (qdd_ref - qdd) + kd * (qd_ref - qd) + kp * (q_ref - q)
+        np.testing.assert_allclose(residual, 0.0, atol=1e-8)  # scale of Kp e is 1e2
+
+
+def test_integral_stops_at_its_bound_and_at_saturation():
+    """The integral keeps its bound and only unwinds while the torque is at a limit."""
+    z = [0.0] * 4
+    error, side = [1.0, 1.0, -1.0, -1.0], [0.0, 1.0, 1.0, -1.0]
+    for _ in range(10):
+        z = integrate_error(z, error, gain=[1.0] * 4, dt=0.1, limit=[0.5] * 4, saturation=side)
+    np.testing.assert_allclose(z, [0.5, 0.0, -0.5, 0.0], atol=1e-12)
+
+
+def test_integral_removes_a_constant_error():
+    """A pendulum with a wrong gravity settles on its reference by the integral."""
+    q = qd = z = 0.0
+    for _ in range(20000):
+        z, = integrate_error([z], [0.5 - q], gain=[200.0], dt=1e-3, limit=[50.0],
+                             saturation=[0.0])
+        torque, = computed_torque(lambda q, qd, qdd: [qdd[0] + 6.0 * math.sin(q[0])], [q], [qd],
+                                  ([0.5], [0.0], [0.0]), stiffness=[100.0], damping=[20.0],
+                                  integral=[z], continuous=[False])
+        qd += 1e-3 * (torque - 9.81 * math.sin(q))
+        q += 1e-3 * qd
+    assert q == pytest.approx(0.5, abs=1e-9)
+
+
+def test_laws_trace_to_the_same_numbers():
+    """Traced and run as straight-line code, a law gives what it gives on floats."""
+
+    def law(q, qd, ref, z):
+        torque = computed_torque(lambda q, qd, qdd: [3.0 * a + b * b for a, b in zip(qdd, qd)],
+                                 q, qd, ref, stiffness=[10.0, 20.0], damping=[1.0, 2.0],
+                                 integral=z, continuous=[True, False])
+        z = integrate_error(z, torque, gain=[1.0, 2.0], dt=0.01, limit=[0.2, 0.3],
+                            saturation=[1.0, 0.0])
+        return {'tau': gravity_compensation(qd, torque, scale=[0.5, 2.0], friction=FRICTION,
+                                            damping=[0.1, 0.2]), 'z': z}
+
+    shapes = {'q': (2,), 'qd': (2,), 'ref': (3, 2), 'z': (2,)}
+    kernel = compiler.compile(compiler.trace(law, shapes), backend='python', cache=False)
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        values = [rng.normal(size=s) for s in shapes.values()]
+        plain = law(*(v.tolist() for v in values))
+        for traced, expected in zip(kernel(*values), (plain['tau'], plain['z'])):
+            np.testing.assert_allclose(traced, expected, rtol=1e-14)
+
+
+# -- barriers ---------------------------------------------------------------------------------
+
+
+def barrier(**change):
+    """Return barriers of one joint with limits -1 and 1."""
+    values = {'lower': [-1.0], 'upper': [1.0], 'margin': [0.1], 'stiffness': [100.0],
+              'damping': [5.0], 'speed': [2.0], 'speed_damping': [4.0], 'limit': [8.0]}
+    return Barrier(**{**values, **change})
+
+
+def test_barrier_is_absent_inside():
+    """Away from limits the torque of the law passes unchanged."""
+    assert guard([0.5], [1.0], [3.0], [7.0], barrier()) == [7.0]
+    free = barrier(lower=[-math.inf], upper=[math.inf], speed=[math.inf])
+    assert guard([50.0], [90.0], [3.0], [7.0], free) == [7.0]
+
+
+def test_gravity_support_is_never_cut_at_a_stop():
+    """At a stop a law of gravity alone keeps all of it, plus the push off the stop."""
+    for q, side in ((1.0, -1.0), (-1.0, 1.0)):
+        for gravity in (30.0, -30.0):
+            torque, = guard([q], [0.0], [gravity], [gravity], barrier())
+            assert torque - gravity == pytest.approx(side * 8.0)  # 10 N.m bounded to 8
+
+
+def test_law_is_faded_only_into_the_limit():
+    """Half way into the zone half of the law's push into the limit is left, all of it out."""
+    into, = guard([0.95], [0.0], [3.0], [3.0 + 6.0], barrier(stiffness=[0.0]))
+    out, = guard([0.95], [0.0], [3.0], [3.0 - 6.0], barrier(stiffness=[0.0]))
+    assert into == pytest.approx(3.0 + 3.0)
+    assert out == pytest.approx(3.0 - 6.0)
+
+
+def test_velocity_barrier_brakes_the_excess():
+    """Above the speed the excess is damped, in both directions."""
+    assert guard([0.0], [3.0], [1.0], [1.0], barrier())[0] == pytest.approx(1.0 - 4.0)
+    assert guard([0.0], [-3.0], [1.0], [1.0], barrier())[0] == pytest.approx(1.0 + 4.0)
+
+
+@given(st.floats(-2.0, 2.0), st.floats(-9.0, 9.0), st.floats(-50.0, 50.0),
+       st.floats(-50.0, 50.0))
+def test_barriers_only_add_to_gravity(q, qd, gravity, push):
+    """What remains besides gravity is between the law's push and zero, plus a bounded term."""
+    torque, = guard([q], [qd], [gravity], [gravity + push], barrier())
+    rest = torque - gravity
+    assert min(push, 0.0) - 8.0 - 1e-9 <= rest <= max(push, 0.0) + 8.0 + 1e-9
+
+
+# -- operational space ------------------------------------------------------------------------
+
+
+def test_pose_error_is_rotation_vector_and_offset():
+    """The error turns and shifts the frame onto its reference."""
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        R, way = Rotation.random(random_state=rng), rng.normal(size=3)
+        vector = rng.normal(size=3)
+        vector *= rng.uniform(0.0, 3.1) / np.linalg.norm(vector)
+        R_ref = R * Rotation.from_rotvec(vector)
+        error = pose_error(R.as_matrix(), [0.0] * 3, R_ref.as_matrix(), way)
+        np.testing.assert_allclose(error[:3], vector, atol=1e-10)
+        np.testing.assert_allclose(error[3:], R.inv().apply(way), atol=1e-12)
+    assert pose_error(np.eye(3), [0.0] * 3, np.eye(3), [0.0] * 3) == [0.0] * 6
+
+
+def project(robot, q, qd, max_condition=1e12):
+    """Return what the operational-space law needs of the arm's last frame."""
+    frame = robot.model.frame_names[-1]
+    space = robot.operational_space(q, qd, frame, max_condition=max_condition)
+    H = robot.mass_matrix(q)
+    Jdqd = robot.jacobian_rate(q, qd, frame)
+    return space, H, np.linalg.solve(H, space.J.T), Jdqd
+
+
+def test_task_acceleration_is_reached_and_posture_does_not_disturb(robot):
+    """Forward dynamics of the law's torque gives the wanted acceleration of the frame."""
+    for seed in range(5):
+        q, qd, posture = state(robot, seed)
+        space, H, HinvJT, Jdqd = project(robot, q, qd)
+        wanted = np.random.default_rng(seed).normal(size=6)
+        torque = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
+                             10.0 * posture)
+        qdd = robot.forward_dynamics(q, qd, np.array(torque))
+        np.testing.assert_allclose(space.J @ qdd + Jdqd, wanted, atol=1e-8)
+        alone = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
+                            0.0 * posture)
+        assert np.linalg.norm(np.subtract(torque, alone)) > 0.1
+
+
+def test_wrench_is_exerted_in_statics(robot):
+    """At rest with no motion wanted the torque is gravity plus J^T w."""
+    q, _, _ = state(robot, 3)
+    zero = np.zeros(7)
+    space, H, HinvJT, Jdqd = project(robot, q, zero)
+    wrench = np.array([1.0, -2.0, 0.5, 10.0, -5.0, 3.0])
+    torque = task_torque(robot.bias(q, zero), space.J, space.Lambda, HinvJT, Jdqd, np.zeros(6),
+                         zero, J_wrench=space.J, wrench=wrench)
+    np.testing.assert_allclose(torque, robot.gravity(q) + space.J.T @ wrench, atol=1e-10)
+
+
+def test_torque_stays_bounded_at_a_singular_pose(robot):
+    """Through a stretched arm the torque keeps the size that it has elsewhere."""
+    wanted = np.array([0.0, 0.0, 0.0, 3.0, 3.0, 3.0])
+    largest = {}
+    for name, poses in (('singular', np.linspace(-1e-3, 1e-3, 9)), ('regular', [0.6, 0.9, 1.2])):
+        sizes = []
+        for x in poses:
+            q, qd = np.full(7, x), np.zeros(7)
+            space, H, HinvJT, Jdqd = project(robot, q, qd, 1e3)
+            torque = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
+                                 np.zeros(7))
+            sizes.append(np.abs(np.subtract(torque, robot.gravity(q))).max())
+        largest[name] = max(sizes)
+    assert largest['singular'] < 1.5 * largest['regular']
+
+
+def test_classical_and_spatial_acceleration():
+    """On a circle the spatial acceleration of the moving frame has no linear part."""
+    omega, radius = 3.0, 0.5
+    velocity = [0.0, 0.0, omega, 0.0, omega * radius, 0.0]
+    result = spatial_acceleration([0.0] * 3, [-omega**2 * radius, 0.0, 0.0], velocity)
+    np.testing.assert_allclose(result, 0.0, atol=1e-12)
+
+
+def test_task_acceleration_adds_its_terms():
+    """The wanted acceleration is a + Kd e' + Kp e per direction."""
+    result = task_acceleration([1.0, 2.0], [3.0, 4.0], [5.0, 6.0], stiffness=[10.0, 20.0],
+                               damping=[100.0, 200.0])
+    assert result == [5.0 + 300.0 + 10.0, 6.0 + 800.0 + 40.0]

@@ -1,0 +1,97 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The table of parameters and how sets of values are judged."""
+
+import math
+
+import pytest
+
+from rbd_ros.control.parameter_rules import activation_refusals
+from rbd_ros.control.parameters import defaults, PARAMETERS, per_joint, refusals
+
+
+def test_every_row_is_complete_and_its_default_valid():
+    """Each parameter has a description, and each default but driver_adds is itself accepted."""
+    for parameter in PARAMETERS.values():
+        assert len(parameter.description) > 5, parameter.name
+        assert parameter.lower < parameter.upper
+        if parameter.name != 'driver_adds':
+            assert parameter.refusal(parameter.default) == ''
+        if parameter.kind == 'double' and parameter.upper < math.inf:
+            assert math.isfinite(parameter.lower), parameter.name
+
+
+def test_the_default_set_is_consistent():
+    """The defaults pass every rule, except that the driver's part has none."""
+    values = defaults()
+    del values['driver_adds']
+    assert refusals(values) == []
+    assert 'driver_adds must be given' in activation_refusals(defaults())[0]
+    assert activation_refusals({**defaults(), 'driver_adds': 'none'}) == []
+
+
+@pytest.mark.parametrize('changes, word', [
+    ({'hold_time': -0.1}, 'outside'), ({'hold_time': math.nan}, 'outside'),
+    ({'hold_time': 'long'}, 'type double'), ({'hold_time': True}, 'type double'),
+    ({'probe_count': 2.5}, 'type integer'), ({'mode': 'dance'}, "'hold'"),
+    ({'stiffness': 3.0}, 'double_array'), ({'stiffness': [1.0, -2.0]}, 'outside'),
+    ({'stiffness': []}, 'at least one'), ({'joints': ['a', 3]}, 'type string'),
+    ({'hold_time': 2.0}, 'longest stop'), ({'minimum_rate': 2000.0}, 'above nominal_rate'),
+    ({'state_timeout': 0.005, 'nominal_rate': 100.0, 'minimum_rate': 50.0},
+     'two nominal periods'),
+    ({'fixed_positions.joints': ['lift']}, '1 joints but 0 values'),
+    ({'gravity': [0.0, 9.81]}, 'three entries'), ({'task.axes': ['x', 'x']}, 'each once'),
+    ({'payload.mass': 1.0, 'payload.inertia': [1.0, 0, 0, 1.0, 0, 9.0]}, 'no rigid body')])
+def test_invalid_sets_are_refused_with_a_reason(changes, word):
+    """Wrong type, bound, choice, size and combination are each refused, and told."""
+    reasons = refusals(changes)
+    assert reasons
+    assert any(word in reason for reason in reasons), reasons
+
+
+def test_structural_parameters_are_locked_while_active():
+    """A structural parameter is refused while active; repeating its value or a gain is not."""
+    assert 'deactivate first' in refusals({'hold_time': 0.2}, active=True)[0]
+    assert refusals({'hold_time': 0.3}, active=True) == []
+    assert refusals({'stiffness': [50.0]}, active=True) == []
+    assert refusals({'mode': 'hold'}, active=True) == []
+
+
+def test_sizes_are_checked_against_the_joints():
+    """A per-joint parameter has one entry or one per joint."""
+    assert refusals({'stiffness': [1.0, 2.0]}, joints=2) == []
+    assert 'each of the 3 joints' in refusals({'stiffness': [1.0, 2.0]}, joints=3)[0]
+
+
+def test_a_set_is_judged_together():
+    """Two changes that are wrong one by one may be right together, and the other way round."""
+    slow = {'nominal_rate': 50.0, 'minimum_rate': 20.0}
+    assert refusals(slow) == []
+    assert refusals({'nominal_rate': 50.0})
+    assert refusals({'brake_time': 1.0, 'hold_time': 0.8})
+
+
+def test_foreign_parameters_are_left_alone():
+    """Parameters of the node that are not ours are not judged here."""
+    assert refusals({'use_sim_time': True}) == []
+
+
+def test_spreading_over_joints():
+    """One number serves all joints, none takes the fallback, anything else is told."""
+    assert per_joint('x', [2.0], 3) == [2.0] * 3
+    assert per_joint('x', [1, 2, 3], 3) == [1.0, 2.0, 3.0]
+    assert per_joint('x', [], 2, [7.0, 8.0]) == [7.0, 8.0]
+    with pytest.raises(ValueError, match='x has 2 entries'):
+        per_joint('x', [1.0, 2.0], 3)

@@ -1,0 +1,136 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Pose, twist and wrench references on a fake clock."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from rbd_ros.control.results import GoalError
+from rbd_ros.control.task_references import rotation_vector, TaskReference, turned
+
+DT = 0.002
+
+
+def run(subject, duration, begin=0.0, each=None):
+    """Advance and record position, orientation and velocity."""
+    record = []
+    for k in range(round(duration / DT)):
+        now = begin + (k + 1) * DT
+        if each:
+            each(now)
+        subject.update(now)
+        record.append((subject.p.copy(), subject.R.copy(), subject.velocity.copy()))
+    return record
+
+
+def started():
+    """Return a reference at a pose."""
+    subject = TaskReference()
+    subject.start(np.eye(3), np.array([0.5, 0.0, 0.4]))
+    subject.update(0.0)
+    return subject
+
+
+def test_rotation_vector_inverts_turning():
+    """Turning by a vector and asking for the vector agree, up to and including half a turn."""
+    rng = np.random.default_rng(9)
+    for angle in (0.0, 1e-9, 0.3, 2.0, 3.14, math.pi):
+        axis = rng.normal(size=3)
+        vector = axis / np.linalg.norm(axis) * angle
+        R = turned(np.eye(3), vector)
+        np.testing.assert_allclose(R, Rotation.from_rotvec(vector).as_matrix(), atol=1e-9)
+        again = turned(np.eye(3), rotation_vector(R))
+        np.testing.assert_allclose(again, R, atol=1e-7)  # square root of rounding at half a turn
+
+
+def test_far_pose_is_approached_within_limits():
+    """Velocity and acceleration keep their limits and the pose is reached without overshoot."""
+    subject = started()
+    goal = Rotation.from_rotvec([0.0, 0.0, 1.2])
+    subject.target_pose(0.0, [0.9, 0.0, 0.4], goal.as_quat())
+    record = run(subject, 2.5)
+    velocity = np.array([v for _, _, v in record])
+    assert np.linalg.norm(velocity[:, :3], axis=1).max() <= 1.0 + 1e-9
+    assert np.linalg.norm(velocity[:, 3:], axis=1).max() <= 0.5 + 1e-9
+    change = np.diff(velocity, axis=0) / DT
+    assert np.linalg.norm(change[:, :3], axis=1).max() <= 5.0 + 1e-6
+    assert np.linalg.norm(change[:, 3:], axis=1).max() <= 2.0 + 1e-6
+    assert max(p[0] for p, _, _ in record) <= 0.9 + 2.0 * DT * DT  # one step of the brake
+    np.testing.assert_allclose(subject.p, [0.9, 0.0, 0.4], atol=1e-9)
+    np.testing.assert_allclose(subject.R, goal.as_matrix(), atol=1e-9)
+    np.testing.assert_allclose(subject.velocity, 0.0, atol=1e-6)
+
+
+def test_streamed_poses_are_followed_without_lag():
+    """A circle streamed at the rate of the loop is met exactly once it has been caught."""
+    subject = started()
+
+    def circle(now):
+        position = [0.5 + 0.1 * math.cos(now), 0.1 * math.sin(now), 0.4]
+        subject.target_pose(now, position, [0, 0, 0, 1])
+
+    run(subject, 3.0, each=circle)
+    np.testing.assert_allclose(
+        subject.p, [0.5 + 0.1 * math.cos(3.0), 0.1 * math.sin(3.0), 0.4], atol=1e-12)
+    np.testing.assert_allclose(
+        subject.velocity[3:], [-0.1 * math.sin(3.0), 0.1 * math.cos(3.0), 0.0], atol=2e-4)
+
+
+def test_twist_moves_and_times_out():
+    """A repeated twist moves the pose; 0.1 s after the last one it brakes and holds."""
+    subject = started()
+    record = run(subject, 1.0, each=lambda now: subject.target_twist(now, [0, 0, 0.5, 0.2, 0, 0]))
+    np.testing.assert_allclose(record[-1][2], [0, 0, 0.5, 0.2, 0, 0], atol=1e-12)
+    record = run(subject, 0.098, 1.0)
+    assert not subject.twist_timed_out
+    np.testing.assert_allclose(record[-1][2], [0, 0, 0.5, 0.2, 0, 0], atol=1e-12)
+    run(subject, 0.5, 1.098)
+    assert subject.twist_timed_out
+    np.testing.assert_array_equal(subject.velocity, np.zeros(6))
+
+
+def test_too_fast_twist_is_scaled():
+    """A twist beyond the limit keeps its direction."""
+    subject = started()
+    run(subject, 1.0, each=lambda now: subject.target_twist(now, [0, 0, 0, 3.0, 4.0, 0]))
+    np.testing.assert_allclose(subject.velocity[3:], [0.3, 0.4, 0.0], atol=1e-12)
+
+
+def test_wrench_is_bounded_and_times_out():
+    """A wrench is clamped to its limit and ends 0.1 s after its last message."""
+    subject = started()
+    subject.target_wrench(0.0, [0, 0, 0, 0, 0, -500.0])
+    run(subject, 0.1)
+    assert subject.wrench.tolist() == [0, 0, 0, 0, 0, -50.0]
+    run(subject, 0.01, 0.1)
+    assert not subject.wrench.any()
+    assert subject.wrench_timed_out
+
+
+@pytest.mark.parametrize('call, word', [
+    (lambda s: s.target_pose(0.0, [0, 0, math.nan], [0, 0, 0, 1]), 'not finite'),
+    (lambda s: s.target_pose(0.0, [0, 0, 0], [0, 0, 0, 0]), 'length 0'),
+    (lambda s: s.target_twist(0.0, [0, 0, 0, 0, 0, math.inf]), 'twist must be six'),
+    (lambda s: s.target_wrench(0.0, [0, 0, 0]), 'wrench must be six')])
+def test_bad_targets_are_refused(call, word):
+    """NaN, degenerate quaternions and wrong sizes are refused and change nothing."""
+    subject = started()
+    with pytest.raises(GoalError, match=word):
+        call(subject)
+    run(subject, 0.1)
+    np.testing.assert_array_equal(subject.p, [0.5, 0.0, 0.4])
