@@ -60,9 +60,8 @@ def columns(vectors):
     return np.array([v.to_list() for v in vectors]).reshape(-1, 6).T
 
 
-# One test for all kinds of joints: the marks are the rows of the table it walks through.
 @pytest.mark.seed('RBDA 4-19', 'RBDA 4-20', 'RBDA 4-21', 'RBDA 4-22', 'RBDA 4-24', 'RBDA 4-26',
-                  'RBDA 3-20', 'SIXD P05', 'SIXD C18')
+                  'RBDA 3-20', 'SIXD P05', 'SIXD C18', reason='one test walks the joint table')
 @pytest.mark.parametrize('joint', EVERY, ids=NAMES)
 def test_velocity_is_the_derivative_of_the_transform(joint):
     """dX_J/dt = -v_J x X_J with v_J = S qd + sigma, along q_dot and time."""
@@ -109,7 +108,7 @@ def test_constraint_forces_do_no_work(joint):
 
 @pytest.mark.parametrize('joint', EVERY, ids=NAMES)
 def test_positions_integrate_and_subtract(joint):
-    """What integrate does, difference undoes; integrate follows q_dot; neutral is no displacement."""
+    """What integrate does, difference undoes; it follows q_dot; neutral is no displacement."""
     q, qd, _ = state(joint, 4)
     step = (0.4 * np.array(qd)).tolist()
     reached = joint.integrate(q, step)

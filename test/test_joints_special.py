@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 from joint_samples import (
-    lift_drift, lift_drift_rate, lift_subspace, lift_transform, RHEONOMIC_LIFT, ROLLING_BALL, rolling_rate,
-    rolling_subspace, rolling_transform, swing, USER_REVOLUTE)
+    lift_drift, lift_drift_rate, lift_subspace, lift_transform, RHEONOMIC_LIFT, ROLLING_BALL,
+    rolling_rate, rolling_subspace, rolling_transform, swing, USER_REVOLUTE)
 import numpy as np
 import pytest
 from rbd_ros.compiler import trace

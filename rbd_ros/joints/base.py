@@ -121,15 +121,17 @@ def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
     :param axis: three finite numbers, not all zero.
     :param what: name of the axis for the error message.
     """
-    values = tuple(float(x) for x in axis)
+    values = [float(x) for x in axis]
     if len(values) != 3 or not all(math.isfinite(x) for x in values):
         raise ModelError(f'{what} must be three finite numbers, not {axis!r}')
     length = math.hypot(*values)
     if length == 0.0:
         raise ModelError(f'{what} is zero; give the direction of the axis, for example (0, 0, 1)')
     if sum(x != 0.0 for x in values) == 1:
-        return tuple(math.copysign(1.0, x) if x else 0.0 for x in values)
-    return tuple(x / length for x in values)
+        x, y, z = (math.copysign(1.0, x) if x else 0.0 for x in values)
+    else:
+        x, y, z = (x / length for x in values)
+    return x, y, z
 
 
 def aligned(axis: Sequence[float]) -> tuple[int, float] | None:

@@ -193,7 +193,8 @@ class RollPitchYaw(_Chain):
     def _split(self, q: Sequence[Scalar]) -> list[Sequence[Scalar]]:
         return [q[2:3], q[1:2], q[0:1]]
 
-    _split_velocity = _split
+    def _split_velocity(self, qd: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+        return self._split(qd)
 
     def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the columns of roll, pitch and yaw (RBDA Eq. 4.8)."""

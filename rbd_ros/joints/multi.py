@@ -169,7 +169,7 @@ class Spherical(Joint):
 
     def random(self, rng: Random) -> list[float]:
         """Return a uniformly distributed rotation."""
-        return quaternion.normalised([float(rng.normal()) for _ in range(4)])
+        return quaternion.unit([float(rng.normal()) for _ in range(4)])
 
 
 @dataclass(frozen=True)
@@ -237,4 +237,4 @@ class Free(Joint):
     def random(self, rng: Random) -> list[float]:
         """Return a position within a metre along each axis and a uniform rotation."""
         p = [float(rng.uniform(-1.0, 1.0)) for _ in range(3)]
-        return p + quaternion.normalised([float(rng.normal()) for _ in range(4)])
+        return p + quaternion.unit([float(rng.normal()) for _ in range(4)])

@@ -286,5 +286,5 @@ class UserJoint(Joint):
 
     def random(self, rng: Random) -> list[float]:
         """Return a position reached from the neutral one by a random step."""
-        return self.integrate(self.neutral(), [float(rng.uniform(-1.0, 1.0))
-                                               for _ in range(self.nv)])
+        step = [float(rng.uniform(-1.0, 1.0)) for _ in range(self.nv)]
+        return [float(x) for x in self.integrate(self.neutral(), step)]

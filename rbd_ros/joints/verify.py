@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import Joint
-from rbd_ros.spatial import Motion
+from rbd_ros.spatial import Motion, Scalar
 
 STEP = 1.0e-3
 
@@ -37,7 +37,7 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
     :param qd: velocity, plain floats.
     :param tolerance: on every number, relative to 1; the fourth-order differences reach 1e-10.
     """
-    def at(s: float) -> tuple[list[float], float]:
+    def at(s: float) -> tuple[list[Scalar], float]:
         return _follow(joint, q, qd, s * STEP), t + s * STEP
 
     v = joint.velocity(q, qd, t)
@@ -49,8 +49,8 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
     _compare(joint, 'velocity', 'the derivative of transform', moved, expected, tolerance)
 
     total = joint.drift(q, t)
-    for s, rate in zip(joint.subspace(q, t), qd):
-        total = total + s * rate
+    for s, speed in zip(joint.subspace(q, t), qd):
+        total = total + s * speed
     _compare(joint, 'velocity', 'subspace and drift', v.to_list(), total.to_list(), tolerance)
 
     rate = _derivative(lambda s: joint.velocity(at(s)[0], qd, at(s)[1]).to_list())
@@ -61,7 +61,7 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
     _compare(joint, 'constraint_subspace', 'subspace', work, [0.0] * len(work), tolerance)
 
 
-def _follow(joint: Joint, q: Sequence[float], qd: Sequence[float], h: float) -> list[float]:
+def _follow(joint: Joint, q: Sequence[float], qd: Sequence[float], h: float) -> list[Scalar]:
     """Follow q_dot at constant qd over a short time, by one Runge-Kutta step."""
     k1 = joint.q_dot(q, qd)
     k2 = joint.q_dot([a + 0.5 * h * b for a, b in zip(q, k1)], qd)
@@ -70,14 +70,14 @@ def _follow(joint: Joint, q: Sequence[float], qd: Sequence[float], h: float) -> 
     return [a + h / 6.0 * (b + 2.0 * (c + d) + e) for a, b, c, d, e in zip(q, k1, k2, k3, k4)]
 
 
-def _derivative(function: Callable[[float], list[float]]) -> list[float]:
+def _derivative(function: Callable[[float], list[Scalar]]) -> list[Scalar]:
     near, far = (function(1.0), function(-1.0)), (function(2.0), function(-2.0))
     return [(8.0 * (a - b) - (c - d)) / (12.0 * STEP) for a, b, c, d in zip(*near, *far)]
 
 
-def _compare(joint: Joint, method: str, against: str, found: Sequence[float],
-             expected: Sequence[float], tolerance: float) -> None:
-    worst = max((abs(a - b) for a, b in zip(found, expected)), default=0.0)
-    if not worst <= tolerance * max([1.0, *(abs(x) for x in expected)]):
+def _compare(joint: Joint, method: str, against: str, found: Sequence[Scalar],
+             expected: Sequence[Scalar], tolerance: float) -> None:
+    worst = max((abs(float(a - b)) for a, b in zip(found, expected)), default=0.0)
+    if not worst <= tolerance * max([1.0, *(abs(float(x)) for x in expected)]):
         raise ModelError(f'{joint.type_name} joint: {method} disagrees with {against} by '
                          f'{worst:.3g}')

@@ -20,7 +20,8 @@ A scalar is a Python float or a traced expression. Values are never changed in p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
 
 from rbd_ros.compiler import Scalar
 
@@ -28,7 +29,7 @@ from rbd_ros.compiler import Scalar
 class Value:
     """Base of the small value types: equality, hash and text come from the components."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def to_list(self) -> list:
         """Return the components as a (possibly nested) list of scalars."""
@@ -38,7 +39,7 @@ class Value:
         return tuple(getattr(self, name) for name in self.__slots__)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key() == other._key()
+        return isinstance(other, type(self)) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self._key()))
@@ -134,7 +135,7 @@ class Mat3(Value):
 
     __slots__ = ('rows',)
 
-    def __init__(self, rows: Sequence[Sequence[Scalar]]) -> None:
+    def __init__(self, rows: Iterable[Iterable[Scalar]]) -> None:
         (a, b, c), (d, e, f), (g, h, i) = rows
         self.rows = ((a, b, c), (d, e, f), (g, h, i))
 
@@ -179,6 +180,12 @@ class Mat3(Value):
         return Mat3([[a * factor for a in row] for row in self.rows])
 
     __rmul__ = __mul__
+
+    @overload
+    def __matmul__(self, other: Vec3) -> Vec3: ...
+
+    @overload
+    def __matmul__(self, other: Mat3 | Sym3) -> Mat3: ...
 
     def __matmul__(self, other: Vec3 | Mat3 | Sym3) -> Vec3 | Mat3:
         (a, b, c), (d, e, f), (g, h, i) = self.rows

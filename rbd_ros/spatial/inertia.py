@@ -21,6 +21,7 @@ Both are dyadics from M6 to F6. A rigid inertia keeps its 10 parameters, an arti
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import overload
 
 from rbd_ros.compiler import is_zero
 from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, Vec3
@@ -74,6 +75,12 @@ class RigidInertia(Value):
         """Return the same inertia in the 21-parameter form."""
         return ArticulatedInertia(self.I, self.h.skew(), Sym3.diagonal(self.m, self.m, self.m))
 
+    @overload
+    def __add__(self, other: RigidInertia) -> RigidInertia: ...
+
+    @overload
+    def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia: ...
+
     def __add__(self, other: RigidInertia | ArticulatedInertia) -> (
             RigidInertia | ArticulatedInertia):
         if type(other) is RigidInertia:
@@ -97,6 +104,22 @@ class RigidInertia(Value):
                  n.z + h.x * u.y - h.y * u.x),
             Vec3(m * u.x - h.y * w.z + h.z * w.y, m * u.y - h.z * w.x + h.x * w.z,
                  m * u.z - h.x * w.y + h.y * w.x))
+
+    def moved(self, r: Vec3) -> RigidInertia:
+        """
+        Return xlt(r)^T I xlt(r), the inertia seen from the origin of a frame of which r is ours.
+
+        This takes 12m + 18a, three of each fewer than in RBDA Table A.4.
+        """
+        rx, ry, rz = r.x, r.y, r.z
+        if is_zero(rx) and is_zero(ry) and is_zero(rz):
+            return self
+        m, h, I = self.m, self.h, self.I  # noqa: E741 (the book's letter)
+        yx, yy, yz = h.x + m * rx, h.y + m * ry, h.z + m * rz
+        tx, ty, tz = rx * (h.x + yx), ry * (h.y + yy), rz * (h.z + yz)
+        return RigidInertia(m, Vec3(yx, yy, yz), Sym3(
+            I.xx + (ty + tz), I.xy - h.x * ry - rx * yy, I.xz - h.x * rz - rx * yz,
+            I.yy + (tx + tz), I.yz - h.y * rz - ry * yz, I.zz + (tx + ty)))
 
     def solve(self, f: Force) -> Motion:
         """
@@ -167,6 +190,30 @@ class ArticulatedInertia(Value):
             raise _not_motion(self, v)
         return Force(self.I @ v.ang + self.H @ v.lin,             # RBDA Table A.4
                      self.M @ v.lin + self.H.transpose_times(v.ang))
+
+    def moved(self, r: Vec3) -> ArticulatedInertia:
+        """
+        Return xlt(r)^T I xlt(r), the inertia seen from the origin of a frame of which r is ours.
+
+        This takes 30m + 42a, 11m fewer than in RBDA Table A.4.
+        """
+        rx, ry, rz = r.x, r.y, r.z
+        if is_zero(rx) and is_zero(ry) and is_zero(rz):
+            return self
+        I, M = self.I, self.M  # noqa: E741 (the book's letter)
+        (a, b, c), (d, e, f), (g, h, i) = self.H.rows
+        px, py, pz = rx * M.yz, ry * M.xz, rz * M.xy
+        ya, yb, yc = a + (py - pz), b + (ry * M.yz - rz * M.yy), c + (ry * M.zz - rz * M.yz)
+        yd, ye, yf = d + (rz * M.xx - rx * M.xz), e + (pz - px), f + (rz * M.xz - rx * M.zz)
+        yg, yh, yi = g + (rx * M.xy - ry * M.xx), h + (rx * M.yy - ry * M.xy), i + (px - py)
+        return ArticulatedInertia(
+            Sym3(I.xx + (ry * (c + yc) - rz * (b + yb)),
+                 I.xy + (rz * (ya - e) + ry * f - rx * yc),
+                 I.xz + (ry * (i - ya) - rz * h + rx * yb),
+                 I.yy + (rz * (d + yd) - rx * (f + yf)),
+                 I.yz + (rx * (ye - i) + rz * g - ry * yd),
+                 I.zz + (rx * (h + yh) - ry * (g + yg))),
+            Mat3(((ya, yb, yc), (yd, ye, yf), (yg, yh, yi))), M)
 
     def minus_dyads(self, U: Sequence[Force], V: Sequence[Force],
                     zero: Collection[int] = ()) -> ArticulatedInertia:

@@ -27,9 +27,9 @@ import math
 
 from rbd_ros.compiler import is_zero
 from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3
+from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_ros.spatial.rotate import GENERAL, PERMUTATION
-from rbd_ros.spatial.transform import AxialScrew, Spatial, Transform
-from rbd_ros.spatial.vectors import Force, Motion
+from rbd_ros.spatial.transform import AxialScrew, Transform
 
 # what rounding may leave of a distance that should vanish, relative to the largest one
 ROUNDING = 4.0e-16
@@ -64,18 +64,35 @@ class LinkTransform(Transform):
     def __reduce__(self) -> tuple:
         return LinkTransform, (self.vector_steps, self.inertia_steps)
 
-    def __matmul__(self, other: Spatial | Transform) -> Spatial | Transform:
-        if isinstance(other, Transform):
-            return self._compose(other)
-        for step in self._steps(other):
-            other = step @ other
-        return other
+    def _forward(self, p: Vec3, s: Vec3) -> tuple[Vec3, Vec3]:
+        for step in self.vector_steps:
+            p, s = step._forward(p, s)
+        return p, s
 
-    def inv_apply(self, other: Spatial) -> Spatial:
-        """Return X^-1 m, X^T f or X^T I X: the object in the parent's coordinates."""
-        for step in reversed(self._steps(other)):
-            other = step.inv_apply(other)
-        return other
+    def _backward(self, p: Vec3, s: Vec3) -> tuple[Vec3, Vec3]:
+        for step in reversed(self.vector_steps):
+            p, s = step._backward(p, s)
+        return p, s
+
+    def _rigid(self, inertia: RigidInertia) -> RigidInertia:
+        for step in self.inertia_steps:
+            inertia = step._rigid(inertia)
+        return inertia
+
+    def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
+        for step in self.inertia_steps:
+            inertia = step._articulated(inertia)
+        return inertia
+
+    def _inv_rigid(self, inertia: RigidInertia) -> RigidInertia:
+        for step in reversed(self.inertia_steps):
+            inertia = step._inv_rigid(inertia)
+        return inertia
+
+    def _inv_articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
+        for step in reversed(self.inertia_steps):
+            inertia = step._inv_articulated(inertia)
+        return inertia
 
     def turn(self, v: Vec3) -> Vec3:
         """Return E v: a free vector of the parent in the link's components."""
@@ -95,9 +112,6 @@ class LinkTransform(Transform):
         if self.inertia_steps is self.vector_steps:
             return LinkTransform(back)
         return LinkTransform(back, tuple(s.inverse() for s in reversed(self.inertia_steps)))
-
-    def _steps(self, other: Spatial) -> tuple[Transform, ...]:
-        return self.vector_steps if type(other) in (Motion, Force) else self.inertia_steps
 
 
 def link_transform(X_J: Transform, X_T: Transform) -> Transform:

@@ -74,4 +74,4 @@ def inverse_inertia(inertia: RigidInertia) -> Matrix:
     m, c, I_c = inertia.com_form()
     J = np.linalg.inv(np.array(I_c.to_list()))
     cx = np.array(c.skew().to_list())
-    return np.block([[J, J @ cx.T], [cx @ J, np.eye(3) / m + cx @ J @ cx.T]])
+    return np.block([[J, J @ cx.T], [cx @ J, np.eye(3) / float(m) + cx @ J @ cx.T]])

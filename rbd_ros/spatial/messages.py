@@ -25,7 +25,7 @@ from typing import Protocol, TypeVar
 
 from rbd_ros.spatial.algebra import Sym3, Vec3
 from rbd_ros.spatial.inertia import RigidInertia
-from rbd_ros.spatial.quaternion import from_rotation, normalised, rotation
+from rbd_ros.spatial.quaternion import from_rotation, rotation
 from rbd_ros.spatial.screws import classical_acceleration, spatial_acceleration
 from rbd_ros.spatial.transform import Transform
 from rbd_ros.spatial.vectors import Force, Motion
@@ -98,7 +98,7 @@ def _read(xyz: XYZ) -> Vec3:
 
 
 def _write(v: Vec3, xyz: XYZ) -> None:
-    xyz.x, xyz.y, xyz.z = v.x, v.y, v.z
+    xyz.x, xyz.y, xyz.z = float(v.x), float(v.y), float(v.z)
 
 
 def motion_from_twist(message: TwistLike) -> Motion:
@@ -175,7 +175,7 @@ def transform_to_message(X: Transform, message: TransformMessage) -> TransformMe
 
 def _transform(position: XYZ, orientation: XYZW) -> Transform:
     p = [float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w)]
-    return Transform(rotation(normalised(p)), _read(position))
+    return Transform(rotation(p), _read(position))
 
 
 def _write_rotation(X: Transform, orientation: XYZW) -> None:
@@ -191,8 +191,9 @@ def inertia_from_message(message: InertiaLike) -> RigidInertia:
 
 def inertia_to_message(inertia: RigidInertia, message: Inertia) -> Inertia:
     """Write a rigid inertia into an Inertia message, and return the message."""
-    message.m, com, I_c = inertia.com_form()
+    m, com, I_c = inertia.com_form()
+    message.m = float(m)
     _write(com, message.com)
     (message.ixx, message.ixy, message.ixz, message.iyy, message.iyz,
-     message.izz) = I_c.entries()
+     message.izz) = (float(x) for x in I_c.entries())
     return message

@@ -22,6 +22,7 @@ traced: TINY keeps the quotients finite at zero angle and is lost in rounding ev
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 from rbd_ros.compiler import absolute, atan2, cos, divide, less, sin, sqrt, where
 from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3
@@ -52,7 +53,7 @@ def from_rotation(E: Mat3) -> list[float]:
 
     :param E: from F_p to F_s components, the transpose of the usual rotation matrix.
     """
-    e = E.rows
+    e = [[float(x) for x in row] for row in E.rows]
     trace = e[0][0] + e[1][1] + e[2][2]
     k = max(range(4), key=lambda i: trace if i == 3 else e[i][i])
     if k == 3:                       # start from the largest component: it divides the others
@@ -64,7 +65,13 @@ def from_rotation(E: Mat3) -> list[float]:
         p[i] = e[k][i] + e[i][k]
         p[j] = e[k][j] + e[j][k]
         p[3] = e[i][j] - e[j][i]
-    return normalised(p if p[3] >= 0.0 else [-x for x in p])
+    return unit(p if p[3] >= 0.0 else [-x for x in p])
+
+
+def unit(p: Sequence[float]) -> list[float]:
+    """Return a quaternion of plain floats divided by its length."""
+    length = math.hypot(*p)
+    return [x / length for x in p]
 
 
 def normalised(p: Sequence[Scalar]) -> list[Scalar]:

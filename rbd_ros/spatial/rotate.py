@@ -98,7 +98,7 @@ def permute_general(E: Mat3, A: Mat3) -> Mat3:
 
 def _permutation(E: Mat3) -> tuple[list[int], list[float]]:
     index = [next(j for j in range(3) if row[j] != 0.0) for row in E.rows]
-    return index, [row[j] for row, j in zip(E.rows, index)]
+    return index, [float(row[j]) for row, j in zip(E.rows, index)]
 
 
 def _signed(sign: float, x: Scalar) -> Scalar:

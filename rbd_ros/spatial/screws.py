@@ -66,7 +66,7 @@ class Screw(NamedTuple):
 
 def _line_and_moment(vector: Motion | Force) -> tuple[Vec3, Vec3]:
     """Return s and s_O: the part that is the same at every origin, and the other."""
-    if type(vector) is Motion:
+    if isinstance(vector, Motion):
         return vector.ang, vector.lin
     return vector.lin, vector.ang
 
@@ -86,7 +86,7 @@ def free_part(vector: Vector) -> Vector:
     """Return the translation along, or the couple about, the screw's line."""
     s, _ = _line_and_moment(vector)
     along = s * pitch(vector)
-    if type(vector) is Motion:
+    if isinstance(vector, Motion):
         return Motion(Vec3.zero(), along)
     return Force(along, Vec3.zero())
 
@@ -121,7 +121,7 @@ def decompose(vector: Motion | Force) -> Screw:
         return Screw(direction, Vec3.zero(), math.inf, size)
     size = math.sqrt(s.dot(s))
     point = s.cross(s_O) * (1.0 / s.dot(s))
-    return Screw(s * (1.0 / size), point, s.dot(s_O) / s.dot(s), size)
+    return Screw(s * (1.0 / size), point, float(s.dot(s_O) / s.dot(s)), size)
 
 
 def velocity_at(v: Motion, point: Vec3) -> Vec3:

@@ -22,7 +22,7 @@ position of B's origin in A coordinates.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import overload, TypeVar, Union
 
 from rbd_ros.compiler import is_zero
 from rbd_ros.spatial import rotate
@@ -32,6 +32,7 @@ from rbd_ros.spatial.rotate import Angle, GENERAL, PERMUTATION
 from rbd_ros.spatial.vectors import Force, Motion
 
 Spatial = TypeVar('Spatial', Motion, Force, RigidInertia, ArticulatedInertia)
+Moved = Union[Motion, Force, RigidInertia, ArticulatedInertia, 'Transform']
 
 
 class Transform(Value):
@@ -119,34 +120,50 @@ class Transform(Value):
         """Return the transform from B to A."""
         return Transform(self.E.T, -(self.E @ self.r))
 
-    def __matmul__(self, other: Spatial | Transform) -> Spatial | Transform:
-        kind = type(other)
-        if kind is Motion:
+    @overload
+    def __matmul__(self, other: Spatial) -> Spatial: ...
+
+    @overload
+    def __matmul__(self, other: Transform) -> Transform: ...
+
+    def __matmul__(self, other: Moved) -> Moved:
+        if isinstance(other, Motion):
             return Motion(*self._forward(other.ang, other.lin))
-        if kind is Force:
+        if isinstance(other, Force):
             lin, ang = self._forward(other.lin, other.ang)
             return Force(ang, lin)
-        if kind is RigidInertia:
-            return self._rotate_rigid(_shift_rigid(other, -self.r), False)
-        if kind is ArticulatedInertia:
-            return self._rotate_articulated(_shift_articulated(other, -self.r), False)
+        if isinstance(other, RigidInertia):
+            return self._rigid(other)
+        if isinstance(other, ArticulatedInertia):
+            return self._articulated(other)
         if isinstance(other, Transform):
             return self._compose(other)
         raise _cannot(self, other)
 
     def inv_apply(self, other: Spatial) -> Spatial:
         """Return X^-1 m, X^T f or X^T I X: the object in A coordinates."""
-        kind = type(other)
-        if kind is Motion:
+        if isinstance(other, Motion):
             return Motion(*self._backward(other.ang, other.lin))
-        if kind is Force:
+        if isinstance(other, Force):
             lin, ang = self._backward(other.lin, other.ang)
             return Force(ang, lin)
-        if kind is RigidInertia:
-            return _shift_rigid(self._rotate_rigid(other, True), self.r)
-        if kind is ArticulatedInertia:
-            return _shift_articulated(self._rotate_articulated(other, True), self.r)
+        if isinstance(other, RigidInertia):
+            return self._inv_rigid(other)
+        if isinstance(other, ArticulatedInertia):
+            return self._inv_articulated(other)
         raise _cannot(self, other)
+
+    def _rigid(self, inertia: RigidInertia) -> RigidInertia:
+        return self._rotate_rigid(inertia.moved(-self.r), False)
+
+    def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
+        return self._rotate_articulated(inertia.moved(-self.r), False)
+
+    def _inv_rigid(self, inertia: RigidInertia) -> RigidInertia:
+        return self._rotate_rigid(inertia, True).moved(self.r)
+
+    def _inv_articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
+        return self._rotate_articulated(inertia, True).moved(self.r)
 
     def _forward(self, p: Vec3, s: Vec3) -> tuple[Vec3, Vec3]:
         """Return E p and E (s - r x p): p is the part that does not depend on the origin."""
@@ -263,14 +280,12 @@ class AxialScrew(Transform):
             f = f + a * d
         return _place(i, j, a, b, p[k]), _place(i, j, e, f, s[k])
 
-    def __matmul__(self, other: Spatial | Transform) -> Spatial | Transform:
-        # rotation first: it is the cheaper order when rows and columns of the inertia are zero
-        kind = type(other)
-        if kind is RigidInertia:
-            return _shift_rigid(self._rotate_rigid(other, False), -self.r)
-        if kind is ArticulatedInertia:
-            return _shift_articulated(self._rotate_articulated(other, False), -self.r)
-        return super().__matmul__(other)
+    # rotation first: it is the cheaper order when rows and columns of the inertia are zero
+    def _rigid(self, inertia: RigidInertia) -> RigidInertia:
+        return self._rotate_rigid(inertia, False).moved(-self.r)
+
+    def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
+        return self._rotate_articulated(inertia, False).moved(-self.r)
 
 
 def _turn(i: int, j: int, k: int, c: Scalar, s: Scalar, a: Scalar, b: Scalar, w: Scalar) -> Vec3:
@@ -284,40 +299,6 @@ def _place(i: int, j: int, a: Scalar, b: Scalar, w: Scalar) -> Vec3:
     if i == 1:
         return Vec3(w, a, b) if j == 2 else Vec3(b, a, w)
     return Vec3(b, w, a) if j == 0 else Vec3(w, b, a)
-
-
-def _shift_rigid(inertia: RigidInertia, r: Vec3) -> RigidInertia:
-    """Return xlt(r)^T I xlt(r): 12m + 18a, three of each fewer than in RBDA Table A.4."""
-    rx, ry, rz = r.x, r.y, r.z
-    if is_zero(rx) and is_zero(ry) and is_zero(rz):
-        return inertia
-    m, h, I = inertia.m, inertia.h, inertia.I  # noqa: E741 (the book's letter)
-    yx, yy, yz = h.x + m * rx, h.y + m * ry, h.z + m * rz
-    tx, ty, tz = rx * (h.x + yx), ry * (h.y + yy), rz * (h.z + yz)
-    return RigidInertia(m, Vec3(yx, yy, yz), Sym3(
-        I.xx + (ty + tz), I.xy - h.x * ry - rx * yy, I.xz - h.x * rz - rx * yz,
-        I.yy + (tx + tz), I.yz - h.y * rz - ry * yz, I.zz + (tx + ty)))
-
-
-def _shift_articulated(inertia: ArticulatedInertia, r: Vec3) -> ArticulatedInertia:
-    """Return xlt(r)^T I xlt(r): 30m + 42a, 11m fewer than in RBDA Table A.4."""
-    rx, ry, rz = r.x, r.y, r.z
-    if is_zero(rx) and is_zero(ry) and is_zero(rz):
-        return inertia
-    I, H, M = inertia.I, inertia.H, inertia.M  # noqa: E741 (the book's letter)
-    (a, b, c), (d, e, f), (g, h, i) = H.rows
-    px, py, pz = rx * M.yz, ry * M.xz, rz * M.xy
-    ya, yb, yc = a + (py - pz), b + (ry * M.yz - rz * M.yy), c + (ry * M.zz - rz * M.yz)
-    yd, ye, yf = d + (rz * M.xx - rx * M.xz), e + (pz - px), f + (rz * M.xz - rx * M.zz)
-    yg, yh, yi = g + (rx * M.xy - ry * M.xx), h + (rx * M.yy - ry * M.xy), i + (px - py)
-    return ArticulatedInertia(
-        Sym3(I.xx + (ry * (c + yc) - rz * (b + yb)),
-             I.xy + (rz * (ya - e) + ry * f - rx * yc),
-             I.xz + (ry * (i - ya) - rz * h + rx * yb),
-             I.yy + (rz * (d + yd) - rx * (f + yf)),
-             I.yz + (rx * (ye - i) + rz * g - ry * yd),
-             I.zz + (rx * (h + yh) - ry * (g + yg))),
-        Mat3(((ya, yb, yc), (yd, ye, yf), (yg, yh, yi))), M)
 
 
 def _cannot(X: Transform, other: object) -> TypeError:

@@ -22,7 +22,7 @@ product with a motion, a force none with a force, and neither has a magnitude.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload, Self
+from typing import final, overload, Self
 
 from rbd_ros.spatial.algebra import Scalar, Value, Vec3
 
@@ -87,6 +87,7 @@ class _Spatial(Value):
     __rmul__ = __mul__
 
 
+@final
 class Motion(_Spatial):
     """An element of M6: velocity, acceleration, infinitesimal displacement, joint axis."""
 
@@ -114,6 +115,7 @@ class Motion(_Spatial):
         raise _mixed('cross', self, other)
 
 
+@final
 class Force(_Spatial):
     """An element of F6: force with its moment, momentum, impulse."""
 
