@@ -55,7 +55,8 @@ def program(graph, width, size=1000, fused=True):
 
 def one_by_one(kernel, *arrays):
     """Return the results of a kernel state by state."""
-    return [np.stack(y) for y in zip(*[kernel(*state) for state in zip(*arrays, strict=True)], strict=False)]
+    results = [kernel(*state) for state in zip(*arrays, strict=True)]
+    return [np.stack(y) for y in zip(*results, strict=True)]
 
 
 @pytest.mark.parametrize('count', [1, 2, 7, 8, 9, 15, 16, 17, 100, 1003])

@@ -168,13 +168,14 @@ def _reduce(lanes: Lanes) -> list[str]:
     lines = [f'%y = fmul contract {real} %x, {lanes.constant(_TWO_OVER_PI)}',
              f'%t = fadd contract {real} %y, {lanes.constant(_ROUND)}',
              f'%n = fsub {real} %t, {lanes.constant(_ROUND)}']
-    value = '%x'
-    for k, part in enumerate(_HALF_PI):
-        result = '%r' if k == 2 else f'%r{k}'
-        lines += [f'%w{k} = fmul contract {real} %n, {lanes.constant(part)}',
-                  f'{result} = fsub contract {real} {value}, %w{k}']
-        value = result
-    return lines
+    lines += [f'%w{k} = fmul contract {real} %n, {lanes.constant(part)}'
+              for k, part in enumerate(_HALF_PI)]
+    # The first two differences are exact but for the rounding of the second, which is found and
+    # taken along with the third part.
+    return [*lines,
+            f'%r0 = fsub contract {real} %x, %w0', f'%r1 = fsub contract {real} %r0, %w1',
+            f'%lost = fsub {real} %r0, %r1', f'%rest = fsub contract {real} %lost, %w1',
+            f'%low = fsub contract {real} %rest, %w2', f'%r = fadd {real} %r1, %low']
 
 
 def _turn(lanes: Lanes) -> list[str]:

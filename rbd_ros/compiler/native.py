@@ -120,7 +120,8 @@ class LlvmKernel(Kernel):
         memory = _Memory.of(8 * total + 64, self)
         shift = -ctypes.addressof(memory) % 64
         block = np.ndarray((total,), np.float64, memory, shift)
-        views = [(a.name, block[k:k + a.size].reshape(a.shape)) for a, k in zip(arguments, starts, strict=True)]
+        views = [(a.name, block[k:k + a.size].reshape(a.shape))
+                 for a, k in zip(arguments, starts, strict=True)]
         run = layout.make_function(self._definitions[1], block)
         count = len(self.inputs)  # an input and an output may have the same name
         return Bound(dict(views[:count]), dict(views[count:]), run)
