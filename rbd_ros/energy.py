@@ -52,7 +52,7 @@ def composite(
 ) -> Composite:
     """Gather mass and first moment of the whole tree at the base origin."""
     I = inertia or model.inertia
-    m: list[Scalar] = [0.0] + [body.m for body in I[1:]]
+    m: list[Scalar] = [0.0, *(body.m for body in I[1:])]
     h = [Vec3.zero()] + [body.h for body in I[1:]]
     for i in range(model.nb, 0, -1):
         p = model.parent[i]

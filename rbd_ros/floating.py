@@ -182,7 +182,7 @@ def floating_jacobian(model: Model, tree: Links, e: Equations, frame: Frame) -> 
     I_0 = factor.Dense(e.I_0)
     moved = [I_0.solve(column) for column in zip(*e.F, strict=True)]
     # The first six columns carry motions of the base, in its coordinates, to the frame.
-    return [column - combine(columns[:6], recoil)
+    return [column - combine(Motion.zero(), columns[:6], recoil)
             for column, recoil in zip(columns[6:], moved, strict=True)]
 
 

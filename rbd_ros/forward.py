@@ -110,9 +110,7 @@ def articulate(
             UD = D.solve_columns(U)
             # I_a S = 0 holds exactly, and saves a row and a column, unless a rotor turns too.
             I_a = I_A[i].minus_dyads(UD, U, () if geared else vanishing_rows(S))           # 7.47
-            p_a = p_A[i] + I_a @ c[i]
-            if S:
-                p_a = p_a + combine(UD, u)                                                 # 7.48
+            p_a = combine(p_A[i] + I_a @ c[i], UD, u)                                      # 7.48
             I_A[p] = I_A[p] + tree.Xup[i].inv_apply(I_a)
             p_A[p] = p_A[p] + tree.Xup[i].inv_apply(p_a)
         bodies.U[i], bodies.D[i], bodies.u[i] = U, D, u
@@ -128,11 +126,11 @@ def outward(
     :param a: accelerations of the first bodies, where they are known; at least of the base.
     """
     qdd: list[Scalar] = [0.0] * model.tree_nv
-    a = list(a)
-    for i in range(len(a), model.nb + 1):
-        a_i = tree.Xup[i] @ a[model.parent[i]] + c[i]                                      # 7.49
+    acc = list(a)
+    for i in range(len(acc), model.nb + 1):
+        a_i = tree.Xup[i] @ acc[model.parent[i]] + c[i]                                    # 7.49
         rhs = [u - U.dot(a_i) for u, U in zip(bodies.u[i], bodies.U[i], strict=True)]
         qdd_i = bodies.D[i].solve(rhs)                                                     # 7.50
         qdd[model.v_index[i]] = qdd_i
-        a.append(a_i + combine(tree.S[i], qdd_i))
+        acc.append(combine(a_i, tree.S[i], qdd_i))
     return qdd

@@ -84,7 +84,7 @@ class Interpreter:
 
     @staticmethod
     def _row(argument: Argument, value: ArrayLike, k: int) -> ArrayLike:
-        return value[k] if np.ndim(value) == len(argument.shape) + 1 else value
+        return np.asarray(value)[k] if np.ndim(value) == len(argument.shape) + 1 else value
 
     def _evaluate(self, arrays: Sequence[ArrayLike]) -> dict[str, Array]:
         given = {argument.name: checked(argument, value).tolist()

@@ -129,7 +129,7 @@ def newton_euler_3d(
         v_J = joint.velocity(q_i, qd_i, conditions.t)
         a_J = joint.bias(q_i, qd_i, conditions.t)
         if qdd is not None:
-            a_J = a_J + combine(tree.S[i], qdd[model.v_index[i]])
+            a_J = combine(a_J, tree.S[i], qdd[model.v_index[i]])
         w_p = X.turn(w[p])
         w.append(w_p + v_J.ang)
         wd.append(X.turn(wd[p]) + a_J.ang + w_p.cross(v_J.ang))

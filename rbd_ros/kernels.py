@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Target = str | tuple[Handle, ...] | None
     Progress = Callable[[str, float], None]
+    Call = Callable[..., Any]           # an array, or a tuple of them, as the quantity has
 
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.
 STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
@@ -62,7 +63,7 @@ class _Calls(dict):
         super().__init__()
         self._owner = owner
 
-    def __missing__(self, key: str | tuple) -> Callable[..., Array]:
+    def __missing__(self, key: str | tuple) -> Call:
         """Make, keep and return the call of a quantity."""
         arguments = (key,) if isinstance(key, str) else key
         call = self[key] = self._owner._caller(self._owner._quantity(*arguments))
@@ -234,7 +235,7 @@ class Kernels:
     def _arguments(self, quantity: Quantity) -> dict[str, tuple[int, ...]]:
         return {name: self._shapes[name] for name in quantity.inputs + quantity.common}
 
-    def _caller(self, quantity: Quantity) -> Callable[..., Array]:
+    def _caller(self, quantity: Quantity) -> Call:
         common = [self._common[name] for name in quantity.common]
         if self._backend != 'reference':
             return self._kernel(quantity).caller(*common)

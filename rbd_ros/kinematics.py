@@ -69,14 +69,13 @@ def links(model: Model, q: Sequence[Scalar], t: Scalar = 0.0) -> Links:
     return Links(Xup, S)
 
 
-def combine(columns: Sequence[Vector], weights: Sequence[Scalar]) -> Vector:
-    """Return the linear combination of spatial vectors ``columns``; of none, exactly zero."""
-    if not columns:
-        return Motion.zero()
-    total = columns[0] * weights[0]
-    for column, weight in zip(columns[1:], weights[1:], strict=True):
-        total = total + column * weight
-    return total
+def combine(
+    start: Vector, columns: Sequence[Vector], weights: Sequence[Scalar],
+) -> Vector:
+    """Return a spatial vector plus a linear combination of others of its kind."""
+    for column, weight in zip(columns, weights, strict=True):
+        start = start + column * weight
+    return start
 
 
 def velocities(
@@ -115,7 +114,7 @@ def accelerations(
     for i in range(1, model.nb + 1):
         a_i = tree.Xup[i] @ a[model.parent[i]] + c[i]
         if qdd is not None:
-            a_i = a_i + combine(tree.S[i], qdd[model.v_index[i]])                     # 5.15
+            a_i = combine(a_i, tree.S[i], qdd[model.v_index[i]])                           # 5.15
         a.append(a_i)
     return a
 

@@ -24,7 +24,7 @@ velocities are expanded, joint forces reduced by G^T, inertias by G^T H G.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import cast, NamedTuple, TYPE_CHECKING
 
 from rbd_ros import energy, factor, forward, inverse, kinematics, opspace
 from rbd_ros.errors import RbdError, UnknownName
@@ -353,7 +353,9 @@ def make(model: Model, name: str, target: Frame | Sequence[Handle] | None = None
     """
     if name in _OF_ROBOT:
         return _OF_ROBOT[name](model)
-    for table in (_OF_FRAME, _OF_HANDLES):
-        if name in table:
-            return table[name](model, target)._replace(target=target)
+    if name in _OF_FRAME:
+        return _OF_FRAME[name](model, cast('Frame', target))._replace(target=target)
+    if name in _OF_HANDLES:
+        handles = cast('Sequence[Handle]', target)
+        return _OF_HANDLES[name](model, handles)._replace(target=target)
     raise UnknownName('quantity', name, [*_OF_ROBOT, *_OF_FRAME, *_OF_HANDLES])

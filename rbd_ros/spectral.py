@@ -39,13 +39,13 @@ def symmetric_eigen(
     touch disjoint rows, so that the processor can run them side by side.
     """
     n = len(A)
-    A = [list(row) for row in A]
+    B = [list(row) for row in A]
     V: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     for _ in range(sweeps):
         for p, q in _round_robin(n):
-            if not is_zero(A[p][q]):
-                _rotate(A, V, p, q)
-    return [A[i][i] for i in range(n)], V
+            if not is_zero(B[p][q]):
+                _rotate(B, V, p, q)
+    return [B[i][i] for i in range(n)], V
 
 
 def _rotate(A: list[list[Scalar]], V: list[list[Scalar]], p: int, q: int) -> None:
