@@ -211,14 +211,14 @@ def project(robot, q, qd, max_condition=1e12):
     space = robot.operational_space(q, qd, frame, max_condition=max_condition)
     H = robot.mass_matrix(q)
     Jdqd = robot.jacobian_rate(q, qd, frame)
-    return space, H, np.linalg.solve(H, space.J.T), Jdqd
+    return space, np.linalg.solve(H, space.J.T), Jdqd
 
 
 def test_task_acceleration_is_reached_and_posture_does_not_disturb(robot):
     """Forward dynamics of the law's torque gives the wanted acceleration of the frame."""
     for seed in range(5):
         q, qd, posture = state(robot, seed)
-        space, H, HinvJT, Jdqd = project(robot, q, qd)
+        space, HinvJT, Jdqd = project(robot, q, qd)
         wanted = np.random.default_rng(seed).normal(size=6)
         torque = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
                              10.0 * posture)
@@ -233,7 +233,7 @@ def test_wrench_is_exerted_in_statics(robot):
     """At rest with no motion wanted the torque is gravity plus J^T w."""
     q, _, _ = state(robot, 3)
     zero = np.zeros(7)
-    space, H, HinvJT, Jdqd = project(robot, q, zero)
+    space, HinvJT, Jdqd = project(robot, q, zero)
     wrench = np.array([1.0, -2.0, 0.5, 10.0, -5.0, 3.0])
     torque = task_torque(robot.bias(q, zero), space.J, space.Lambda, HinvJT, Jdqd, np.zeros(6),
                          zero, J_wrench=space.J, wrench=wrench)
@@ -248,7 +248,7 @@ def test_torque_stays_bounded_at_a_singular_pose(robot):
         sizes = []
         for x in poses:
             q, qd = np.full(7, x), np.zeros(7)
-            space, H, HinvJT, Jdqd = project(robot, q, qd, 1e3)
+            space, HinvJT, Jdqd = project(robot, q, qd, 1e3)
             torque = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
                                  np.zeros(7))
             sizes.append(np.abs(np.subtract(torque, robot.gravity(q))).max())

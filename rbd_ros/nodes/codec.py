@@ -1,0 +1,265 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Serialized messages of the hot path: JointState in, Float64MultiArray or JointState out.
+
+The middleware's own conversion makes a Python object of each number; here the doubles are
+copied as bytes. A message is read from the front. What a publisher repeats in each message
+(frame, names, number of positions) is compared with what it sent before, in one comparison.
+Anything unexpected is told by None: then the caller lets the middleware deserialise.
+
+Layout, plain CDR, little endian: four bytes of encapsulation, then fields aligned to their
+size, counted from the end of the encapsulation. The doubles therefore stand at 4 mod 8 of the
+buffer: they are copied, never aliased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import struct
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ['FloatArrayWriter', 'JointStateReader', 'JointStateWriter', 'ReadState']
+
+Array = npt.NDArray[np.float64]
+
+_HEAD = 4  # bytes of encapsulation
+_STAMP_END = 12
+_PLAIN = (b'\x00\x01',)  # representation: plain CDR, little endian
+_EMPTY = np.zeros(0)
+_STAMP = struct.Struct('<iI')
+_COUNT = struct.Struct('<I')
+_MOST_LAYOUTS = 16
+
+
+class ReadState:
+    """
+    One kind of message, with buffers that each message of that kind fills.
+
+    From the first position on everything stands at multiples of eight bytes, counts included,
+    so that one copy brings all numbers to where their arrays are.
+    """
+
+    def __init__(self, names: tuple[str, ...], prefix: bytes, count: int) -> None:
+        """
+        Allocate.
+
+        :param names: names of the joints.
+        :param prefix: bytes from the end of the stamp to the first position.
+        :param count: number of positions, equal to the number of names or zero.
+        """
+        self.names, self.prefix, self.count = names, prefix, count
+        self.start = _STAMP_END + len(prefix)
+        self.stamp = 0.0  # s
+        self.seconds = self.nanoseconds = 0
+        # Without positions the count of velocities may stand at 4 mod 8: leave room before it.
+        self._lead = (self.start - _HEAD) % 8
+        self._buffer = np.zeros(3 * len(names) + 4)
+        self._bytes = memoryview(self._buffer).cast('B')
+        self._words = self._bytes.cast('I')
+        self._tail = -1  # length of the last message after the prefix
+        self._checks: tuple[tuple[int, int], ...] = ()  # word, count expected in it
+        self.position: Array = _EMPTY
+        self.velocity: Array = _EMPTY
+        self.effort: Array = _EMPTY
+
+    def fill(self, data: bytes) -> bool:
+        """
+        Copy the numbers of a message whose prefix is ours.
+
+        :param data: the serialized message.
+        :returns: False if its length or its counts do not fit.
+        """
+        tail = len(data) - self.start
+        if tail != self._tail and not self._measure(data, tail):
+            return False
+        self._bytes[self._lead:self._lead + tail] = memoryview(data)[self.start:]
+        words = self._words
+        for word, count in self._checks:
+            if words[word] != count:
+                self._tail = -1
+                return self._measure(data, tail) and self.fill(data)
+        self.seconds, self.nanoseconds = _STAMP.unpack_from(data, _HEAD)
+        self.stamp = self.seconds + 1e-9 * self.nanoseconds
+        return True
+
+    def _measure(self, data: bytes, tail: int) -> bool:
+        """Find the fields of a message of a new length; False if they do not fit."""
+        n, at = len(self.names), self._lead + 8 * self.count
+        end = self._lead + tail
+        fields, checks = [], []
+        for _ in range(2):  # velocity, effort
+            if at + 4 > end:
+                return False
+            count = _COUNT.unpack_from(data, self.start + at - self._lead)[0]
+            if count not in (0, n):
+                return False
+            checks.append((at // 4, count))
+            at += 4
+            at += -at % 8 if count else 0
+            fields.append(self._buffer[at // 8:at // 8 + n] if count else _EMPTY)
+            at += 8 * count
+        if not 0 <= end - at < 4 or end > len(self._bytes):  # some middlewares pad to four bytes
+            return False
+        self.position = self._buffer[:n] if self.count else _EMPTY
+        self.velocity, self.effort = fields
+        self._checks, self._tail = tuple(checks), tail
+        return True
+
+
+class JointStateReader:
+    """Read serialized sensor_msgs/JointState."""
+
+    def __init__(self) -> None:
+        """Start without any known publisher."""
+        self._layouts: list[ReadState] = []
+        self._last: ReadState | None = None
+
+    def read(self, data: bytes) -> ReadState | None:
+        """
+        Read one message.
+
+        :param data: as the middleware delivers it.
+        :returns: the state, valid until the next message of that kind, or None for anything
+            unexpected.
+        """
+        last = self._last
+        if last is None or data[_STAMP_END:last.start] != last.prefix or (
+                data[:2] not in _PLAIN):
+            last = self._find(data)
+            if last is None:
+                return None
+        return last if last.fill(data) else None
+
+    def _find(self, data: bytes) -> ReadState | None:
+        if data[:2] not in _PLAIN:
+            return None
+        for layout in self._layouts:
+            if data[_STAMP_END:layout.start] == layout.prefix:
+                self._last = layout
+                return layout
+        layout = _learn(data)
+        if layout is not None:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
+            self._layouts.append(layout)
+            self._last = layout
+        return layout
+
+
+def _learn(data: bytes) -> ReadState | None:
+    """Read frame, names and number of positions of a message of a new kind."""
+    try:
+        at = _skip_string(data, _STAMP_END)[0]
+        at += -at % 4
+        count = _COUNT.unpack_from(data, at)[0]
+        at += 4
+        if count > (len(data) - at) // 5:  # each name takes five bytes or more
+            return None
+        names = []
+        for _ in range(count):
+            at += -at % 4
+            at, name = _skip_string(data, at)
+            names.append(name)
+        at += -at % 4
+        positions = _COUNT.unpack_from(data, at)[0]
+        at += 4
+    except (struct.error, ValueError):
+        return None
+    if positions not in (0, count):
+        return None
+    if positions:
+        at += (_HEAD - at) % 8
+    if at > len(data):
+        return None
+    return ReadState(tuple(names), bytes(data[_STAMP_END:at]), positions)
+
+
+def _skip_string(data: bytes, at: int) -> tuple[int, str]:
+    """Read a string; its length counts a zero byte at the end."""
+    size = _COUNT.unpack_from(data, at)[0]
+    end = at + 4 + size
+    if size < 1 or end > len(data) or data[end - 1] != 0:
+        raise ValueError('a string does not end within the message')
+    return end, bytes(data[at + 4:end - 1]).decode('utf-8')
+
+
+class FloatArrayWriter:
+    """Serialise std_msgs/Float64MultiArray with a data vector of fixed length."""
+
+    def __init__(self, n: int) -> None:
+        """
+        Prepare the bytes that never change.
+
+        :param n: number of values.
+        """
+        head = struct.pack('<HHIII', 0x0100, 0, 0, 0, n)  # no dimensions, no offset
+        self._buffer = bytearray(head + bytes(_pad(len(head))) + bytes(8 * n))
+        self._values = np.frombuffer(self._buffer, '<f8', n, len(self._buffer) - 8 * n)
+
+    def write(self, values: Array) -> bytes:
+        """
+        Return the serialized message.
+
+        :param values: n numbers.
+        """
+        self._values[:] = values
+        return bytes(self._buffer)
+
+
+class JointStateWriter:
+    """Serialise sensor_msgs/JointState with names and effort."""
+
+    def __init__(self, names: Sequence[str], frame: str = '') -> None:
+        """
+        Prepare the bytes that never change.
+
+        :param names: names of the joints.
+        :param frame: frame_id of the header.
+        """
+        out = bytearray(struct.pack('<HHiI', 0x0100, 0, 0, 0))
+        _append_string(out, frame)
+        out += bytes(-len(out) % 4) + struct.pack('<I', len(names))
+        for name in names:
+            out += bytes(-len(out) % 4)
+            _append_string(out, name)
+        out += bytes(-len(out) % 4) + struct.pack('<III', 0, 0, len(names))
+        out += bytes(_pad(len(out))) + bytes(8 * len(names))
+        self._buffer = out
+        self._values = np.frombuffer(out, '<f8', len(names), len(out) - 8 * len(names))
+
+    def write(self, effort: Array, seconds: int, nanoseconds: int) -> bytes:
+        """
+        Return the serialized message.
+
+        :param effort: one number per name.
+        :param seconds: of the stamp.
+        :param nanoseconds: of the stamp.
+        """
+        _STAMP.pack_into(self._buffer, _HEAD, seconds, nanoseconds)
+        self._values[:] = effort
+        return bytes(self._buffer)
+
+
+def _pad(size: int) -> int:
+    """Return the bytes needed before doubles in a message of this size."""
+    return (_HEAD - size) % 8
+
+
+def _append_string(out: bytearray, text: str) -> None:
+    encoded = text.encode('utf-8') + b'\x00'
+    out += struct.pack('<I', len(encoded)) + encoded

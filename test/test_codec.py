@@ -1,0 +1,207 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Serialized messages, against bytes made by hand and against the middleware's own."""
+
+import struct
+
+from hypothesis import given, strategies as st
+import numpy as np
+import pytest
+
+from rbd_ros.nodes.codec import FloatArrayWriter, JointStateReader, JointStateWriter
+
+NAMES = ('a', 'joint_2', 'élan')
+
+
+class Cdr:
+    """A slow, plain writer of CDR: the oracle."""
+
+    def __init__(self):
+        self.body = b''
+
+    def align(self, size):
+        """Pad to a multiple of the size."""
+        self.body += bytes(-len(self.body) % size)
+
+    def number(self, kind, value):
+        """Append one aligned number."""
+        self.align(struct.calcsize('<' + kind))
+        self.body += struct.pack('<' + kind, value)
+
+    def text(self, value):
+        """Append a string."""
+        data = value.encode() + b'\x00'
+        self.number('I', len(data))
+        self.body += data
+
+    def doubles(self, values):
+        """Append a sequence of doubles."""
+        self.number('I', len(values))
+        for value in values:
+            self.number('d', value)
+
+    @property
+    def message(self):
+        """Return the message with its encapsulation."""
+        return b'\x00\x01\x00\x00' + self.body
+
+
+def joint_state(names, position, velocity, effort, frame='', stamp=(12, 500000000)):
+    """Serialise a JointState by the oracle."""
+    cdr = Cdr()
+    cdr.number('i', stamp[0])
+    cdr.number('I', stamp[1])
+    cdr.text(frame)
+    cdr.number('I', len(names))
+    for name in names:
+        cdr.text(name)
+    for values in (position, velocity, effort):
+        cdr.doubles(values)
+    return cdr.message
+
+
+def same(found, names, position, velocity, effort):
+    """Tell whether a message was read as given, NaN included."""
+    return found is not None and found.names == tuple(names) and all(
+        np.array_equal(a, np.array(b, dtype=float), equal_nan=True)
+        for a, b in ((found.position, position), (found.velocity, velocity),
+                     (found.effort, effort)))
+
+
+names = st.lists(st.text(st.characters(exclude_characters='\x00', codec='utf-8'), max_size=9),
+                 max_size=8)
+
+
+@given(names, st.text(st.characters(exclude_characters='\x00', codec='utf-8'), max_size=9),
+       st.booleans(), st.booleans(), st.booleans(), st.randoms())
+def test_any_joint_state_is_read(joints, frame, has_q, has_qd, has_effort, random):
+    """Each combination of fields, names and frames is read, twice, with other numbers."""
+    reader = JointStateReader()
+    for _ in range(2):
+        q, qd, effort = ([random.uniform(-9, 9) for _ in joints] if has else []
+                         for has in (has_q, has_qd, has_effort))
+        found = reader.read(joint_state(joints, q, qd, effort, frame))
+        assert same(found, joints, q, qd, effort)
+        assert found.stamp == 12.5
+
+
+def test_two_publishers_alternate():
+    """A gripper between the messages of the arm confuses nothing."""
+    reader = JointStateReader()
+    for k in range(4):
+        arm = reader.read(joint_state(NAMES, [k, 1, 2], [3, 4, 5], [6, 7, 8], 'base'))
+        assert same(arm, NAMES, [k, 1, 2], [3, 4, 5], [6, 7, 8])
+        hand = reader.read(joint_state(('finger',), [0.1 * k], [], []))
+        assert same(hand, ('finger',), [0.1 * k], [], [])
+    assert arm.names is reader.read(joint_state(NAMES, [0] * 3, [], [], 'base')).names
+
+
+def test_same_length_other_name_is_noticed():
+    """A name that changes one letter is another joint."""
+    reader = JointStateReader()
+    reader.read(joint_state(('ab', 'cd'), [1, 2], [], []))
+    assert reader.read(joint_state(('ab', 'ce'), [1, 2], [], [])).names == ('ab', 'ce')
+
+
+def test_nan_passes_the_codec():
+    """What is in the message is judged later: NaN and infinity are delivered as they are."""
+    reader = JointStateReader()
+    found = reader.read(joint_state(('a', 'b'), [np.nan, np.inf], [-np.inf, 0.0], []))
+    assert same(found, ('a', 'b'), [np.nan, np.inf], [-np.inf, 0.0], [])
+
+
+@pytest.mark.parametrize('change', [
+    lambda m: b'\x00\x00' + m[2:],  # big endian
+    lambda m: b'\x00\x03' + m[2:],  # parameter list
+    lambda m: m[:-1], lambda m: m[:-9], lambda m: m + bytes(4), lambda m: m[:20], lambda m: b''])
+def test_surprises_are_left_to_the_middleware(change):
+    """Other encodings, missing and surplus bytes give None, known layout or not."""
+    message = joint_state(NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9])
+    assert JointStateReader().read(change(message)) is None
+    reader = JointStateReader()
+    assert reader.read(message)
+    assert reader.read(change(message)) is None
+    assert same(reader.read(message), NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9])
+
+
+@pytest.mark.parametrize('fields', [([1.0], [], []), ([1, 2, 3], [1.0], []),
+                                    ([1, 2, 3], [], [1, 2, 3, 4])])
+def test_unequal_lengths_are_left_to_the_middleware(fields):
+    """Fields whose length is not that of the names are not read here."""
+    assert JointStateReader().read(joint_state(NAMES, *fields)) is None
+
+
+@given(st.binary(max_size=200))
+def test_garbage_never_raises(data):
+    """No bytes whatever make the reader raise."""
+    JointStateReader().read(b'\x00\x01\x00\x00' + data)
+    JointStateReader().read(data)
+
+
+@given(st.data())
+def test_damaged_messages_never_raise(data):
+    """A message with one byte changed is read or refused."""
+    message = bytearray(joint_state(NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9], 'base'))
+    reader = JointStateReader()
+    reader.read(bytes(message))
+    message[data.draw(st.integers(0, len(message) - 1))] = data.draw(st.integers(0, 255))
+    reader.read(bytes(message))
+    JointStateReader().read(bytes(message))
+
+
+@pytest.mark.parametrize('n', [1, 2, 7])
+def test_float_array_bytes(n):
+    """The written array is byte for byte that of the oracle."""
+    values = np.linspace(-3.0, 5.0, n)
+    cdr = Cdr()
+    cdr.number('I', 0)
+    cdr.number('I', 0)
+    cdr.doubles(values)
+    writer = FloatArrayWriter(n)
+    writer.write(np.full(n, 9.0))
+    assert writer.write(values) == cdr.message
+
+
+@pytest.mark.parametrize('joints', [('a',), NAMES, tuple('abcdefg')])
+@pytest.mark.parametrize('frame', ['', 'base_link'])
+def test_joint_state_bytes(joints, frame):
+    """The written JointState is byte for byte that of the oracle, and is read back."""
+    effort = np.linspace(-1.0, 1.0, len(joints))
+    message = JointStateWriter(joints, frame).write(effort, 12, 500000000)
+    assert message == joint_state(joints, [], [], effort, frame)
+    assert same(JointStateReader().read(message), joints, [], [], effort)
+
+
+def test_against_the_middleware():
+    """Messages of rclpy are read as they are, and ours are understood by rclpy."""
+    reason = 'rclpy is not installed: source ROS 2 or use ./run'
+    serialization = pytest.importorskip('rclpy.serialization', reason=reason)
+    JointState = pytest.importorskip('sensor_msgs.msg', reason=reason).JointState
+    FloatArray = pytest.importorskip('std_msgs.msg', reason=reason).Float64MultiArray
+    reader = JointStateReader()
+    for fields in (([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]),
+                   ([1.0, 2.0, 3.0], [], []), ([], [], [1.0, 2.0, 3.0])):
+        message = JointState(name=list(NAMES), position=fields[0], velocity=fields[1],
+                             effort=fields[2])
+        message.header.frame_id = 'base'
+        message.header.stamp.sec, message.header.stamp.nanosec = 12, 500000000
+        assert same(reader.read(serialization.serialize_message(message)), NAMES, *fields)
+    data = FloatArrayWriter(3).write(np.array([1.0, -2.0, 3.0]))
+    assert list(serialization.deserialize_message(data, FloatArray).data) == [1.0, -2.0, 3.0]
+    data = JointStateWriter(NAMES, 'base').write(np.array([1.0, -2.0, 3.0]), 3, 4)
+    back = serialization.deserialize_message(data, JointState)
+    assert (list(back.name), list(back.effort)) == (list(NAMES), [1.0, -2.0, 3.0])
+    assert (back.header.stamp.sec, back.header.stamp.nanosec) == (3, 4)
+    assert not back.position
