@@ -29,8 +29,8 @@ from rbd_ros.compiler.graph import Graph
 
 _LEAVES = ('const', 'input')
 _ANGULAR = ('sin', 'cos')
-#: Operations per function; measured: fewer cost memory traffic, more cost compile time and,
-#: past a few thousand, run time.
+#: Operations per function once a graph is cut, which it is past twice as many; measured: shorter
+#: parts cost memory traffic, longer ones compile time and, past a few thousand, run time.
 PART = 1000
 
 
@@ -74,13 +74,15 @@ def order(graph: Graph) -> list[int]:
 
 def partition(graph: Graph, size: int = PART) -> tuple[list[Part], int]:
     """
-    Cut a graph into parts of at most the given number of nodes.
+    Cut a graph into parts of at most the given number of nodes, or leave it whole if it is short.
 
+    :param graph: what to cut.
+    :param size: nodes per part; a graph of up to twice as many is left whole.
     :returns: the parts and the number of workspace slots, each of which is used again as soon
         as its value is no longer needed.
     """
     sequence = order(graph)
-    count = max(1, -(-len(sequence) // size))
+    count = 1 if len(sequence) <= 2 * size else -(-len(sequence) // size)
     size = -(-len(sequence) // count) or 1
     runs = [sequence[k:k + size] for k in range(0, len(sequence), size)] or [[]]
     home = {i: k for k, run in enumerate(runs) for i in run}
