@@ -73,14 +73,14 @@ class Quantity(NamedTuple):
     Something both libraries can be asked for.
 
     :param inputs: fields of States that go into it.
-    :param options: what only ours is told.
+    :param by: the method that only ours is told.
     :param solved: whether it comes from solving with H.
     """
 
     label: str
     method: str
     inputs: tuple[str, ...]
-    options: dict[str, str] = {}
+    by: str | None = None
     solved: bool = False
     of_frame: bool = False
 
@@ -94,9 +94,9 @@ QUANTITIES = (
     Quantity('inverse mass matrix', 'inverse_mass_matrix', ('q',), solved=True),
     Quantity('forward dynamics', 'forward_dynamics', ('q', 'qd', 'tau'), solved=True),
     Quantity('forward dynamics, crba', 'forward_dynamics', ('q', 'qd', 'tau'),
-             {'method': 'crba'}, solved=True),
+             'crba', solved=True),
     Quantity('forward dynamics, f_ext', 'forward_dynamics', ('q', 'qd', 'tau', 'f_ext'),
-             {'method': 'aba'}, solved=True),
+             'aba', solved=True),
     Quantity('kinetic energy', 'kinetic_energy', ('q', 'qd')),
     Quantity('potential energy', 'potential_energy', ('q',)),
     Quantity('centre of mass', 'center_of_mass', ('q',)),
@@ -165,8 +165,8 @@ def _compare_one(
     robot: rbd_ros.Dynamics, peer: PinocchioRobot | MujocoRobot, states: States,
     quantity: Quantity, frame: str, batch: bool,
 ) -> Result:
-    options = quantity.options
-    if robot.model.mimic is not None and options.get('method') == 'aba':
+    options = {'method': quantity.by} if quantity.by else {}
+    if robot.model.mimic is not None and quantity.by == 'aba':
         options = {}
     inputs = [getattr(states, name) for name in quantity.inputs]
     tail = (frame,) if frame else ()
@@ -266,7 +266,8 @@ def check_robot(
             raise RbdError('nothing moves with a fixed base')
         peer = peer_of(model, path.read_text(), floating)
     except (RbdError, ValueError) as error:
-        report.skipped.append(f'{name}: {str(error).splitlines()[0].replace(str(path), path.name)}')
+        reason = str(error).splitlines()[0].replace(str(path), path.name)
+        report.skipped.append(f'{name}: {reason}')
         return
     if note:
         report.notes.append(f'{name}: {note}')
@@ -298,7 +299,8 @@ def main(arguments: list[str] | None = None) -> int:
             if options.quick and _is_large(path):
                 report.skipped.append(f'{short_name(path)}: more than 20 joints, left out by --quick')
                 break
-            check_robot(report, path, floating, count, options.backend, PinocchioRobot, QUANTITIES)
+            check_robot(report, path, floating, count, options.backend, PinocchioRobot,
+                        QUANTITIES)
     for path in files:
         if path.stem in MUJOCO:
             for floating in (False, True):

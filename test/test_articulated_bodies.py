@@ -194,7 +194,7 @@ def test_gluing_handles_adds_articulated_bodies():
     assert_near(one[1] + two[1], both[1], limit=1e-13)
 
 
-# --- two bodies, one joint --------------------------------------------------------------------------------
+# --- two bodies, one joint -----------------------------------------------------------------------
 
 @pytest.mark.seed('RBDA 7-08')
 def test_example_of_the_book():
@@ -388,7 +388,7 @@ def test_two_bodies_in_motion(seed):
     assert_near(dense.accelerations(found)[1], a1, limit=1e-10)
 
 
-# --- handles on both ends, and divide and conquer ------------------------------------------------------------
+# --- handles on both ends, and divide and conquer ------------------------------------------------
 
 class Link:
     """A chain of bodies with a handle at either end, all in base coordinates (RBDA 7.5)."""

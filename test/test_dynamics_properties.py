@@ -45,7 +45,7 @@ def rate(function, h=1e-3):
     return sum(w * (function(k * h) - function(-k * h)) for k, w in weights) / (60.0 * h)
 
 
-# --- inverse and forward dynamics are each other's inverse --------------------------------------
+# --- inverse and forward dynamics are each other's inverse ---------------------------------------
 
 @pytest.mark.seed('RBDA 1-01', 'RBDA 1-02', 'RBDA 1-03', 'SIXD P21')
 @few
@@ -102,7 +102,7 @@ def test_rotors_act_the_same_in_every_algorithm(model, seed):
         assert_near(qdd, expected, scale=np.linalg.cond(H) * 1e-5 * np.linalg.norm(expected))
 
 
-# --- forms of one law ---------------------------------------------------------------------------
+# --- forms of one law ----------------------------------------------------------------------------
 
 @pytest.mark.seed('RBDA 5-04', 'RBDA 5-05', 'RBDA 5-12', 'RBDA 10-01', 'SIXD P09')
 @many
@@ -151,7 +151,7 @@ def test_kinetic_energy_is_quadratic_in_the_velocity(model, seed):
     assert_near(robot.kinetic_energy(s.q, s.qd), 0.5 * s.qd @ H @ s.qd, limit=1e-12)
 
 
-# --- power, momentum and rates --------------------------------------------------------------------
+# --- power, momentum and rates -------------------------------------------------------------------
 
 @pytest.mark.seed('RBDA 3-02', 'RBDA 3-03', 'RBDA 5-13', 'RBDA 7-15')
 @few

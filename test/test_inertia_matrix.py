@@ -27,7 +27,7 @@ from tree_oracle import assert_near, columns, crf, DenseTree, SEEDS, spatial_ine
 many = settings(max_examples=40, deadline=None, derandomize=True)
 
 
-# --- composite bodies -----------------------------------------------------------------------------
+# --- composite bodies ----------------------------------------------------------------------------
 
 @pytest.mark.seed('RBDA 6-06')
 @pytest.mark.parametrize('seed', range(4))
@@ -99,7 +99,7 @@ def test_branches_make_exact_zeros(model, seed):
             assert block.all() if related else not block.any()
 
 
-# --- factors ----------------------------------------------------------------------------------------
+# --- factors -------------------------------------------------------------------------------------
 
 PARENT = (-1, 0, 0)
 H_EXACT = [[21.0, 3.0, 20.0], [3.0, 9.0, 0.0], [20.0, 0.0, 25.0]]
@@ -202,7 +202,7 @@ def test_counts_of_the_book():
         assert (chain.D1, chain.D2) == ((n * n - n) // 2, (n**3 - n) // 6)
 
 
-# --- one large system ---------------------------------------------------------------------------------
+# --- one large system ----------------------------------------------------------------------------
 
 def assembled(dense, tau, f_ext, gravity):
     """Return body accelerations and constraint forces of the system of all bodies (3.74)."""
@@ -284,7 +284,7 @@ def test_collected_subsystems_stand_side_by_side():
     assert_near(both.bias(q, qd), stacked, limit=1e-15)
 
 
-# --- one body under a constraint (RBDA 3.6) ---------------------------------------------------------------
+# --- one body under a constraint (RBDA 3.6) ------------------------------------------------------
 
 @pytest.mark.seed('RBDA 3-27', 'RBDA 3-28', 'RBDA 3-29', 'RBDA 3-18', 'SIXD C18')
 @pytest.mark.parametrize('kind', [kind for kind in families.JOINTS if kind != 'free'])

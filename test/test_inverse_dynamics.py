@@ -30,7 +30,8 @@ Z = (0.0, 0.0, 1.0)
 
 def rod_arm():
     """Return the planar 2R arm of the golden numbers: two rods of 1 m and 1 kg."""
-    rod = RigidInertia.from_com(1.0, Vec3(0.5, 0.0, 0.0), Sym3.diagonal(0.01, 1.0 / 12.0, 1.0 / 12.0))
+    rod = RigidInertia.from_com(
+        1.0, Vec3(0.5, 0.0, 0.0), Sym3.diagonal(0.01, 1.0 / 12.0, 1.0 / 12.0))
     builder = rbd_ros.ModelBuilder('rods', gravity=(0.0, -9.81, 0.0))
     builder.add_body('upper', 'base', Revolute(Z), inertia=rod, joint_name='shoulder')
     builder.add_body('lower', 'upper', Revolute(Z), Transform.translation(Vec3(1.0, 0.0, 0.0)),

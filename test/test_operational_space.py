@@ -134,7 +134,7 @@ def test_inertia_does_not_depend_on_the_coordinates_of_the_joints():
 
 @pytest.mark.seed('RBDA 7-06', 'RBDA 7-02')
 def test_projection_agrees_with_assembly():
-    """On a floating base Lambda of the base is its articulated-body inertia, -Lambda b its bias."""
+    """On a floating base Lambda of the base is its articulated-body inertia; so is the bias."""
     from rbd_ros import forward
     from rbd_ros.kinematics import Conditions, links, velocities, velocity_products
     builder = rbd_ros.ModelBuilder('floating')

@@ -111,9 +111,9 @@ class DenseTree:
         """Return the entries of joint i in a vector over velocities."""
         return np.asarray(x)[self.model.v_index[i]]
 
-    def accelerations(self, qdd, base=np.zeros(6)):
+    def accelerations(self, qdd, base=None):
         """Return the body accelerations (5.8)."""
-        a = [base]
+        a = [np.zeros(6) if base is None else base]
         for i in self.bodies:
             a.append(a[self.model.parent[i]] + self.S[i] @ self.part(i, qdd) + self.c[i])
         return a
