@@ -12,50 +12,356 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulator node: joint torques in, joint states out."""
+"""The simulator node: a driver stand-in with real dynamics, torques in, joint states out."""
 
 from __future__ import annotations
 
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import TransformStamped, WrenchStamped
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes import simulator_parameters as parameters
+from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.simulator_wire import read_array, StateWriter
+from rbd_ros.sim import Frames, Sensors, Settings, SETTINGS, SimulatedRobot, Simulation
+from rbd_ros.urdf import load_urdf
+from rcl_interfaces.msg import SetParametersResult
 import rclpy
-from rclpy.executors import ExternalShutdownException
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rbd_ros.sim import Pose, Sample
+    from rclpy.executors import Executor
+    from rclpy.parameter import Parameter
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class Simulator(Node):
-    """Move one joint of unit inertia by the commanded torque and report its state."""
+    """
+    Simulate the described robot and stand in for its driver.
+
+    :raises RbdError: with the reason why it does not start.
+    """
 
     def __init__(self) -> None:
         super().__init__('simulator')
-        rate = float(self.declare_parameter('rate', 100.0).value)  # Hz
-        self._joint = str(self.declare_parameter('joint', 'joint1').value)
-        self._step = 1.0 / rate
-        self._position, self._velocity, self._torque = 1.0, 0.0, 0.0
+        parameters.declare(self, SETTINGS)
+        self._settings = Settings(parameters.values(self, SETTINGS))
+        self._refuse_second_publisher()
+        text = description_text(self._value('robot_description'),
+                                self._value('robot_description_file'))
+        self._simulation = self._build(text)
+        self._sim_stamps = self._value('lockstep') or self._value('publish_clock')
+        self._make_publishers(text)
+        self._make_inputs()
+        period = self._settings.schedule().period_ns * 1e-9 / self._value('real_time_factor')
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(period, self._on_tick, clock=steady)
+        self.create_timer(1.0, self._on_second, clock=steady)
+        self.add_on_set_parameters_callback(self._judge)
+        self.add_post_set_parameters_callback(self._apply)
+
+    def _value(self, name: str) -> bool | int | float | str:
+        return self._settings.values[name]
+
+    # --- start --------------------------------------------------------------------------------
+
+    def _refuse_second_publisher(self) -> None:
+        """Look for another publisher of joint_states as long as discovery may take."""
+        topic = self.resolve_topic_name('joint_states')
+        end = time.monotonic() + self._value('discovery_time')
+        while True:
+            others = self.get_publishers_info_by_topic(topic)
+            if others:
+                names = ', '.join(sorted(_full_name(info) for info in others))
+                raise RbdError(
+                    f'{topic} has a publisher already ({names}): a simulated robot beside another '
+                    'driver would mix two robots; stop it, use another namespace, or wait about '
+                    '20 s if it was killed')
+            if time.monotonic() >= end:
+                return
+            time.sleep(0.02)
+
+    def _build(self, text: str) -> Simulation:
+        settings, begin = self._settings, time.monotonic()
+        model = settings.model(load_urdf(text))
+        robot = SimulatedRobot(model, physics=settings.physics(model))
+        robot.place(settings.initial_positions(model, robot.q))
+        frames = Frames(model)
+        self._frames = frames
+        simulation = Simulation(
+            robot, Sensors(robot, settings.imperfections()), settings.joints(model),
+            settings.schedule(), frames=frames,
+            start_ns=0 if self._value('publish_clock') else time.time_ns())
+        self.get_logger().info(
+            f'simulating "{model.name}" ({model.nv} degrees of freedom) at '
+            f'{self._value("state_rate"):g} Hz by {self._value("integrator")}, '
+            f'{self._value("substeps")} step(s) each; ready in {time.monotonic() - begin:.2f} s')
+        state = 'held by brakes until the first command' if self._value('brakes') else 'not braked'
+        self.get_logger().info(f'commands for {", ".join(simulation.joints)}; {state}')
+        return simulation
+
+    def _make_publishers(self, text: str) -> None:
         self._states = self.create_publisher(JointState, 'joint_states', 10)
-        self.create_subscription(
-            Float64MultiArray, 'controller/commands', self._on_command, 10)
-        self.create_timer(self._step, self._advance)
+        self._make_writer()
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._clock_message, self._clock_publisher = ClockMessage(), None
+        if self._value('publish_clock'):
+            self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
+        if self._value('publish_description'):
+            self._description = self.create_publisher(String, 'robot_description', LATCHED)
+            self._description.publish(String(data=text))
+        self._tf_publisher = None
+        if self._value('publish_tf'):
+            self._tf_publisher = self.create_publisher(TFMessage, '/tf', 10)
+            self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
+            self._tf_static.publish(_transforms(self._frames.fixed(), self._now()))
+            self._tf_every = max(1, round(self._value('state_rate') / self._value('tf_rate')))
+            self._tf_count = 0
 
-    def _on_command(self, command: Float64MultiArray) -> None:
-        if command.data:
-            self._torque = command.data[0]
+    def _make_writer(self) -> None:
+        x = self._settings.imperfections()
+        self._writer = StateWriter(self._simulation.sensors.names,
+                                   velocity=x.velocity != 'none', effort=x.effort != 'none')
 
-    def _advance(self) -> None:
-        self._velocity += self._step * self._torque
-        self._position += self._step * self._velocity
-        state = JointState(name=[self._joint], position=[self._position],
-                           velocity=[self._velocity], effort=[self._torque])
-        state.header.stamp = self.get_clock().now().to_msg()
-        self._states.publish(state)
+    def _make_inputs(self) -> None:
+        # Best effort takes commands of any publisher; lockstep cannot afford to lose one.
+        quality = QoSProfile(depth=10) if self._value('lockstep') else BEST_EFFORT
+        if self._value('command_type') == 'joint_state':
+            self.create_subscription(JointState, 'controller/commands', self._on_joint_command,
+                                     quality)
+        else:
+            self.create_subscription(Float64MultiArray, 'controller/commands',
+                                     self._on_array_command, quality, raw=True)
+        self.create_subscription(WrenchStamped, '~/wrench', self._on_wrench, 10)
+        self.create_service(SetBool, '~/pause', self._on_pause)
+        self.create_service(Trigger, '~/step', self._on_step)
+        self.create_service(Trigger, '~/reset', self._on_reset)
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def _on_tick(self) -> None:
+        self._publish(self._simulation.tick(time.monotonic()))
+
+    def _publish(self, sample: Sample | None) -> None:
+        if sample is None:
+            return
+        simulation = self._simulation
+        if self._clock_publisher is not None:
+            clock = self._clock_message.clock
+            clock.sec, clock.nanosec = divmod(simulation.time_ns, 1_000_000_000)
+            self._clock_publisher.publish(self._clock_message)
+        stamp = sample.time_ns
+        if not self._sim_stamps:
+            stamp += time.time_ns() - simulation.time_ns
+        self._states.publish(self._writer.write(stamp, sample))
+        if self._tf_publisher is not None:
+            self._tf_count += 1
+            if self._tf_count % self._tf_every == 0:
+                self._tf_publisher.publish(
+                    _transforms(self._frames.moving(simulation.robot.q), _time(stamp)))
+
+    def _now(self) -> Time:
+        return _time(self._simulation.time_ns if self._sim_stamps else time.time_ns())
+
+    # --- inputs -------------------------------------------------------------------------------
+
+    def _on_array_command(self, data: bytes) -> None:
+        self._command(read_array(data), None)
+
+    def _on_joint_command(self, message: JointState) -> None:
+        joints = self._simulation.joints
+        efforts = message.effort
+        if tuple(message.name) != joints:
+            named = dict(zip(message.name, message.effort))
+            missing = [name for name in joints if name not in named]
+            if missing:
+                self._simulation.counters.refused += 1
+                self._complain(f'a command has no effort for {", ".join(missing)}; it is ignored')
+                return
+            efforts = [named[name] for name in joints]
+        stamp = message.header.stamp
+        self._command(efforts, stamp.sec * 1_000_000_000 + stamp.nanosec)
+
+    def _command(self, efforts: Iterable[float], stamp_ns: int | None) -> None:
+        before = self._simulation.released
+        if not self._sim_stamps and stamp_ns is not None:
+            # States carry the stamps of the wall clock; here they are simulated time.
+            stamp_ns += self._simulation.time_ns - time.time_ns()
+        try:
+            self._publish(self._simulation.command(efforts, stamp_ns, time.monotonic()))
+        except RbdError as error:
+            self._complain(str(error))
+        if not before and self._simulation.released:
+            self.get_logger().info('the brakes are open')
+
+    def _complain(self, text: str) -> None:
+        self.get_logger().warning(text, throttle_duration_sec=1.0)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        torque, force = message.wrench.torque, message.wrench.force
+        seconds = self._value('wrench_timeout') or float('inf')
+        try:
+            self._simulation.push(
+                message.header.frame_id,
+                [torque.x, torque.y, torque.z, force.x, force.y, force.z], seconds)
+        except RbdError as error:
+            self._complain(f'a wrench is ignored: {error}')
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if request.data:
+            self._simulation.pause(True)
+        else:
+            self._publish(self._simulation.resume(time.monotonic()))
+        response.success = True
+        response.message = 'paused' if request.data else 'running'
+        return response
+
+    def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            sample = self._simulation.step(self._value('steps_per_call'), time.monotonic())
+        except RbdError as error:
+            response.success, response.message = False, str(error)
+            return response
+        self._publish(sample)
+        response.success = True
+        response.message = f'at {self._simulation.time_ns * 1e-9:.6f} s'
+        return response
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._simulation.reset()
+        response.success, response.message = True, 'initial state, brakes closed'
+        return response
+
+    # --- parameters and reports ---------------------------------------------------------------
+
+    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+        """Refuse a set of changes with the reason, before any of them is applied."""
+        try:
+            settings = self._changed(changes)
+            settings.physics(self._simulation.robot.model)
+            Sensors(self._simulation.robot, settings.imperfections())
+        except RbdError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _apply(self, changes: list[Parameter]) -> None:
+        """Apply a set of changes at once, between two steps."""
+        settings = self._changed(changes)
+        simulation = self._simulation
+        simulation.robot.physics = settings.physics(simulation.robot.model)
+        if settings.imperfections() != self._settings.imperfections():
+            simulation.sensors = Sensors(simulation.robot, settings.imperfections())
+        self._settings = settings
+        self._make_writer()
+
+    def _changed(self, changes: list[Parameter]) -> Settings:
+        return Settings(self._settings.values | parameters.changed(changes, SETTINGS))
+
+    def _on_second(self) -> None:
+        """Report what was counted."""
+        simulation = self._simulation
+        counts = vars(simulation.counters) | {
+            'late': simulation.pacer.late, 'skipped': simulation.pacer.skipped,
+            'lost': simulation.sensors.lost, 'unresolved': simulation.robot.unresolved,
+            'braked': not simulation.released, 'paused': simulation.paused,
+            'waiting': simulation.waiting,
+        }
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.OK, name=f'{self.get_fully_qualified_name()}: simulation',
+            hardware_id=simulation.robot.model.name,
+            message='paused' if simulation.paused else 'running',
+            values=[KeyValue(key=name, value=str(value)) for name, value in counts.items()])
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self._now()
+        self._diagnostics.publish(message)
+        if self.count_publishers('joint_states') > 1:
+            self._complain('joint_states has another publisher now; readers see two robots')
+
+    def summary(self) -> str:
+        """Return what happened, for the last line of the log."""
+        counters, pacer = self._simulation.counters, self._simulation.pacer
+        return (f'{counters.periods} periods, {counters.commands} commands, {pacer.late} late '
+                f'wake-ups, {pacer.skipped} periods given up, {counters.superseded} states '
+                'superseded')
 
 
-def main(args: list[str] | None = None) -> None:
-    """Run the simulator until it is interrupted."""
+def _full_name(info: object) -> str:
+    return f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+
+
+def _time(stamp_ns: int) -> Time:
+    sec, nanosec = divmod(stamp_ns, 1_000_000_000)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def _transforms(poses: Iterable[Pose], stamp: Time) -> TFMessage:
+    message = TFMessage()
+    for pose in poses:
+        item = TransformStamped(child_frame_id=pose.child)
+        item.header.frame_id, item.header.stamp = pose.parent, stamp
+        t, r = item.transform.translation, item.transform.rotation
+        t.x, t.y, t.z = pose.translation
+        r.x, r.y, r.z, r.w = pose.rotation
+        message.transforms.append(item)
+    return message
+
+
+def make_executor(kind: str, node: Node) -> Executor:
+    """
+    Return an executor with the node in it.
+
+    :param kind: ``events``, where rclpy has it, or ``single``.
+    """
+    executor: Executor = SingleThreadedExecutor()
+    if kind == 'events':
+        try:
+            from rclpy.experimental.events_executor import EventsExecutor
+            executor = EventsExecutor()
+        except ImportError:
+            node.get_logger().warning('this rclpy has no EventsExecutor; using the single one')
+    executor.add_node(node)
+    return executor
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run the simulator until it is interrupted.
+
+    :returns: 0 after a clean end, 1 if it did not start or the simulation failed.
+    """
     rclpy.init(args=args)
+    node = None
     try:
-        rclpy.spin(Simulator())
+        node = Simulator()
+        make_executor(str(node.get_parameter('executor').value), node).spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
+    except RbdError as error:
+        rclpy.logging.get_logger('simulator').fatal(str(error))
+        return 1
     finally:
+        if node is not None:
+            print(f'[simulator] {node.summary()}', file=sys.stderr)
         rclpy.try_shutdown()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

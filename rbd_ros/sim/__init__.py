@@ -22,10 +22,11 @@ from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.robot import SimulatedRobot
 from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
+from rbd_ros.sim.settings import Settings, SETTINGS
 from rbd_ros.sim.simulation import Counters, Schedule, Simulation
 
 __all__ = [
     'compiled_engine', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Frames',
     'Imperfections', 'Pacer', 'Physics', 'PlainEngine', 'Pose', 'rk4_step', 'Sample', 'Schedule',
-    'semi_implicit_step', 'Sensors', 'SimulatedRobot', 'Simulation',
+    'semi_implicit_step', 'Sensors', 'Settings', 'SETTINGS', 'SimulatedRobot', 'Simulation',
 ]

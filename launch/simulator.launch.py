@@ -1,0 +1,55 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Start a simulated robot that stands in for a driver."""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Declare the arguments, then the node."""
+    parameters = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'config', 'simulator.yaml'])
+    return LaunchDescription([
+        DeclareLaunchArgument('simulator_params_file', default_value=parameters,
+                              description='parameters of the simulator, YAML'),
+        DeclareLaunchArgument('urdf', default_value='',
+                              description='URDF or xacro file; empty: the built-in arm'),
+        DeclareLaunchArgument('namespace', default_value='',
+                              description='namespace of node and topics'),
+        DeclareLaunchArgument('lockstep', default_value='false', choices=['true', 'false'],
+                              description='integrate only when the last state was answered'),
+        DeclareLaunchArgument('command_type', default_value='float64_multi_array',
+                              choices=['float64_multi_array', 'joint_state'],
+                              description='message of the commands'),
+        DeclareLaunchArgument('publish_clock', default_value='false', choices=['true', 'false'],
+                              description='publish simulated time on /clock'),
+        DeclareLaunchArgument('log_level', default_value='info',
+                              description='debug, info, warn, error or fatal'),
+        Node(package='rbd_ros', executable='simulator', name='simulator', output='screen',
+             namespace=LaunchConfiguration('namespace'),
+             arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
+             parameters=[LaunchConfiguration('simulator_params_file'), {
+                 'robot_description_file': ParameterValue(
+                     LaunchConfiguration('urdf'), value_type=str),
+                 'lockstep': ParameterValue(LaunchConfiguration('lockstep'), value_type=bool),
+                 'command_type': LaunchConfiguration('command_type'),
+                 'publish_clock': ParameterValue(
+                     LaunchConfiguration('publish_clock'), value_type=bool),
+             }]),
+    ])

@@ -1,0 +1,64 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The text of a robot description, from a parameter, a URDF or a xacro file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+from rbd_ros.errors import ModelError
+from rbd_ros.urdf import find_resource
+
+BUILT_IN = 'seven_joint_arm.urdf'
+
+
+def built_in_robot() -> Path:
+    """Return the file of the built-in arm, installed or in the source tree."""
+    try:
+        share = Path(get_package_share_directory('rbd_ros'))
+    except PackageNotFoundError:
+        share = Path(__file__).parents[2]
+    return share / 'urdf' / BUILT_IN
+
+
+def description_text(text: str, file: str) -> str:
+    """
+    Return URDF text.
+
+    :param text: taken as it is, unless empty.
+    :param file: URDF or xacro file, also ``package://``; empty for the built-in arm.
+    :raises ModelError: for a file that cannot be read.
+    """
+    if text:
+        return text
+    path = Path(find_resource(file)) if '://' in file else Path(file).expanduser()
+    path = path if file else built_in_robot()
+    if path.suffix == '.xacro':
+        return _expanded(path)
+    try:
+        return path.read_text(encoding='utf-8')
+    except OSError as error:
+        raise ModelError(f'cannot read the robot description "{path}": {error.strerror}; give an '
+                         'existing file in robot_description_file') from error
+
+
+def _expanded(path: Path) -> str:
+    try:
+        import xacro
+    except ImportError as error:
+        raise ModelError(f'"{path}" is a xacro file, and xacro is not installed; expand it to '
+                         'URDF, or install xacro') from error
+    return xacro.process_file(str(path)).toxml()

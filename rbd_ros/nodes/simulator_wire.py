@@ -1,0 +1,98 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Joint states and commands as bytes on the wire, without a message object for each.
+
+A serialized JointState always has its numbers at the same places as long as its names do not
+change: they are looked up once in a message that rclpy serialized, and overwritten.
+"""
+
+from __future__ import annotations
+
+from array import array
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rbd_ros.sim import Sample
+
+_STAMP = struct.Struct('<iI')
+_LITTLE_ENDIAN = b'\x00\x01'
+
+
+class StateWriter:
+    """
+    Serialize joint states of fixed names and fields.
+
+    :param names: of the joints.
+    :param velocity: whether velocities are given.
+    :param effort: whether efforts are given.
+    """
+
+    def __init__(self, names: Sequence[str], *, velocity: bool, effort: bool) -> None:
+        self._names = list(names)
+        count = len(self._names)
+        self._fields = [name for name, given in (
+            ('position', True), ('velocity', velocity), ('effort', effort)) if given]
+        marks = [array('d', [1e150 * (k + 1) + j * 1e140 for j in range(count)])
+                 for k in range(len(self._fields))]
+        message = JointState(name=self._names, **dict(zip(self._fields, marks)))
+        self._bytes = bytearray(serialize_message(message))
+        starts = [self._bytes.find(mark.tobytes()) for mark in marks]
+        self._views = [np.frombuffer(self._bytes, '<f8', count, start) for start in starts]
+        self.fast = bool(count) and min(starts) > 0 and self._bytes[:2] == _LITTLE_ENDIAN
+
+    def write(self, stamp_ns: int, sample: Sample) -> bytes | JointState:
+        """
+        Return what a publisher of JointState takes.
+
+        :param stamp_ns: time of the state.
+        :param sample: the state; must have the fields that were announced.
+        """
+        if not self.fast:
+            return self._message(stamp_ns, sample)
+        _STAMP.pack_into(self._bytes, 4, *divmod(stamp_ns, 1_000_000_000))
+        for name, view in zip(self._fields, self._views):
+            view[:] = getattr(sample, name)
+        return bytes(self._bytes)
+
+    def _message(self, stamp_ns: int, sample: Sample) -> JointState:
+        fields = {name: array('d', getattr(sample, name)) for name in self._fields}
+        message = JointState(name=self._names, **fields)
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
+        return message
+
+
+def read_array(data: bytes) -> NDArray[np.float64]:
+    """
+    Return the numbers of a serialized Float64MultiArray.
+
+    :param data: with an empty layout they are read where they are, else by rclpy.
+    """
+    if data[:2] == _LITTLE_ENDIAN and data[4:8] == bytes(4):
+        count = int.from_bytes(data[12:16], 'little')
+        if len(data) >= 20 + 8 * count and count:
+            return np.frombuffer(data, '<f8', count, 20)
+    return np.array(deserialize_message(data, Float64MultiArray).data)
