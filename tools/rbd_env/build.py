@@ -94,4 +94,4 @@ def run_colcon(layout: Layout) -> subprocess.CompletedProcess[str]:
         ['colcon', '--log-base', str(state / 'log'), 'build',
          '--paths', str(layout.root), '--build-base', str(state / 'build'),
          '--install-base', str(state / 'install'), '--event-handlers', 'console_direct-'],
-        cwd=state, env=environ, capture_output=True, text=True, check=False)
+        cwd=state, env=environ, capture_output=True, text=True, check=False, close_fds=False)

@@ -75,6 +75,8 @@ def prepare(layout: Layout, groups: tuple[str, ...], system: str) -> Path | None
     :param groups: of the requirements file.
     :param system: what ``uname -sm`` prints.
     """
+    import shutil  # not needed by a second use
+
     from rbd_env import lock
 
     base_python = getattr(sys, '_base_executable', sys.executable)
@@ -85,13 +87,18 @@ def prepare(layout: Layout, groups: tuple[str, ...], system: str) -> Path | None
     if is_prepared(layout, groups) and (found is None or found.is_dir()):
         return found
     try:
-        with lock.held(layout.root / '.run' / 'lock'):
-            packages.provide_venv(layout, base_python)
-            if layout.uses_wheel:
-                runtime.provide(layout.cache, system, layout.python, base_python)
-            packages.provide(layout, groups)
-            verb.provide(layout)
-            build.provide(layout)
+        with lock.held(layout.root / '.run'):
+            try:
+                packages.provide_venv(layout, base_python)
+                if layout.uses_wheel:
+                    runtime.provide(layout.cache, system, layout.python, base_python)
+                packages.provide(layout, groups)
+                verb.provide(layout)
+                build.provide(layout)
+            except BaseException:
+                if not packages.is_installed(layout, 'runtime'):
+                    shutil.rmtree(layout.state, ignore_errors=True)  # nothing useful is in it
+                raise
     except OSError as error:
         raise from_os_error(error, 'preparing the environment') from error
     return found
@@ -132,7 +139,7 @@ def main(arguments: list[str]) -> int:
             os.chdir(layout.root)
         return hand_over(command, environ)
     except Failure as failure:
-        print(f'./run: {failure}', file=sys.stderr)
+        print(failure.paragraph(), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print('\n./run: interrupted; the next use goes on from here.', file=sys.stderr)

@@ -22,6 +22,14 @@ import errno
 class Failure(Exception):
     """Something that the user must know; the message is one paragraph."""
 
+    def paragraph(self) -> str:
+        """Return the message as it is shown; what another program said keeps its lines."""
+        import textwrap  # slow to load, and a second use never comes here
+
+        first, break_, rest = f'./run: {self}'.partition('\n')
+        return textwrap.fill(first, 95, break_long_words=False, break_on_hyphens=False) \
+            + break_ + rest
+
 
 def from_os_error(error: OSError, doing: str) -> Failure:
     """

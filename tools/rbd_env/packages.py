@@ -101,7 +101,7 @@ def provide_venv(layout: Layout, base_python: str) -> None:
         unfinished.touch()
         options = [] if layout.uses_wheel else ['--system-site-packages']
         subprocess.run([base_python, '-I', '-m', 'venv', *options, str(layout.venv)],
-                       check=True, capture_output=True, text=True)
+                       check=True, capture_output=True, text=True, close_fds=False)
         (layout.venv / 'folder').write_text(str(layout.venv))
         unfinished.unlink()
     except subprocess.CalledProcessError as error:

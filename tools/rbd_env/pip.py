@@ -56,8 +56,9 @@ def run(
     lines: list[str] = []
     with open(log, 'w') as file:
         process = subprocess.Popen(
-            command, env=environ, stdin=subprocess.DEVNULL, text=True, errors='replace',
-            stdout=file if tick else subprocess.PIPE, stderr=subprocess.STDOUT)
+            command, env=environ, close_fds=False, stdin=subprocess.DEVNULL, text=True,
+            errors='replace', stdout=file if tick else subprocess.PIPE,
+            stderr=subprocess.STDOUT)
         try:
             if tick:
                 _poll(process, tick)

@@ -121,7 +121,7 @@ def provide(cache: Path, system: str, python: Path, base_python: str) -> Path:
         check_glibc('')
     staging = cache / f'{target.name}.part'
     try:
-        with lock.held(cache / f'{target.name}.lock'):
+        with lock.held(cache):
             if not target.is_dir():
                 try:
                     _fetch(wheel, staging, target, python, base_python)

@@ -107,5 +107,6 @@ def suite(root: Path, named: list[str]) -> list[Stage]:
     }
     if named and named != ['test']:
         default = {name: [path for path in named if kind(path, root) == name] for name in default}
-    fixed = {'linters': WITHOUT_LAUNCH, 'unit tests': WITHOUT_LAUNCH, 'launch tests': ()}
+    fixed = {'linters': (*WITHOUT_LAUNCH, '--show-capture=no'), 'unit tests': WITHOUT_LAUNCH,
+             'launch tests': ()}
     return [Stage(name, [*fixed[name], *paths]) for name, paths in default.items() if paths]
