@@ -149,9 +149,9 @@ class Sensors:
              for k in model.velocity_order([name])], dtype=np.intp)
         count = len(single)
         x = imperfections
-        self._noise = [per_joint(f'{name}_noise', getattr(x, f'{name}_noise'), count)
+        self._noise = [_if_any(per_joint(f'{name}_noise', getattr(x, f'{name}_noise'), count))
                        for name in ('position', 'velocity', 'effort')]
-        self._resolution = per_joint('resolution', x.resolution, count)
+        self._resolution = _if_any(per_joint('resolution', x.resolution, count))
         self.imperfections = x
         self._line: DelayLine[Sample] = DelayLine(round(x.latency * 1e9))
         self.reset()
@@ -187,7 +187,7 @@ class Sensors:
             q, v = np.array(model.expand_q(q.tolist())), np.array(model.expand_v(v.tolist()))
         position = self._blur(q[self._pick_q], 0)
         step = self._resolution
-        if step.any():
+        if step is not None:
             whole = np.where(step > 0.0, step, 1.0)
             position = np.where(step > 0.0, np.round(position / whole) * whole, position)
         velocity = effort = np.empty(0)
@@ -204,7 +204,7 @@ class Sensors:
 
     def _blur(self, values: Array, kind: int) -> Array:
         noise = self._noise[kind]
-        if not noise.any():
+        if noise is None:
             return values
         return values + noise * self._random.standard_normal(values.size)
 
@@ -213,3 +213,8 @@ class Sensors:
         if last is None or now_ns <= last[0]:
             return np.zeros_like(position)
         return (position - last[1]) / ((now_ns - last[0]) * 1e-9)
+
+
+def _if_any(values: Array) -> Array | None:
+    """Return the values, or None if all are zero: most robots are read perfectly."""
+    return values if values.any() else None
