@@ -297,7 +297,7 @@ def main(arguments: list[str] | None = None) -> int:
     for path in files:
         for floating in (False, True):
             if options.quick and _is_large(path):
-                report.skipped.append(f'{short_name(path)}: more than 20 joints, left out by --quick')
+                report.skipped.append(f'{short_name(path)}: over 20 joints, left out by --quick')
                 break
             check_robot(report, path, floating, count, options.backend, PinocchioRobot,
                         QUANTITIES)
