@@ -25,6 +25,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes import simulator_parameters as parameters
+from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.simulator_wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, Settings, SETTINGS, SimulatedRobot, Simulation
@@ -35,6 +36,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -89,6 +91,8 @@ class Simulator(Node):
         while True:
             others = self.get_publishers_info_by_topic(topic)
             if others:
+                time.sleep(0.5)         # the name of a node is discovered after its topics
+                others = self.get_publishers_info_by_topic(topic) or others
                 names = ', '.join(sorted(_full_name(info) for info in others))
                 raise RbdError(
                     f'{topic} has a publisher already ({names}): a simulated robot beside another '
@@ -144,8 +148,9 @@ class Simulator(Node):
         # Best effort takes commands of any publisher; lockstep cannot afford to lose one.
         quality = QoSProfile(depth=10) if self._value('lockstep') else BEST_EFFORT
         if self._value('command_type') == 'joint_state':
+            self._reader = JointStateReader()
             self.create_subscription(JointState, 'controller/commands', self._on_joint_command,
-                                     quality)
+                                     quality, raw=True)
         else:
             self.create_subscription(Float64MultiArray, 'controller/commands',
                                      self._on_array_command, quality, raw=True)
@@ -185,19 +190,25 @@ class Simulator(Node):
     def _on_array_command(self, data: bytes) -> None:
         self._command(read_array(data), None)
 
-    def _on_joint_command(self, message: JointState) -> None:
+    def _on_joint_command(self, data: bytes) -> None:
+        read = self._reader.read(data)
+        if read is None or not len(read.effort):
+            message = deserialize_message(data, JointState)
+            names, efforts, stamp = tuple(message.name), message.effort, message.header.stamp
+            stamp_ns = stamp.sec * 1_000_000_000 + stamp.nanosec
+        else:
+            names, efforts = read.names, read.effort
+            stamp_ns = read.seconds * 1_000_000_000 + read.nanoseconds
         joints = self._simulation.joints
-        efforts = message.effort
-        if tuple(message.name) != joints:
-            named = dict(zip(message.name, message.effort))
+        if names != joints:
+            named = dict(zip(names, efforts))
             missing = [name for name in joints if name not in named]
             if missing:
                 self._simulation.counters.refused += 1
                 self._complain(f'a command has no effort for {", ".join(missing)}; it is ignored')
                 return
             efforts = [named[name] for name in joints]
-        stamp = message.header.stamp
-        self._command(efforts, stamp.sec * 1_000_000_000 + stamp.nanosec)
+        self._command(efforts, stamp_ns)
 
     def _command(self, efforts: Iterable[float], stamp_ns: int | None) -> None:
         before = self._simulation.released

@@ -1,0 +1,317 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The simulator as a driver sees it from outside: two of them, free-running and in lockstep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+import subprocess
+import sys
+import time
+import unittest
+
+from ament_index_python.packages import get_package_share_directory
+from geometry_msgs.msg import WrenchStamped
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import numpy as np
+import pytest
+from rcl_interfaces.srv import SetParameters
+import rclpy
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+INITIAL = [0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9]
+PERIOD_NS = 2_000_000
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+STATES = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def simulator(namespace: str, **parameters: object) -> NodeAction:
+    """Return a simulator of the built-in arm in a namespace."""
+    common = {'initial_positions': INITIAL, 'state_rate': 500.0, 'effort_source': 'joint'}
+    return NodeAction(package='rbd_ros', executable='simulator', name='simulator',
+                      namespace=namespace, output='screen', parameters=[common | parameters])
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start one simulator that runs freely and one in lockstep."""
+    return LaunchDescription([
+        simulator('free', publish_clock=True, publish_tf=True),
+        simulator('lock', lockstep=True, command_type='joint_state', position_noise=[1e-5],
+                  velocity_noise=[1e-4], lockstep_timeout=20.0),
+        ReadyToTest()])
+
+
+class Client:
+    """A node that reads one simulator and talks to it."""
+
+    def __init__(self, namespace: str) -> None:
+        self.node = rclpy.create_node('client', namespace=namespace)
+        self.states: list[JointState] = []
+        self.on_state: Callable[[JointState], None] | None = None
+        self.node.create_subscription(JointState, 'joint_states', self._on_state, STATES)
+        kind = JointState if namespace == 'lock' else Float64MultiArray
+        self.commands = self.node.create_publisher(kind, 'controller/commands', 10)
+        self.wrench = self.node.create_publisher(WrenchStamped, 'simulator/wrench', 10)
+
+    def _on_state(self, state: JointState) -> None:
+        self.states.append(state)
+        if self.on_state is not None:
+            self.on_state(state)
+
+    def wait(self, condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+        """Spin until a condition holds; fail with what was awaited."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, f'{what}: not within {seconds} s'
+            rclpy.spin_once(self.node, timeout_sec=0.05)
+
+    def fresh(self, count: int = 1) -> list[JointState]:
+        """Return the next states."""
+        self.states.clear()
+        self.wait(lambda: len(self.states) >= count, 'joint states')
+        return self.states[:count]
+
+    def call(self, kind: type, name: str, request: object) -> object:
+        """Call a service of the simulator."""
+        client = self.node.create_client(kind, f'simulator/{name}')
+        self.wait(client.service_is_ready, f'service {name}')
+        future = client.call_async(request)
+        self.wait(future.done, f'answer of {name}')
+        self.node.destroy_client(client)
+        return future.result()
+
+    def pause(self, paused: bool) -> None:
+        """Pause or resume."""
+        assert self.call(SetBool, 'pause', SetBool.Request(data=paused)).success
+
+    def trigger(self, name: str) -> Trigger.Response:
+        """Call ~/step or ~/reset."""
+        return self.call(Trigger, name, Trigger.Request())
+
+    def set(self, name: str, value: object) -> tuple[bool, str]:
+        """Set a parameter; return whether it was taken, and the reason if not."""
+        message = Parameter(name, value=value).to_parameter_msg()
+        result = self.call(SetParameters, 'set_parameters',
+                           SetParameters.Request(parameters=[message])).results[0]
+        return result.successful, result.reason
+
+
+def stamp_ns(state: JointState) -> int:
+    """Return the stamp of a state in ns."""
+    return state.header.stamp.sec * 1_000_000_000 + state.header.stamp.nanosec
+
+
+class TestFreeRunning(unittest.TestCase):
+    """Provoke the simulator that runs by itself; each test begins with a reset."""
+
+    def setUp(self) -> None:
+        """Bring the robot back to its start."""
+        rclpy.init()
+        self.client = Client('free')
+        self.client.pause(False)
+        self.client.trigger('reset')
+        self.client.fresh(10)
+
+    def tearDown(self) -> None:
+        """Leave ROS as it was."""
+        self.client.node.destroy_node()
+        rclpy.shutdown()
+
+    def hold(self) -> None:
+        """Command the torque that the brakes carry now."""
+        effort = self.client.fresh()[0].effort
+        self.client.commands.publish(Float64MultiArray(data=effort))
+        self.client.fresh(50)
+
+    def test_description_is_latched(self) -> None:
+        """One who comes late gets the description of the robot, word for word."""
+        texts: list[String] = []
+        self.client.node.create_subscription(String, 'robot_description', texts.append, LATCHED)
+        self.client.wait(lambda: bool(texts), 'robot_description')
+        share = Path(get_package_share_directory('rbd_ros'))
+        self.assertEqual(texts[0].data, (share / 'urdf' / 'seven_joint_arm.urdf').read_text())
+
+    def test_transforms(self) -> None:
+        """Moving links are on tf, fixed ones latched on tf_static."""
+        moving: list[TFMessage] = []
+        fixed: list[TFMessage] = []
+        self.client.node.create_subscription(TFMessage, '/tf', moving.append, 10)
+        self.client.node.create_subscription(TFMessage, '/tf_static', fixed.append, LATCHED)
+        self.client.wait(lambda: bool(moving and fixed), 'transforms')
+        self.assertEqual(len(moving[0].transforms), 7)
+
+    def test_states_come_at_their_rate(self) -> None:
+        """Stamps are whole periods of simulated time apart, and simulated time is not slow."""
+        begin = time.monotonic()
+        states = self.client.fresh(500)
+        gaps = np.diff([stamp_ns(state) for state in states])
+        self.assertTrue((gaps > 0).all() and (gaps % PERIOD_NS == 0).all())
+        self.assertLess((time.monotonic() - begin) * 1e9, 5 * gaps.sum())
+        self.assertEqual(len(states[0].name), 7)
+
+    def test_brakes_hold_until_the_first_command(self) -> None:
+        """Nothing moves before a command; zero torque then drops the arm."""
+        for state in self.client.fresh(100):
+            self.assertEqual(list(state.position), INITIAL)
+            self.assertFalse(any(state.velocity))
+        self.client.commands.publish(Float64MultiArray(data=[0.0] * 7))
+        self.client.wait(lambda: np.abs(np.subtract(
+            self.client.states[-1].position, INITIAL)).max() > 0.05, 'motion')
+
+    def test_push_moves_the_arm(self) -> None:
+        """Friction holds the balanced arm; a push at the last link moves it."""
+        self.hold()
+        still = self.client.fresh(50)[-1]
+        self.assertEqual(list(still.position), INITIAL)
+        push = WrenchStamped()
+        push.header.frame_id = 'link_7'
+        push.wrench.force.x = 60.0
+        self.client.wrench.publish(push)
+        self.client.wait(lambda: np.abs(np.subtract(
+            self.client.states[-1].position, INITIAL)).max() > 0.01, 'motion')
+
+    def test_pause_step_reset(self) -> None:
+        """A paused robot sends nothing; a step sends one state, a period later; reset restores."""
+        self.client.commands.publish(Float64MultiArray(data=[0.0] * 7))
+        self.client.fresh(100)
+        self.client.pause(True)
+        before = max(stamp_ns(state) for state in self.client.states)
+        while self._quiet():
+            pass
+        before = max([before, *(stamp_ns(state) for state in self.client.states)])
+        answer = self.client.trigger('step')
+        self.assertTrue(answer.success, answer.message)
+        self.client.wait(lambda: stamp_ns(self.client.states[-1]) > before, 'the step')
+        self.assertEqual(stamp_ns(self.client.states[-1]), before + PERIOD_NS)
+        self.client.trigger('reset')
+        self.client.pause(False)
+        self.assertEqual(list(self.client.fresh(3)[-1].position), INITIAL)
+        refused = self.client.trigger('step')
+        self.assertFalse(refused.success)
+        self.assertIn('pause it before stepping', refused.message)
+
+    def _quiet(self) -> bool:
+        """Return whether a state came within a moment: those on their way when time stopped."""
+        count = len(self.client.states)
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            rclpy.spin_once(self.client.node, timeout_sec=0.02)
+        return len(self.client.states) > count
+
+    def test_bad_commands_are_ignored(self) -> None:
+        """Commands of wrong size or with NaN do not open the brakes."""
+        self.client.commands.publish(Float64MultiArray(data=[0.0] * 3))
+        self.client.commands.publish(Float64MultiArray(data=[float('nan')] * 7))
+        self.assertEqual(list(self.client.fresh(100)[-1].position), INITIAL)
+
+    def test_parameters(self) -> None:
+        """Bad parameters are refused with a reason, good ones taken at once."""
+        for name, value, reason in (
+                ('friction', [1.0, 2.0], 'friction has 2 entries; give one for all joints'),
+                ('restitution', 3.0, 'restitution'),
+                ('velocity_source', 'guess', 'velocity_source is "guess"; it must be one of'),
+                ('integrator', 'semi_implicit', 'read-only')):
+            taken, why = self.client.set(name, value)
+            self.assertFalse(taken, name)
+            self.assertIn(reason, why)
+        self.assertEqual(self.client.set('velocity_source', 'none'), (True, ''))
+        self.assertEqual(len(self.client.fresh(20)[-1].velocity), 0)
+        self.assertEqual(self.client.set('velocity_source', 'measured'), (True, ''))
+        self.assertEqual(len(self.client.fresh(20)[-1].velocity), 7)
+
+    def test_second_simulator_is_refused(self) -> None:
+        """Another simulator on the same topic does not start, and says why."""
+        ended = subprocess.run(
+            [sys.executable, '-m', 'rbd_ros.nodes.simulator', '--ros-args', '-r', '__ns:=/free',
+             '-r', '__node:=second', '-p', 'discovery_time:=20.0'],
+            capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn('/free/joint_states has a publisher already (/free/simulator)',
+                      ended.stderr + ended.stdout)
+
+
+class TestLockstep(unittest.TestCase):
+    """Close a loop in lockstep, twice, at different speeds."""
+
+    def setUp(self) -> None:
+        """Make a node of our own."""
+        rclpy.init()
+        self.client = Client('lock')
+
+    def tearDown(self) -> None:
+        """Leave ROS as it was."""
+        self.client.node.destroy_node()
+        rclpy.shutdown()
+
+    def run_loop(self, periods: int, delay: float) -> list[list[float]]:
+        """Return the states of a closed loop whose answers take some time."""
+        client = self.client
+        client.trigger('reset')
+        hold = np.array(client.fresh(20)[-1].effort)
+        target = np.array(INITIAL) + 0.1
+        answered: dict[int, list[float]] = {}
+        first = stamp_ns(client.states[-1])
+
+        def answer(state: JointState) -> None:
+            stamp = stamp_ns(state)
+            if stamp <= first or stamp in answered or len(answered) >= periods:
+                return
+            time.sleep(delay)
+            answered[stamp] = [*state.position, *state.velocity]
+            effort = (hold + 40.0 * (target - np.array(state.position))
+                      - 4.0 * np.array(state.velocity))
+            # The first answer comes from rest and must not depend on the noise before it.
+            effort = hold if len(answered) == 1 else effort
+            command = JointState(name=state.name, effort=effort.tolist())
+            command.header.stamp = state.header.stamp
+            client.commands.publish(command)
+        client.on_state = answer
+        client.wait(lambda: len(answered) >= periods, 'the closed loop')
+        client.on_state = None
+        stamps = np.array(list(answered))
+        assert (np.diff(stamps[5:]) == PERIOD_NS).all(), 'time went on without an answer'
+        return list(answered.values())
+
+    def test_motion_does_not_depend_on_the_machine(self) -> None:
+        """The same loop, fast and slow, gives the same noisy states to the last bit."""
+        self.client.wait(lambda: self.client.commands.get_subscription_count() > 0, 'simulator')
+        fast = self.run_loop(150, 0.0)
+        slow = self.run_loop(150, 0.01)
+        self.assertGreater(np.abs(np.subtract(fast[-1], fast[0])).max(), 0.01)
+        start = next(k for k in range(8) if fast[k + 1] in slow[:8])
+        other = slow.index(fast[start + 1])
+        length = 150 - max(start + 1, other)
+        self.assertEqual(fast[start + 1:start + 1 + length], slow[other:other + length])
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how the nodes ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """Both simulators end cleanly when they are told to."""
+        launch_testing.asserts.assertExitCodes(proc_info)
