@@ -24,9 +24,10 @@ import numpy as np
 import pytest
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (
-    Cylindrical, Fixed, Free, Helical, Planar, Prismatic, RackAndPinion, Reversed, Revolute,
-    RollPitchYaw, Spherical, Translation, Universal, verify)
-from rbd_ros.spatial import Motion, quaternion, RigidInertia, Sym3, Transform, Vec3
+    Composite, Cylindrical, Fixed, Free, Helical, Planar, Prismatic, RackAndPinion, Reversed,
+    Revolute, RollPitchYaw, Spherical, Translation, Universal, verify)
+from rbd_ros.spatial import Mat3, Motion, quaternion, RigidInertia, Sym3, Transform, Vec3
+from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 from spatial_oracle import array, close, crm6, derivative, x6
 
@@ -195,6 +196,8 @@ def test_rotation_about_any_axis_is_scipys(axis):
     (lambda: Prismatic((0.0, math.nan, 0.0)), 'axis of a prismatic joint must be three finite'),
     (lambda: Planar((1.0, 0.0)), 'normal of a planar joint must be three finite'),
     (lambda: Universal((1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), 'axis2 of a universal joint is zero'),
+    (lambda: Universal((1.0, 0.0, 0.0), (-2.0, 0.0, 0.0)), 'axes of a universal joint are par'),
+    (lambda: Composite(()), 'composite joint needs at least one'),
     (lambda: Helical((0.0, 0.0, 1.0), math.inf), 'pitch of a helical joint must be finite')])
 def test_bad_parameters_are_named(make, words):
     """The message names the joint and the parameter."""
@@ -381,3 +384,30 @@ def test_random_positions_are_reproducible(joint):
     assert one == two and len(one) == joint.nq
     assert all(type(x) is float for x in one)
     verify(joint, one, [0.5] * joint.nv)
+
+
+@pytest.mark.seed('RBDA 4-30', 'RBDA 4-31')
+@pytest.mark.parametrize('joint', EVERY, ids=NAMES)
+def test_position_and_closure_error_of_a_transform(joint):
+    """The third form of jcalc: delta is zero on the joint's own transforms, T^T v_J off them."""
+    q, _, _ = state(joint, 9)
+    X = joint.transform(q, TIME)
+    if 'composite' in joint.type_name or 'user' in joint.type_name or any(
+            word in joint.type_name for word in ('my revolute', 'lift', 'rolling')):
+        with pytest.raises(ModelError, match='joint cannot find its position from a transform'):
+            joint.closure_error(X, TIME)
+        return
+    found = joint.locate(X, TIME)
+    close(array(joint.transform(found, TIME)), array(X))
+    T = columns(joint.constraint_subspace(found, TIME))
+    close(joint.closure_error(X, TIME), np.zeros(T.shape[1]))
+    # displace F_s by a small twist: delta grows by T^T twist
+    twist = np.random.default_rng(10).normal(size=6)
+
+    def error(s):
+        moved = expm(-crm6(twist) * s) @ array(X)
+        E = moved[:3, :3]
+        r = -E.T @ moved[3:, :3]
+        off = Transform(Mat3(E.tolist()), Vec3(r[2, 1], r[0, 2], r[1, 0]))
+        return np.array(joint.closure_error(off, TIME))
+    close(derivative(error), T.T @ twist, 1e-8)

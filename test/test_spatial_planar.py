@@ -82,7 +82,7 @@ def test_planar_formulas_of_the_book():
 
 @pytest.mark.seed('RBDA A-01')
 def test_planar_displacements():
-    """XtoV 2 is invariant and parallel to the exact displacement, XtoV 1 right to first order."""
+    """Version 2 of XtoV is invariant and parallel to the exact displacement, 1 is not."""
     u = np.array([2.5, 0.4, -0.3])            # beyond the quarter turn where the arc sine fails
     crm = np.array([[0, 0, 0], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
     X6 = expm(-crm)

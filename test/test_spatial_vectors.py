@@ -21,9 +21,8 @@ import pickle
 import numpy as np
 import pytest
 from rbd_ros.spatial import (
-    force_at, Force, Mat3, moment_at, Motion, RigidInertia, rotation_about, Sym3, Transform, Vec3,
-    velocity_at, xlt)
-from rbd_ros.spatial import matrices
+    Force, force_at, Mat3, matrices, moment_at, Motion, RigidInertia, rotation_about, Sym3,
+    Transform, Vec3, velocity_at, xlt)
 from spatial_oracle import array, close, crf6, crm6, Sampler, skew, x6
 
 

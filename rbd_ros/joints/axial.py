@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
-from rbd_ros.compiler import cos, sin
+from rbd_ros.compiler import atan2, cos, sin
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import (
     across, aligned, couple, Joint, push, Random, slide, turn, unit_axis)
@@ -50,6 +50,19 @@ def axis_rotation(axis: Sequence[float], angle: Scalar, d: Scalar = 0.0) -> Tran
                            (xy - sz, c + (y * y) * v, yz + sx),
                            (xz + sy, yz - sx, c + (z * z) * v))),
                      Vec3(x * d, y * d, z * d))
+
+
+def angle_about(axis: Sequence[float], E: Mat3) -> Scalar:
+    """Return the angle about a unit axis that comes nearest to a rotation, within half a turn."""
+    a = Vec3(*axis)
+    (_, e12, e13), (e21, _, e23), (e31, e32, _) = E.rows
+    return atan2(a.dot(Vec3(e23 - e32, e31 - e13, e12 - e21)), E.trace() - a.dot(E @ a))
+
+
+def whole_turns(angle: Scalar, estimate: Scalar) -> Scalar:
+    """Return the angle plus the whole turns that bring it next to an estimate (floats only)."""
+    turns = round((float(estimate) - float(angle)) / (2.0 * math.pi))
+    return angle + 2.0 * math.pi * turns
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,10 @@ class Revolute(_Axial):
         """Return the rotation about the axis."""
         return (turn(Vec3(*self.axis)),)
 
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the angle, within half a turn."""
+        return [angle_about(self.axis, X.E)]
+
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the two couples across the axis and all forces."""
         u, v = across(self.axis)
@@ -109,6 +126,10 @@ class Prismatic(_Axial):
     def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the translation along the axis."""
         return (slide(Vec3(*self.axis)),)
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the distance along the axis."""
+        return [Vec3(*self.axis).dot(X.r)]
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return all couples and the two forces across the axis."""
@@ -147,6 +168,13 @@ class Helical(_Axial):
         a = Vec3(*self.axis)
         return (Motion(a, a * self.pitch),)
 
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the angle, with the turns that the distance tells; for plain floats."""
+        angle = angle_about(self.axis, X.E)
+        if self.pitch == 0.0:
+            return [angle]
+        return [whole_turns(angle, Vec3(*self.axis).dot(X.r) * (1.0 / self.pitch))]
+
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return what acts across the axis, and the wrench that the screw balances."""
         u, v = across(self.axis)
@@ -181,6 +209,10 @@ class Cylindrical(_Axial):
         a = Vec3(*self.axis)
         return turn(a), slide(a)
 
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return angle and distance."""
+        return [angle_about(self.axis, X.E), Vec3(*self.axis).dot(X.r)]
+
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return couples and forces across the axis."""
         u, v = across(self.axis)
@@ -208,6 +240,10 @@ class Fixed(Joint):
     def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return no column."""
         return ()
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return nothing: there is only one position."""
+        return []
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return all six directions."""

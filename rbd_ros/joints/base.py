@@ -22,7 +22,7 @@ import math
 from typing import Protocol
 
 from rbd_ros.errors import ModelError
-from rbd_ros.spatial import Force, Motion, Scalar, Transform, Vec3
+from rbd_ros.spatial import Force, Motion, Scalar, small_motion, Transform, Vec3
 
 
 class Random(Protocol):
@@ -104,6 +104,25 @@ class Joint(ABC):
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the step that integrates from q0 to q1."""
         return [b - a for a, b in zip(q0, q1)]
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """
+        Return the position whose transform is X, or near to an X that violates the constraint.
+
+        :param X: from F_p to F_s coordinates.
+        """
+        raise ModelError(f'{self.type_name} joint cannot find its position from a transform')
+
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """
+        Return delta, by how much X violates the joint's constraint (RBDA 4.4, 8.3).
+
+        To first order these are the displacements along the directions of T; their rates are
+        T^T v_J. All are zero when X is the transform of some position.
+        """
+        q = self.locate(X, t)
+        off = small_motion(X @ self.transform(q, t).inverse())
+        return [f.dot(off) for f in self.constraint_subspace(q, t)]
 
     def neutral(self) -> list[float]:
         """Return the position at which F_s and F_p coincide."""

@@ -19,9 +19,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rbd_ros.compiler import atan2, sqrt
+from rbd_ros.errors import ModelError
 from rbd_ros.joints.axial import Revolute, UNITS
 from rbd_ros.joints.base import couple, dual_complement, Joint, push, Random, unit_axis
-from rbd_ros.spatial import Force, LinkTransform, Motion, Scalar, Transform
+from rbd_ros.spatial import Force, LinkTransform, Motion, Scalar, Transform, Vec3
+
+# square of the sine below which two axes count as parallel
+PARALLEL = 1.0e-16
 
 
 class _Chain(Joint):
@@ -142,6 +147,10 @@ class Composite(_Chain):
 
     joints: tuple[Joint, ...]
 
+    def __post_init__(self) -> None:
+        if not self.joints:
+            raise ModelError('a composite joint needs at least one joint')
+
     @property
     def stages(self) -> tuple[Joint, ...]:
         """The joints in series."""
@@ -164,16 +173,30 @@ class Universal(_Chain):
         for name in ('axis1', 'axis2'):
             axis = unit_axis(getattr(self, name), f'{name} of a universal joint')
             object.__setattr__(self, name, axis)
+        normal = Vec3(*self.axis1).cross(Vec3(*self.axis2))
+        if normal.dot(normal) < PARALLEL:
+            raise ModelError('the axes of a universal joint are parallel; use Revolute')
 
     @property
     def stages(self) -> tuple[Joint, ...]:
         """The two rotations."""
         return Revolute(self.axis1), Revolute(self.axis2)
 
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return both angles: the first turns axis2 in F_p, the second axis1 in F_s."""
+        one, two = Vec3(*self.axis1), Vec3(*self.axis2)
+        return [_angle_between(two, X.E.transpose_times(two), one),
+                -_angle_between(one, X.E @ one, two)]
+
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the couple across both axes and all forces."""
         one, two = self.subspace(q, t)
         return (couple(one.ang.cross(two.ang)), *(push(e) for e in UNITS))
+
+
+def _angle_between(a: Vec3, b: Vec3, axis: Vec3) -> Scalar:
+    """Return the angle about a unit axis from a to b, both taken across the axis."""
+    return atan2(axis.dot(a.cross(b)), a.dot(b) - axis.dot(a) * axis.dot(b))
 
 
 @dataclass(frozen=True)
@@ -203,6 +226,11 @@ class RollPitchYaw(_Chain):
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three forces through the centre."""
         return tuple(push(e) for e in UNITS)
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return roll, pitch and yaw, the pitch within a quarter turn."""
+        (e11, e12, e13), (_, _, e23), (_, _, e33) = X.E.rows
+        return [atan2(e23, e33), atan2(-e13, sqrt(e11 * e11 + e12 * e12)), atan2(e12, e11)]
 
     def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """Return qd."""
@@ -274,6 +302,10 @@ class Reversed(Joint):
         """Return ^pX_s^* T: forces transform with the star that Table 4.2 lost."""
         X = self.joint.transform(q, t)
         return tuple(X.inv_apply(f) for f in self.joint.constraint_subspace(q, t))
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the joint's own position of the inverse transform."""
+        return self.joint.locate(X.inverse(), t)
 
     def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """Return the joint's own rate."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rbd_ros.compiler import cos, sin, sqrt
-from rbd_ros.joints.axial import axis_rotation, UNITS
+from rbd_ros.joints.axial import angle_about, axis_rotation, UNITS
 from rbd_ros.joints.base import across, couple, Joint, push, Random, slide, turn, unit_axis
 from rbd_ros.spatial import Force, Motion, quaternion, Scalar, Transform, Vec3
 from rbd_ros.spatial.quaternion import TINY
@@ -63,6 +63,11 @@ class Planar(Joint):
         """Return the rotation about the normal and the two translations across it."""
         u, v = across(self.normal)
         return turn(Vec3(*self.normal)), slide(u), slide(v)
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the angle and the place in the plane."""
+        u, v = across(self.normal)
+        return [angle_about(self.normal, X.E), u.dot(X.r), v.dot(X.r)]
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the couples in the plane and the force along the normal."""
@@ -116,6 +121,10 @@ class Translation(Joint):
         """Return the three translations."""
         return tuple(slide(e) for e in UNITS)
 
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the origin of F_s."""
+        return X.r.to_list()
+
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three couples."""
         return tuple(couple(e) for e in UNITS)
@@ -146,6 +155,10 @@ class Spherical(Joint):
     def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the three rotations."""
         return tuple(turn(e) for e in UNITS)
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the quaternion of the rotation, for plain floats."""
+        return [*quaternion.from_rotation(X.E)]
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three forces through the centre."""
@@ -198,6 +211,10 @@ class Free(Joint):
     def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return all six motions."""
         return tuple(Motion.unit(i) for i in range(6))
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return origin and quaternion, for plain floats."""
+        return [*X.r.to_list(), *quaternion.from_rotation(X.E)]
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return no column."""

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from rbd_ros.compiler import cos, sin
 from rbd_ros.errors import ModelError
-from rbd_ros.joints.axial import axis_rotation
+from rbd_ros.joints.axial import angle_about, axis_rotation, whole_turns
 from rbd_ros.joints.base import couple, dual_complement, Joint, push, Random
 from rbd_ros.spatial import Force, Motion, Scalar, Transform, Vec3
 
@@ -66,6 +66,11 @@ class RackAndPinion(Joint):
         """Return the rolling motion, which turns in F_s."""
         c, s = cos(q[0]), sin(q[0])
         return (Motion(Vec3.unit(2), Vec3(self.radius * c, -self.radius * s, 0.0)),)
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the angle, with the turns that the place on the rack tells; for plain floats."""
+        angle = angle_about((0.0, 0.0, 1.0), X.E)
+        return [whole_turns(angle, X.r.x / self.radius) if self.radius else angle]
 
     def bias(self, q: Scalars, qd: Scalars, t: Scalar = 0.0) -> Motion:
         """Return the apparent derivative of S times qd."""
@@ -122,6 +127,10 @@ class Prescribed(Joint):
         """Return no column."""
         return ()
 
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return nothing: time alone gives the position."""
+        return []
+
     def drift(self, q: Scalars, t: Scalar = 0.0) -> Motion:
         """Return sigma, the prescribed velocity."""
         position, rate, _ = self.motion(t)
@@ -155,6 +164,7 @@ class _Definition(NamedTuple):
     drift_rate: Callable[[Scalars, Scalars, Scalar], Motion] | None
     constraint_subspace: Callable[[Scalars, Scalar], Sequence[Force]] | None
     q_dot: Callable[[Scalars, Scalars], Sequence[Scalar]] | None
+    locate: Callable[[Transform, Scalar], Sequence[Scalar]] | None
 
 
 class UserJoint(Joint):
@@ -174,6 +184,7 @@ class UserJoint(Joint):
     :param drift_rate: (q, qd, t) -> apparent derivative of sigma.
     :param constraint_subspace: (q, t) -> columns of T; by default found numerically.
     :param q_dot: (q, qd) -> derivative of q; by default qd itself.
+    :param locate: (X, t) -> position of a transform, which loop joints need.
     :param neutral: position at which the frames coincide; zeros by default.
     :param time_dependent: whether any of the functions uses t; implied by drift.
     :param type_name: name of the joint type in messages.
@@ -187,6 +198,7 @@ class UserJoint(Joint):
         drift_rate: Callable[[Scalars, Scalars, Scalar], Motion] | None = None,
         constraint_subspace: Callable[[Scalars, Scalar], Sequence[Force]] | None = None,
         q_dot: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None,
+        locate: Callable[[Transform, Scalar], Sequence[Scalar]] | None = None,
         neutral: Sequence[float] | None = None, time_dependent: bool = False,
         type_name: str = 'user',
     ) -> None:
@@ -198,7 +210,7 @@ class UserJoint(Joint):
         self._own = _Definition(
             nq, nv, type_name, time_dependent or drift is not None,
             (0.0,) * nq if neutral is None else tuple(neutral), transform, subspace,
-            subspace_rate, drift, drift_rate, constraint_subspace, q_dot)
+            subspace_rate, drift, drift_rate, constraint_subspace, q_dot, locate)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is UserJoint and self._own == other._own
@@ -253,6 +265,12 @@ class UserJoint(Joint):
         """Return T from the user's function, or numerically for plain floats."""
         given = self._own.constraint_subspace
         return dual_complement(self.subspace(q, t)) if given is None else tuple(given(q, t))
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the position from the user's function."""
+        if self._own.locate is None:
+            return super().locate(X, t)
+        return list(self._own.locate(X, t))
 
     def q_dot(self, q: Scalars, qd: Scalars) -> list[Scalar]:
         """Return the derivative of q."""

@@ -248,7 +248,7 @@ class Sym3(Value):
         return self.full().to_list()
 
     def entries(self) -> tuple:
-        """Return the six stored entries (xx, xy, xz, yy, yz, zz)."""
+        """Return the six stored entries, row by row: xx, xy, xz, yy, yz, zz."""
         return self.xx, self.xy, self.xz, self.yy, self.yz, self.zz
 
     def full(self) -> Mat3:

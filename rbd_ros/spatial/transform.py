@@ -266,8 +266,9 @@ class AxialScrew(Transform):
         if not is_zero(d):
             e = e + b * d
             f = f - a * d
-        return _turn(i, j, k, self.c, self.s, a, b, p[k]), _turn(i, j, k, self.c, self.s, e, f,
-                                                                s[k])
+        c, sn = self.c, self.s
+        return (_place(i, j, c * a + sn * b, c * b - sn * a, p[k]),
+                _place(i, j, c * e + sn * f, c * f - sn * e, s[k]))
 
     def _backward(self, p: Vec3, s: Vec3) -> tuple[Vec3, Vec3]:
         k = self.axis
@@ -286,10 +287,6 @@ class AxialScrew(Transform):
 
     def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
         return self._rotate_articulated(inertia, False).moved(-self.r)
-
-
-def _turn(i: int, j: int, k: int, c: Scalar, s: Scalar, a: Scalar, b: Scalar, w: Scalar) -> Vec3:
-    return _place(i, j, c * a + s * b, c * b - s * a, w)
 
 
 def _place(i: int, j: int, a: Scalar, b: Scalar, w: Scalar) -> Vec3:
