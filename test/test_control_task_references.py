@@ -20,8 +20,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from rbd_ros.control.profiles import turn_between
 from rbd_ros.control.results import GoalError
-from rbd_ros.control.task_references import rotation_vector, TaskReference, turned
+from rbd_ros.control.task_references import quaternion_of, TaskReference
 
 DT = 0.002
 
@@ -46,16 +47,22 @@ def started():
     return subject
 
 
-def test_rotation_vector_inverts_turning():
-    """Turning by a vector and asking for the vector agree, up to and including half a turn."""
+def test_quaternions_and_turns():
+    """Matrix, quaternion and short turn agree with SciPy, up to and including half a turn."""
     rng = np.random.default_rng(9)
     for angle in (0.0, 1e-9, 0.3, 2.0, 3.14, math.pi):
-        axis = rng.normal(size=3)
-        vector = axis / np.linalg.norm(axis) * angle
-        R = turned(np.eye(3), vector)
-        np.testing.assert_allclose(R, Rotation.from_rotvec(vector).as_matrix(), atol=1e-9)
-        again = turned(np.eye(3), rotation_vector(R))
-        np.testing.assert_allclose(again, R, atol=1e-7)  # square root of rounding at half a turn
+        for _ in range(4):
+            axis = rng.normal(size=3)
+            vector = axis / np.linalg.norm(axis) * angle
+            start = Rotation.random(random_state=rng)
+            end = Rotation.from_rotvec(vector) * start
+            found = quaternion_of(end.as_matrix())
+            np.testing.assert_allclose(Rotation.from_quat(found).as_matrix(), end.as_matrix(),
+                                       atol=1e-12)
+            turn = turn_between(start.as_quat().tolist(), found)
+            np.testing.assert_allclose((Rotation.from_rotvec(turn) * start).as_matrix(),
+                                       end.as_matrix(), atol=1e-12)
+            assert np.linalg.norm(turn) == pytest.approx(angle, abs=1e-9)
 
 
 def test_far_pose_is_approached_within_limits():
@@ -101,7 +108,7 @@ def test_twist_moves_and_times_out():
     np.testing.assert_allclose(record[-1][2], [0, 0, 0.5, 0.2, 0, 0], atol=1e-12)
     run(subject, 0.5, 1.098)
     assert subject.twist_timed_out
-    np.testing.assert_array_equal(subject.velocity, np.zeros(6))
+    np.testing.assert_allclose(subject.velocity, 0.0, atol=1e-12)
 
 
 def test_too_fast_twist_is_scaled():
@@ -109,6 +116,19 @@ def test_too_fast_twist_is_scaled():
     subject = started()
     run(subject, 1.0, each=lambda now: subject.target_twist(now, [0, 0, 0, 3.0, 4.0, 0]))
     np.testing.assert_allclose(subject.velocity[3:], [0.3, 0.4, 0.0], atol=1e-12)
+
+
+def test_hold_out_of_motion_stops_ahead():
+    """A hold brakes over v^2 / 2a and does not swing back."""
+    subject = started()
+    run(subject, 1.0, each=lambda now: subject.target_twist(now, [0, 0, 0, 0.4, 0, 0]))
+    begin = subject.p[0]
+    subject.hold()
+    record = run(subject, 0.5, 1.0)
+    ahead = max(p[0] for p, _, _ in record) - begin
+    assert ahead == pytest.approx(0.4**2 / (2 * 2.0), abs=1e-3)
+    assert subject.p[0] - begin == pytest.approx(ahead, abs=1e-4)
+    np.testing.assert_allclose(subject.velocity, 0.0, atol=1e-9)
 
 
 def test_wrench_is_bounded_and_times_out():

@@ -54,6 +54,7 @@ class BumplessSwitch:
         """
         self.duration = duration
         self._limit = np.array(limit, dtype=float)
+        self._negative = -self._limit
         self._last = np.zeros_like(self._limit)
         self._offset = np.zeros_like(self._limit)
         self._work = np.zeros_like(self._limit)
@@ -81,7 +82,7 @@ class BumplessSwitch:
 
         :param torque: finite torque before the limiter, N.m.
         """
-        np.clip(torque, -self._limit, self._limit, out=self._last)
+        np.clip(torque, self._negative, self._limit, out=self._last)
         self._start = None
         self._armed, self._valid = False, True
 
@@ -95,7 +96,7 @@ class BumplessSwitch:
         if self._armed:
             self._armed = False
             self._start = now
-            np.clip(torque, -self._limit, self._limit, out=self._work)
+            np.clip(torque, self._negative, self._limit, out=self._work)
             np.subtract(self._last, self._work, out=self._offset)
         if self._start is not None:
             share = 1.0 - smooth_step((now - self._start) / self.duration)
@@ -104,6 +105,7 @@ class BumplessSwitch:
                 np.add(torque, self._work, out=torque)
             else:
                 self._start = None
-        np.clip(torque, -self._limit, self._limit, out=self._last)
+        np.minimum(torque, self._limit, out=self._last)
+        np.maximum(self._last, self._negative, out=self._last)
         self._valid = True
         return torque

@@ -193,7 +193,11 @@ class ControlLoop:
 
     def _evaluate(self, due: Due, steady: float) -> bool:
         """Compute; after a failure fall back to gravity alone, without which we are blind."""
-        need = {Due.LAW: Need.LAW, Due.HOLD: Need.HOLD}.get(due, Need.GRAVITY)
+        need = Need.GRAVITY
+        if due is Due.LAW:
+            need = Need.LAW
+        elif due is Due.HOLD:
+            need = Need.HOLD
         try:
             self._compute(need)
         except Exception as error:
@@ -284,7 +288,8 @@ class ControlLoop:
             dt = steady - self._times[1]
         total = self.limiter.apply(self.wanted, dt)
         np.subtract(total, self._driver, out=self._work)
-        np.clip(self._work, self._negative, self.limiter.limit, out=self._work)
+        np.minimum(self._work, self.limiter.limit, out=self._work)
+        np.maximum(self._work, self._negative, out=self._work)
         self._publish(self._work)
         self.limiter.commit()
         self.sent[:] = self._work

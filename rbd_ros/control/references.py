@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.goals import Goal, GoalKeeper
+from rbd_ros.control.profiles import joint_kernel
 from rbd_ros.control.results import GoalError, ResultCode
 from rbd_ros.control.trajectory import Knots, Trajectory, unwrap
 
@@ -62,46 +63,27 @@ class JumpLimiter:
         for name, value in (('velocity', self.velocity), ('acceleration', self.acceleration)):
             if not (np.isfinite(value).all() and (value > 0.0).all()):
                 raise ValueError(f'reference {name} limits must be positive and finite: {value}')
-        n = len(self.velocity)
-        self.state = np.zeros((3, n))  # position, velocity, acceleration of the reference
-        self._gap, self._bound = np.zeros((2, n)), np.zeros((2, n))
+        self._bound = joint_kernel(len(self.velocity)).bind()
+        inputs = self._bound.inputs
+        inputs['velocity'][:], inputs['acceleration'][:] = self.velocity, self.acceleration
+        self.velocity, self.acceleration = inputs['velocity'], inputs['acceleration']
+        self.state = inputs['state']  # position, velocity, acceleration of the reference, (3, n)
+        self._target, self._dt = inputs['target'], inputs['dt']
+        self._next = self._bound.outputs['next']
 
-    def step(self, target: Array, dt: float) -> bool:
+    def step(self, target: Array, dt: float) -> None:
         """
         Move the reference towards the target.
 
-        :param target: wanted position, velocity and acceleration, (3, n).
+        :param target: wanted position, velocity and acceleration, (3, n), finite.
         :param dt: s since the last step.
-        :returns: whether every joint is on its target.
         """
         if dt <= 0.0:
-            return False
-        np.subtract(target[:2], self.state[:2], out=self._gap)
-        np.multiply(self.velocity, dt * 1.001, out=self._bound[0])
-        np.multiply(self.acceleration, dt * 1.001, out=self._bound[1])
-        near = np.abs(self._gap, out=self._gap) <= self._bound
-        if near.all() and (np.abs(target[1]) <= self.velocity).all():
-            self.state[:2] = target[:2]
-            np.clip(target[2], -self.acceleration, self.acceleration, out=self.state[2])
-            return True
-        near = near[0] & near[1] & (np.abs(target[1]) <= self.velocity)
-        self._approach(target, dt, near)
-        return False
-
-    def _approach(self, target: Array, dt: float, near: npt.NDArray[np.bool_]) -> None:
-        """Take one step of the time-optimal profile where the target is out of reach."""
-        q, qd, _ = self.state
-        gap = target[0] - q
-        a = self.acceleration
-        unit = a * dt * dt
-        profile = a * dt * (np.sqrt(0.25 + 2.0 * np.abs(gap) / unit) - 0.5)  # stops in whole steps
-        wanted = np.clip(target[1] + np.sign(gap) * profile, -self.velocity, self.velocity)
-        qdd = np.clip((wanted - qd) / dt, -a, a)
-        qd = qd + qdd * dt
-        q = q + qd * dt
-        self.state[0] = np.where(near, target[0], q)
-        self.state[1] = np.where(near, target[1], qd)
-        self.state[2] = np.where(near, np.clip(target[2], -a, a), qdd)
+            return
+        self._target[:] = target
+        self._dt[()] = dt
+        self._bound()
+        self.state[:] = self._next
 
 
 class JointReference:
@@ -131,6 +113,8 @@ class JointReference:
         self.timed_out = False
         n = len(self.lower)
         self.target = np.zeros((3, n))
+        self._error = np.zeros((3, n))
+        self._endless = bool(self.continuous.any())
         self._trajectory: Trajectory | None = None
         self._received = -math.inf
         self._time: float | None = None
@@ -247,11 +231,12 @@ class JointReference:
         """
         if self.goals.active is None:
             return
-        error = np.zeros_like(self.target)
-        error[0] = self.target[0] - q
-        error[0, self.continuous] = np.remainder(
-            error[0, self.continuous] + math.pi, math.tau) - math.pi
-        error[1] = self.target[1] - qd
+        error = self._error
+        np.subtract(self.target[0], q, out=error[0])
+        if self._endless:
+            error[0, self.continuous] = np.remainder(
+                error[0, self.continuous] + math.pi, math.tau) - math.pi
+        np.subtract(self.target[1], qd, out=error[1])
         outcome = self.goals.check(now, error)
         if outcome is not None and outcome.code is not ResultCode.SUCCESSFUL:
             self.hold()

@@ -79,10 +79,12 @@ class Timing:
     stop_action: str = 'hold'  # the same where an operator stopped
 
 
-_LIVE = frozenset({State.RAMPING_IN, State.RUNNING, State.BRAKING, State.HOLDING})
-_IDLE = frozenset({State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT})
-_WORK = frozenset({State.RAMPING_IN, State.RUNNING})
-_STOPPING = frozenset({State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING})
+# Tuples, not sets: members are found by identity, while the hash of an Enum is a Python call.
+_LIVE = (State.RUNNING, State.RAMPING_IN, State.BRAKING, State.HOLDING)
+_IDLE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
+_WORK = (State.RUNNING, State.RAMPING_IN)
+_STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
+_LIVE_DUE = (Due.LAW, Due.BRAKE, Due.HOLD, Due.RAMP_LIVE)
 
 #: s after which a live ramp that does not settle is finished without the state
 _SETTLE = 0.2
@@ -100,6 +102,7 @@ class Supervisor:
         self.timing = timing or Timing()
         self.diagnose: Callable[[float], tuple[Cause, str]] | None = None  # why it is too old
         self.state = State.INACTIVE
+        self._due = Due.NOTHING
         self.faults: list[Fault] = []  # since activation or reset, first one first
         self.gain = 0.0  # of the law, 0 to 1
         self.blend = 0.0  # from the start of the ramp (0) to the release torque (1)
@@ -242,7 +245,7 @@ class Supervisor:
         :param now: control time, s.
         :param steady: steady time, s.
         """
-        if self.state in _LIVE or self.due is Due.RAMP_LIVE:
+        if self.live or self.paused:
             self._watch(now, steady)
         self._clock = now
         if self.state is State.RAMPING_IN:
@@ -261,12 +264,12 @@ class Supervisor:
             return Due.NOTHING
         if self.state is State.RAMPING_DOWN:
             return Due.RAMP_BLIND if self._blind else Due.RAMP_LIVE
-        return _DUE[self.state]
+        return self._due
 
     @property
     def live(self) -> bool:
         """Whether the due torque derives from the present state, so that only states tick."""
-        return self.due in (Due.LAW, Due.BRAKE, Due.HOLD, Due.RAMP_LIVE)
+        return self.due in _LIVE_DUE
 
     @property
     def stopping(self) -> bool:
@@ -353,13 +356,13 @@ class Supervisor:
 
     def _enter(self, state: State, steady: float) -> None:
         self.paused = False
-        self.state = state
+        self.state, self._due = state, _DUE[state]
         self._since = steady
 
 
 _DUE = {
     State.INACTIVE: Due.NOTHING, State.PROBING: Due.NOTHING, State.RAMPING_IN: Due.LAW,
     State.RUNNING: Due.LAW, State.BRAKING: Due.BRAKE, State.HOLDING: Due.HOLD,
-    State.LOST: Due.LAST_GRAVITY, State.RELEASING: Due.RELEASE, State.RELEASED: Due.NOTHING,
+    State.LOST: Due.LAST_GRAVITY, State.RAMPING_DOWN: Due.RAMP_BLIND, State.RELEASING: Due.RELEASE, State.RELEASED: Due.NOTHING,
     State.FAULT: Due.NOTHING,
 }

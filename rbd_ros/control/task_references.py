@@ -28,10 +28,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.payload import rotation
+from rbd_ros.control.profiles import pose_kernel, turn_between, turned
 from rbd_ros.control.results import GoalError, ResultCode
 
-__all__ = ['TaskLimits', 'TaskReference', 'rotation_vector', 'turned']
+__all__ = ['TaskLimits', 'TaskReference', 'quaternion_of']
 
 Array = npt.NDArray[np.float64]
 
@@ -55,40 +55,24 @@ class TaskLimits:
             raise ValueError('limits of the task reference must be positive and finite')
 
 
-def rotation_vector(R: Array) -> Array:
+def quaternion_of(R: Array) -> list[float]:
     """
-    Return axis times angle of a rotation matrix.
+    Return the unit quaternion x, y, z, w of a rotation matrix.
 
-    :param R: rotation matrix.
+    :param R: axes of the frame as columns.
     """
-    axis = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    sine, cosine = float(np.linalg.norm(axis)), 0.5 * (float(np.trace(R)) - 1.0)
-    angle = math.atan2(sine, cosine)
-    if sine > 1e-6:
-        return axis * (angle / sine)
-    if cosine > 0.0:
-        return axis
-    # Half a turn: the axis is in the symmetric part.
-    k = int(np.argmax(np.diag(R)))
-    column = 0.5 * (R[:, k] + np.eye(3)[k])
-    return column / np.linalg.norm(column) * angle
-
-
-def turned(R: Array, vector: Array) -> Array:
-    """
-    Return a rotation matrix turned about an axis given in the base.
-
-    :param R: rotation matrix.
-    :param vector: axis times angle.
-    """
-    angle = float(np.linalg.norm(vector))
-    if angle < 1e-12:
-        return R
-    x, y, z = vector / angle
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turn = np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * (K @ K)
-    U, _, Vt = np.linalg.svd(turn @ R)  # stays a rotation over millions of steps
-    return U @ Vt
+    diagonal = [float(R[0, 0]), float(R[1, 1]), float(R[2, 2])]
+    trace = sum(diagonal)
+    k = max(range(4), key=lambda i: [*diagonal, trace][i])  # the largest entry divides best
+    if k == 3:
+        q = [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], 1.0 + trace]
+    else:
+        i, j = (k + 1) % 3, (k + 2) % 3
+        q = [0.0, 0.0, 0.0, R[j, i] - R[i, j]]
+        q[k] = 1.0 + 2.0 * diagonal[k] - trace
+        q[i], q[j] = R[i, k] + R[k, i], R[j, k] + R[k, j]
+    size = math.sqrt(sum(float(x) ** 2 for x in q))
+    return [float(x) / size for x in q]
 
 
 class TaskReference:
@@ -105,18 +89,23 @@ class TaskReference:
         """
         self.limits, self.timeout = limits or TaskLimits(), timeout
         self.wrench_limit = np.array(wrench_limit, dtype=float)
-        self.R, self.p = np.eye(3), np.zeros(3)
-        self.velocity = np.zeros(6)  # angular, linear; base axes, at the origin of the frame
-        self.acceleration = np.zeros(6)
+        self._bound = pose_kernel().bind()
+        x, y = self._bound.inputs, self._bound.outputs
+        self._orientation, self.p = x['orientation'], x['position']
+        self.velocity = x['velocity']  # angular, linear; base axes, at the origin of the frame
+        self.acceleration = y['next_acceleration']
+        self.R = y['next_R']  # axes of the frame as columns
+        self._goal, self._drift, self._twist = x['goal'], x['drift'], x['twist']
+        self._moving, self._dt = x['moving'], x['dt']  # a twist, not a pose, is the source
+        x['limits'][:] = self.limits.velocity, self.limits.acceleration
+        self._advance = [(x[name], y['next_' + name])
+                         for name in ('orientation', 'position', 'velocity')]
         self.wrench = np.zeros(6)
         self.twist_timed_out = self.wrench_timed_out = False
-        self._goal_R, self._goal_p = np.eye(3), np.zeros(3)
-        self._twist = np.zeros(6)
-        self._drift = np.zeros(6)  # velocity of a streamed pose
-        self._drift_until = self._pose_time = -math.inf
         self._twist_time = self._wrench_time = -math.inf
-        self._moving = False  # a twist, not a pose, is the source
+        self._drift_until = self._pose_time = -math.inf
         self._time: float | None = None
+        self.start(np.eye(3), np.zeros(3))
 
     def start(self, R: Array, p: Array) -> None:
         """
@@ -125,17 +114,22 @@ class TaskReference:
         :param R: axes of the frame as columns, in the base.
         :param p: origin of the frame in the base, m.
         """
-        self.R, self.p = R.copy(), np.array(p, dtype=float)
+        self.R[:], self.p[:] = R, p
+        self._orientation[:] = quaternion_of(self.R)
         self.velocity[:] = self.acceleration[:] = self.wrench[:] = 0.0
         self._time = None
         self.hold()
 
     def hold(self) -> None:
-        """Stop here."""
-        self._goal_R, self._goal_p = self.R.copy(), self.p.copy()
+        """Come to rest as fast as the limits allow and stay there."""
+        brake = [math.hypot(*self.velocity[part].tolist()) / (2.0 * slope) for part, slope
+                 in zip((slice(0, 3), slice(3, 6)), self.limits.acceleration)]
+        self._goal[:4] = turned(self._orientation.tolist(),
+                                (self.velocity[:3] * brake[0]).tolist())
+        self._goal[4:] = self.p + self.velocity[3:] * brake[1]
         self._drift[:] = 0.0
         self._pose_time = -math.inf
-        self._moving = False
+        self._moving[()] = 0.0
 
     def target_pose(self, now: float, position: Sequence[float],
                     quaternion: Sequence[float]) -> None:
@@ -151,22 +145,24 @@ class TaskReference:
         norm = math.sqrt(sum(x * x for x in quaternion))
         if not 0.9 < norm < 1.1:
             raise GoalError(ResultCode.INVALID_GOAL, f'the quaternion has length {norm:.4g}')
-        R, p = rotation(quaternion), np.array(position, dtype=float)
-        self._estimate_drift(now, R, p)
-        self._goal_R, self._goal_p = R, p
+        goal = [x / norm for x in quaternion] + [float(x) for x in position]
+        self._estimate_drift(now, goal)
+        self._goal[:] = goal
         self._pose_time = now
-        self._moving = False
+        self._moving[()] = 0.0
 
-    def _estimate_drift(self, now: float, R: Array, p: Array) -> None:
+    def _estimate_drift(self, now: float, goal: list[float]) -> None:
         """Estimate the velocity of streamed poses; a jump has none."""
         since = now - self._pose_time
         self._drift[:] = 0.0
         if not 0.0 < since <= self.timeout or self._moving:
             return
-        turn, way = rotation_vector(R @ self._goal_R.T) / since, (p - self._goal_p) / since
-        if (np.linalg.norm(turn) <= self.limits.velocity[0]
-                and np.linalg.norm(way) <= self.limits.velocity[1]):
-            self._drift[:3], self._drift[3:] = turn, way
+        before = self._goal.tolist()
+        turn = [x / since for x in turn_between(before[:4], goal[:4])]
+        way = [(a - b) / since for a, b in zip(goal[4:], before[4:])]
+        if math.hypot(*turn) <= self.limits.velocity[0] and (
+                math.hypot(*way) <= self.limits.velocity[1]):
+            self._drift[:] = turn + way
             self._drift_until = now + 1.5 * since
 
     def target_twist(self, now: float, twist: Sequence[float]) -> None:
@@ -178,7 +174,8 @@ class TaskReference:
         """
         self._twist[:] = _six('twist', twist)
         self._twist_time = now
-        self._moving, self.twist_timed_out = True, False
+        self._moving[()] = 1.0
+        self.twist_timed_out = False
 
     def target_wrench(self, now: float, wrench: Sequence[float]) -> None:
         """
@@ -205,47 +202,19 @@ class TaskReference:
         if self._moving and now - self._twist_time > self.timeout:
             self._twist[:] = 0.0
             self.twist_timed_out = True
-            if not self.velocity.any():
+            if np.abs(self.velocity).max() < 1e-9:
+                self.velocity[:] = 0.0
                 self.hold()
         if now > self._drift_until:
             self._drift[:] = 0.0
         if dt <= 0.0:
             return
-        turn = rotation_vector(self._goal_R @ self.R.T)
-        for part, way in ((slice(0, 3), turn), (slice(3, 6), self._goal_p - self.p)):
-            wanted = self._twist[part] if self._moving else None
-            self._step(part, way, wanted, dt)
-        self.R = turned(self.R, self.velocity[:3] * dt)
-        self.p = self.p + self.velocity[3:] * dt
+        self._dt[()] = dt
+        self._bound()
+        for target, value in self._advance:
+            target[:] = value
         if self._moving:
-            self._goal_R, self._goal_p = self.R, self.p
-
-    def _step(self, part: slice, way: Array, twist: Array | None, dt: float) -> None:
-        """Change one half of the velocity within its limits."""
-        kind = 0 if part.start == 0 else 1
-        most, slope = self.limits.velocity[kind], self.limits.acceleration[kind]
-        if twist is None:
-            length = float(np.linalg.norm(way))
-            speed = min(slope * dt * (math.sqrt(0.25 + 2.0 * length / (slope * dt * dt)) - 0.5),
-                        most, length / dt)  # stops in whole steps
-            drift, direct = self._drift[part], way / dt
-            wanted = drift + way * (speed / length) if length > 0.0 else drift
-            reach = slope * dt
-            if np.linalg.norm(direct - drift) <= reach >= np.linalg.norm(
-                    direct - self.velocity[part]):
-                wanted = direct  # a target within reach is met exactly
-            size = float(np.linalg.norm(wanted))
-            if size > most:
-                wanted = wanted * (most / size)
-        else:
-            size = float(np.linalg.norm(twist))
-            wanted = twist if size <= most else twist * (most / size)
-        change = wanted - self.velocity[part]
-        size = float(np.linalg.norm(change))
-        if size > slope * dt:
-            change = change * (slope * dt / size)
-        self.velocity[part] += change
-        self.acceleration[part] = change / dt
+            self._goal[:4], self._goal[4:] = self._orientation, self.p
 
 
 def _six(name: str, values: Sequence[float]) -> Array:

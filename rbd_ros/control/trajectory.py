@@ -31,6 +31,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.control.profiles import polynomial_kernel
 from rbd_ros.control.results import GoalError, ResultCode
 
 __all__ = ['Knots', 'Trajectory', 'read_points', 'unwrap']
@@ -148,20 +149,14 @@ class Trajectory:
             qdd = np.vstack([start[2] if start[2] is not None else zero, knots.qdd[ahead]])
         self.start, self.end = float(t[0]), float(t[-1])
         self._times = t.tolist()
-        self._final = np.zeros((3, n))
-        self._final[0] = q[-1]
-        if knots.qd is not None:
-            self._final[1] = knots.qd[-1]
+        self.final = q[-1]  # position at the end, held from then on
         self._pieces = [_piece(t[i + 1] - t[i], q[i:i + 2],
                                None if qd is None else qd[i:i + 2],
                                None if qdd is None else qdd[i:i + 2])
                         for i in range(len(t) - 1)]
-        self._powers = np.zeros((3, 6))
-
-    @property
-    def final(self) -> Array:
-        """Position at the end; velocity and acceleration are zero after it."""
-        return self._final[0]
+        self._bound = polynomial_kernel(n).bind()
+        self._coefficients, self._progress = self._bound.inputs['c'], self._bound.inputs['s']
+        self._loaded = -1  # piece whose coefficients the kernel has
 
     def sample(self, now: float, out: Array) -> bool:
         """
@@ -172,18 +167,16 @@ class Trajectory:
         :returns: False after the end, where the last position is held at rest.
         """
         if now >= self.end:
-            out[0] = self._final[0]
+            out[0] = self.final
             out[1:] = 0.0
             return False
         i = max(bisect_right(self._times, now) - 1, 0)
-        s = max(now - self._times[i], 0.0)
-        s2 = s * s
-        s3 = s2 * s
-        s4 = s2 * s2
-        self._powers[:] = ((1.0, s, s2, s3, s4, s4 * s),
-                           (0.0, 1.0, 2.0 * s, 3.0 * s2, 4.0 * s3, 5.0 * s4),
-                           (0.0, 0.0, 2.0, 6.0 * s, 12.0 * s2, 20.0 * s3))
-        np.matmul(self._powers, self._pieces[i], out=out)
+        if i != self._loaded:
+            self._coefficients[:] = self._pieces[i]
+            self._loaded = i
+        self._progress[()] = max(now - self._times[i], 0.0)
+        self._bound()
+        out[:] = self._bound.outputs['values']
         return True
 
 

@@ -1,0 +1,223 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Steps of bounded references over generic scalars, compiled once for the control loop.
+
+A target that can be met within the limits at the end of a step is met exactly; one that
+cannot is approached along the time-optimal profile that stops in whole steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from rbd_ros import compiler
+from rbd_ros.compiler import (
+    absolute, atan2, clamp, cos, Kernel, less, less_equal, maximum, minimum, Scalar, sin, sqrt,
+    where)
+
+__all__ = ['joint_kernel', 'joint_step', 'polynomial_kernel', 'pose_kernel', 'pose_step',
+           'product', 'turn_between', 'turned']
+
+Vector = Sequence[Scalar]
+
+#: a length below which a direction is not defined
+_TINY = 1e-150
+
+
+def _sign(x: Scalar) -> Scalar:
+    return where(less(x, 0.0), -1.0, where(less(0.0, x), 1.0, 0.0))
+
+
+def _norm(v: Vector) -> Scalar:
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+
+
+def _stopping_speed(way: Scalar, slope: Scalar, dt: Scalar) -> Scalar:
+    """Return the speed from which whole steps of braking end exactly after the way."""
+    return slope * dt * (sqrt(0.25 + 2.0 * way / (slope * dt * dt)) - 0.5)
+
+
+def joint_step(state: Sequence[Vector], target: Sequence[Vector], velocity: Vector,
+               acceleration: Vector, dt: Scalar) -> list[list[Scalar]]:
+    """
+    Return position, velocity and acceleration of a joint-space reference after one step.
+
+    :param state: position, velocity and acceleration before.
+    :param target: wanted position, velocity and acceleration.
+    :param velocity: largest velocity per joint.
+    :param acceleration: largest acceleration per joint.
+    :param dt: s, positive.
+    """
+    rows: list[list[Scalar]] = [[], [], []]
+    for q, v, qt, vt, at, most, a in zip(state[0], state[1], *target, velocity, acceleration):
+        near = (less_equal(absolute(qt - q), 1.001 * most * dt)
+                * less_equal(absolute(vt - v), 1.001 * a * dt)
+                * less_equal(absolute(vt), most))
+        wanted = vt + _sign(qt - q) * _stopping_speed(absolute(qt - q), a, dt)
+        change = clamp((clamp(wanted, -most, most) - v) / dt, -a, a)
+        speed = v + change * dt
+        rows[0].append(where(near, qt, q + speed * dt))
+        rows[1].append(where(near, vt, speed))
+        rows[2].append(where(near, clamp(at, -a, a), change))
+    return rows
+
+
+@cache
+def joint_kernel(n: int) -> Kernel:
+    """
+    Return ``joint_step`` for n joints as a kernel.
+
+    :param n: number of joints.
+    """
+    def step(state: Sequence[Vector], target: Sequence[Vector], velocity: Vector,
+             acceleration: Vector, dt: Scalar) -> dict[str, list[list[Scalar]]]:
+        return {'next': joint_step(state, target, velocity, acceleration, dt)}
+
+    shapes = {'state': (3, n), 'target': (3, n), 'velocity': (n,), 'acceleration': (n,), 'dt': ()}
+    return compiler.compile(compiler.trace(step, shapes, name=f'joint_reference_{n}'))
+
+
+@cache
+def polynomial_kernel(n: int) -> Kernel:
+    """
+    Return value, slope and curvature of n polynomials of fifth degree as a kernel.
+
+    :param n: number of polynomials.
+    """
+    def evaluate(c: Sequence[Vector], s: Scalar) -> dict[str, list[list[Scalar]]]:
+        rows: list[list[Scalar]] = [[], [], []]
+        for c0, c1, c2, c3, c4, c5 in zip(*c):
+            rows[0].append(c0 + s * (c1 + s * (c2 + s * (c3 + s * (c4 + s * c5)))))
+            rows[1].append(c1 + s * (2.0 * c2 + s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5))))
+            rows[2].append(2.0 * c2 + s * (6.0 * c3 + s * (12.0 * c4 + s * 20.0 * c5)))
+        return {'values': rows}
+
+    return compiler.compile(compiler.trace(evaluate, {'c': (6, n), 's': ()},
+                                           name=f'quintics_{n}'))
+
+
+def product(a: Vector, b: Vector) -> list[Scalar]:
+    """
+    Return the product of two quaternions x, y, z, w.
+
+    :param a: left factor.
+    :param b: right factor.
+    """
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return [aw * bx + ax * bw + ay * bz - az * by, aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz]
+
+
+def turn_between(start: Vector, end: Vector) -> list[Scalar]:
+    """
+    Return axis times angle, in the base, of the short turn from one orientation to another.
+
+    :param start: unit quaternion x, y, z, w.
+    :param end: unit quaternion.
+    """
+    x, y, z, w = product(end, [-start[0], -start[1], -start[2], start[3]])
+    side = where(less(w, 0.0), -1.0, 1.0)
+    sine = _norm([x, y, z])
+    small = less(sine, _TINY)
+    factor = where(small, 2.0, 2.0 * atan2(sine, side * w) / where(small, 1.0, sine)) * side
+    return [factor * x, factor * y, factor * z]
+
+
+def turned(orientation: Vector, vector: Vector) -> list[Scalar]:
+    """
+    Return an orientation turned about an axis of the base, of unit length again.
+
+    :param orientation: unit quaternion x, y, z, w.
+    :param vector: axis times angle.
+    """
+    angle = _norm(vector)
+    half = 0.5 * angle
+    small = less(angle, _TINY)
+    factor = where(small, 0.5, sin(half) / where(small, 1.0, angle))
+    x, y, z, w = product([factor * x for x in vector] + [cos(half)], orientation)
+    size = sqrt(x * x + y * y + z * z + w * w)
+    return [x / size, y / size, z / size, w / size]
+
+
+def _matrix(orientation: Vector) -> list[list[Scalar]]:
+    x, y, z, w = orientation
+    return [[1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]]
+
+
+def _change(way: Vector, velocity: Vector, drift: Vector, twist: Vector, moving: Scalar,
+            most: Scalar, slope: Scalar, dt: Scalar) -> list[Scalar]:
+    """Return the bounded change of one half of the velocity of a pose."""
+    direct = [x / dt for x in way]
+    reach = slope * dt
+    near = (less_equal(_norm([a - b for a, b in zip(direct, drift)]), reach)
+            * less_equal(_norm([a - b for a, b in zip(direct, velocity)]), reach))
+    left = [x - d * dt for x, d in zip(way, drift)]  # beyond what moving along brings
+    length = _norm(left)
+    speed = minimum(minimum(_stopping_speed(length, slope, dt), most), length / dt)
+    share = speed / maximum(length, _TINY)
+    wanted = [where(moving, t, where(near, d, v + share * x))
+              for t, d, v, x in zip(twist, direct, drift, left)]
+    fit = minimum(1.0, most / maximum(_norm(wanted), _TINY))
+    change = [fit * x - v for x, v in zip(wanted, velocity)]
+    bound = minimum(1.0, reach / maximum(_norm(change), _TINY))
+    return [bound * x for x in change]
+
+
+def pose_step(orientation: Vector, position: Vector, velocity: Vector, goal: Vector,
+              drift: Vector, twist: Vector, moving: Scalar, limits: Sequence[Vector],
+              dt: Scalar) -> dict[str, list]:
+    """
+    Return the reference pose after one step.
+
+    :param orientation: unit quaternion x, y, z, w.
+    :param position: m.
+    :param velocity: angular, linear; base axes.
+    :param goal: quaternion and position to go to.
+    :param drift: velocity of the goal itself, angular and linear.
+    :param twist: wanted velocity where ``moving`` is 1.
+    :param moving: 1: follow the twist, 0: go to the goal.
+    :param limits: (largest angular, linear velocity), (largest angular, linear acceleration).
+    :param dt: s, positive.
+    """
+    ways = (turn_between(orientation, goal[:4]), [a - b for a, b in zip(goal[4:], position)])
+    change: list[Scalar] = []
+    for k, way in enumerate(ways):
+        part = slice(3 * k, 3 * k + 3)
+        change += _change(way, velocity[part], drift[part], twist[part], moving, limits[0][k],
+                          limits[1][k], dt)
+    speed = [v + c for v, c in zip(velocity, change)]
+    after = turned(orientation, [v * dt for v in speed[:3]])
+    return {'orientation': after, 'position': [p + v * dt for p, v in zip(position, speed[3:])],
+            'velocity': speed, 'acceleration': [c / dt for c in change], 'R': _matrix(after)}
+
+
+@cache
+def pose_kernel() -> Kernel:
+    """Return ``pose_step`` as a kernel."""
+    def step(orientation: Vector, position: Vector, velocity: Vector, goal: Vector,
+             drift: Vector, twist: Vector, moving: Scalar, limits: Sequence[Vector],
+             dt: Scalar) -> dict[str, list]:
+        found = pose_step(orientation, position, velocity, goal, drift, twist, moving, limits, dt)
+        return {f'next_{name}': value for name, value in found.items()}
+
+    shapes: dict[str, tuple[int, ...]] = {
+        'orientation': (4,), 'position': (3,), 'velocity': (6,), 'goal': (7,), 'drift': (6,),
+        'twist': (6,), 'moving': (), 'limits': (2, 2), 'dt': ()}
+    return compiler.compile(compiler.trace(step, shapes, name='pose_reference'))
