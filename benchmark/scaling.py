@@ -46,7 +46,7 @@ def report() -> tuple[str, dict[str, object]]:
                 if key != 'gravity':
                     buffer[:] = q if key == 'q' else x
             times[name].append(best_times(bound, repetitions=7)[0] * 1e6)
-            counts[name].append(robot.kernel(quantity, method=method).count.total)
+            counts[name].append(robot.kernel(quantity, method=method).count().total)
     lines = [f'{"joints":>8}' + ''.join(f'{name:>28}' for name in METHODS)]
     for k, n in enumerate(SIZES):
         lines.append(f'{n:8}' + ''.join(
