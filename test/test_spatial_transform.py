@@ -214,7 +214,7 @@ def test_rpy_is_the_urdf_rotation():
 
 @pytest.mark.seed('RBDA A-02', 'SIXD P11')
 def test_small_motion_of_a_transform(sample):
-    """The motion of XtoV is invariant under X, exact for translations, and sin(angle) about the axis."""
+    """Small motions are invariant under X, exact for translations, sin(angle) about the axis."""
     X = sample.transform()
     v = small_motion(X)
     close(array(X @ v), array(v))
