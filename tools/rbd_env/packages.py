@@ -107,8 +107,8 @@ def provide_venv(layout: Layout, base_python: str) -> None:
     except subprocess.CalledProcessError as error:
         shutil.rmtree(layout.venv, ignore_errors=True)
         lines = (error.stdout + error.stderr).splitlines()
-        raise pip.explain(lines, f'making a virtual environment with {base_python}',
-                          layout.state) from error
+        raise pip.explain(
+            lines, f'making a virtual environment with {base_python}') from error
     except BaseException:
         shutil.rmtree(layout.venv, ignore_errors=True)
         raise

@@ -27,6 +27,7 @@ from rbd_env.failure import Failure
 # certificate settings of the user stay.
 DROPPED = ('PIP_USER', 'PIP_TARGET', 'PIP_PREFIX', 'PIP_ROOT', 'PIP_REQUIRE_VIRTUALENV',
            'PYTHONPATH', 'PYTHONHOME')
+RETRIES = '3'
 NETWORK = ('connection', 'max retries', 'name resolution', 'name or service not known',
            'timed out', 'timeout', 'proxy', 'network is unreachable', 'sslerror', 'incompleteread',
            'no route to host', 'protocolerror')
@@ -52,8 +53,7 @@ def run(
     environ['TMPDIR'] = str(temporary)
     temporary.mkdir(parents=True, exist_ok=True)
     command = [str(python), '-I', '-m', 'pip', '--disable-pip-version-check', '--no-input',
-               '--retries', '3', *arguments]
-    lines: list[str] = []
+               '--retries', RETRIES, *arguments]
     with open(log, 'w') as file:
         process = subprocess.Popen(
             command, env=environ, close_fds=False, stdin=subprocess.DEVNULL, text=True,
@@ -73,7 +73,7 @@ def run(
             raise
     if process.returncode:
         lines = log.read_text(errors='replace').splitlines()
-        raise explain(lines, doing, log)
+        raise explain(lines, doing)
 
 
 def _poll(process: subprocess.Popen[str], tick: Callable[[], None]) -> None:
@@ -85,7 +85,7 @@ def _poll(process: subprocess.Popen[str], tick: Callable[[], None]) -> None:
             tick()
 
 
-def explain(lines: list[str], doing: str, log: Path) -> Failure:
+def explain(lines: list[str], doing: str) -> Failure:
     """Turn what pip printed into one paragraph."""
     text = '\n'.join(lines).lower()
     errors = [line for line in lines if line.startswith('ERROR:')] or lines[-1:] or ['']
@@ -100,4 +100,9 @@ def explain(lines: list[str], doing: str, log: Path) -> Failure:
             f'the package index could not be reached while {doing}. Preparing the environment '
             'needs the network once; later uses do not. Check the connection, or the proxy and '
             f'index settings of pip, and run the same command again. (pip: {last})')
-    return Failure(f'{doing} failed: {last} All that pip said is in {log}.')
+    if 'from versions: none' in text:
+        return Failure(
+            f'the package index could not be reached or lacks a package while {doing}. Check the '
+            'connection, or the index settings of pip if it is a mirror, and run the same command '
+            f'again. (pip: {last})')
+    return Failure(f'{doing} failed. The end of what pip said:\n\n' + '\n'.join(lines[-8:]))
