@@ -1,0 +1,281 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The script ``run``: which Python it takes, what it says, what a command sees."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / 'tools'))
+
+from rbd_env import build, cli, layout, packages, variables  # noqa: E402
+from rbd_env.failure import Failure  # noqa: E402
+
+STARTS = '#!/bin/sh\necho "3.12 cpython"\n[ "$2" = -c ] || echo "taken: $0 $4"\n'
+DOES_NOT_START = '#!/bin/sh\nexit 127\n'
+OTHER_VERSION = '#!/bin/sh\necho "3.11 cpython"\n'
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Copy the script alone: what it hands over to is a stand-in."""
+    folder = tmp_path / 'a checkout'
+    folder.mkdir()
+    shutil.copy(ROOT / 'run', folder)
+    return folder
+
+
+def program(path: Path, text: str) -> Path:
+    """Write an executable script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def call(checkout: Path, *folders: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run the script with the tools of the system and what the folders hold."""
+    tools = checkout.parent / 'tools'
+    for name in ('sh', 'dirname', 'ls', 'sort', 'tr', 'uname', 'cat', 'readlink'):
+        link = tools / name
+        link.parent.mkdir(exist_ok=True)
+        found = shutil.which(name)
+        if found and not link.exists():
+            link.symlink_to(found)
+    path = ':'.join(map(str, (*folders, tools)))
+    return subprocess.run(
+        [str(checkout / 'run'), 'command'], capture_output=True, text=True, check=False,
+        env={'PATH': path, 'HOME': str(checkout.parent / 'home'), **more})
+
+
+def test_no_python(checkout: Path) -> None:
+    """Without any Python 3.12 one paragraph says what to install, and nothing is made."""
+    done = call(checkout)
+    assert done.returncode == 1
+    assert 'no CPython 3.12 was found' in done.stderr
+    assert '\n\n' not in done.stderr.strip()
+    assert sorted(path.name for path in checkout.iterdir()) == ['run']
+
+
+def test_other_versions_are_passed_over(checkout: Path, tmp_path: Path) -> None:
+    """A python3 of another version and a python3.12 that does not start are no answer."""
+    program(tmp_path / 'bin' / 'python3', OTHER_VERSION)
+    program(tmp_path / 'bin' / 'python3.12', DOES_NOT_START)
+    assert 'no CPython 3.12 was found' in call(checkout, tmp_path / 'bin').stderr
+
+
+def test_variable_wins(checkout: Path, tmp_path: Path) -> None:
+    """What the variable PYTHON names is taken before what lies on PATH."""
+    program(tmp_path / 'bin' / 'python3.12', STARTS)
+    mine = program(tmp_path / 'mine' / 'python', STARTS)
+    done = call(checkout, tmp_path / 'bin', PYTHON=str(mine))
+    assert f'taken: {mine}' in done.stdout
+
+
+def test_pyenv_of_another_home(checkout: Path, tmp_path: Path) -> None:
+    """The newest 3.12 of the pyenv on PATH is found though its shim fails and HOME differs."""
+    pyenv = tmp_path / 'else where' / '.pyenv'
+    program(pyenv / 'shims' / 'python3.12', DOES_NOT_START)
+    program(pyenv / 'versions' / '3.12.1' / 'bin' / 'python3.12', STARTS)
+    newest = program(pyenv / 'versions' / '3.12.10' / 'bin' / 'python3.12', STARTS)
+    program(pyenv / 'versions' / '3.12.11' / 'bin' / 'python3.12', DOES_NOT_START)
+    assert f'taken: {newest}' in call(checkout, pyenv / 'shims').stdout
+
+
+def test_uv(checkout: Path, tmp_path: Path) -> None:
+    """A Python that uv manages is found."""
+    managed = program(tmp_path / 'uv' / 'python3.12', STARTS)
+    program(tmp_path / 'bin' / 'uv', f'#!/bin/sh\necho "{managed}"\n')
+    assert f'taken: {managed}' in call(checkout, tmp_path / 'bin').stdout
+
+
+def test_python_of_sourced_ros(checkout: Path, tmp_path: Path) -> None:
+    """Where a ROS 2 is sourced, its python3 is taken, whichever version it has."""
+    program(tmp_path / 'bin' / 'python3.12', STARTS)
+    theirs = program(tmp_path / 'bin' / 'python3', STARTS.replace('3.12', '3.14'))
+    done = call(checkout, tmp_path / 'bin', ROS_DISTRO='lyrical', AMENT_PREFIX_PATH='/opt/ros/x')
+    assert f'taken: {theirs}' in done.stdout
+
+
+def test_script_may_be_linked(checkout: Path, tmp_path: Path) -> None:
+    """A symbolic link to the script finds the checkout that the script lies in."""
+    program(tmp_path / 'bin' / 'python3.12', STARTS.replace('$4', '$5'))
+    (tmp_path / 'link').symlink_to(checkout / 'run')
+    call(checkout, tmp_path / 'bin')
+    done = subprocess.run(
+        [str(tmp_path / 'link')], capture_output=True, text=True, check=False,
+        env={'PATH': f'{tmp_path / "bin"}:{tmp_path / "tools"}'})
+    assert str(checkout / 'tools' / 'rbd_env') in done.stdout
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The script alone prints a short help with the two commands of the README."""
+    assert cli.main([]) == 0
+    said = capsys.readouterr().out
+    assert './run ros2 launch rbd_ros controller.launch.py' in said
+    assert './run test' in said
+    assert len(said.splitlines()) < 25
+
+
+def test_old_ros_is_refused(tmp_path: Path) -> None:
+    """A sourced ROS older than Jazzy is named, with both ways out."""
+    old = layout.Layout(tmp_path, 'host-humble', tmp_path)
+    with pytest.raises(Failure, match='sourced ROS is "humble", and rbd_ros needs ROS 2 Jazzy'):
+        cli.check_host({'ROS_DISTRO': 'humble'}, old)
+
+
+def test_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """A command that does not exist gives the exit code that shells give."""
+    assert cli.hand_over(['no-such-command'], {'PATH': '/nowhere'}) == 127
+    assert 'no command "no-such-command"' in capsys.readouterr().err
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> layout.Layout:
+    """Lay out an empty checkout."""
+    return layout.Layout(tmp_path / 'checkout', layout.WHEEL, tmp_path / 'cache')
+
+
+def test_user_settings_are_respected(place: layout.Layout) -> None:
+    """What the user chose for middleware, domain and discovery reaches the command."""
+    mine = {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp', 'ROS_DOMAIN_ID': '7', 'PATH': '/bin',
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}
+    result = variables.for_command(place, place.cache / 'ros', mine)
+    assert {key: result[key] for key in mine if key != 'PATH'} \
+        == {key: mine[key] for key in mine if key != 'PATH'}
+    assert variables.for_command(place, place.cache / 'ros', {})['RMW_IMPLEMENTATION']
+
+
+def test_nested_use_adds_nothing(place: layout.Layout) -> None:
+    """A ./run inside a ./run gives its command the same variables, also in another checkout."""
+    mine = {'PATH': '/usr/bin', 'LD_LIBRARY_PATH': '/my/lib'}
+    runtime = place.cache / 'ros'
+    once = variables.for_command(place, runtime, mine)
+    assert variables.for_command(place, runtime, once) == once
+    assert variables.without_runtime(once) == {**mine, 'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}
+
+
+def test_sourced_ros_keeps_its_paths(place: layout.Layout) -> None:
+    """With a sourced ROS only the environment and the package are put in front of its paths."""
+    host = layout.Layout(place.root, 'host-jazzy', place.cache)
+    mine = {'PATH': '/opt/bin', 'PYTHONPATH': '/opt/ros', 'AMENT_PREFIX_PATH': '/opt/ros',
+            'LD_LIBRARY_PATH': '/opt/lib', 'ROS_DISTRO': 'jazzy'}
+    result = variables.for_command(host, None, mine)
+    assert result['LD_LIBRARY_PATH'] == '/opt/lib'
+    assert result['PYTHONPATH'].endswith('site-packages:/opt/ros')
+    assert result['AMENT_PREFIX_PATH'] == f'{host.install}:/opt/ros'
+
+
+def test_cache_folder() -> None:
+    """The cache is where XDG_CACHE_HOME says, else below the home folder."""
+    assert layout.user_cache({'XDG_CACHE_HOME': '/x'}) == Path('/x/rbd_ros')
+    assert layout.user_cache({}) == Path(os.path.expanduser('~/.cache/rbd_ros'))
+
+
+def test_requirements_are_exact_and_complete() -> None:
+    """Every line of the requirements file is one exact version, in one of three groups."""
+    groups = packages.read_groups((ROOT / 'requirements.txt').read_text())
+    assert tuple(groups) == packages.GROUPS
+    names = [line.partition('==')[0].lower() for lines in groups.values() for line in lines]
+    assert len(names) == len(set(names))
+    assert {'numpy', 'scipy', 'llvmlite', 'pytest', 'pin', 'mujoco'} <= set(names)
+    assert not any('isaac' in name for name in names)
+
+
+def test_inexact_requirement_is_refused() -> None:
+    """A range in the requirements file is an error that names the line."""
+    with pytest.raises(Failure, match='line 2 is no exact pin: "numpy>=2"'):
+        packages.read_groups('# [runtime] x\nnumpy>=2\n')
+
+
+def test_sourced_ros_keeps_its_packages() -> None:
+    """NumPy is only bounded, what the installation has is kept, the rest stays exact."""
+    lines = ['numpy==2.5.4  # host >=1.26,<3', 'lark==1.3.1  # host any',
+             'empy==3.3.4  # host any', 'llvmlite==0.50.0']
+    assert packages.for_host(lines, {'numpy', 'lark'}) \
+        == (['numpy>=1.26,<3'], ['empy==3.3.4', 'llvmlite==0.50.0'])
+
+
+def test_package_files_do_not_name_the_wheel() -> None:
+    """The runtime that ./run may fetch is no dependency of the package."""
+    for name in ('package.xml', 'setup.py'):
+        assert 'isaac' not in (ROOT / name).read_text().lower()
+
+
+def test_moved_checkout_is_installed_anew(place: layout.Layout) -> None:
+    """The stamp of an environment does not fit after its folder has moved."""
+    place.venv.mkdir(parents=True)
+    (place.root / 'requirements.txt').write_text('# [runtime]\n')
+    (place.venv / 'runtime.stamp').write_text(packages.stamp_text(place, 'runtime'))
+    assert packages.is_installed(place, 'runtime')
+    moved = place.root.rename(place.root.parent / 'moved')
+    assert not packages.is_installed(
+        layout.Layout(moved, place.flavour, place.cache), 'runtime')
+
+
+def test_build_follows_the_files(place: layout.Layout) -> None:
+    """The package counts as built until one of its files changes, appears or goes."""
+    (place.root / 'rbd_ros').mkdir(parents=True)
+    place.state.mkdir(parents=True)
+    file = place.root / 'rbd_ros' / 'a.py'
+    file.write_text('a')
+    (place.state / 'build.stamp').write_text(build.fingerprint(place))
+    assert build.is_built(place)
+    file.write_text('other')
+    assert not build.is_built(place)
+    (place.state / 'build.stamp').write_text(build.fingerprint(place))
+    file.unlink()
+    assert not build.is_built(place)
+
+
+def test_failed_installation_voids_only_what_it_touched(
+    place: layout.Layout, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pip failing before it wrote anything leaves the environment; failing later removes it."""
+    site = place.venv / 'lib' / 'python3.12' / 'site-packages'
+    site.mkdir(parents=True)
+    (site / 'numpy').mkdir()
+    monkeypatch.setitem(packages.NEEDED_BYTES, 'test', 0)
+
+    def fails(*_: object) -> None:
+        raise Failure('no network')
+    monkeypatch.setattr(packages, '_install', fails)
+    with pytest.raises(Failure):
+        packages.install(place, 'test')
+    assert [path.name for path in site.iterdir()] == ['numpy']
+    assert not (place.venv / 'unfinished').exists()
+
+    def fails_late(*_: object) -> None:
+        (site / 'half').mkdir()
+        raise OSError(28, 'No space left on device')
+    monkeypatch.setattr(packages, '_install', fails_late)
+    with pytest.raises(Failure, match='no disk space was left'):
+        packages.install(place, 'test')
+    assert not place.venv.exists()
+
+
+def test_no_space_for_packages(place: layout.Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too small a disk is seen before pip is asked."""
+    place.state.mkdir(parents=True)
+    monkeypatch.setitem(packages.NEEDED_BYTES, 'test', 10**18)
+    with pytest.raises(Failure, match='no disk space for the Python packages'):
+        packages.install(place, 'test')
