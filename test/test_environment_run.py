@@ -20,15 +20,12 @@ import os
 from pathlib import Path
 import shutil
 import subprocess
-import sys
 
 import pytest
+from rbd_env import build, cli, layout, packages, variables
+from rbd_env.failure import Failure
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / 'tools'))
-
-from rbd_env import build, cli, layout, packages, variables  # noqa: E402
-from rbd_env.failure import Failure  # noqa: E402
 
 STARTS = '#!/bin/sh\necho "3.12 cpython"\n[ "$2" = -c ] || echo "taken: $0 $4"\n'
 DOES_NOT_START = '#!/bin/sh\nexit 127\n'

@@ -23,11 +23,8 @@ import sys
 import zipfile
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tools'))
-
-from rbd_env import pip, runtime  # noqa: E402
-from rbd_env.failure import Failure, from_os_error  # noqa: E402
+from rbd_env import pip, runtime
+from rbd_env.failure import Failure, from_os_error
 
 LINUX = 'Linux x86_64'
 

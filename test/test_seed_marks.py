@@ -17,15 +17,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-import sys
 
 import pytest
+from rbd_env import seeds, stages, testing
 import seed_marks
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / 'tools'))
-
-from rbd_env import seeds, stages, testing  # noqa: E402
 
 LEDGER = ['RBDA 5-01', 'RBDA 5-02', 'RBDA A-01', 'LIU B01', 'SPENCER 01']
 

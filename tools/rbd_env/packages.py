@@ -42,6 +42,7 @@ def read_groups(text: str) -> dict[str, list[str]]:
     :param text: lines ``name==version``, each below a heading ``# [group]``.
     """
     groups: dict[str, list[str]] = {}
+    current: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         heading = re.fullmatch(r'# \[(\w+)\].*', line.strip())
         if heading:
