@@ -125,7 +125,7 @@ def test_three_dimensional_recursion_agrees(model, seed):
     assert_near(inverse.newton_euler_3d(*arguments), inverse.rnea(*arguments))
 
 
-@pytest.mark.seed('RBDA 6-05', 'RBDA 6-07', 'RBDA 6-10', 'SIXD P22')
+@pytest.mark.seed('RBDA 6-05', 'RBDA 6-07', 'RBDA 6-10', 'RBDA 10-11', 'SIXD P22')
 @many
 @given(TREES, SEEDS)
 def test_inertia_matrix_agrees_with_unit_accelerations(model, seed):
