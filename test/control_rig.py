@@ -58,9 +58,9 @@ class Rig:
         return round(self.time + self.sim_offset, 9)
 
     def _compute(self, need: Need) -> None:
-        gravity = 10.0 * self.map.q
+        gravity = 10.0 * np.clip(self.map.q, -1e100, 1e100)
         if self.fail == 'gravity':
-            gravity = gravity * np.nan
+            gravity = np.full(2, np.nan)
         if self.fail == 'raise' and need is not Need.GRAVITY:
             raise RuntimeError('law broke')
         self.torques.gravity[:] = gravity

@@ -28,12 +28,12 @@ NAMES = ('a', 'joint_2', 'élan')
 class Cdr:
     """A slow, plain writer of CDR: the oracle."""
 
-    def __init__(self):
-        self.body = b''
+    def __init__(self, padding=0):
+        self.body, self.padding = b'', padding
 
     def align(self, size):
-        """Pad to a multiple of the size."""
-        self.body += bytes(-len(self.body) % size)
+        """Pad to a multiple of the size, with whatever is in memory."""
+        self.body += bytes([self.padding]) * (-len(self.body) % size)
 
     def number(self, kind, value):
         """Append one aligned number."""
@@ -58,9 +58,9 @@ class Cdr:
         return b'\x00\x01\x00\x00' + self.body
 
 
-def joint_state(names, position, velocity, effort, frame='', stamp=(12, 500000000)):
+def joint_state(names, position, velocity, effort, frame='', stamp=(12, 500000000), padding=0):
     """Serialise a JointState by the oracle."""
-    cdr = Cdr()
+    cdr = Cdr(padding)
     cdr.number('i', stamp[0])
     cdr.number('I', stamp[1])
     cdr.text(frame)
@@ -92,9 +92,11 @@ def test_any_joint_state_is_read(joints, frame, has_q, has_qd, has_effort, rando
     for _ in range(2):
         q, qd, effort = ([random.uniform(-9, 9) for _ in joints] if has else []
                          for has in (has_q, has_qd, has_effort))
-        found = reader.read(joint_state(joints, q, qd, effort, frame))
+        message = joint_state(joints, q, qd, effort, frame, padding=random.randrange(256))
+        found = reader.read(message + bytes(random.choice([0, 0, 3, 8, 12])))
         assert same(found, joints, q, qd, effort)
         assert found.stamp == 12.5
+    assert len(reader._layouts) == 1
 
 
 def test_two_publishers_alternate():
@@ -125,7 +127,7 @@ def test_nan_passes_the_codec():
 @pytest.mark.parametrize('change', [
     lambda m: b'\x00\x00' + m[2:],  # big endian
     lambda m: b'\x00\x03' + m[2:],  # parameter list
-    lambda m: m[:-1], lambda m: m[:-9], lambda m: m + bytes(4), lambda m: m[:20], lambda m: b''])
+    lambda m: m[:-1], lambda m: m[:-9], lambda m: m + bytes(24), lambda m: m[:20], lambda m: b''])
 def test_surprises_are_left_to_the_middleware(change):
     """Other encodings, missing and surplus bytes give None, known layout or not."""
     message = joint_state(NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9])

@@ -43,6 +43,8 @@ events = st.one_of(
     st.tuples(st.just('fault'), st.sampled_from(list(Cause))),
     st.tuples(st.just('law'), anything),
     st.tuples(st.just('fail'), st.sampled_from(['', '', 'law', 'gravity', 'raise'])),
+    st.tuples(st.just('pause'), st.integers(1, 200)),
+    st.tuples(st.just('rewind'), st.floats(0.0, 2.0)),
     st.tuples(st.just('reset')),
     st.tuples(st.just('activate')))
 
@@ -60,7 +62,7 @@ class Watched(Rig):
     def message(self, *args, **fields):
         """Note when a state was proven."""
         before = self.map.rate._count, self.map.rate._start
-        heard, self.heard = self.heard, self.time
+        heard, self.heard = self.heard, self.now
         arrival = super().message(*args, **fields)
         assert (self.map.rate._count, self.map.rate._start) != before or (
             arrival is not Arrival.STATE)
@@ -73,14 +75,14 @@ class Watched(Rig):
         assert np.isfinite(torque).all()
         assert (np.abs(total) <= LIMIT).all()
         assert (np.abs(torque) <= LIMIT).all()
-        due, age = self.supervisor.due, self.time - self.heard
+        due, age = self.supervisor.due, self.now - self.heard
         if self.loop._times is None:  # silence before: the limiter starts at what acts now
             self.previous = None
         if self.supervisor.live:
             assert age <= FAST['state_timeout'] + 1e-9
             self.good = self.heard
         if due is Due.LAST_GRAVITY:
-            age = self.time - self.good
+            age = self.now - self.good
             assert age <= FAST['state_timeout'] + FAST['hold_time'] + 1e-9
         if self.previous is not None:
             since = self.time - self.previous[0]
@@ -99,6 +101,10 @@ class Watched(Rig):
             self.run(rest[0] * PERIOD, q=(rest[1], -rest[1]), qd=(rest[2], 0.0))
         elif kind == 'silence':
             self.run(rest[0] * PERIOD, states=False)
+        elif kind == 'pause' and self.timing.simulated:
+            self.run(rest[0] * PERIOD, states=False, clock=False)
+        elif kind == 'rewind' and self.timing.simulated:
+            self.sim_offset -= rest[0]
         elif kind == 'bad':
             self.run(rest[0] * PERIOD, q=(rest[1], 0.0), qd=(rest[2], 0.0))
         elif kind == 'unstamped':
@@ -123,10 +129,11 @@ class Watched(Rig):
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(events, max_size=25), st.booleans(), st.sampled_from(['hold', 'release']),
-       st.sampled_from(list(Release)), st.sampled_from([0.0, 1.0]))
-def test_whatever_happens(story, recover, action, release, driver):
+       st.sampled_from(list(Release)), st.sampled_from([0.0, 1.0]), st.booleans())
+def test_whatever_happens(story, recover, action, release, driver, simulated):
     """Random stories: finite, limited in N.m and N.m/s, never from a state too old."""
-    rig = Watched(Timing(recover=recover, fault_action=action, stop_action=action, **FAST),
+    rig = Watched(Timing(recover=recover, fault_action=action, stop_action=action,
+                         simulated=simulated, pause_limit=0.1, **FAST),
                   release=release, driver=driver)
     rig.activate()
     rig.happen(('states', 30, 0.5, 0.1))
@@ -136,16 +143,17 @@ def test_whatever_happens(story, recover, action, release, driver):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(events, max_size=15), st.sampled_from([Cause.SIGNAL, Cause.DEACTIVATED]),
-       st.booleans())
-def test_every_story_can_be_ended(story, cause, states):
-    """From anywhere a final stop ends in silence within its time, with or without states."""
-    rig = Watched(Timing(**FAST))
+       st.booleans(), st.booleans(), st.booleans())
+def test_every_story_can_be_ended(story, cause, states, simulated, clock):
+    """From anywhere a final stop ends in silence in time, with or without states and clock."""
+    rig = Watched(Timing(simulated=simulated, pause_limit=0.1, **FAST))
     rig.activate()
     rig.happen(('states', 30, 0.5, 0.1))
     for event in story:
         rig.happen(event)
     rig.loop.post(lambda now, steady: rig.supervisor.fault(steady, cause))
-    rig.run(0.02 + 0.02 + 0.03 + 0.03 + 0.2 + 2 * LIMIT / RATE + 0.02, states=states)
+    rig.run(0.02 + 0.02 + 0.03 + 0.03 + 0.2 + 2 * LIMIT / RATE + 0.02, states=states,
+            clock=clock or not simulated)
     assert rig.supervisor.state in (State.RELEASED, State.INACTIVE)
     count = rig.loop.published
     rig.run(0.1, states=states)

@@ -90,7 +90,7 @@ class ControlLoop:
         """
         n = len(limiter.limit)
         self.supervisor, self.limiter, self.torques = supervisor, limiter, torques
-        self.switch = BumplessSwitch(limiter.limit, switch_time)
+        self.switch = BumplessSwitch(limiter.limit.tolist(), switch_time)
         self.release, self.effort_is_torque = release, effort_is_torque
         self.on_enter: Callable[[State], None] | None = None  # called in the thread of the loop
         self.sent = np.zeros(n)  # last torque that left, without the driver's part
@@ -140,7 +140,7 @@ class ControlLoop:
         self._start_blend = None
         if not self._evaluate(due, steady):
             return self._blind(supervisor.advance(now, steady), now, steady)
-        supervisor.computed(now, steady)
+        supervisor.computed()
         if self._times is None:
             self._begin(effort)
         if not self._live_torque(supervisor.due, now, qd):
@@ -174,6 +174,8 @@ class ControlLoop:
     # -- inside -------------------------------------------------------------------------------
 
     def _serve(self, now: float, steady: float) -> None:
+        if self._requests:
+            self.supervisor.advance(now, steady)  # a request meets the state of now
         while self._requests:
             self._requests.popleft()(now, steady)
 

@@ -16,8 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-import math
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from rbd_ros.control.limits import stop_reasons
 from rbd_ros.control.payload import payload_vector, PayloadError
@@ -32,34 +32,42 @@ def rules(values: Mapping[str, object]) -> list[str]:
     :param values: by name, each valid by itself.
     """
     reasons = []
-    period = 1.0 / values['nominal_rate']
-    if values['state_timeout'] < 2.0 * period:
-        reasons.append(f'state_timeout {values["state_timeout"]:g} s is below two nominal periods '
+    number = _numbers(values)
+    period = 1.0 / number['nominal_rate']
+    if number['state_timeout'] < 2.0 * period:
+        reasons.append(f'state_timeout {number["state_timeout"]:g} s is below two nominal periods '
                        f'of {period:g} s')
-    if values['minimum_rate'] > values['nominal_rate']:
-        reasons.append(f'minimum_rate {values["minimum_rate"]:g} Hz is above nominal_rate '
-                       f'{values["nominal_rate"]:g} Hz')
-    reasons += stop_reasons(
-        state_timeout=values['state_timeout'], hold_time=values['hold_time'],
-        brake_time=values['brake_time'], release_time=values['release_time'],
-        stop_time=values['stop_time'], repeats=values['release_repeats'], period=period)
-    names, positions = values['fixed_positions.joints'], values['fixed_positions.values']
+    if number['minimum_rate'] > number['nominal_rate']:
+        reasons.append(f'minimum_rate {number["minimum_rate"]:g} Hz is above nominal_rate '
+                       f'{number["nominal_rate"]:g} Hz')
+    times = ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'stop_time')
+    reasons += stop_reasons(**{name: number[name] for name in times},
+                            repeats=int(number['release_repeats']), period=period)
+    names = cast(Sequence[str], values['fixed_positions.joints'])
+    positions = cast(Sequence[float], values['fixed_positions.values'])
     if len(names) != len(positions):
         reasons.append(f'fixed_positions has {len(names)} joints but {len(positions)} values')
-    if len(values['gravity']) != 3:
-        reasons.append(f'gravity must have three entries, got {len(values["gravity"])}')
-    if not values['task.axes'] or len(set(values['task.axes'])) != len(values['task.axes']):
+    gravity = cast(Sequence[float], values['gravity'])
+    if len(gravity) != 3:
+        reasons.append(f'gravity must have three entries, got {len(gravity)}')
+    axes = cast(Sequence[str], values['task.axes'])
+    if not axes or len(set(axes)) != len(axes):
         reasons.append('task.axes must name at least one direction, each once')
     return reasons + _payload(values)
 
 
+def _numbers(values: Mapping[str, object]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
+
+
 def _payload(values: Mapping[str, object]) -> list[str]:
-    com, inertia = values['payload.com'], values['payload.inertia']
+    com = cast(Sequence[float], values['payload.com'])
+    inertia = cast(Sequence[float], values['payload.inertia'])
     if len(com) != 3 or len(inertia) != 6:
         return [f'payload.com needs 3 entries and payload.inertia 6, got {len(com)} and '
                 f'{len(inertia)}']
     try:
-        payload_vector(values['payload.mass'], com, inertia)
+        payload_vector(cast(float, values['payload.mass']), com, inertia)
     except PayloadError as error:
         return [str(error)]
     return []
@@ -77,6 +85,4 @@ def activation_refusals(values: Mapping[str, object]) -> list[str]:
                 'drops or lifts the arm']
     if values['gravity_source'] == 'tf' and not values['gravity_frame']:
         return ['gravity_source tf needs gravity_frame']
-    if not math.isfinite(sum(values['gravity'])):
-        return ['gravity is not finite']
     return []

@@ -22,6 +22,7 @@ whole before anything is applied, and each refusal has a reason.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+import copy
 from dataclasses import dataclass
 import math
 
@@ -266,8 +267,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 
 def defaults() -> dict[str, Value]:
     """Return a fresh set of default values."""
-    return {p.name: list(p.default) if isinstance(p.default, list) else p.default
-            for p in PARAMETERS.values()}
+    return copy.deepcopy({p.name: p.default for p in PARAMETERS.values()})
 
 
 def per_joint(name: str, value: Sequence[float], n: int,
@@ -312,9 +312,10 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
             reasons.append(reason)
         elif active and parameter.structural and value != current.get(name):
             reasons.append(f'{name} cannot be changed while active: deactivate first')
-        elif joints and parameter.each_joint and len(value) not in (0, 1, joints):
-            reasons.append(f'{name} has {len(value)} entries; give one for all, or one for each '
-                           f'of the {joints} joints')
-        elif parameter.each_joint and not value and parameter.default:
-            reasons.append(f'{name} must have at least one entry')
+        elif parameter.each_joint and isinstance(value, (list, tuple)):
+            if joints and len(value) not in (0, 1, joints):
+                reasons.append(f'{name} has {len(value)} entries; give one for all, or one for '
+                               f'each of the {joints} joints')
+            elif not value and parameter.default:
+                reasons.append(f'{name} must have at least one entry')
     return reasons or rules({**current, **changes})

@@ -24,59 +24,12 @@ simulator that feeds the other clock is dead. Without sim time they are the same
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-import enum
 import math
 
 from rbd_ros.control.causes import Cause, Fault, Reaction
+from rbd_ros.control.states import Due, State, Timing
 
 __all__ = ['Due', 'State', 'Supervisor', 'Timing']
-
-
-class State(enum.Enum):
-    """Where the supervisor is; the values are what diagnostics print."""
-
-    INACTIVE = 'inactive'
-    PROBING = 'probing'  # states are looked at, nothing is published
-    RAMPING_IN = 'ramping in'  # full gravity at the rate limit, gains from 0 to 1
-    RUNNING = 'running'
-    BRAKING = 'braking'  # live g(q) - D qd
-    HOLDING = 'holding'  # live position hold, fault latched
-    LOST = 'state lost'  # the last gravity torque, at most hold_time
-    RAMPING_DOWN = 'ramping down'
-    RELEASING = 'releasing'  # the release torque, several times
-    RELEASED = 'released'  # nothing more is published; ended as asked
-    FAULT = 'fault'  # nothing more is published; latched until reset
-
-
-class Due(enum.Enum):
-    """What kind of torque is due."""
-
-    NOTHING = 0
-    LAW = 1  # g + gain (law - g)
-    BRAKE = 2  # live g(q) - D qd
-    HOLD = 3  # live position hold
-    LAST_GRAVITY = 4  # the last gravity torque, frozen
-    RAMP_LIVE = 5  # blend from live g(q) - D qd to the release torque
-    RAMP_BLIND = 6  # blend from what was last published to the release torque
-    RELEASE = 7  # the release torque
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Times and choices of the supervisor, in seconds."""
-
-    state_timeout: float = 0.1
-    hold_time: float = 0.3
-    brake_time: float = 0.5
-    release_time: float = 0.5
-    ramp_time: float = 1.0
-    release_repeats: int = 5
-    pause_limit: float = 60.0  # simulated clock at rest
-    simulated: bool = False
-    recover: bool = False  # a lost state may end its own fault
-    fault_action: str = 'hold'  # after braking: 'hold' or 'release'
-    stop_action: str = 'hold'  # the same where an operator stopped
 
 
 # Tuples, not sets: members are found by identity, while the hash of an Enum is a Python call.
@@ -112,7 +65,7 @@ class Supervisor:
         self._since = 0.0  # steady time of entering the state
         self._ramp_start = 0.0  # control time
         self._expiry = -math.inf
-        self._gravity_until = -math.inf  # steady time at which the last gravity torque expired
+        self._gravity_until = -math.inf  # control time at which the last gravity torque expires
         self._heard = -math.inf  # steady time of the last fresh state
         self._clock = -math.inf
         self._repeats = 0
@@ -216,14 +169,9 @@ class Supervisor:
         elif self.state in _STOPPING and self._may_recover():
             self._ramp_in(now, steady)
 
-    def computed(self, now: float, steady: float) -> None:
-        """
-        Report that the gravity torque of the present state is known.
-
-        :param now: control time, s.
-        :param steady: steady time, s.
-        """
-        self._gravity_until = steady + self._expiry - now
+    def computed(self) -> None:
+        """Report that the gravity torque of the present state is known."""
+        self._gravity_until = self._expiry
 
     def published(self, steady: float, reached: bool) -> None:
         """
@@ -287,8 +235,9 @@ class Supervisor:
         """See whether the state has become too old."""
         timeout = self.timing.state_timeout
         silent = steady - self._heard
-        if now < self._clock:
-            self.fault(steady, Cause.CLOCK_JUMP, f'by {self._clock - now:.4g} s')
+        before, self._clock = self._clock, now
+        if now < before:
+            self.fault(steady, Cause.CLOCK_JUMP, f'by {before - now:.4g} s')
         elif now > self._expiry:
             cause, detail = self.diagnose(now) if self.diagnose else (Cause.STATE_STALE, '')
             self.fault(steady, cause, detail or f'{silent:.4g} s since the last one')
@@ -339,8 +288,8 @@ class Supervisor:
 
     def _lose(self, steady: float) -> None:
         """Begin the blind sequence; the hold counts from when the last gravity torque expired."""
-        began = steady if self.timing.simulated else min(steady, self._gravity_until)
-        self._enter(State.LOST, began)
+        now = self._clock if self.timing.simulated else steady
+        self._enter(State.LOST, steady - max(now - self._gravity_until, 0.0))
 
     def _ramp_in(self, now: float, steady: float) -> None:
         self.faults.clear()
@@ -363,6 +312,6 @@ class Supervisor:
 _DUE = {
     State.INACTIVE: Due.NOTHING, State.PROBING: Due.NOTHING, State.RAMPING_IN: Due.LAW,
     State.RUNNING: Due.LAW, State.BRAKING: Due.BRAKE, State.HOLDING: Due.HOLD,
-    State.LOST: Due.LAST_GRAVITY, State.RAMPING_DOWN: Due.RAMP_BLIND, State.RELEASING: Due.RELEASE, State.RELEASED: Due.NOTHING,
-    State.FAULT: Due.NOTHING,
+    State.LOST: Due.LAST_GRAVITY, State.RAMPING_DOWN: Due.RAMP_BLIND,
+    State.RELEASING: Due.RELEASE, State.RELEASED: Due.NOTHING, State.FAULT: Due.NOTHING,
 }

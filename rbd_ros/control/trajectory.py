@@ -68,7 +68,9 @@ def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[flo
     if not times:
         raise GoalError(ResultCode.INVALID_GOAL, 'the trajectory has no points')
     order = [list(names).index(joint) for joint in joints]
-    q = _field('positions', positions, order, needed=True)
+    q = _field('positions', positions, order)
+    if q is None:
+        raise GoalError(ResultCode.INVALID_GOAL, 'the points have no positions')
     qd = _field('velocities', velocities, order)
     qdd = _field('accelerations', accelerations, order)
     if qdd is not None and qd is None:
@@ -80,11 +82,10 @@ def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[flo
     return Knots(time, q, qd, qdd)
 
 
-def _field(name: str, rows: Sequence[Sequence[float]], order: list[int], *,
-           needed: bool = False) -> Array | None:
+def _field(name: str, rows: Sequence[Sequence[float]], order: list[int]) -> Array | None:
     """Return the rows in our order; None where no row is given."""
     given = [len(row) > 0 for row in rows]
-    if not any(given) and not needed:
+    if not any(given):
         return None
     for i, row in enumerate(rows):
         if len(row) != len(order):
@@ -96,7 +97,8 @@ def _field(name: str, rows: Sequence[Sequence[float]], order: list[int], *,
     return values
 
 
-def unwrap(q: Array, start: Array, continuous: Sequence[bool]) -> Array:
+def unwrap(q: Array, start: Array,
+           continuous: Sequence[bool] | npt.NDArray[np.bool_]) -> Array:
     """
     Shift continuous joints by full turns so that each step takes the short way.
 

@@ -18,6 +18,7 @@ Serialized messages of the hot path: JointState in, Float64MultiArray or JointSt
 The middleware's own conversion makes a Python object of each number; here the doubles are
 copied as bytes. A message is read from the front. What a publisher repeats in each message
 (frame, names, number of positions) is compared with what it sent before, in one comparison.
+Padding is not part of it: middlewares leave there, and after the end, what was in memory.
 Anything unexpected is told by None: then the caller lets the middleware deserialise.
 
 Layout, plain CDR, little endian: four bytes of encapsulation, then fields aligned to their
@@ -39,11 +40,12 @@ Array = npt.NDArray[np.float64]
 
 _HEAD = 4  # bytes of encapsulation
 _STAMP_END = 12
-_PLAIN = (b'\x00\x01',)  # representation: plain CDR, little endian
+_PLAIN = b'\x00\x01'  # representation: plain CDR, little endian
 _EMPTY = np.zeros(0)
 _STAMP = struct.Struct('<iI')
 _COUNT = struct.Struct('<I')
 _MOST_LAYOUTS = 16
+_SURPLUS = 16  # bytes after the end: room for the alignment of doubles that did not come
 
 
 class ReadState:
@@ -54,21 +56,24 @@ class ReadState:
     so that one copy brings all numbers to where their arrays are.
     """
 
-    def __init__(self, names: tuple[str, ...], prefix: bytes, count: int) -> None:
+    def __init__(self, names: tuple[str, ...], prefix: bytes, mask: bytes, count: int) -> None:
         """
         Allocate.
 
         :param names: names of the joints.
         :param prefix: bytes from the end of the stamp to the first position.
+        :param mask: as many bytes, zero where the prefix is padding, else 255.
         :param count: number of positions, equal to the number of names or zero.
         """
         self.names, self.prefix, self.count = names, prefix, count
+        self._mask = int.from_bytes(mask, 'little')
+        self._key = int.from_bytes(prefix, 'little') & self._mask
         self.start = _STAMP_END + len(prefix)
         self.stamp = 0.0  # s
         self.seconds = self.nanoseconds = 0
         # Without positions the count of velocities may stand at 4 mod 8: leave room before it.
         self._lead = (self.start - _HEAD) % 8
-        self._buffer = np.zeros(3 * len(names) + 4)
+        self._buffer = np.zeros(3 * len(names) + 6)
         self._bytes = memoryview(self._buffer).cast('B')
         self._words = self._bytes.cast('I')
         self._tail = -1  # length of the last message after the prefix
@@ -76,6 +81,21 @@ class ReadState:
         self.position: Array = _EMPTY
         self.velocity: Array = _EMPTY
         self.effort: Array = _EMPTY
+
+    def fits(self, data: bytes) -> bool:
+        """
+        Tell whether a message has our frame, names and number of positions.
+
+        :param data: the serialized message.
+        """
+        prefix = data[_STAMP_END:self.start]
+        if prefix == self.prefix:
+            return True
+        if int.from_bytes(prefix, 'little') & self._mask != self._key or (
+                len(prefix) != len(self.prefix)):
+            return False
+        self.prefix = prefix  # the same with other padding, which the next one may have too
+        return True
 
     def fill(self, data: bytes) -> bool:
         """
@@ -113,7 +133,7 @@ class ReadState:
             at += -at % 8 if count else 0
             fields.append(self._buffer[at // 8:at // 8 + n] if count else _EMPTY)
             at += 8 * count
-        if not 0 <= end - at < 4 or end > len(self._bytes):  # some middlewares pad to four bytes
+        if not 0 <= end - at <= _SURPLUS or end > len(self._bytes):
             return False
         self.position = self._buffer[:n] if self.count else _EMPTY
         self.velocity, self.effort = fields
@@ -137,45 +157,41 @@ class JointStateReader:
         :returns: the state, valid until the next message of that kind, or None for anything
             unexpected.
         """
-        last = self._last
-        if last is None or data[_STAMP_END:last.start] != last.prefix or (
-                data[:2] not in _PLAIN):
-            last = self._find(data)
-            if last is None:
-                return None
-        return last if last.fill(data) else None
+        layout = self._last
+        if layout is None or data[:2] != _PLAIN or not layout.fits(data):
+            layout = self._find(data)
+        return layout if layout is not None and layout.fill(data) else None
 
     def _find(self, data: bytes) -> ReadState | None:
-        if data[:2] not in _PLAIN:
+        if data[:2] != _PLAIN:
             return None
         for layout in self._layouts:
-            if data[_STAMP_END:layout.start] == layout.prefix:
+            if layout.fits(data):
                 self._last = layout
                 return layout
-        layout = _learn(data)
-        if layout is not None:
+        new = _learn(data)
+        if new is not None:
             if len(self._layouts) >= _MOST_LAYOUTS:
                 self._layouts.clear()
-            self._layouts.append(layout)
-            self._last = layout
-        return layout
+            self._layouts.append(new)
+            self._last = new
+        return new
 
 
 def _learn(data: bytes) -> ReadState | None:
     """Read frame, names and number of positions of a message of a new kind."""
+    mask = bytearray(b'\xff' * len(data))
     try:
-        at = _skip_string(data, _STAMP_END)[0]
-        at += -at % 4
+        at = _align(_skip_string(data, _STAMP_END)[0], 4, mask)
         count = _COUNT.unpack_from(data, at)[0]
         at += 4
         if count > (len(data) - at) // 5:  # each name takes five bytes or more
             return None
         names = []
         for _ in range(count):
-            at += -at % 4
-            at, name = _skip_string(data, at)
+            at, name = _skip_string(data, _align(at, 4, mask))
             names.append(name)
-        at += -at % 4
+        at = _align(at, 4, mask)
         positions = _COUNT.unpack_from(data, at)[0]
         at += 4
     except (struct.error, ValueError):
@@ -183,10 +199,18 @@ def _learn(data: bytes) -> ReadState | None:
     if positions not in (0, count):
         return None
     if positions:
-        at += (_HEAD - at) % 8
+        at = _align(at, 8, mask)
     if at > len(data):
         return None
-    return ReadState(tuple(names), bytes(data[_STAMP_END:at]), positions)
+    return ReadState(tuple(names), bytes(data[_STAMP_END:at]), bytes(mask[_STAMP_END:at]),
+                     positions)
+
+
+def _align(at: int, size: int, mask: bytearray) -> int:
+    """Skip padding and take it out of the mask."""
+    pad = (_HEAD - at) % size
+    mask[at:at + pad] = bytes(pad)
+    return at + pad
 
 
 def _skip_string(data: bytes, at: int) -> tuple[int, str]:

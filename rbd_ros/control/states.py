@@ -1,0 +1,68 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""States of the supervisor, kinds of torque, and the times between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import enum
+
+__all__ = ['Due', 'State', 'Timing']
+
+
+class State(enum.Enum):
+    """Where the supervisor is; the values are what diagnostics print."""
+
+    INACTIVE = 'inactive'
+    PROBING = 'probing'  # states are looked at, nothing is published
+    RAMPING_IN = 'ramping in'  # full gravity at the rate limit, gains from 0 to 1
+    RUNNING = 'running'
+    BRAKING = 'braking'  # live g(q) - D qd
+    HOLDING = 'holding'  # live position hold, fault latched
+    LOST = 'state lost'  # the last gravity torque, at most hold_time
+    RAMPING_DOWN = 'ramping down'
+    RELEASING = 'releasing'  # the release torque, several times
+    RELEASED = 'released'  # nothing more is published; ended as asked
+    FAULT = 'fault'  # nothing more is published; latched until reset
+
+
+class Due(enum.Enum):
+    """What kind of torque is due."""
+
+    NOTHING = 0
+    LAW = 1  # g + gain (law - g)
+    BRAKE = 2  # live g(q) - D qd
+    HOLD = 3  # live position hold
+    LAST_GRAVITY = 4  # the last gravity torque, frozen
+    RAMP_LIVE = 5  # blend from live g(q) - D qd to the release torque
+    RAMP_BLIND = 6  # blend from what was last published to the release torque
+    RELEASE = 7  # the release torque
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Times and choices of the supervisor, in seconds."""
+
+    state_timeout: float = 0.1
+    hold_time: float = 0.3
+    brake_time: float = 0.5
+    release_time: float = 0.5
+    ramp_time: float = 1.0
+    release_repeats: int = 5
+    pause_limit: float = 60.0  # simulated clock at rest
+    simulated: bool = False
+    recover: bool = False  # a lost state may end its own fault
+    fault_action: str = 'hold'  # after braking: 'hold' or 'release'
+    stop_action: str = 'hold'  # the same where an operator stopped
