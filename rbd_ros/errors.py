@@ -20,6 +20,12 @@ from collections.abc import Iterable
 import difflib
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question that offers the known name most like a mistyped one, or nothing."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f'; did you mean "{near[0]}"?' if near else ''
+
+
 class RbdError(Exception):
     """Root of all errors of this package."""
 
@@ -53,10 +59,8 @@ class UnknownName(RbdError, KeyError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
-        near = difflib.get_close_matches(name, self.known, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ''
         listed = ', '.join(self.known) or 'none'
-        super().__init__(f'no {kind} "{name}" in the model{hint} (known: {listed})')
+        super().__init__(f'no {kind} "{name}"{nearest(name, self.known)} (known: {listed})')
 
     def __str__(self) -> str:
         """Return the message itself: KeyError would print its repr."""

@@ -17,14 +17,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
 import warnings
 
 import numpy as np
 
-from rbd_ros.errors import ModelError, RbdWarning
+from rbd_ros.errors import ModelError, nearest, RbdWarning
 from rbd_ros.model import Model
 from rbd_ros.urdf.document import Element
-from rbd_ros.urdf.elements import Inertial, JointText, Link
+from rbd_ros.urdf.elements import Inertial, JointText, Link, number, numbers
 
 KNOWN = {
     'link': {'inertial', 'contact', 'drawable', 'audio'},
@@ -33,6 +34,10 @@ KNOWN = {
 }
 # Relative slack of the tests on inertias: descriptions are written with few digits.
 SLACK = 1e-3
+# No part of a robot is this large, m: its inertia is in other units.
+LARGEST_PART = 10.0
+# An angle within is rather meant in degrees; larger ones stand for "no limit".
+DOUBTFUL_ANGLE = (4.0 * math.pi, 1e3)
 
 
 class Notes:
@@ -77,7 +82,8 @@ def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
     for joint in joints:
         for end, name in (('parent', joint.parent), ('child', joint.child)):
             if name not in links:
-                raise ModelError(f'{joint.element}: {end} link "{name}" does not exist')
+                raise ModelError(f'{joint.element}: {end} link "{name}" does not exist'
+                                 f'{nearest(name, links)}')
         if joint.child in carrier:
             other = carrier[joint.child].element
             raise ModelError(f'link "{joint.child}" is carried by two joints, {other} and '
@@ -121,7 +127,12 @@ def fault_of(inertial: Inertial) -> str | None:
 def check_inertias(links: Iterable[Link], notes: Notes, *, strict: bool) -> None:
     """Refuse (strict) or note links whose inertia cannot belong to a rigid body."""
     for link in links:
-        fault = fault_of(link.inertial) if link.inertial is not None else None
+        if link.inertial is None:
+            continue
+        if link.inertial.moments.trace() > link.inertial.mass * LARGEST_PART**2 > 0.0:
+            notes.add(f'inertia of a part larger than {LARGEST_PART:g} m; the units are kg and '
+                      'kg m^2', link.element)
+        fault = fault_of(link.inertial)
         if fault is None:
             continue
         if strict:
@@ -157,12 +168,29 @@ def check_joints(joints: Iterable[JointText], notes: Notes) -> None:
         if limit is not None and joint.kind in ('floating', 'planar'):
             notes.add(f'<limit> has no meaning for a {joint.kind} joint and is not used',
                       joint.element)
+        angles = [*_angles(joint), *_range(joint)]
+        if any(DOUBTFUL_ANGLE[0] < abs(angle) < DOUBTFUL_ANGLE[1] for angle in angles):
+            notes.add('angle of more than two turns; URDF has radians, not degrees', joint.element)
         if joint.kind in ('floating', 'planar', 'fixed') or limit is None:
             continue
         if joint.data.effort == 0.0:
             notes.add('effort limit is zero, no force may be commanded', joint.element)
         if joint.data.lower == joint.data.upper:
             notes.add('lower and upper limit are equal, the joint may not move', joint.element)
+
+
+def _angles(joint: JointText) -> tuple[float, ...]:
+    """Return roll, pitch and yaw as they are written."""
+    origin = joint.element.first('origin')
+    return () if origin is None else numbers(origin, 'rpy', joint.element, 3, ())
+
+
+def _range(joint: JointText) -> tuple[float, ...]:
+    """Return the limits, as they are written, of a joint that turns."""
+    limit = joint.element.first('limit')
+    if limit is None or joint.kind != 'revolute':
+        return ()
+    return tuple(number(limit, end, joint.element, 0.0) for end in ('lower', 'upper'))
 
 
 def note_unknown(elements: Iterable[Element], notes: Notes) -> None:

@@ -22,7 +22,7 @@ import os
 from pathlib import Path
 
 from rbd_ros.builder import ModelBuilder
-from rbd_ros.errors import ModelError
+from rbd_ros.errors import ModelError, nearest
 from rbd_ros.joints import Free
 from rbd_ros.model import Model
 from rbd_ros.urdf import check
@@ -121,7 +121,8 @@ def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, Joint
         leader = joints.get(joint.mimic.joint)
         if leader is None:
             raise ModelError(f'{joint.element} mimics "{joint.mimic.joint}", which does not '
-                             'exist; correct the name, or load with mimic=False')
+                             f'exist{nearest(joint.mimic.joint, joints)}; correct the name, or '
+                             'load with mimic=False')
         for each in (joint, leader):
             if each.kind in ('fixed', 'floating', 'planar'):
                 raise ModelError(f'{joint.element} mimics "{leader.name}", but "{each.name}" '
