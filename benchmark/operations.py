@@ -22,6 +22,7 @@ from rbd_ros import forward, inertia, inverse, kinematics, load_urdf, quantities
 from rbd_ros.compiler import OperationCount, trace
 from rbd_ros.families import general_chain
 from rbd_ros.model import Model
+from rbd_ros.quantity import input_shapes, state
 from rbd_ros.spatial import Vec3
 
 #: The best published counts for general chains of 6 and 7 joints (RBDA Table 10.1).
@@ -59,14 +60,14 @@ def chain_counts(n: int) -> dict[str, OperationCount]:
 
 def robot_counts(model: Model) -> dict[str, OperationCount]:
     """Return the counts of every quantity and method of a robot, gravity being an input."""
-    shapes = quantities.input_shapes(model)
+    shapes = input_shapes(model)
     counts = {}
     for name in ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics'):
         quantity = quantities.make(model, name)
         inputs = {key: shapes[key] for key in quantity.inputs + quantity.common}
         for method, rule in quantity.rules.items():
             graph = trace(
-                lambda *x, rule=rule: rule(quantities.state(model, dict(zip(inputs, x)))),
+                lambda *x, rule=rule: rule(state(model, dict(zip(inputs, x)))),
                 inputs, name=name)
             counts[f'{name} ({method})'] = graph.count()
     return counts

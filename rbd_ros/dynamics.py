@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.errors import RbdError
-from rbd_ros.handles import invert, OperationalSpace, refuse_singular
+from rbd_ros.handles import invert, OperationalSpace, refuse_singular, UNBOUNDED
 from rbd_ros.kernels import Kernels, vector
 from rbd_ros.model import Frame
-from rbd_ros.opspace import FULL, Handle
+from rbd_ros.opspace import as_handles, FULL, Handle
 from rbd_ros.spatial import Transform, Vec3
 
 if TYPE_CHECKING:
@@ -152,19 +152,19 @@ class Dynamics(Kernels):
 
     def jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """Return the Jacobian of a frame in its own coordinates, angular rows first, (6, nv)."""
-        return self._calls['frame_jacobian', frame](q, out=out)
+        return self._calls['jacobian', frame](q, out=out)
 
     def velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
     ) -> Array:
         """Return the spatial velocity of a frame in its own coordinates, (6,)."""
-        return self._calls['frame_velocity', frame](q, qd, out=out)
+        return self._calls['velocity', frame](q, qd, out=out)
 
     def jacobian_rate(
         self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
     ) -> Array:
         """Return J-dot q-dot, the spatial acceleration of a frame at zero qdd, (6,)."""
-        return self._calls['frame_bias', frame](q, qd, out=out)
+        return self._calls['jacobian_rate', frame](q, qd, out=out)
 
     def handle(
         self, frame: str, *, point: ArrayLike = (0.0, 0.0, 0.0),
@@ -199,8 +199,8 @@ class Dynamics(Kernels):
         :param frames: name of a frame (all six directions), or handles; several are stacked.
         :param max_condition: largest condition number of Phi that Lambda may show.
         """
-        handles = self._handles(frames)
-        limit = 1.0 / np.finfo(float).eps if max_condition is None else float(max_condition)
+        handles = as_handles(self.model, frames)
+        limit = UNBOUNDED if max_condition is None else float(max_condition)
         if not limit >= 1.0:
             raise RbdError(f'max_condition is {limit}; it must be at least 1')
         if sum(len(handle.rows) for handle in handles) <= KERNEL_ROWS:
@@ -211,9 +211,3 @@ class Dynamics(Kernels):
         if max_condition is None:
             refuse_singular(handles, result.condition)
         return result._replace(condition=result.condition[..., 0])
-
-    def _handles(self, frames: str | Handle | Sequence[str | Handle]) -> tuple[Handle, ...]:
-        if isinstance(frames, (str, Handle)):
-            frames = [frames]
-        return tuple(
-            Handle(self.model.frame(item)) if isinstance(item, str) else item for item in frames)

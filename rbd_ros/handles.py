@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Condition number of Phi beyond which the inverse of Phi is not to be trusted.
 TRUSTED_CONDITION = 1e8
+#: A bound on the condition number that bounds nothing.
+UNBOUNDED = 1.0 / float(np.finfo(float).eps)
 
 
 class OperationalSpace(NamedTuple):

@@ -23,7 +23,7 @@ import numpy as np
 
 from rbd_ros.compiler import Argument
 from rbd_ros.compiler.kernel import checked, finish, prepare_outputs
-from rbd_ros.quantities import Quantity, state
+from rbd_ros.quantity import Quantity, state
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

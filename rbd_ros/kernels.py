@@ -30,23 +30,27 @@ from rbd_ros.compiler.kernel import checked, Kernel
 from rbd_ros.definite import refuse_massless
 from rbd_ros.digest import digest, source_digest
 from rbd_ros.errors import RbdError
+from rbd_ros.handles import UNBOUNDED
 from rbd_ros.interpret import Interpreter
-from rbd_ros.quantities import input_shapes, Quantity, Rule, state
+from rbd_ros.model import Model
+from rbd_ros.quantity import input_shapes, Quantity, Rule, state
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.compiler import Graph
+    from rbd_ros.compiler.c import Source
     from rbd_ros.compiler.kernel import Bound
-    from rbd_ros.model import Model
     from rbd_ros.opspace import Handle
 
     Array = NDArray[np.float64]
-    Target = str | tuple[Handle, ...] | None
+    Target = str | Handle | Sequence[str | Handle] | None
     Progress = Callable[[str, float], None]
     Call = Callable[..., Any]           # an array, or a tuple of them, as the quantity has
 
+#: Ways to run a quantity.
+BACKENDS = ('auto', 'llvm', 'python', 'reference')
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.
 STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
 
@@ -87,6 +91,11 @@ class Kernels:
         self, model: Model, *, backend: str = 'auto', payload_frame: str | None = None,
         cache: bool = True, progress: Progress | None = None,
     ) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use load_urdf '
+                            'or ModelBuilder')
+        if backend not in BACKENDS:
+            raise RbdError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
         self.model = model
         self._backend, self._cache = backend, cache
         self._progress = progress or (_show if sys.stderr.isatty() else None)
@@ -149,7 +158,7 @@ class Kernels:
         Return the kernel behind a method, with all its inputs, gravity and payload among them.
 
         :param name: a quantity out of :mod:`rbd_ros.quantities`.
-        :param target: frame name or handles, where the quantity needs them.
+        :param target: name of a frame, or frames and handles, where the quantity needs them.
         :param loaded: with external forces.
         :param method: one of several methods, see ``Dynamics.forward_dynamics``.
         """
@@ -163,38 +172,39 @@ class Kernels:
         Return a kernel with buffers of its own for control loops: no check, no allocation.
 
         Write into ``bound.inputs[...]``, call ``bound()``, read ``bound.outputs[...]``; a bound
-        kernel belongs to one thread. Gravity and payload start as they are now.
+        kernel belongs to one thread. Gravity and payload start as they are now, max_condition
+        without a bound.
         """
         bound = self.kernel(name, target, loaded=loaded, method=method).bind()
-        for common, value in self._common.items():
-            if common in bound.inputs:
-                bound.inputs[common][...] = value
+        given: dict[str, float | Array] = {**self._common, 'max_condition': UNBOUNDED}
+        for common in given.keys() & bound.inputs.keys():
+            bound.inputs[common][...] = given[common]
         return bound
 
-    def compile(self, *names: str) -> None:
+    def compile(self, *names: str | tuple[str, Target]) -> None:
         """
-        Compile quantities of the whole robot now rather than on first use.
+        Compile quantities now rather than on first use.
 
-        :param names: out of :mod:`rbd_ros.quantities`; those of every controller by default.
+        :param names: out of :mod:`rbd_ros.quantities`, or pairs of a name and its frame or
+            handles; what every controller needs by default.
         """
         for name in names or STANDARD:
-            self.kernel(name)
+            self.kernel(*_pair(name))
 
-    def c_source(self, *names: str, prefix: str = 'rbd') -> tuple[str, str]:
+    def c_source(self, *names: str | tuple[str, Target], prefix: str = 'rbd') -> Source:
         """
-        Return C99 source and header of quantities of this robot, for firmware.
+        Return C99 ``source`` and ``header`` of quantities of this robot, for firmware.
 
-        :param names: out of :mod:`rbd_ros.quantities`; those of every controller by default.
+        :param names: as for ``compile``.
         :param prefix: begins every name and names the header.
         """
-        graphs = [self._graph(self._quantity(name)) for name in names or STANDARD]
+        graphs = [self._graph(self._quantity(*_pair(name))) for name in names or STANDARD]
         return emit_c(graphs, prefix)
 
     def _quantity(
         self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
     ) -> Quantity:
-        aim = self.model.frame(target) if isinstance(target, str) else target
-        quantity = quantities.make(self.model, name, aim)
+        quantity = quantities.make(self.model, name, target)
         if self._payload_frame is None:
             refuse_massless(self.model, name)
         if method is not None:
@@ -206,6 +216,9 @@ class Kernels:
         return quantity.with_common('time') if self.model.time_dependent else quantity
 
     def _kernel(self, quantity: Quantity) -> Kernel:
+        if self._backend == 'reference':
+            raise RbdError('backend "reference" compiles nothing, and has no kernels to bind; use '
+                           'another backend')
         with self._lock:
             if quantity.name not in self._kernels:
                 self._kernels[quantity.name] = compile_graph(
@@ -251,6 +264,10 @@ def _restore(
     for name, value in common.items():
         robot._common[name][:] = value
     return robot
+
+
+def _pair(name: str | tuple[str, Target]) -> tuple[str, Target]:
+    return (name, None) if isinstance(name, str) else name
 
 
 def vector(name: str, value: ArrayLike, size: int) -> Array:

@@ -26,6 +26,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros import factor
 from rbd_ros.compiler import maximum
+from rbd_ros.errors import RbdError
 from rbd_ros.kinematics import accelerations, jacobian, links, velocities, velocity_products
 from rbd_ros.spatial import Motion
 from rbd_ros.spectral import largest_and_smallest, symmetric_eigen
@@ -52,6 +53,23 @@ class Handle(NamedTuple):
 
     frame: Frame
     rows: tuple[tuple[float, ...], ...] = FULL
+
+
+def as_handles(
+    model: Model, frames: str | Handle | Sequence[str | Handle] | None,
+) -> tuple[Handle, ...]:
+    """
+    Return handles for frames by name, in all directions, and for handles as they are.
+
+    :param frames: one name or handle, or several.
+    """
+    items = [frames] if isinstance(frames, (str, Handle)) else list(frames or ())
+    handles = tuple(
+        item if isinstance(item, Handle) else Handle(model.frame(item)) for item in items)
+    if not any(handle.rows for handle in handles):
+        raise RbdError(f'an operational space needs at least one frame or handle with a '
+                       f'direction, got {frames!r}')
+    return handles
 
 
 class Projection(NamedTuple):

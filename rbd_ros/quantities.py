@@ -16,21 +16,19 @@
 The quantities a robot can be asked for: each one function of named inputs, over generic scalars.
 
 This is the one table from which both the reference (plain floats, :mod:`rbd_ros.reference`) and
-the compiled robot (:class:`rbd_ros.Dynamics`) are made. Here the independent coordinates y of a
-model meet the tree coordinates q = G y + q0 of the algorithms (RBDA 9.6): positions and
-velocities are expanded, joint forces reduced by G^T, inertias by G^T H G.
+the compiled robot (:class:`rbd_ros.Dynamics`) are made. Where a joint mimics another, joint forces
+are reduced to the independent coordinates by G^T, inertias by G^T H G (RBDA 9.6).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import cast, NamedTuple, TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rbd_ros import energy, factor, forward, inverse, kinematics, opspace
 from rbd_ros.errors import RbdError, UnknownName
 from rbd_ros.inertia import crba
-from rbd_ros.kinematics import Conditions
-from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
+from rbd_ros.quantity import Quantity, Rule, State
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
@@ -40,83 +38,7 @@ if TYPE_CHECKING:
     Values = Sequence[Scalar]
     Matrix = list[list[Scalar]]
 
-
-class State(NamedTuple):
-    """The inputs of a quantity as the algorithms want them: in tree coordinates."""
-
-    model: Model
-    q: Values
-    qd: Values
-    qdd: Values
-    tau: Values
-    conditions: Conditions
-    inputs: Mapping[str, Sequence]
-
-
 GRAVITY = ('gravity',)
-
-Rule = Callable[[State], Mapping[str, Sequence]]
-
-
-class Quantity(NamedTuple):
-    """
-    One quantity: what it needs, and one or more rules that all give the same.
-
-    :param name: unique among the quantities of a model, parameters such as frames included.
-    :param inputs: what the caller gives, names out of :func:`input_shapes` in calling order.
-    :param rules: by method; where several are given, the one with the fewest operations for the
-        robot at hand is compiled, and the first one is the reference.
-    :param common: what the robot's surroundings give, after the inputs of the caller.
-    :param target: the frame or handles it is about.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    rules: Mapping[str, Rule]
-    common: tuple[str, ...] = ()
-    target: object = None
-
-    def loaded(self) -> Quantity:
-        """Return the same quantity under external forces."""
-        return self._replace(name=f'{self.name} f_ext', inputs=(*self.inputs, 'f_ext'))
-
-    def with_common(self, name: str) -> Quantity:
-        """Return the same quantity with one more input from the surroundings."""
-        return self._replace(common=(*self.common, name))
-
-    def by(self, method: str) -> Quantity:
-        """Return the same quantity by one named method."""
-        if method not in self.rules:
-            known = ' and '.join(f'"{rule}"' for rule in self.rules)
-            raise RbdError(f'{self.name} has no method "{method}" for this robot; there is {known}')
-        return self._replace(name=f'{self.name} {method}', rules={method: self.rules[method]})
-
-
-def input_shapes(model: Model) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every input that a quantity may name."""
-    nq, nv = (model.nq,), (model.nv,)
-    return {
-        'q': nq, 'qd': nv, 'qdd': nv, 'tau': nv, 'f_ext': (model.nb, 6), 'gravity': (3,),
-        'payload': (10,), 'time': (1,), 'max_condition': (1,),
-    }
-
-
-def state(model: Model, x: Mapping[str, Sequence], payload_frame: Frame | None = None) -> State:
-    """Return the inputs ``x`` of a quantity in tree coordinates, with what acts on the tree."""
-    f_ext = None
-    if 'f_ext' in x:
-        f_ext = [None, *(Force.from_list(row) for row in x['f_ext'])]
-    inertia = None
-    if payload_frame is not None:
-        m, hx, hy, hz, *I = x['payload']
-        load = RigidInertia(m, Vec3(hx, hy, hz), Sym3(*I))
-        inertia = list(model.inertia)
-        inertia[payload_frame.body] += payload_frame.placement.inv_apply(load)
-    t = x['time'][0] if 'time' in x else 0.0
-    gravity = Vec3(*x['gravity']) if 'gravity' in x else Vec3.zero()
-    q = model.expand_q(x['q']) if 'q' in x else ()
-    qd, qdd = (model.expand_v(x[name]) if name in x else () for name in ('qd', 'qdd'))
-    return State(model, q, qd, qdd, x.get('tau', ()), Conditions(gravity, f_ext, inertia, t), x)
 
 
 # --- joint space ----------------------------------------------------------------------------
@@ -278,13 +200,13 @@ def pose(_: Model, frame: Frame) -> Quantity:
     return Quantity(f'pose {frame.name}', ('q',), {'path': rule})
 
 
-def frame_jacobian(_: Model, frame: Frame) -> Quantity:
+def jacobian(_: Model, frame: Frame) -> Quantity:
     """Return the 6 x nv Jacobian of a frame in its own coordinates, angular rows first."""
     return Quantity(f'jacobian {frame.name}', ('q',), {
         'path': lambda s: {'J': _task_jacobian(s, (opspace.Handle(frame),))}})
 
 
-def frame_velocity(_: Model, frame: Frame) -> Quantity:
+def velocity(_: Model, frame: Frame) -> Quantity:
     """Return the spatial velocity of a frame in its own coordinates."""
     def rule(s: State) -> Mapping[str, Sequence]:
         tree = kinematics.links(s.model, s.q, s.conditions.t)
@@ -293,7 +215,7 @@ def frame_velocity(_: Model, frame: Frame) -> Quantity:
     return Quantity(f'velocity {frame.name}', ('q', 'qd'), {'path': rule})
 
 
-def frame_bias(_: Model, frame: Frame) -> Quantity:
+def jacobian_rate(_: Model, frame: Frame) -> Quantity:
     """Return J-dot q-dot: the spatial acceleration of a frame without joint accelerations."""
     return Quantity(f'jacobian_rate {frame.name}', ('q', 'qd'), {
         'path': lambda s: {'a': opspace.task_bias(
@@ -341,21 +263,28 @@ _OF_ROBOT = {function.__name__: function for function in (
     inverse_dynamics, bias, gravity, joint_wrenches, mass_matrix, inverse_mass_matrix,
     forward_dynamics, kinetic_energy, potential_energy, center_of_mass, momentum)}
 _OF_FRAME = {function.__name__: function for function in (
-    pose, frame_jacobian, frame_velocity, frame_bias)}
+    pose, jacobian, velocity, jacobian_rate)}
 _OF_HANDLES = {function.__name__: function for function in (projection, operational_space)}
 
 
-def make(model: Model, name: str, target: Frame | Sequence[Handle] | None = None) -> Quantity:
+def make(
+    model: Model, name: str, target: str | Handle | Sequence[str | Handle] | None = None,
+) -> Quantity:
     """
     Return a quantity by name.
 
-    :param target: the frame or the handles of a quantity that needs them.
+    :param target: the frame, or the frames and handles, of a quantity that needs them.
     """
     if name in _OF_ROBOT:
+        if target is not None:
+            raise RbdError(f'{name} is of the whole robot and takes no frame, got {target!r}')
         return _OF_ROBOT[name](model)
     if name in _OF_FRAME:
-        return _OF_FRAME[name](model, cast('Frame', target))._replace(target=target)
+        if not isinstance(target, str):
+            raise RbdError(f'{name} needs the name of a frame, got {target!r}')
+        frame = model.frame(target)
+        return _OF_FRAME[name](model, frame)._replace(target=frame)
     if name in _OF_HANDLES:
-        handles = cast('Sequence[Handle]', target)
-        return _OF_HANDLES[name](model, handles)._replace(target=target)
+        handles = opspace.as_handles(model, target)
+        return _OF_HANDLES[name](model, handles)._replace(target=handles)
     raise UnknownName('quantity', name, [*_OF_ROBOT, *_OF_FRAME, *_OF_HANDLES])

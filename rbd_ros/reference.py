@@ -25,6 +25,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rbd_ros.dynamics import Dynamics, OperationalSpace
+from rbd_ros.model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,14 +33,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.model import Model
     from rbd_ros.opspace import Handle
 
     Array = NDArray[np.float64]
 
 
-@lru_cache(maxsize=32)
 def _robot(model: Model) -> Dynamics:
+    if not isinstance(model, Model):
+        raise TypeError(f'the first argument is a Model, got {type(model).__name__}')
+    return _made(model)
+
+
+@lru_cache(maxsize=32)
+def _made(model: Model) -> Dynamics:
     return Dynamics(model, backend='reference')
 
 

@@ -103,7 +103,8 @@ def test_a_batch_is_its_rows(robot, model):
 def test_errors_name_the_argument(robot, model):
     """A wrong shape, NaN and a wrong kind are refused with the name of the argument."""
     q, qd, qdd, _ = state(model)
-    with pytest.raises(rbd_ros.ShapeError, match=rf'qd has shape \(2,\), expected \({model.nv},\)'):
+    words = rf'qd has shape \(2,\), expected \({model.nv},\)'
+    with pytest.raises(rbd_ros.ShapeError, match=words):
         robot.inverse_dynamics(q, qd[:2], qdd)
     bad = qdd.copy()
     bad[1] = np.inf
@@ -117,6 +118,32 @@ def test_errors_name_the_argument(robot, model):
         robot.forward_dynamics(q, qd, qdd, method='newton')
     with pytest.raises(rbd_ros.ShapeError, match='out for tau must be a writable float64 array'):
         robot.gravity(q, out=np.empty(model.nv + 1))
+
+
+def test_frames_and_handles_are_named_where_they_belong(robot, model):
+    """A quantity says whether it wants a frame, handles or nothing, and refuses the rest."""
+    q, qd, *_ = state(model)
+    with pytest.raises(rbd_ros.RbdError, match='jacobian needs the name of a frame, got None'):
+        robot.jacobian(q, None)
+    with pytest.raises(rbd_ros.RbdError, match='gravity is of the whole robot and takes no frame'):
+        robot.bind('gravity', 'body_6')
+    for nothing in ([], robot.handle('body_6', rows=[])):
+        with pytest.raises(rbd_ros.RbdError, match='at least one frame or handle with a direct'):
+            robot.operational_space(q, qd, nothing)
+    with pytest.raises(rbd_ros.UnknownName, match='no quantity "jacobi"; did you mean "jacobian"'):
+        robot.kernel('jacobi')
+
+
+def test_a_robot_is_made_from_a_model(model):
+    """A path in place of a model, swapped arguments and unknown backends are refused in words."""
+    with pytest.raises(TypeError, match='made from a Model, got str; use load_urdf'):
+        rbd_ros.Dynamics('arm.urdf')
+    with pytest.raises(TypeError, match='the first argument is a Model, got ndarray'):
+        rbd_ros.gravity(np.zeros(model.nq), model)
+    with pytest.raises(rbd_ros.RbdError, match='no backend "gpu".*auto, llvm, python, reference'):
+        rbd_ros.Dynamics(model, backend='gpu')
+    with pytest.raises(rbd_ros.RbdError, match='"reference" compiles nothing'):
+        rbd_ros.Dynamics(model, backend='reference').bind('gravity')
 
 
 def test_the_reference_checks_alike(model):
@@ -187,6 +214,19 @@ def test_bound_kernels_start_with_gravity_and_payload(model):
     bound.inputs['q'][:] = q
     bound()
     np.testing.assert_array_equal(bound.outputs['tau'], robot.gravity(q))
+
+
+@pytest.mark.parametrize('name', ['pose', 'jacobian', 'velocity', 'jacobian_rate'])
+def test_kernels_carry_the_names_of_the_methods(robot, model, name):
+    """What a method computes for a frame is bound under the name of the method."""
+    q, qd, *_ = state(model)
+    bound = robot.bind(name, 'body_6')
+    for key, value in {'q': q, 'qd': qd}.items():
+        if key in bound.inputs:
+            bound.inputs[key][:] = value
+    bound()
+    given = (q, qd) if 'qd' in bound.inputs else (q,)
+    np.testing.assert_array_equal(*bound.outputs.values(), getattr(robot, name)(*given, 'body_6'))
 
 
 def test_bound_calls_allocate_nothing(robot, model):
@@ -264,6 +304,8 @@ def test_c_source_of_a_robot_compiles(model, tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert 'arm_inverse_dynamics' in header and 'arm_forward_dynamics' in header
+    header = rbd_ros.Dynamics(model).c_source('gravity', ('jacobian', 'body_6')).header
+    assert 'void rbd_jacobian_body_6(' in header and 'void rbd_gravity(' in header
 
 
 def test_singular_pose_is_refused_in_words():
@@ -286,10 +328,20 @@ def test_one_direction_of_a_pendulum():
     np.testing.assert_allclose(abs(space.bias[0]), 2.0 * 9.81 * np.sin(0.3), rtol=1e-12)
 
 
+def test_a_bound_operational_space_starts_without_a_bound():
+    """Bound to a handle or a frame, the inertia is the true one until max_condition is set."""
+    robot = rbd_ros.Dynamics(pendulum(2.0, 0.5))
+    bound = robot.bind('operational_space', robot.handle('end', rows=[(0, 0, 0, 1, 0, 0)]))
+    bound.inputs['q'][:] = 0.3
+    bound()
+    np.testing.assert_allclose(bound.outputs['Lambda'], [[2.0]], rtol=1e-13)
+    assert robot.bind('operational_space', 'end').outputs['Lambda'].shape == (6, 6)
+
+
 def test_import_needs_neither_ros_nor_scipy():
     """The library imports without ROS, without SciPy and without the JIT being loaded."""
-    program = ('import sys, rbd_ros; '
-               'print([m for m in ("rclpy", "scipy", "llvmlite", "pinocchio") if m in sys.modules])')
+    program = ('import sys, rbd_ros; print(sorted({"rclpy", "scipy", "llvmlite", "pinocchio"} '
+               '& set(sys.modules)))')
     result = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
                             check=True)
     assert result.stdout.strip() == '[]'

@@ -26,6 +26,7 @@ import numpy as np
 from rbd_ros import quantities
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.digest import digest, source_digest
+from rbd_ros.quantity import state
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.step import advance, input_shapes, Plant
 
@@ -91,10 +92,10 @@ def _plant(model: Model, gravity: Values) -> Plant:
 
     def forward(q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
         x = {'q': q, 'qd': v, 'tau': tau, 'f_ext': f_ext, 'gravity': gravity}
-        return forward_rule(quantities.state(model, x))['qdd']
+        return forward_rule(state(model, x))['qdd']
 
     def inertia(q: Values) -> Matrix:
-        return inertia_rule(quantities.state(model, {'q': q}))['H']
+        return inertia_rule(state(model, {'q': q}))['H']
     return Plant(Coordinates(model), quantities.sparsity(model), forward, inertia)
 
 
