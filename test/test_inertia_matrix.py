@@ -22,6 +22,7 @@ from rbd_ros import connectivity, factor, families
 from rbd_ros.compiler import trace
 from rbd_ros.inertia import crba
 from rbd_ros.kinematics import links
+from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, columns, crf, DenseTree, SEEDS, spatial_inertia, State, TREES
 
 many = settings(max_examples=40, deadline=None, derandomize=True)
@@ -200,6 +201,42 @@ def test_counts_of_the_book():
     for n in range(1, 9):
         chain = connectivity.factor_cost(tuple(range(-1, n - 1)))
         assert (chain.D1, chain.D2) == ((n * n - n) // 2, (n**3 - n) // 6)
+
+
+# --- sensitivity ---------------------------------------------------------------------------------
+
+def zigzag(n, bend):
+    """Return a planar chain of n unit rods, bent alternately."""
+    rod = RigidInertia.from_com(1.0, Vec3(0.5, 0.0, 0.0),
+                                Sym3.diagonal(0.01, 1.0 / 12.0, 1.0 / 12.0))
+    builder = rbd_ros.ModelBuilder('zigzag', gravity=(0.0, 0.0, 0.0))
+    for i in range(n):
+        builder.add_body(f'rod_{i}', f'rod_{i - 1}' if i else 'base',
+                         rbd_ros.joints.Revolute((0.0, 0.0, 1.0)),
+                         Transform.translation(Vec3(1.0 if i else 0.0, 0.0, 0.0)), rod,
+                         joint_name=f'joint_{i}')
+    angles = [bend * (-1.0)**i for i in range(n)]
+    return rbd_ros.Dynamics(builder.build(), backend='reference'), np.radians(angles)
+
+
+@pytest.mark.seed('RBDA 10-06')
+def test_sensitivity_of_long_chains():
+    """The zigzag of six rods: cond H = 725, and torques of three digits give 41 % of error."""
+    robot, q = zigzag(6, 75.0)
+    H = robot.mass_matrix(q)
+    assert np.linalg.cond(H) == pytest.approx(725.388, abs=1e-3)
+    assert_near(H[0], [46.058667, 33.784190, 23.992076, 13.976419, 6.960762, 1.721562],
+                limit=1e-7)
+    still, ones = np.zeros(6), np.ones(6)
+    tau = robot.inverse_dynamics(q, still, ones)
+    exact = [126.4936759, 97.4663236, 69.9762284, 43.7998475, 21.9371809, 6.1646857]
+    assert_near(tau, exact, limit=1e-9)
+    rough = robot.forward_dynamics(q, still, [126.0, 97.5, 70.0, 43.8, 21.9, 6.16])
+    np.testing.assert_allclose(rough, [0.6592, 1.3654, 1.3808, 0.5894, 0.9057, 1.0705], atol=5e-5)
+    # a straight chain is the worst: about 4 N^4
+    for n in (6, 10):
+        robot, q = zigzag(n, 0.0)
+        assert np.linalg.cond(robot.mass_matrix(q)) == pytest.approx(4.0 * n**4, rel=0.15)
 
 
 # --- one large system ----------------------------------------------------------------------------
