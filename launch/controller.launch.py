@@ -12,26 +12,98 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Start the controller and a simulated robot."""
+"""
+Start the controller: with a simulated robot, or alone for a real driver.
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+Without arguments the built-in seven-joint arm is simulated. With ``urdf`` or
+``use_robot_description`` only the controller starts, and a driver must publish joint states.
+"""
+
+from launch import Action, LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo
 from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, PythonExpression
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+NEXT = """
+The built-in arm floats in gravity compensation. In another terminal, try:
+  ros2 topic echo /controller/state                        what the supervisor does
+  ros2 topic pub --rate 50 --times 25 /simulator/wrench geometry_msgs/msg/WrenchStamped \\
+    "{header: {frame_id: tool0}, wrench: {force: {x: 15.0}}}"      push the arm
+  ros2 param set /controller mode hold                     stay where it is
+  ros2 param set /controller mode computed_torque          then send a trajectory:
+  ros2 topic pub --once /controller/joint_trajectory trajectory_msgs/msg/JointTrajectory \\
+    "{joint_names: [joint_1, joint_2, joint_3, joint_4, joint_5, joint_6, joint_7], points: \\
+    [{positions: [0.5, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0], time_from_start: {sec: 2}}]}"
+  ros2 service call /controller/stop std_srvs/srv/Trigger  brake and hold; /controller/reset
+"""
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Declare the arguments, then the nodes."""
-    parameters = PathJoinSubstitution([FindPackageShare('rbd_ros'), 'config', 'controller.yaml'])
+    """Declare the arguments, then what starts."""
+    share = FindPackageShare('rbd_ros')
     return LaunchDescription([
-        DeclareLaunchArgument('params', default_value=parameters, description='parameter file'),
-        DeclareLaunchArgument('simulate', default_value='true', choices=['true', 'false'],
-                              description='whether to start the simulated robot too'),
-        Node(package='rbd_ros', executable='controller', name='controller', output='screen',
-             parameters=[LaunchConfiguration('params')]),
-        Node(package='rbd_ros', executable='simulator', name='simulator', output='screen',
-             parameters=[LaunchConfiguration('params')],
-             condition=IfCondition(LaunchConfiguration('simulate'))),
+        DeclareLaunchArgument(
+            'params_file', default_value=PathJoinSubstitution([share, 'config', 'controller.yaml']),
+            description='parameters of the controller, YAML; config/ has examples'),
+        DeclareLaunchArgument(
+            'urdf', default_value='',
+            description='URDF or xacro file of a real robot; starts the controller alone'),
+        DeclareLaunchArgument(
+            'use_robot_description', default_value='false', choices=['true', 'false'],
+            description='take the robot from the topic robot_description; starts the '
+                        'controller alone'),
+        DeclareLaunchArgument(
+            'simulate', default_value='auto', choices=['auto', 'true', 'false'],
+            description='whether to simulate the robot too; auto: only without urdf and '
+                        'use_robot_description'),
+        DeclareLaunchArgument('namespace', default_value='',
+                              description='namespace of nodes and topics'),
+        DeclareLaunchArgument('use_sim_time', default_value='false', choices=['true', 'false'],
+                              description='take time from /clock'),
+        DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
+                              description='configure and activate without being told to'),
+        DeclareLaunchArgument('joint_states', default_value='joint_states',
+                              description='topic of the joint states'),
+        DeclareLaunchArgument('commands', default_value='~/commands',
+                              description='topic of the commands, for instance '
+                                          '/effort_controller/commands'),
+        DeclareLaunchArgument('log_level', default_value='info',
+                              description='debug, info, warn, error or fatal'),
+        *_simulation(share), _controller(),
     ])
+
+
+def _controller() -> Node:
+    """Return the controller with what the arguments say."""
+    def flag(name: str) -> ParameterValue:
+        return ParameterValue(LaunchConfiguration(name), value_type=bool)
+    return Node(
+        package='rbd_ros', executable='controller', name='controller', output='screen',
+        namespace=LaunchConfiguration('namespace'),
+        arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
+        remappings=[('joint_states', LaunchConfiguration('joint_states')),
+                    ('~/commands', LaunchConfiguration('commands'))],
+        parameters=[LaunchConfiguration('params_file'), {
+            'use_sim_time': flag('use_sim_time'), 'autostart': flag('autostart'),
+            'robot_description_file': ParameterValue(
+                LaunchConfiguration('urdf'), value_type=str),
+        }])
+
+
+def _simulation(share: FindPackageShare) -> list[Action]:
+    """Return the simulated robot and advice, unless the controller starts alone."""
+    wanted = IfCondition(PythonExpression([
+        '"', LaunchConfiguration('simulate'), '" == "true" or ("', LaunchConfiguration('simulate'),
+        '" == "auto" and not "', LaunchConfiguration('urdf'), '" and "',
+        LaunchConfiguration('use_robot_description'), '" == "false")']))
+    file = PathJoinSubstitution([share, 'launch', 'simulator.launch.py'])
+    return [
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(file), condition=wanted,
+            launch_arguments={'publish_clock': LaunchConfiguration('use_sim_time')}.items()),
+        LogInfo(msg=NEXT, condition=wanted),
+    ]

@@ -12,46 +12,94 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controller node: joint states in, joint torques out."""
+"""
+The controller process: two nodes in two threads, and signals in the main thread.
+
+The main thread only waits, so that Python can run a signal handler at any time. It stops the
+robot before anything is shut down: rclpy's own handlers would make the context invalid before
+the release torque could be published.
+"""
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
+from types import FrameType
+
 import rclpy
-from rclpy.executors import ExternalShutdownException
-from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from rclpy.signals import SignalHandlerOptions
 
-STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+from rbd_ros.control.causes import Cause
+from rbd_ros.errors import SettingError
+from rbd_ros.nodes.hot import make_executor, spin_in_thread
+from rbd_ros.nodes.lifecycle import ControllerNode
+from rbd_ros.nodes.realtime import prepare_thread, switch_interval
+
+__all__ = ['main']
+
+_JOIN = 0.5  # s to wait for a thread that was told to end
 
 
-class Controller(Node):
-    """Answer each joint state with torques that pull the joints to zero and damp them."""
+class _Ending:
+    """Why the process ends, from whatever side it is told first."""
 
     def __init__(self) -> None:
-        super().__init__('controller')
-        self._stiffness = float(self.declare_parameter('stiffness', 20.0).value)  # N.m/rad
-        self._damping = float(self.declare_parameter('damping', 4.0).value)  # N.m.s/rad
-        self._commands = self.create_publisher(Float64MultiArray, '~/commands', 10)
-        self.create_subscription(JointState, 'joint_states', self._on_state, STATES)
+        self.event = threading.Event()
+        self.cause = Cause.SIGNAL
+        self.text = ''
 
-    def _on_state(self, state: JointState) -> None:
-        if len(state.velocity) != len(state.position):
-            self.get_logger().warning(
-                'joint_states without velocities is ignored', throttle_duration_sec=5.0)
-            return
-        torques = [-self._stiffness * q - self._damping * qd
-                   for q, qd in zip(state.position, state.velocity, strict=True)]
-        self._commands.publish(Float64MultiArray(data=torques))
+    def on_signal(self, number: int, _: FrameType | None) -> None:
+        """Take a signal; a second one changes nothing, the stop is never cut short."""
+        self.text = self.text or signal.Signals(number).name
+        self.event.set()
+
+    def on_failure(self, text: str) -> None:
+        """Take the traceback of a thread that died."""
+        self.cause, self.text = Cause.EXCEPTION, text
+        self.event.set()
 
 
-def main(args: list[str] | None = None) -> None:
-    """Run the controller until it is interrupted."""
-    rclpy.init(args=args)
+def main(args: list[str] | None = None) -> int:
+    """Run the controller until a signal, then stop the robot and end."""
+    ending = _Ending()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ending.on_signal)
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        rclpy.spin(Controller())
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    finally:
+        node = ControllerNode()
+    except SettingError as error:
+        print(f'controller: {error}', file=sys.stderr)
         rclpy.try_shutdown()
+        return 1
+    value = {name: node.get_parameter(name).value for name in (
+        'executor', 'realtime.priority', 'realtime.cpu', 'realtime.switch_interval')}
+    switch_interval(value['realtime.switch_interval'])
+    warn = node.get_logger().warning
+    hot = make_executor(value['executor'])
+    hot.add_node(node.hot)
+    slow = make_executor(value['executor'])
+    slow.add_node(node)
+    threads = [
+        spin_in_thread(hot, 'loop', ending.on_failure, lambda: prepare_thread(
+            value['realtime.priority'], value['realtime.cpu'], warn)),
+        spin_in_thread(slow, 'services', ending.on_failure)]
+    ending.event.wait()
+    node.ending.set()
+    log = node.get_logger()
+    log.info(f'ending ({ending.text.strip().splitlines()[-1]}): stopping the robot first')
+    if not node.stop(ending.cause):
+        log.error('the stop sequence did not end in time')
+    for executor in (slow, hot):
+        executor.shutdown(timeout_sec=_JOIN)
+    for thread in threads:
+        thread.join(_JOIN)
+    failure = ending.text if ending.cause is Cause.EXCEPTION else node.hot.failure
+    if failure:
+        print(failure, file=sys.stderr)
+    rclpy.try_shutdown()
+    return 1 if failure else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,118 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the hot thread has to say, said from the other thread: log, mode, state, faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import MultiArrayDimension, String, UInt8MultiArray
+
+from rbd_ros.control.supervisor import State
+
+if TYPE_CHECKING:
+    from rbd_ros.nodes.cycle import Cycle
+
+__all__ = ['Announcer']
+
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_PERIOD = 0.02  # s
+
+#: values of ~/saturation
+FREE, RATE, LIMIT = 0, 1, 2
+
+
+class Announcer:
+    """Drain the events of a cycle."""
+
+    def __init__(self, node: LifecycleNode) -> None:
+        """
+        Create the latched topics.
+
+        :param node: the lifecycle node; these topics speak in every state.
+        """
+        self._node = node
+        self._cycle: Cycle | None = None
+        create = super(LifecycleNode, node).create_publisher  # not silenced while inactive
+        self._topics = {kind: create(String, f'~/{kind}', _LATCHED)
+                        for kind in ('mode', 'state', 'fault')}
+        self._saturation = create(UInt8MultiArray, '~/saturation', _LATCHED)
+        self._last: dict[str, str] = {}
+        self._flags: list[int] = []
+        self._failure = ''
+        node.create_timer(_PERIOD, self._drain)
+        self._say('state', State.INACTIVE.value)
+        self._say('fault', '')
+
+    def attach(self, cycle: Cycle) -> None:
+        """
+        Listen to a cycle.
+
+        :param cycle: of a configured robot.
+        """
+        self._cycle = cycle
+        self._flags = []
+        self._failure = ''
+        self._say('mode', cycle.mode)
+
+    def detach(self) -> None:
+        """Say what is left and stop listening."""
+        self._drain()
+        self._cycle = None
+
+    def _say(self, kind: str, text: str) -> bool:
+        if self._last.get(kind) == text:
+            return False
+        self._last[kind] = text
+        self._topics[kind].publish(String(data=text))
+        return True
+
+    def _drain(self) -> None:
+        cycle = self._cycle
+        if cycle is None:
+            return
+        log = self._node.get_logger()
+        while cycle.events:
+            kind, text = cycle.events.popleft()
+            if kind == 'warning':
+                log.warning(text)
+            elif kind == 'info':
+                log.info(text)
+            elif kind == 'state':
+                self._say('state', text)
+                log.info(f'{text}: {cycle.fault_text()}' if cycle.supervisor.faults else text)
+            elif self._say(kind, text):
+                log.info(f'{kind}: {text}')
+        fault = cycle.fault_text()
+        if self._say('fault', fault) and fault:
+            log.error(fault)
+        if self._node.hot.failure and not self._failure:
+            self._failure = self._node.hot.failure
+            log.fatal(f'the loop raised an exception and stops:\n{self._failure}')
+        self._flag(cycle)
+
+    def _flag(self, cycle: Cycle) -> None:
+        limiter = cycle.limiter
+        flags = [LIMIT if full else RATE if slow else FREE
+                 for full, slow in zip(limiter.saturated.tolist(), limiter.slewing.tolist())]
+        if flags == self._flags:
+            return
+        self._flags = flags
+        message = UInt8MultiArray(data=flags)
+        message.layout.dim = [MultiArrayDimension(
+            label=','.join(cycle.settings.robot.joints), size=len(flags), stride=len(flags))]
+        self._saturation.publish(message)

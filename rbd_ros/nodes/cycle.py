@@ -1,0 +1,376 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The controller of one configured robot, without ROS: states and requests in, torques out.
+
+Everything here runs in the hot thread. Other threads only ``post`` requests to the loop and
+read ``events``, which a slower thread announces.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.compiler import Bound
+from rbd_ros.control.causes import Cause
+from rbd_ros.control.guards import DeadMan
+from rbd_ros.control.joint_map import Arrival
+from rbd_ros.control.limits import TorqueLimiter
+from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
+from rbd_ros.control.monitors import ErrorMonitor, SpeedMonitor
+from rbd_ros.control.payload import GravitySource, payload_vector, PayloadRamp
+from rbd_ros.control.references import JointReference
+from rbd_ros.control.results import GoalError
+from rbd_ros.control.startup import GravityCheck, MotionWatch, Verdict
+from rbd_ros.control.supervisor import State, Supervisor
+from rbd_ros.control.task_references import TaskReference
+from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
+from rbd_ros.nodes.settings import Settings
+
+__all__ = ['Cycle', 'KERNEL_OF_MODE']
+
+Array = npt.NDArray[np.float64]
+
+KERNEL_OF_MODE = {
+    'gravity_compensation': 'float', 'damping': 'damping', 'computed_torque': 'joint',
+    'hold': 'joint', 'operational_space': 'task',
+}
+
+#: measurements of effort at rest that make a verdict
+_CHECKS = 20
+
+
+class Cycle:
+    """One robot under control."""
+
+    def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
+                 publish: Callable[[Array], None]) -> None:
+        """
+        Build the parts; nothing is allocated in use.
+
+        :param settings: valid set of parameters.
+        :param kernels: compiled ticks by name.
+        :param publish: send a torque.
+        """
+        self.settings, robot = settings, settings.robot
+        self.joints = robot.joint_map(settings.ages())
+        self.supervisor = Supervisor(settings.timing())
+        self.supervisor.diagnose = self._diagnose
+        self.limiter = TorqueLimiter(settings.torque_limits, settings.torque_rates,
+                                     1.0 / settings['nominal_rate'])
+        self.torques = Torques(len(robot.joints))
+        self.loop = ControlLoop(
+            self.supervisor, self.limiter, self.torques, self._compute, publish,
+            brake_damping=settings.joints('brake_damping'),
+            release=Release(settings['release_torque']),
+            effort_is_torque=settings['effort_is_torque'],
+            switch_time=settings['switch_time'])
+        self.loop.on_enter = self._entered
+        self.reference = JointReference(
+            settings.reference_velocity, settings.joints('reference.acceleration'),
+            lower=robot.pick(robot.model.lower), upper=robot.pick(robot.model.upper),
+            continuous=robot.continuous, timeout=settings['reference.timeout'],
+            linear=settings['reference.linear'])
+        self.task_reference = TaskReference(
+            settings.task_limits(), timeout=settings['task.timeout'],
+            wrench_limit=settings.wrench_limit())
+        self.payload = PayloadRamp(settings['payload.ramp_time'])
+        self.gravity = self._gravity_source(settings)
+        self.dead_man = DeadMan(settings['dead_man_timeout'])
+        self._watches(settings)
+        self._laws = self._make_laws(kernels)
+        self._bare = self._laws['gravity']
+        self._holding = self._laws['joint']
+        self.mode = settings['mode']
+        self.law = self._laws[KERNEL_OF_MODE[self.mode]]
+        self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
+        self.now = self.steady = 0.0
+        self.reading = None  # the state in work, for outputs that carry its stamp
+        self.states = 0
+        self._goals_told = False
+        self.apply(settings)
+        self.payload.set(0.0, self._payload(settings), 0.0)
+        self.payload.update(0.0)
+        self._share_load()
+
+    def _make_laws(self, kernels: Mapping[str, Bound]) -> dict[str, Law]:
+        laws: dict[str, Law] = {name: Law(name, kernels[name], self.joints)
+                                for name in ('gravity', 'float', 'damping')}
+        laws['joint'] = JointLaw('joint', kernels['joint'], self.joints, self.reference,
+                                 self._saturation)
+        laws['task'] = TaskLaw('task', kernels['task'], self.joints, self.task_reference)
+        return laws
+
+    def _watches(self, settings: Settings) -> None:
+        robot = settings.robot
+        self._speed = SpeedMonitor(robot.joints, settings.velocity_limits,
+                                   settings['velocity_patience'])
+        self._error = ErrorMonitor(robot.joints, settings.joints('tracking_limits'),
+                                   settings['tracking_patience'])
+        self._check = GravityCheck(robot.joints, settings.torque_limits,
+                                   tolerance=settings['start.tolerance'])
+        self._checks = 0
+        self._motion = MotionWatch(robot.joints, distance=settings['start.distance'],
+                                   acceleration=settings['start.acceleration'])
+
+    @staticmethod
+    def _gravity_source(settings: Settings) -> GravitySource:
+        measured = settings['gravity_source'] != 'parameter'
+        return GravitySource(settings['gravity'], slew=settings['gravity_slew'],
+                             timeout=settings['gravity_timeout'] if measured else 0.0)
+
+    @staticmethod
+    def _payload(settings: Settings) -> Array:
+        return payload_vector(settings['payload.mass'], settings['payload.com'],
+                              settings['payload.inertia'])
+
+    # -- called by the hot node -----------------------------------------------------------------
+
+    def state(self, now: float, steady: float, names: tuple[str, ...],
+              position: Array | Sequence[float], velocity: Array | Sequence[float],
+              effort: Array | Sequence[float], stamp: float) -> bool:
+        """
+        Take one message; run a cycle if it carries controlled joints.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param names: joint names.
+        :param position: positions.
+        :param velocity: velocities, or none.
+        :param effort: efforts, or none.
+        :param stamp: ``header.stamp``, s.
+        :returns: whether a torque was published.
+        """
+        joints, supervisor = self.joints, self.supervisor
+        arrival = joints.update(now, names, position, velocity, effort, stamp)
+        if joints.notices:
+            self._notices()
+        if arrival is not Arrival.STATE:
+            return False
+        self.now, self.steady = now, steady
+        self.states += 1
+        index = joints.controlled
+        qd = joints.qd[index]
+        ready = joints.ready(now)
+        if supervisor.state is State.PROBING:
+            ready = ready and self._may_start(now, steady, qd)
+        else:
+            self._watch(now, steady, joints.q[index], qd)
+        if self.payload.update(now):
+            self._share_load()
+        effort_now = joints.effort[index] if joints.effort_known else None
+        return self.loop.fresh_state(now, steady, joints.expiry, ready, qd, effort_now)
+
+    def tick(self, now: float, steady: float) -> bool:
+        """
+        Run the steady timer.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was published.
+        """
+        self.now, self.steady = now, steady
+        if not self.dead_man.alive(steady):
+            self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
+        return self.loop.tick(now, steady)
+
+    # -- requests, run in the hot thread ----------------------------------------------------------
+
+    def activate(self, now: float, steady: float) -> None:
+        """Begin to look at states; every message must prove itself again."""
+        self.joints.restart()
+        self._check.restart()
+        self._checks = 0
+        self.supervisor.activate(now, steady)
+
+    def reset(self, now: float, steady: float) -> str:
+        """Clear latched faults; returns the reason of a refusal."""
+        refused = self.supervisor.reset(now, steady)
+        if not refused and self.supervisor.state is State.PROBING:
+            self.joints.restart()
+            self._check.restart()
+            self._checks = 0
+        return refused
+
+    def set_mode(self, mode: str) -> None:
+        """
+        Change the law without a step of the torque.
+
+        :param mode: name of the mode.
+        """
+        if mode == self.mode:
+            return
+        self.mode = mode
+        self.law = self._laws[KERNEL_OF_MODE[mode]]
+        if self.supervisor.state in (State.RAMPING_IN, State.RUNNING):
+            self.law.enter(self.now)
+            self.loop.switch.switch()
+        self._error.restart()
+        self.events.append(('mode', mode))
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new parameters, all at once between two cycles.
+
+        :param settings: valid set for the same robot.
+        """
+        before, self.settings = self.settings, settings
+        for law in self._laws.values():
+            law.apply(settings)
+        self.loop.switch.duration = settings['switch_time']
+        self._speed.limit[:] = settings.velocity_limits
+        self._speed.patience = settings['velocity_patience']
+        self._error.limit[:] = settings.joints('tracking_limits')
+        self._error.patience = settings['tracking_patience']
+        self.reference.timeout = settings['reference.timeout']
+        self.reference.limiter.velocity[:] = settings.reference_velocity
+        self.reference.limiter.acceleration[:] = settings.joints('reference.acceleration')
+        self.task_reference.timeout = settings['task.timeout']
+        self.task_reference.limits = settings.task_limits()
+        self.task_reference.wrench_limit[:] = settings.wrench_limit()
+        if any(settings[name] != before[name] for name in (
+                'payload.mass', 'payload.com', 'payload.inertia')):
+            self.payload.set(self.now, self._payload(settings), settings['payload.ramp_time'])
+        if settings['gravity'] != before['gravity']:
+            value = self.gravity.value.copy()
+            self.gravity = self._gravity_source(settings)
+            self.gravity.value[:] = value  # goes to the new one at gravity_slew
+        self.set_mode(settings['mode'])
+
+    def hold_reference(self) -> None:
+        """Come to rest and stay there, whatever the reference was."""
+        self.reference.goals.abort('the reference is held')
+        self.reference.hold()
+        self.task_reference.hold()
+
+    def refer(self, action: Callable[[], object]) -> None:
+        """
+        Take a new reference while the law runs; what is refused is told and changes nothing.
+
+        :param action: hands it over.
+        """
+        if self.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
+            self.events.append(('warning', 'a reference is refused: the controller is '
+                                f'{self.supervisor.state.value}'))
+            return
+        try:
+            action()
+        except GoalError as error:
+            self.events.append(('warning', f'a reference is refused: {error}'))
+
+    def set_payload(self, now: float, payload: Array) -> None:
+        """Begin a ramp to a payload given as ten numbers."""
+        self.payload.set(now, payload, self.settings['payload.ramp_time'])
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _compute(self, need: Need) -> None:
+        """Evaluate what the loop needs and hand it over without copies."""
+        law = self._bare
+        if need is Need.LAW:
+            law = self.law
+        elif need is Need.HOLD:
+            law = self._holding
+        if not self.gravity.update(self.now):
+            self._fault(self.steady, Cause.GRAVITY_STALE, f'{self.gravity.timeout:g} s')
+        law.inputs['gravity_vector'][:] = self.gravity.value
+        law.compute(self.now)
+        torques, outputs = self.torques, law.outputs
+        torques.gravity, torques.driver = outputs['gravity'], outputs['driver']
+        if need is not Need.GRAVITY:
+            torques.law = outputs['law']
+        if law.tracks and self.supervisor.state is State.RUNNING:
+            wrong = self._error.check(self.now, law.error)
+            if wrong:
+                self._fault(self.steady, Cause.TRACKING, wrong)
+            if self.reference.goals.active is not None:
+                index = self.joints.controlled
+                self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
+
+    def _may_start(self, now: float, steady: float, qd: Array) -> bool:
+        """Compare measured effort and predicted gravity before any torque leaves."""
+        if not self.dead_man.alive(steady):
+            return False
+        if not self.settings['effort_is_torque'] or not self.joints.effort_known:
+            return True
+        if not self.joints.ready(now):
+            return False
+        self._compute(Need.GRAVITY)
+        self._check.add(qd, self.joints.effort[self.joints.controlled], self.torques.gravity)
+        self._checks += 1
+        if self._checks < _CHECKS:
+            return False
+        if self._checks == _CHECKS:
+            finding = self._check.finding()
+            if finding.verdict is Verdict.MISMATCH:
+                self._fault(steady, Cause.WRONG_MODEL, finding.text)
+                return False
+            level = 'info' if finding.verdict is Verdict.MATCH else 'warning'
+            self.events.append((level, f'start check: {finding.text}'))
+        return True
+
+    def _watch(self, now: float, steady: float, q: Array, qd: Array) -> None:
+        """Look for faults that show while the state is good."""
+        wrong = self._speed.check(now, qd)
+        if wrong:
+            self._fault(steady, Cause.OVER_SPEED, wrong)
+        if self.joints.rate.low:
+            self._fault(steady, Cause.LOW_RATE, f'{self.joints.rate.rate:.4g} Hz, minimum_rate '
+                        f'{self.joints.rate.minimum:.4g} Hz')
+        if self.supervisor.state is State.RAMPING_IN:
+            wrong = self._motion.check(now, q, qd)
+            if wrong:
+                self._fault(steady, Cause.WRONG_MODEL, wrong)
+
+    def _fault(self, steady: float, cause: Cause, detail: str) -> None:
+        if self.supervisor.state not in (State.INACTIVE, State.FAULT, State.RELEASED):
+            self.supervisor.fault(steady, cause, detail)
+
+    def _diagnose(self, now: float) -> tuple[Cause, str]:
+        return self.joints.diagnose(now)
+
+    def _entered(self, state: State) -> None:
+        """Follow the supervisor: start references anew, tell the others."""
+        index = self.joints.controlled
+        q, qd = self.joints.q[index], self.joints.qd[index]
+        if state is State.RAMPING_IN:
+            self.law.enter(self.now)
+            self._motion.arm(self.now, q, qd)
+            self._speed.restart()
+            self._error.restart()
+        elif state is State.HOLDING:
+            self._holding.enter(self.now)
+        elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):
+            self.reference.goals.abort('the controller stopped: ' + self.fault_text())
+        self.events.append(('state', state.value))
+
+    def fault_text(self) -> str:
+        """Return every latched fault in one line."""
+        return '; '.join(str(fault) for fault in self.supervisor.faults)
+
+    def _notices(self) -> None:
+        for text in self.joints.take_notices():
+            self.events.append(('warning', text))
+
+    def _saturation(self) -> Array:
+        return np.sign(self.loop.wanted) * (self.limiter.saturated | self.limiter.slewing)
+
+    def _share_load(self) -> None:
+        for law in self._laws.values():
+            law.inputs['payload'][:] = self.payload.value

@@ -1,0 +1,249 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The hot node: joint states in, commands out, one steady timer, the stop service.
+
+It has a thread and an executor of its own and does nothing that can wait. Its topics carry the
+names of the lifecycle node, which resolves them, so that remapping works as for one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+import time
+import traceback
+
+import numpy as np
+import numpy.typing as npt
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, UInt64
+from std_srvs.srv import Trigger
+
+from rbd_ros.control.causes import Cause
+from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.outputs import Output
+
+__all__ = ['HotNode', 'make_executor', 'spin_in_thread']
+
+Array = npt.NDArray[np.float64]
+
+#: depth 1 loses messages where several publishers share the topic
+STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class HotNode(Node):
+    """Carry messages between the middleware and the cycle."""
+
+    def __init__(self, owner: LifecycleNode, *, simulated: bool) -> None:
+        """
+        Subscribe; nothing happens until a cycle is attached.
+
+        :param owner: node whose names are used.
+        :param simulated: whether /clock is the control clock.
+        """
+        # Global arguments would give this node the owner's name.
+        super().__init__(
+            f'{owner.get_name()}_loop', namespace=owner.get_namespace(),
+            use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
+            parameter_overrides=[Parameter('use_sim_time', value=simulated)])
+        self.simulated = simulated
+        self.output: Output | None = None
+        self.surprises = 0
+        self.failure = ''  # traceback of an exception in the loop
+        self._cycle: Cycle | None = None
+        self._reader = JointStateReader()
+        self._stamp = (0, 0)
+        self._ros_clock = self.get_clock()
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._own_timers: list = []
+        self._beats = UInt64()
+        name = owner.resolve_topic_name
+        self._heart = self.create_publisher(UInt64, name('~/heartbeat'), 1)
+        self.create_subscription(JointState, name('joint_states'), self._on_state, STATES,
+                                 raw=True)
+        self.create_subscription(Bool, name('~/dead_man'), self._on_dead_man, 1)
+        self.create_service(Trigger, owner.resolve_service_name('~/stop'), self._on_stop)
+        self.create_service(Trigger, owner.resolve_service_name('~/reset'), self._on_reset)
+
+    # -- from the other thread --------------------------------------------------------------
+
+    def attach(self, cycle: Cycle, output: Output, heartbeat_rate: float) -> None:
+        """
+        Begin to serve a cycle.
+
+        :param cycle: of a configured robot.
+        :param output: its commands.
+        :param heartbeat_rate: Hz.
+        """
+        self.output, self._cycle = output, cycle
+        # The limiter gives a step at most two nominal periods.
+        period = 2.0 / cycle.settings['nominal_rate']
+        self._own_timers = [self.create_timer(period, self._on_timer, clock=self._steady),
+                        self.create_timer(1.0 / heartbeat_rate, self._beat, clock=self._steady)]
+
+    def detach(self) -> None:
+        """End serving; the cycle must have finished."""
+        self._cycle = None
+        for timer in self._own_timers:
+            self.destroy_timer(timer)
+        self._own_timers = []
+        if self.output is not None:
+            self.destroy_publisher(self.output.publisher)
+            self.output = None
+
+    def publish(self, torque: Array) -> None:
+        """
+        Send a torque with the stamp of the state in work.
+
+        :param torque: one number per controlled joint.
+        """
+        output = self.output
+        if output is not None:
+            output.publish(torque, self._stamp)
+
+    # -- callbacks ----------------------------------------------------------------------------
+
+    def _times(self, stamp: float) -> tuple[float, float]:
+        """Return control and steady time; a simulated state is never ahead of its clock."""
+        steady = time.monotonic()
+        if not self.simulated:
+            return steady, steady
+        now = self._ros_clock.now().nanoseconds * 1e-9
+        cycle = self._cycle
+        if cycle is not None and 0.0 < stamp - now < cycle.supervisor.timing.state_timeout:
+            now = stamp  # the state has overtaken the message of the clock
+        return now, steady
+
+    def _on_state(self, data: bytes) -> None:
+        cycle = self._cycle
+        if cycle is None:
+            return
+        try:
+            reading = self._reader.read(data)
+            if reading is None:
+                self._slow_state(cycle, data)
+                return
+            self._stamp = (reading.seconds, reading.nanoseconds)
+            now, steady = self._times(reading.stamp)
+            cycle.state(now, steady, reading.names, reading.position, reading.velocity,
+                        reading.effort, reading.stamp)
+        except Exception:
+            self._fail(cycle)
+
+    def _slow_state(self, cycle: Cycle, data: bytes) -> None:
+        """Take a message that our reader does not understand through rclpy's own."""
+        self.surprises += 1
+        message = deserialize_message(data, JointState)
+        stamp = message.header.stamp
+        self._stamp = (stamp.sec, stamp.nanosec)
+        seconds = stamp.sec + 1e-9 * stamp.nanosec
+        now, steady = self._times(seconds)
+        cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
+                    message.effort, seconds)
+
+    def _on_timer(self) -> None:
+        cycle = self._cycle
+        if cycle is None:
+            return
+        try:
+            now, steady = self._times(0.0)
+            if self.simulated:
+                now = max(now, cycle.now)  # a state may have been ahead of the clock
+            cycle.tick(now, steady)
+        except Exception:
+            self._fail(cycle)
+
+    def _fail(self, cycle: Cycle) -> None:
+        """Turn an exception into a stop that the timer carries through."""
+        first = not self.failure
+        self.failure = self.failure or traceback.format_exc()
+        if first:
+            text = self.failure.strip().splitlines()[-1]
+            cycle.loop.post(lambda _, steady: cycle.supervisor.fault(
+                steady, Cause.EXCEPTION, text))
+
+    def _beat(self) -> None:
+        self._beats.data += 1
+        self._heart.publish(self._beats)
+        if self.output is not None:
+            self.output.publisher.assert_liveliness()
+
+    def _on_dead_man(self, message: Bool) -> None:
+        if self._cycle is not None:
+            self._cycle.dead_man.signal(time.monotonic(), message.data)
+
+    def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        cycle = self._cycle
+        if cycle is None or cycle.supervisor.finished:
+            response.success, response.message = True, 'nothing to stop: no torque is published'
+            return response
+        cycle.supervisor.fault(time.monotonic(), Cause.OPERATOR_STOP, '~/stop')
+        response.success = True
+        response.message = f'stopping: {cycle.supervisor.state.value}'
+        return response
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        cycle = self._cycle
+        refused = 'not configured' if cycle is None else cycle.reset(*self._times(0.0))
+        response.success = not refused
+        response.message = refused or 'faults cleared, ramping in'
+        return response
+
+
+def make_executor(kind: str) -> Executor:
+    """
+    Return an executor for one node.
+
+    :param kind: 'events' (fast, experimental in Jazzy) or 'single'.
+    """
+    if kind == 'events':
+        try:
+            from rclpy.experimental.events_executor import EventsExecutor
+            return EventsExecutor()
+        except ImportError:
+            pass
+    return SingleThreadedExecutor()
+
+
+def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
+                   prepare: Callable[[], None] | None = None) -> threading.Thread:
+    """
+    Run an executor until it is shut down.
+
+    :param executor: with its node.
+    :param name: of the thread.
+    :param failed: called with a traceback if the executor raises.
+    :param prepare: run first, in the new thread.
+    """
+    def run() -> None:
+        try:
+            if prepare is not None:
+                prepare()
+            executor.spin()
+        except Exception:
+            failed(traceback.format_exc())
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,339 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The controller as others see it: lifecycle, parameters, description, what is announced.
+
+It waits where it must, in its own thread; the hot node goes on meanwhile. Nothing that
+publishes torque happens here: requests are posted to the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+import time
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
+
+from rbd_ros.control.causes import Cause
+from rbd_ros.control.guards import Access, OutputGuard
+from rbd_ros.control.parameter_rules import activation_refusals
+from rbd_ros.control.supervisor import State
+from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.nodes import parameters
+from rbd_ros.nodes.announcer import Announcer
+from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.source import DescriptionSource
+from rbd_ros.nodes.hot import HotNode
+from rbd_ros.nodes.outputs import command_qos, make_output
+from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
+from rbd_ros.nodes.references_io import ReferenceInputs
+from rbd_ros.nodes.robot import make_robot, Robot
+from rbd_ros.nodes.settings import Settings
+from rbd_ros.nodes.tick import KERNELS, TickKernels
+from rbd_ros.urdf import load_urdf
+
+__all__ = ['LATCHED', 'ControllerNode']
+
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+
+#: s that a stop may take before the process ends regardless; launch escalates at 5 s
+STOP_LIMIT = 3.8
+
+
+class ControllerNode(LifecycleNode):
+    """Lifecycle, parameters and everything else that may wait."""
+
+    def __init__(self, name: str = 'controller') -> None:
+        """
+        Declare parameters and the topics that exist in every state.
+
+        :param name: name of the node unless launch gives another.
+        """
+        super().__init__(name)
+        parameters.declare(self)
+        self.hot = HotNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
+        self.cycle: Cycle | None = None
+        self.ending = threading.Event()  # the process ends: stop waiting for anything
+        self._active = False
+        self._robot: Robot | None = None
+        self._description = DescriptionSource()
+        self._source = ''  # URDF of the configured robot
+        self._announcer = Announcer(self)
+        self._inputs: ReferenceInputs | None = None
+        self.add_on_set_parameters_callback(self._judge)
+        self.add_post_set_parameters_callback(self._apply)
+        self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
+        self._start_timer = self.create_timer(0.2, self._autostart)
+        self._told = ''
+
+    # -- robot ----------------------------------------------------------------------------------
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description.topic_text:
+            return
+        first = not self._description.topic_text
+        if self._active and self._source == self._description.topic_text and self._source:
+            self.get_logger().error('robot_description has changed and is refused while active: '
+                                    'deactivate, clean up and configure to use it')
+        elif not first:
+            self.get_logger().warning('robot_description has changed; it is used at the next '
+                                      'configuration')
+        self._description.topic_text = message.data
+
+    def _make_robot(self, values: dict) -> Robot:
+        text, origin = self._description.find(
+            values['robot_description'], values['robot_description_file'])
+        if not text:
+            raise SettingError('there is no robot description: nothing on the topic '
+                               f'{self.resolve_topic_name("robot_description")}, and neither '
+                               'robot_description nor robot_description_file is given')
+        model = load_urdf(text, gravity=values['gravity'], on_warning=self.get_logger().warning)
+        fixed = dict(zip(values['fixed_positions.joints'], values['fixed_positions.values']))
+        self._source = text
+        robot = make_robot(model, values['joints'], fixed=fixed, tip=values['task.frame'],
+                           payload_frame=values['payload.frame'])
+        self.get_logger().info(f'robot "{model.name}" from {origin}: controls '
+                               f'{", ".join(robot.joints)}; tip {robot.tip}')
+        return robot
+
+    # -- transitions ----------------------------------------------------------------------------
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the robot, compile every kernel; inactive afterwards."""
+        try:
+            self._configure()
+        except (RbdError, ValueError) as error:
+            self._told = str(error)
+            self.get_logger().error(f'cannot configure: {error}')
+            return FAILURE
+        return SUCCESS
+
+    def _configure(self) -> None:
+        values = parameters.read(self)
+        reasons = [*parameters.judge(self.get_parameters(list(parameters.ALL)), values,
+                                     active=False, joints=0).reason.split('; '),
+                   *activation_refusals(values)]
+        reasons = [reason for reason in reasons if reason]
+        if reasons:
+            raise SettingError('; '.join(reasons))
+        robot = self._make_robot(values)
+        settings = Settings(robot, values, simulated=self.hot.simulated)
+        reasons = settings.refusals()
+        if reasons:
+            raise SettingError('; '.join(reasons))
+        begin = time.monotonic()
+        ticks = TickKernels(robot, driver_adds=values['driver_adds'],
+                            driver_knows_payload=values['driver_knows_payload'],
+                            axes=values['task.axes'])
+        kernels = {name: ticks.compile(name) for name in KERNELS}
+        self.get_logger().info(f'compiled {len(kernels)} kernels in '
+                               f'{time.monotonic() - begin:.2f} s')
+        cycle = Cycle(settings, kernels, self.hot.publish)
+        output = make_output(
+            values['command_type'], self.hot, self.resolve_topic_name('~/commands'),
+            robot.joints, command_qos(values['command_deadline'], values['liveliness_lease']))
+        self._robot, self.cycle = robot, cycle
+        self._inputs = ReferenceInputs(self, cycle)
+        self._announcer.attach(cycle)
+        if values['realtime.lock_memory']:
+            lock_memory(self.get_logger().warning)
+        self.hot.attach(cycle, output, values['heartbeat_rate'])
+        self._tell_output(settings)
+
+    def _tell_output(self, settings: Settings) -> None:
+        """Say once what is sent, because a wrong belief about it drops the arm."""
+        adds = settings['driver_adds']
+        part = {'none': 'the whole torque', 'gravity': 'the torque without gravity',
+                'gravity_and_coriolis': 'the torque without gravity and Coriolis torque'}[adds]
+        load = ''
+        if adds != 'none':
+            known = settings['driver_knows_payload']
+            load = ', payload ' + ('known' if known else 'unknown') + ' to the driver'
+        limits = ', '.join(f'{name} {most:g}' for name, most in zip(
+            settings.robot.joints, settings.torque_limits))
+        self.get_logger().info(
+            f'sends {part} on {self.resolve_topic_name("~/commands")} '
+            f'({settings["command_type"]}){load}; limits in N.m of the total: {limits}')
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Prove the states, then ramp in; fails if a joint is not heard of."""
+        cycle = self.cycle
+        if cycle is None or not self._output_is_free():
+            return FAILURE
+        if cycle.settings['realtime.freeze_gc']:
+            freeze_garbage()
+        cycle.loop.post(cycle.activate)
+        patience = time.monotonic() + float(self.get_parameter('activation_timeout').value)
+        waiting = (State.INACTIVE, State.PROBING, State.RELEASED)
+        begun = self._wait(lambda: cycle.supervisor.state not in waiting,
+                           patience - time.monotonic())
+        if not begun or cycle.supervisor.state is State.FAULT:
+            self._told = cycle.fault_text() or self._missing(cycle)
+            cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
+            self._wait(lambda: cycle.supervisor.state is State.INACTIVE, 1.0)
+            self.get_logger().error(f'cannot activate: {self._told}')
+            return FAILURE
+        self._active = True
+        return super().on_activate(state)
+
+    @staticmethod
+    def _missing(cycle: Cycle) -> str:
+        """Return why states do not suffice."""
+        missing = cycle.joints.missing(cycle.now)
+        why = f' ({cycle.joints.reason})' if cycle.joints.reason else ''
+        if missing:
+            return ('no proven state of ' + ', '.join(missing) + why + '; joints that nobody '
+                    'publishes belong in fixed_positions')
+        if not cycle.dead_man.alive(time.monotonic()):
+            return 'the dead-man signal is missing'
+        return f'states are not proven{why}'
+
+    def _output_is_free(self) -> bool:
+        """Wait until nobody else publishes on our output, saying why."""
+        topic = self.resolve_topic_name('~/commands')
+        guard = OutputGuard()
+        told = -1e9
+        while not self.ending.is_set():
+            now = time.monotonic()
+            access, text = guard.check(now, self.count_publishers(topic) - 1)
+            if access is Access.FREE:
+                return True
+            if access is Access.REFUSED:
+                self._told = text
+                self.get_logger().error(f'cannot activate: {text}')
+                return False
+            if now - told > 5.0:
+                told = now
+                self.get_logger().warning(text)
+            time.sleep(0.1)
+        return False
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Brake, ramp to the release torque, publish it several times."""
+        self.stop(Cause.DEACTIVATED)
+        self._active = False
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the robot."""
+        self._forget()
+        return SUCCESS
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop as in deactivation, then forget the robot."""
+        self.stop(Cause.DEACTIVATED)
+        self._active = False
+        self._forget()
+        return SUCCESS
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop after an exception in a transition; unconfigured afterwards."""
+        self.stop(Cause.EXCEPTION)
+        self._active = False
+        self._forget()
+        return SUCCESS
+
+    def _forget(self) -> None:
+        self.hot.detach()
+        if self._inputs is not None:
+            self._inputs.destroy()
+            self._inputs = None
+        self._announcer.detach()
+        self.cycle = self._robot = None
+        self._source = ''
+
+    def stop(self, cause: Cause, limit: float = STOP_LIMIT) -> bool:
+        """
+        Run the stop sequence and wait for its end; callable from any thread.
+
+        :param cause: why.
+        :param limit: s to wait at most.
+        :returns: whether the sequence ended.
+        """
+        cycle = self.cycle
+        if cycle is None:
+            return True
+        done = threading.Event()
+
+        def request(_: float, steady: float) -> None:
+            cycle.supervisor.fault(steady, cause)
+            done.set()
+        cycle.loop.post(request)
+        return self._wait(lambda: done.is_set() and cycle.supervisor.finished, limit,
+                          always=True)
+
+    def _wait(self, condition: Callable[[], bool], limit: float, *,
+              always: bool = False) -> bool:
+        """Wait for the hot thread; ``always``: also while the process ends."""
+        end = time.monotonic() + limit
+        while not condition():
+            if time.monotonic() > end or (self.ending.is_set() and not always):
+                return False
+            time.sleep(0.005)
+        return True
+
+    def _autostart(self) -> None:
+        """Configure and activate once everything needed is there."""
+        if not self.get_parameter('autostart').value or self.ending.is_set():
+            self._start_timer.cancel()
+            return
+        label = self._state_machine.current_state[1]
+        if label == 'unconfigured':
+            values = parameters.read(self)
+            text, _ = self._description.find(values['robot_description'],
+                                             values['robot_description_file'])
+            if not text:
+                self.get_logger().info(
+                    f'waiting for {self.resolve_topic_name("robot_description")}',
+                    throttle_duration_sec=5.0)
+            elif self.trigger_configure() is not SUCCESS:
+                self._start_timer.cancel()
+        elif label == 'inactive':
+            self.trigger_activate()
+        else:
+            self._start_timer.cancel()
+
+    # -- parameters -----------------------------------------------------------------------------
+
+    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+        if any(change.name == 'use_sim_time' for change in changes):
+            return SetParametersResult(successful=False, reason='use_sim_time is fixed at start')
+        current = parameters.read(self)
+        joints = len(self._robot.joints) if self._robot is not None else 0
+        result = parameters.judge(changes, current, active=self._active, joints=joints)
+        if result.successful and self._robot is not None:
+            merged = current | {change.name: change.value for change in changes}
+            reasons = Settings(self._robot, merged, simulated=False).refusals()
+            result = SetParametersResult(successful=not reasons, reason='; '.join(reasons))
+        return result
+
+    def _apply(self, changes: list[Parameter]) -> None:
+        cycle, robot = self.cycle, self._robot
+        if cycle is None or robot is None:
+            return
+        structural = [change.name for change in changes if change.name in parameters.ALL
+                      and parameters.ALL[change.name].structural]
+        if structural:
+            self.get_logger().warning(f'{", ".join(structural)}: used at the next configuration')
+        settings = Settings(robot, parameters.read(self), simulated=self.hot.simulated)
+        cycle.loop.post(lambda _now, _steady: cycle.apply(settings))

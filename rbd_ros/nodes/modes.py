@@ -1,0 +1,177 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The laws at work: one object per mode fills its kernel's inputs and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.compiler import Bound
+from rbd_ros.control.laws import integrate_error
+from rbd_ros.control.references import JointReference
+from rbd_ros.control.task_references import TaskReference
+
+if TYPE_CHECKING:
+    from rbd_ros.control.joint_map import JointMap
+    from rbd_ros.nodes.settings import Settings
+
+__all__ = ['JointLaw', 'Law', 'TaskLaw']
+
+Array = npt.NDArray[np.float64]
+
+
+class Law:
+    """A law without references: gravity compensation and damping."""
+
+    tracks = False  # whether there is a tracking error to be watched
+
+    def __init__(self, name: str, bound: Bound, joints: JointMap) -> None:
+        """
+        Take a kernel.
+
+        :param name: of the kernel.
+        :param bound: the kernel with its buffers.
+        :param joints: source of positions and velocities.
+        """
+        self.name, self.bound, self._joints = name, bound, joints
+        self.inputs, self.outputs = bound.inputs, bound.outputs
+        self._run = bound.run
+        self._q, self._qd = bound.inputs['q'], bound.inputs['qd']
+
+    def enter(self, now: float) -> None:
+        """
+        Begin at the present state.
+
+        :param now: control time, s.
+        """
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new gains.
+
+        :param settings: valid set.
+        """
+        for name, value in settings.kernel_inputs()[self.name].items():
+            self.inputs[name][...] = value
+
+    def compute(self, now: float) -> None:
+        """
+        Evaluate the kernel at the present state.
+
+        :param now: control time, s.
+        """
+        self._q[:] = self._joints.q
+        self._qd[:] = self._joints.qd
+        self._run()
+
+
+class JointLaw(Law):
+    """Computed torque along a joint reference, with an integral term that does not wind up."""
+
+    tracks = True
+
+    def __init__(self, name: str, bound: Bound, joints: JointMap,
+                 reference: JointReference, saturation: Callable[[], Array]) -> None:
+        """
+        Take a kernel and a reference.
+
+        :param name: of the kernel.
+        :param bound: the kernel with its buffers.
+        :param joints: source of positions and velocities.
+        :param reference: what to follow.
+        :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
+        """
+        super().__init__(name, bound, joints)
+        self.reference = reference
+        self._saturation = saturation
+        self._reference, self._integral = bound.inputs['reference'], bound.inputs['integral']
+        self.error: Array = bound.outputs['error']
+        self._gain = self._limit = np.zeros_like(self._integral)
+        self._integrates = False
+        self._time: float | None = None
+
+    def enter(self, now: float) -> None:
+        """Begin at the present state."""
+        index = self._joints.controlled
+        self.reference.start(self._joints.q[index], self._joints.qd[index])
+        self._integral[:] = 0.0
+        self._time = None
+
+    def apply(self, settings: Settings) -> None:
+        """Take new gains."""
+        super().apply(settings)
+        self._gain, self._limit = settings.joints('integral'), settings.joints('integral_limit')
+        self._integrates = bool(self._gain.any())
+        if not self._integrates:
+            self._integral[:] = 0.0
+
+    def compute(self, now: float) -> None:
+        """Advance the reference and evaluate the kernel."""
+        self._reference[:] = self.reference.update(now)
+        super().compute(now)
+        if self._integrates:
+            dt = 0.0 if self._time is None else now - self._time
+            self._time = now
+            self._integral[:] = integrate_error(
+                self._integral.tolist(), self.error.tolist(), gain=self._gain.tolist(), dt=dt,
+                limit=self._limit.tolist(), saturation=self._saturation().tolist())
+
+
+class TaskLaw(Law):
+    """Operational-space law of the tip."""
+
+    def __init__(self, name: str, bound: Bound, joints: JointMap,
+                 reference: TaskReference) -> None:
+        """
+        Take a kernel and a reference.
+
+        :param name: of the kernel.
+        :param bound: the kernel with its buffers.
+        :param joints: source of positions and velocities.
+        :param reference: what to follow.
+        """
+        super().__init__(name, bound, joints)
+        self.reference = reference
+        self._posture: Array | None = None
+
+    def enter(self, now: float) -> None:
+        """Begin at the present pose and posture."""
+        super().compute(now)  # for the pose; the torque is not used
+        self.reference.start(self.outputs['R'], self.outputs['p'])
+        here = self._joints.q[self._joints.controlled]
+        self.inputs['posture'][:] = here if self._posture is None else self._posture
+
+    def apply(self, settings: Settings) -> None:
+        """Take new gains."""
+        super().apply(settings)
+        given = settings['posture.position']
+        self._posture = settings.joints('posture.position') if given else None
+        if self._posture is not None:
+            self.inputs['posture'][:] = self._posture
+
+    def compute(self, now: float) -> None:
+        """Advance the reference and evaluate the kernel."""
+        reference, inputs = self.reference, self.inputs
+        reference.update(now)
+        inputs['R_ref'][:] = reference.R
+        inputs['p_ref'][:] = reference.p
+        inputs['velocity_ref'][:] = reference.velocity
+        inputs['acceleration_ref'][:] = reference.acceleration
+        inputs['wrench'][:] = reference.wrench
+        super().compute(now)

@@ -1,0 +1,83 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the operating system and Python can do for a loop in time; each warns if refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import ctypes
+import gc
+import os
+import sys
+
+__all__ = ['freeze_garbage', 'lock_memory', 'prepare_thread', 'switch_interval']
+
+Warn = Callable[[str], None]
+
+_MCL_CURRENT, _MCL_FUTURE = 1, 2
+
+
+def switch_interval(seconds: float) -> None:
+    """
+    Set how long a busy thread may keep others from running.
+
+    :param seconds: s; 0 changes nothing.
+    """
+    if seconds > 0.0:
+        sys.setswitchinterval(seconds)
+
+
+def lock_memory(warn: Warn) -> None:
+    """
+    Keep all memory of the process from being paged out.
+
+    :param warn: gets the reason of a refusal.
+    """
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        if library.mlockall(_MCL_CURRENT | _MCL_FUTURE) == 0:
+            return
+        reason = os.strerror(ctypes.get_errno())
+    except (OSError, AttributeError) as error:
+        reason = str(error)
+    warn(f'realtime.lock_memory: mlockall is refused ({reason}); raise memlock in limits.conf, '
+         f'going on without')
+
+
+def prepare_thread(priority: int, cpu: int, warn: Warn) -> None:
+    """
+    Give the calling thread a real-time priority and a processor.
+
+    :param priority: of SCHED_FIFO; 0: none. ros2_control uses 50.
+    :param cpu: number of the processor; -1: any.
+    :param warn: gets the reason of a refusal.
+    """
+    if priority > 0:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        except (OSError, AttributeError) as error:
+            warn(f'realtime.priority: SCHED_FIFO {priority} is refused ({error}); raise rtprio in '
+                 f'limits.conf, going on without')
+    if cpu >= 0:
+        try:
+            os.sched_setaffinity(0, {cpu})
+        except (OSError, AttributeError) as error:
+            warn(f'realtime.cpu: processor {cpu} is refused ({error}); going on without')
+
+
+def freeze_garbage() -> None:
+    """Collect once, then keep what is left out of all later collections."""
+    gc.collect()
+    gc.freeze()

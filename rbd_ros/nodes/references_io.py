@@ -1,0 +1,140 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""References from topics: checked here, handed to the loop as requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rclpy.lifecycle import LifecycleNode
+from trajectory_msgs.msg import JointTrajectory
+
+from rbd_ros.control.guards import ReferenceGuard
+from rbd_ros.control.results import GoalError
+from rbd_ros.control.trajectory import Knots, read_points
+
+if TYPE_CHECKING:
+    from rclpy.subscription import Subscription
+
+    from rbd_ros.nodes.cycle import Cycle
+
+__all__ = ['ReferenceInputs', 'knots_of', 'start_time']
+
+_GUARD_PERIOD = 0.1  # s between two looks at the graph
+
+
+def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:
+    """
+    Return the points of a message in our order.
+
+    :param message: trajectory.
+    :param joints: controlled joints.
+    :raises GoalError: with the reason why it cannot be followed.
+    """
+    points = message.points
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]
+    return read_points(message.joint_names, joints, times, [p.positions for p in points],
+                       [p.velocities for p in points], [p.accelerations for p in points])
+
+
+def start_time(message: JointTrajectory, ros_now: float, now: float) -> float:
+    """
+    Return the control time at which a trajectory begins; a zero stamp means now.
+
+    :param message: trajectory.
+    :param ros_now: ROS time, s.
+    :param now: control time, s.
+    """
+    stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+    return now if stamp == 0.0 else now + (stamp - ros_now)
+
+
+class ReferenceInputs:
+    """Subscribe to the references of one configured robot."""
+
+    def __init__(self, node: LifecycleNode, cycle: Cycle) -> None:
+        """
+        Subscribe.
+
+        :param node: the lifecycle node.
+        :param cycle: gets the requests.
+        """
+        self._node, self._cycle = node, cycle
+        self._joints = cycle.settings.robot.joints
+        self._guards: dict[str, ReferenceGuard] = {}
+        self._subscriptions: list[Subscription] = []
+        self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
+        self._timer = node.create_timer(_GUARD_PERIOD, self._look)
+
+    def destroy(self) -> None:
+        """End listening."""
+        self._node.destroy_timer(self._timer)
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+
+    def _listen(self, kind: type, name: str, callback: Callable[..., None]) -> None:
+        topic = self._node.resolve_topic_name(name)
+        guard = self._guards[topic] = ReferenceGuard()
+
+        def guarded(message: object) -> None:
+            self._count(topic, guard)
+            if not guard.accept():
+                self._warn(f'{topic} has {guard.count} publishers: their messages are dropped '
+                           f'and the robot holds')
+                return
+            try:
+                callback(message)
+            except (GoalError, ValueError) as error:
+                self._warn(f'{topic}: refused, {error}')
+        self._subscriptions.append(
+            self._node.create_subscription(kind, topic, guarded, 1))
+
+    def _look(self) -> None:
+        for topic, guard in self._guards.items():
+            self._count(topic, guard)
+
+    def _count(self, topic: str, guard: ReferenceGuard) -> None:
+        if guard.publishers(self._node.count_publishers(topic)):
+            self._warn(f'{topic} has {guard.count} publishers: their messages are dropped and '
+                       f'the robot holds')
+            self._cycle.loop.post(lambda _now, _steady: self._cycle.hold_reference())
+
+    def _warn(self, text: str) -> None:
+        self._node.get_logger().warning(text, throttle_duration_sec=1.0)
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        cycle = self._cycle
+        if cycle.mode != 'computed_torque':
+            raise GoalError(0, f'the mode is {cycle.mode}, not computed_torque')
+        if not message.points:  # as joint_trajectory_controller has it: stop here
+            cycle.loop.post(lambda _now, _steady: cycle.hold_reference())
+            return
+        knots = knots_of(message, self._joints)
+        ros_now = self._node.get_clock().now().nanoseconds * 1e-9
+
+        def request(now: float, _steady: float) -> None:
+            cycle.refer(lambda: self._follow(message, knots, ros_now, now))
+        cycle.loop.post(request)
+
+    def _follow(self, message: JointTrajectory, knots: Knots, ros_now: float,
+                now: float) -> None:
+        reference = self._cycle.reference
+        begin = start_time(message, ros_now, now)
+        if len(knots.times) == 1 and knots.times[0] == 0.0:
+            reference.set_point(now, knots.q[0], None if knots.qd is None else knots.qd[0],
+                                None if knots.qdd is None else knots.qdd[0])
+        else:
+            reference.follow(now, knots, begin)

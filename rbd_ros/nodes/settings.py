@@ -1,0 +1,173 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Parameter values turned into what the parts of the controller take, for one robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.control.goals import Tolerances
+from rbd_ros.control.joint_map import AgeLimits
+from rbd_ros.control.limits import check_limits
+from rbd_ros.control.parameters import per_joint, Value
+from rbd_ros.control.supervisor import Timing
+from rbd_ros.control.task_references import TaskLimits
+from rbd_ros.nodes.robot import Robot
+
+__all__ = ['Settings']
+
+Array = npt.NDArray[np.float64]
+
+#: torque rate where none is given: the limit ten times per second
+_RATE_PER_LIMIT = 10.0
+
+
+class Settings:
+    """A complete, valid set of values for one robot; made anew with every change."""
+
+    def __init__(self, robot: Robot, values: Mapping[str, Value], *, simulated: bool) -> None:
+        """
+        Take the values.
+
+        :param robot: model and controlled joints.
+        :param values: every parameter by name, already judged as a set.
+        :param simulated: whether the control clock is that of a simulator.
+        """
+        self.robot, self.values, self.simulated = robot, dict(values), simulated
+
+    def __getitem__(self, name: str) -> Value:
+        """Return one value."""
+        return self.values[name]
+
+    def joints(self, name: str, fallback: Array | list[float] | tuple[()] = ()) -> Array:
+        """
+        Return a per-joint parameter, one number per controlled joint.
+
+        :param name: of the parameter.
+        :param fallback: numbers to take where none is given.
+        """
+        return np.array(per_joint(name, self.values[name], len(self.robot.joints), fallback))
+
+    @property
+    def torque_limits(self) -> Array:
+        """Return the largest torques; 0 where neither URDF nor parameter gives one."""
+        described = [0.0 if math.isinf(x) else x for x in
+                     self.robot.pick(self.robot.model.effort_limit)]
+        return self.joints('torque_limits', described)
+
+    @property
+    def torque_rates(self) -> Array:
+        """Return the largest changes of the torques per second."""
+        return self.joints('torque_rate_limits', _RATE_PER_LIMIT * self.torque_limits)
+
+    @property
+    def velocity_limits(self) -> Array:
+        """Return the velocities beyond which a fault is raised."""
+        return self.joints('velocity_limits', [
+            x if x > 0.0 else math.inf for x in self.robot.pick(self.robot.model.velocity_limit)])
+
+    @property
+    def reference_velocity(self) -> Array:
+        """Return the largest reference velocities."""
+        usual = [x if math.isfinite(x) else 1.0 for x in self.velocity_limits]
+        return self.joints('reference.velocity', usual)
+
+    def refusals(self) -> list[str]:
+        """Return why this robot cannot be driven with these values; empty if it can."""
+        return check_limits(self.torque_limits, self.torque_rates,
+                            stop_time=self.values['stop_time'], names=self.robot.joints)
+
+    def timing(self) -> Timing:
+        """Return the times of the supervisor."""
+        v = self.values
+        return Timing(
+            state_timeout=v['state_timeout'], hold_time=v['hold_time'],
+            brake_time=v['brake_time'], release_time=v['release_time'],
+            ramp_time=v['ramp_time'], release_repeats=v['release_repeats'],
+            pause_limit=v['pause_limit'], simulated=self.simulated,
+            recover=v['recover_lost_state'], fault_action=v['fault_action'],
+            stop_action=v['stop_action'])
+
+    def ages(self) -> AgeLimits:
+        """Return how old joints may become."""
+        v = self.values
+        return AgeLimits(
+            state_timeout=v['state_timeout'], prescribed_timeout=v['prescribed_timeout'],
+            minimum_rate=v['minimum_rate'], probes=v['probe_count'],
+            period=0.5 / v['nominal_rate'],  # a driver somewhat faster than told is no burst
+            stamp_offset=0.0 if self.simulated else None, velocity_filter=v['velocity_filter'])
+
+    def task_limits(self) -> TaskLimits:
+        """Return the limits of the reference pose."""
+        v = self.values
+        return TaskLimits(v['task.linear_velocity'], v['task.angular_velocity'],
+                          v['task.linear_acceleration'], v['task.angular_acceleration'])
+
+    def wrench_limit(self) -> list[float]:
+        """Return the largest moments and forces."""
+        return [self.values['task.moment_limit']] * 3 + [self.values['task.force_limit']] * 3
+
+    def tolerances(self) -> Tolerances:
+        """Return the default tolerances of a goal; 0 means none."""
+        path = np.full((3, len(self.robot.joints)), math.inf)
+        goal = path.copy()
+        path[0] = _or_infinite(self.joints('tolerance.path'))
+        goal[0] = _or_infinite(self.joints('tolerance.goal'))
+        goal[1] = _or_infinite(self.joints('tolerance.goal_velocity'))
+        return Tolerances(path, goal, self.values['tolerance.goal_time'] or math.inf)
+
+    def kernel_inputs(self) -> dict[str, dict[str, Array]]:
+        """Return what the kernels get beside state and references, by kernel."""
+        v = self.values
+        barrier = self._barrier()
+        gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
+        task = {name: np.array([v[f'task.angular_{name}']] * 3 + [v[f'task.linear_{name}']] * 3)
+                for name in ('stiffness', 'damping')}
+        return {
+            'gravity': {},
+            'float': barrier | {
+                'scale': self.joints('gravity_scale'), 'damping': self.joints('free_damping'),
+                'friction_viscous': self.joints('friction.viscous'),
+                'friction_coulomb': self.joints('friction.coulomb'),
+                'friction_speed': self.joints('friction.speed')},
+            'damping': barrier | {'damping': self.joints('brake_damping')},
+            'joint': barrier | gains,
+            'task': barrier | {
+                'task_stiffness': task['stiffness'], 'task_damping': task['damping'],
+                'max_condition': np.array([v['task.max_condition']]),
+                'posture_stiffness': self.joints('posture.stiffness'),
+                'posture_damping': self.joints('posture.damping')},
+        }
+
+    def _barrier(self) -> dict[str, Array]:
+        robot, v = self.robot, self.values
+        return {
+            'barrier_lower': np.array(robot.pick(robot.model.lower)),
+            'barrier_upper': np.array(robot.pick(robot.model.upper)),
+            'barrier_margin': self.joints('barrier.margin'),
+            'barrier_stiffness': self.joints('barrier.stiffness'),
+            'barrier_damping': self.joints('barrier.damping'),
+            'barrier_speed': v['barrier.velocity'] * self.velocity_limits,
+            'barrier_speed_damping': self.joints('barrier.velocity_damping'),
+            'barrier_limit': v['barrier.torque'] * self.torque_limits,
+        }
+
+
+def _or_infinite(values: Array) -> Array:
+    return np.where(values > 0.0, values, math.inf)

@@ -1,0 +1,231 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+One kernel per mode: dynamics, law and barriers of a whole cycle, traced and compiled together.
+
+Every kernel gets the vectors of the whole model and gives the controlled joints: joints that
+are not controlled move with their measured velocity and without acceleration. Gains, gravity,
+payload and references are inputs, so that changing them compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rbd_ros import opspace, quantities
+from rbd_ros.compiler import compile as compile_graph, trace
+from rbd_ros.control import barriers, laws, task_law
+from rbd_ros.digest import digest, source_digest
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler import Bound, Scalar
+    from rbd_ros.nodes.robot import Robot
+
+    Vector = Sequence[Scalar]
+    Inputs = Mapping[str, Sequence]
+
+__all__ = ['AXES', 'KERNELS', 'TickKernels']
+
+#: names of the directions of a frame, in the order of the rows of its Jacobian
+AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
+
+KERNELS = ('gravity', 'float', 'damping', 'joint', 'task')
+_BARRIER = barriers.Barrier._fields
+_FRICTION = laws.Friction._fields
+
+
+class TickKernels:
+    """Traces and compiles the kernels of one robot."""
+
+    def __init__(self, robot: Robot, *, driver_adds: str, driver_knows_payload: bool,
+                 axes: Sequence[str] = AXES) -> None:
+        """
+        Fix what is part of the structure.
+
+        :param robot: model and controlled joints.
+        :param driver_adds: 'none', 'gravity' or 'gravity_and_coriolis'.
+        :param driver_knows_payload: whether what the driver adds has the payload.
+        :param axes: directions of the tip under motion control; a wrench acts along all.
+        """
+        self.robot = robot
+        self._driver_adds, self._knows = driver_adds, driver_knows_payload
+        self._axes = tuple(axes)
+        model = robot.model
+        self._rules = {name: quantities.make(model, name).rules for name in (
+            'inverse_dynamics', 'bias', 'gravity', 'mass_matrix')}
+        n, m = len(robot.joints), (model.nq,)
+        common = {'q': m, 'qd': m, 'gravity_vector': (3,), 'payload': (10,)}
+        barrier = {f'barrier_{name}': (n,) for name in _BARRIER}
+        joint = {name: (n,) for name in ('stiffness', 'damping', 'integral')}
+        self._shapes: dict[str, dict[str, tuple[int, ...]]] = {
+            'gravity': common,
+            'float': common | barrier | {'scale': (n,), 'damping': (n,)} | {
+                f'friction_{name}': (n,) for name in _FRICTION},
+            'damping': common | barrier | {'damping': (n,)},
+            'joint': common | barrier | joint | {'reference': (3, n)},
+            'task': common | barrier | {
+                'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
+                'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
+                'max_condition': (1,), 'posture': (n,), 'posture_stiffness': (n,),
+                'posture_damping': (n,)},
+        }
+        self._functions: dict[str, Callable[[Inputs], dict[str, Sequence]]] = {
+            'gravity': self._basics, 'float': self._float, 'damping': self._damping,
+            'joint': self._joint, 'task': self._task}
+
+    def compile(self, name: str) -> Bound:
+        """
+        Return one kernel with buffers of its own.
+
+        :param name: out of ``KERNELS``.
+        """
+        shapes, function = self._shapes[name], self._functions[name]
+        robot = self.robot
+        key = digest(robot.model.digest(gravity=False), name, robot.index, robot.payload_frame,
+                     robot.tip, self._driver_adds, self._knows, self._axes, source_digest(),
+                     _own_source())
+
+        def traced(*values: Sequence) -> dict[str, Sequence]:
+            return function(dict(zip(shapes, values, strict=True)))
+        return compile_graph(lambda: trace(traced, shapes, name=f'tick_{name}'), keys=key).bind()
+
+    # -- dynamics -----------------------------------------------------------------------------
+
+    def _state(self, x: Inputs, *, payload: bool = True,
+               **more: Sequence) -> quantities.State:
+        given = {'q': x['q'], 'qd': x['qd'], 'gravity': x['gravity_vector'],
+                 'payload': x['payload'], **more}
+        frame = self.robot.model.frame(self.robot.payload_frame) if payload else None
+        return quantities.state(self.robot.model, given, frame)
+
+    def _gravity(self, x: Inputs, *, payload: bool = True) -> list[Scalar]:
+        rule = self._rules['gravity']['composite']
+        return self._pick(rule(self._state(x, payload=payload))['tau'])
+
+    def _bias(self, x: Inputs, *, payload: bool = True) -> list[Scalar]:
+        return self._pick(self._rules['bias']['3d'](self._state(x, payload=payload))['tau'])
+
+    def _pick(self, values: Vector) -> list[Scalar]:
+        return self.robot.pick(list(values))
+
+    def _spread(self, values: Vector) -> list[Scalar]:
+        """Return a vector of the model that is zero but for the controlled joints."""
+        whole: list[Scalar] = [0.0] * self.robot.model.nv
+        for i, value in zip(self.robot.index, values, strict=True):
+            whole[i] = value
+        return whole
+
+    # -- kernels ------------------------------------------------------------------------------
+
+    def _basics(self, x: Inputs) -> dict[str, Sequence]:
+        """Return gravity and what the driver adds by itself."""
+        gravity = self._gravity(x)
+        if self._driver_adds == 'gravity':
+            driver = gravity if self._knows else self._gravity(x, payload=False)
+        elif self._driver_adds == 'gravity_and_coriolis':
+            driver = self._bias(x, payload=self._knows)
+        else:
+            driver = [0.0] * len(gravity)
+        return {'gravity': gravity, 'driver': driver}
+
+    def _with_law(self, x: Inputs, basics: dict[str, Sequence], law: Vector,
+                  **more: Sequence) -> dict[str, Sequence]:
+        barrier = barriers.Barrier(*(x[f'barrier_{name}'] for name in _BARRIER))
+        guarded = barriers.guard(self._pick(x['q']), self._pick(x['qd']), basics['gravity'],
+                                 law, barrier)
+        return {'law': guarded, **basics, **more}
+
+    def _float(self, x: Inputs) -> dict[str, Sequence]:
+        basics = self._basics(x)
+        friction = laws.Friction(*(x[f'friction_{name}'] for name in _FRICTION))
+        law = laws.gravity_compensation(self._pick(x['qd']), basics['gravity'],
+                                        scale=x['scale'], friction=friction,
+                                        damping=x['damping'])
+        return self._with_law(x, basics, law)
+
+    def _damping(self, x: Inputs) -> dict[str, Sequence]:
+        basics = self._basics(x)
+        law = laws.damping(self._pick(x['qd']), basics['gravity'], x['damping'])
+        return self._with_law(x, basics, law)
+
+    def _joint(self, x: Inputs) -> dict[str, Sequence]:
+        q, qd = self._pick(x['q']), self._pick(x['qd'])
+        rule = self._rules['inverse_dynamics']['3d']
+        law = laws.computed_torque(
+            lambda _q, _qd, qdd: self._pick(rule(self._state(x, qdd=self._spread(qdd)))['tau']),
+            q, qd, x['reference'], stiffness=x['stiffness'], damping=x['damping'],
+            integral=x['integral'], continuous=self.robot.continuous)
+        error = laws.tracking_error(q, x['reference'][0], self.robot.continuous)
+        return self._with_law(x, self._basics(x), law, error=error)
+
+    def _task(self, x: Inputs) -> dict[str, Sequence]:
+        model = self.robot.model
+        frame = model.frame(self.robot.tip)
+        handles = (opspace.Handle(frame),)
+        state = self._state(x)
+        H = [self._pick(row) for row in self._pick(self._rules['mass_matrix']['crba'](state)['H'])]
+        bias = self._bias(x)
+        J = [self._pick(model.reduce_force(row))
+             for row in opspace.task_jacobian(model, state.q, handles)]
+        rate = opspace.task_bias(model, state.q, state.qd, handles)
+        pose = quantities.pose(model, frame).rules['path'](state)['T']
+        R, p = [row[:3] for row in pose[:3]], [row[3] for row in pose[:3]]
+        velocity = quantities.frame_velocity(model, frame).rules['path'](state)['v']
+        chosen = [AXES.index(axis) for axis in self._axes]
+        projection = opspace.project(H, range(-1, len(H) - 1), bias, [J[i] for i in chosen],
+                                     [rate[i] for i in chosen])
+        spectrum = opspace.conditioned_inverse(projection.Phi, x['max_condition'][0])
+        wanted = self._task_acceleration(x, R, p, velocity)
+        posture = self._posture(x, H)
+        law = task_law.task_torque(
+            bias, projection.J, spectrum.Lambda, projection.HinvJT, [rate[i] for i in chosen],
+            [wanted[i] for i in chosen], posture, J_wrench=J, wrench=_to_frame(R, x['wrench']))
+        return self._with_law(
+            x, self._basics(x), law, condition=[spectrum.condition], R=R, p=p,
+            velocity=velocity)
+
+    def _task_acceleration(self, x: Inputs, R: Sequence[Vector], p: Vector,
+                           velocity: Vector) -> list[Scalar]:
+        """Return the spatial acceleration that brings the frame to its reference."""
+        error = task_law.pose_error(R, p, x['R_ref'], x['p_ref'])
+        rate = [a - b for a, b in zip(_to_frame(R, x['velocity_ref']), velocity)]
+        wanted = task_law.task_acceleration(
+            error, rate, _to_frame(R, x['acceleration_ref']),
+            stiffness=x['task_stiffness'], damping=x['task_damping'])
+        return task_law.spatial_acceleration(wanted[:3], wanted[3:], velocity)
+
+    def _posture(self, x: Inputs, H: Sequence[Vector]) -> list[Scalar]:
+        q, qd = self._pick(x['q']), self._pick(x['qd'])
+        error = laws.tracking_error(q, x['posture'], self.robot.continuous)
+        wanted = [kp * e - kd * v for kp, e, kd, v in zip(
+            x['posture_stiffness'], error, x['posture_damping'], qd)]
+        return [opspace.sum_products(row, wanted) for row in H]
+
+
+def _to_frame(R: Sequence[Vector], six: Vector) -> list[Scalar]:
+    """Turn a pair of vectors from base axes to those of the frame."""
+    return [opspace.sum_products([R[k][i] for k in range(3)], part)
+            for part in (six[:3], six[3:]) for i in range(3)]
+
+
+@cache
+def _own_source() -> str:
+    """Return a digest of the laws and of this file."""
+    files = [Path(__file__), *(Path(module.__file__ or '') for module in (
+        barriers, laws, task_law))]
+    return digest([(file.name, file.read_bytes()) for file in files])
