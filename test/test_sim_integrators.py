@@ -29,7 +29,8 @@ from scipy.integrate import solve_ivp
 
 def pendulum(mass=2.0, length=0.6):
     """Return a point mass on a rod; q = 0 hangs down, the axis is horizontal."""
-    point = RigidInertia.from_com(mass, Vec3(0.0, 0.0, -length), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    none = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    point = RigidInertia.from_com(mass, Vec3(0.0, 0.0, -length), none)
     return (ModelBuilder('pendulum')
             .add_body('bob', 'base', Revolute((0.0, 1.0, 0.0)), inertia=point).build())
 
@@ -86,7 +87,8 @@ def test_energy_of_rk4_over_a_long_swing():
     robot.place([2.0])
 
     def energy():
-        return float(dynamics.kinetic_energy(robot.q, robot.v) + dynamics.potential_energy(robot.q))
+        return float(dynamics.kinetic_energy(robot.q, robot.v)
+                     + dynamics.potential_energy(robot.q))
     start = energy()
     run(robot, 10.0, 10_000)
     assert abs(energy() - start) < 1e-10 * abs(start)

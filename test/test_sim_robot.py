@@ -246,7 +246,7 @@ def test_start_beyond_a_stop_is_brought_back_gently():
 
 
 def test_push_gives_the_acceleration_of_a_force(arm):
-    """A wrench on the last body acts as J' f: the first step has the acceleration that it gives."""
+    """A wrench on the last body acts as J' f: it gives the velocity of the first step."""
     model, dynamics = arm
     robot = armed(arm, friction=0.0, damping=0.0, integrator='semi_implicit')
     robot.place(BENT)
@@ -286,7 +286,7 @@ def test_heavier_than_described(arm):
 
 @pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])
 def test_any_forward_dynamics_gives_the_same_motion(arm, integrator):
-    """Around given dynamics, with or without its mass matrix, the robot moves as the compiled one."""
+    """Around given dynamics, with its mass matrix or without, the robot moves as compiled."""
     model, dynamics = arm
     physics = Physics.of(model, integrator=integrator)
     states = []

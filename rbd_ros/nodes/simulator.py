@@ -28,7 +28,7 @@ from rbd_ros.nodes import simulator_parameters as parameters
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.simulator_wire import read_array, StateWriter
-from rbd_ros.sim import Frames, Sensors, Settings, SETTINGS, SimulatedRobot, Simulation
+from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rbd_ros.urdf import load_urdf
 from rcl_interfaces.msg import SetParametersResult
 import rclpy
@@ -44,11 +44,15 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from rbd_ros.sim import Pose, Sample
     from rclpy.executors import Executor
     from rclpy.parameter import Parameter
+    from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -66,28 +70,26 @@ class Simulator(Node):
         parameters.declare(self, SETTINGS)
         self._settings = Settings(parameters.values(self, SETTINGS))
         self._refuse_second_publisher()
-        text = description_text(self._value('robot_description'),
-                                self._value('robot_description_file'))
+        text = description_text(self._settings.text('robot_description'),
+                                self._settings.text('robot_description_file'))
         self._simulation = self._build(text)
-        self._sim_stamps = self._value('lockstep') or self._value('publish_clock')
+        self._sim_stamps = self._settings.flag('lockstep') or self._settings.flag('publish_clock')
         self._make_publishers(text)
         self._make_inputs()
-        period = self._settings.schedule().period_ns * 1e-9 / self._value('real_time_factor')
+        schedule = self._settings.schedule()
+        period = schedule.period_ns * 1e-9 / schedule.speed
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(period, self._on_tick, clock=steady)
         self.create_timer(1.0, self._on_second, clock=steady)
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
 
-    def _value(self, name: str) -> bool | int | float | str:
-        return self._settings.values[name]
-
     # --- start --------------------------------------------------------------------------------
 
     def _refuse_second_publisher(self) -> None:
         """Look for another publisher of joint_states as long as discovery may take."""
         topic = self.resolve_topic_name('joint_states')
-        end = time.monotonic() + self._value('discovery_time')
+        end = time.monotonic() + self._settings.number('discovery_time')
         while True:
             others = self.get_publishers_info_by_topic(topic)
             if others:
@@ -112,12 +114,14 @@ class Simulator(Node):
         simulation = Simulation(
             robot, Sensors(robot, settings.imperfections()), settings.joints(model),
             settings.schedule(), frames=frames,
-            start_ns=0 if self._value('publish_clock') else time.time_ns())
+            start_ns=0 if self._settings.flag('publish_clock') else time.time_ns())
         self.get_logger().info(
             f'simulating "{model.name}" ({model.nv} degrees of freedom) at '
-            f'{self._value("state_rate"):g} Hz by {self._value("integrator")}, '
-            f'{self._value("substeps")} step(s) each; ready in {time.monotonic() - begin:.2f} s')
-        state = 'held by brakes until the first command' if self._value('brakes') else 'not braked'
+            f'{settings.number("state_rate"):g} Hz by {settings.text("integrator")}, '
+            f'{settings.whole("substeps")} step(s) each; ready in '
+            f'{time.monotonic() - begin:.2f} s')
+        braked = 'held by brakes until the first command'
+        state = braked if settings.flag('brakes') else 'not braked'
         self.get_logger().info(f'commands for {", ".join(simulation.joints)}; {state}')
         return simulation
 
@@ -126,17 +130,18 @@ class Simulator(Node):
         self._make_writer()
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._clock_message, self._clock_publisher = ClockMessage(), None
-        if self._value('publish_clock'):
+        if self._settings.flag('publish_clock'):
             self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
-        if self._value('publish_description'):
+        if self._settings.flag('publish_description'):
             self._description = self.create_publisher(String, 'robot_description', LATCHED)
             self._description.publish(String(data=text))
         self._tf_publisher = None
-        if self._value('publish_tf'):
+        if self._settings.flag('publish_tf'):
             self._tf_publisher = self.create_publisher(TFMessage, '/tf', 10)
             self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
             self._tf_static.publish(_transforms(self._frames.fixed(), self._now()))
-            self._tf_every = max(1, round(self._value('state_rate') / self._value('tf_rate')))
+            rates = [self._settings.number(name) for name in ('state_rate', 'tf_rate')]
+            self._tf_every = max(1, round(rates[0] / rates[1]))
             self._tf_count = 0
 
     def _make_writer(self) -> None:
@@ -146,8 +151,8 @@ class Simulator(Node):
 
     def _make_inputs(self) -> None:
         # Best effort takes commands of any publisher; lockstep cannot afford to lose one.
-        quality = QoSProfile(depth=10) if self._value('lockstep') else BEST_EFFORT
-        if self._value('command_type') == 'joint_state':
+        quality = QoSProfile(depth=10) if self._settings.flag('lockstep') else BEST_EFFORT
+        if self._settings.text('command_type') == 'joint_state':
             self._reader = JointStateReader()
             self.create_subscription(JointState, 'controller/commands', self._on_joint_command,
                                      quality, raw=True)
@@ -210,7 +215,9 @@ class Simulator(Node):
             efforts = [named[name] for name in joints]
         self._command(efforts, stamp_ns)
 
-    def _command(self, efforts: Iterable[float], stamp_ns: int | None) -> None:
+    def _command(
+        self, efforts: Sequence[float] | NDArray[np.float64], stamp_ns: int | None,
+    ) -> None:
         before = self._simulation.released
         if not self._sim_stamps and stamp_ns is not None:
             # States carry the stamps of the wall clock; here they are simulated time.
@@ -227,7 +234,7 @@ class Simulator(Node):
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         torque, force = message.wrench.torque, message.wrench.force
-        seconds = self._value('wrench_timeout') or float('inf')
+        seconds = self._settings.number('wrench_timeout') or float('inf')
         try:
             self._simulation.push(
                 message.header.frame_id,
@@ -246,7 +253,8 @@ class Simulator(Node):
 
     def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
-            sample = self._simulation.step(self._value('steps_per_call'), time.monotonic())
+            periods = self._settings.whole('steps_per_call')
+            sample = self._simulation.step(periods, time.monotonic())
         except RbdError as error:
             response.success, response.message = False, str(error)
             return response
@@ -313,7 +321,7 @@ class Simulator(Node):
                 'superseded')
 
 
-def _full_name(info: object) -> str:
+def _full_name(info: TopicEndpointInfo) -> str:
     return f'{info.node_namespace.rstrip("/")}/{info.node_name}'
 
 

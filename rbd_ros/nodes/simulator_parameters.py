@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -25,9 +26,8 @@ from rclpy.parameter import Parameter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rclpy.node import Node
-
     from rbd_ros.sim.settings import Setting, Value
+    from rclpy.node import Node
 
 _TYPES = {
     'bool': Parameter.Type.BOOL, 'int': Parameter.Type.INTEGER, 'float': Parameter.Type.DOUBLE,
@@ -85,4 +85,6 @@ def changed(parameters: Iterable[Parameter], table: Mapping[str, Setting]) -> di
 
 def plain(value: object) -> Value:
     """Return a value with arrays as lists."""
-    return value if isinstance(value, (bool, int, float, str, type(None))) else list(value)
+    if isinstance(value, (array, list, tuple)):
+        return list(value)
+    return value if isinstance(value, (bool, int, float, str)) else None

@@ -22,7 +22,7 @@ from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.robot import SimulatedRobot
 from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
-from rbd_ros.sim.settings import Settings, SETTINGS
+from rbd_ros.sim.settings import SETTINGS, Settings
 from rbd_ros.sim.simulation import Counters, Schedule, Simulation
 
 __all__ = [

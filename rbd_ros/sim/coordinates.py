@@ -110,7 +110,7 @@ class Coordinates:
         for i, j in self._single:
             out[i] = where(kept[j], old[i], new[i])
         for _, at_q, at_v in self._others:
-            every = 1.0
+            every: Scalar = 1.0
             for flag in kept[at_v]:
                 every = every * flag
             for i in range(at_q.start, at_q.stop):

@@ -49,8 +49,13 @@ _LONG = 9
 class Engine(Protocol):
     """Buffers and a call that computes one step from ``inputs`` into ``outputs``."""
 
-    inputs: Mapping[str, Array]
-    outputs: Mapping[str, Array]
+    @property
+    def inputs(self) -> Mapping[str, Array]:
+        """Return the array of each input."""
+
+    @property
+    def outputs(self) -> Mapping[str, Array]:
+        """Return the array of each output."""
 
     def __call__(self) -> None:
         """Compute one step."""
@@ -120,9 +125,10 @@ class PlainEngine:
         self._plant = Plant(Coordinates(model), range(-1, model.nv - 1), self._acceleration,
                             lambda q: self._mass(np.array(q)).tolist())
         shapes = input_shapes(model.nq, model.nv, model.nb)
-        self.inputs = {name: np.zeros(shape) for name, shape in shapes.items()}
+        self.inputs: dict[str, Array] = {
+            name: np.zeros(shape) for name, shape in shapes.items()}
         sizes = {'q': model.nq, 'status': 2}
-        self.outputs = {name: np.zeros(sizes.get(name, model.nv)) for name in (
+        self.outputs: dict[str, Array] = {name: np.zeros(sizes.get(name, model.nv)) for name in (
             'q', 'v', 'motor', 'contact', 'held', 'sign', 'status')}
 
     def __call__(self) -> None:

@@ -119,8 +119,8 @@ def attempt(problem: Problem, guess: Guess, one_by_one: Scalar = 0.0) -> Trial:
     w, change = _solve(p, guess, free)
     impulse = factor.multiply_symmetric(p.H, p.sparsity, change)
     slope = [g + d * x for g, d, x in zip(impulse, p.viscous, w, strict=True)]
-    tiny = 1e-300
-    for g, d, x in zip(impulse, p.dry, p.v_free, strict=True):
+    tiny: Scalar = 1e-300
+    for g, d in zip(impulse, p.dry, strict=True):
         tiny = tiny + 1e-13 * (absolute(g) + d)
     wrong, held, sign = [], [], []
     seen: Scalar = 0.0

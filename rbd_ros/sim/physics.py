@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 import math
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ def per_joint(name: str, value: float | Sequence[float], count: int) -> Array:
         array = np.repeat(array, count)
     if array.size != count:
         raise SettingError(f'{name} has {array.size} entries; give one for all joints, '
-                         f'or {count}, one per joint')
+                           f'or {count}, one per joint')
     bad = np.flatnonzero(~(array >= 0.0))
     if bad.size:
         raise SettingError(f'{name}[{bad[0]}] is {array[bad[0]]}; it must be zero or more')
@@ -83,7 +83,7 @@ class Physics:
     integrator: str = 'rk4'
 
     @classmethod
-    def of(cls, model: Model, **changes: object) -> Physics:
+    def of(cls, model: Model, **changes: Array | Sequence[float] | float | str) -> Physics:
         """
         Return the physics that the description gives, with changes.
 
@@ -96,12 +96,10 @@ class Physics:
             if q.stop - q.start == v.stop - v.start:
                 lower[v], upper[v] = model.lower[q], model.upper[q]
         effort = np.array(model.effort_limit)
-        values = {
-            'friction': np.array(model.friction), 'damping': np.array(model.damping),
-            'effort_limit': np.where(effort > 0.0, effort, math.inf),
-            'lower': lower, 'upper': upper,
-        }
-        return cls(**(values | changes))
+        described = cls(
+            friction=np.array(model.friction), damping=np.array(model.damping),
+            effort_limit=np.where(effort > 0.0, effort, math.inf), lower=lower, upper=upper)
+        return replace(described, **changes)  # type: ignore[arg-type]  # judged below
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning, naming the value."""
@@ -117,13 +115,13 @@ class Physics:
         if (self.lower > self.upper).any():
             joint = int(np.flatnonzero(self.lower > self.upper)[0])
             raise SettingError(f'the lower stop of joint {joint} is {self.lower[joint]}, '
-                             f'above its upper stop {self.upper[joint]}')
+                               f'above its upper stop {self.upper[joint]}')
         self._check_range('restitution', 0.0, 1.0)
         self._check_range('recovery_speed', 0.0, 1e3)
         self._check_range('mass_scale', 1e-3, 1e3)
         if self.integrator not in INTEGRATORS:
             raise SettingError(f'integrator is "{self.integrator}"; '
-                             f'it must be one of {", ".join(INTEGRATORS)}')
+                               f'it must be one of {", ".join(INTEGRATORS)}')
 
     def _check_range(self, name: str, low: float, high: float) -> None:
         value = getattr(self, name)

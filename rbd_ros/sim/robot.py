@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.model import Model
-    from rbd_ros.sim.engine import ForwardDynamics, MassMatrix
+    from rbd_ros.sim.engine import Engine, ForwardDynamics, MassMatrix
 
     Array = NDArray[np.float64]
 
@@ -65,6 +65,7 @@ class SimulatedRobot:
     ) -> None:
         self.model = model
         physics = physics or Physics.of(model)
+        self._engine: Engine
         if forward_dynamics is None:
             self._engine = compiled_engine(model, physics.integrator, backend=backend)
         else:

@@ -65,8 +65,8 @@ class Imperfections:
     :param effort_noise: standard deviation, N.m or N.
     :param resolution: step of the encoder, rad or m; 0 for none.
     :param velocity: ``'measured'``, ``'difference'`` of positions read, or ``'none'``.
-    :param effort: ``'motor'``: what the actuator gives; ``'joint'``: what the links feel, friction,
-        brakes and stops included, as a torque sensor reads it; ``'none'``.
+    :param effort: ``'motor'``: what the actuator gives; ``'joint'``: what the links feel, with
+        friction, brakes and stops, as a torque sensor reads it; ``'none'``.
     :param latency: time from a reading to its delivery, s.
     :param loss: probability that a reading is lost.
     :param loss_length: readings lost in a row, each time.
@@ -89,7 +89,7 @@ class Imperfections:
         for name, known in (('velocity', VELOCITY_SOURCES), ('effort', EFFORT_SOURCES)):
             if getattr(self, name) not in known:
                 raise SettingError(f'the source of {name} is "{getattr(self, name)}"; '
-                                 f'it must be one of {", ".join(known)}')
+                                   f'it must be one of {", ".join(known)}')
         if not 0.0 <= self.latency <= 10.0:
             raise SettingError(f'latency is {self.latency}; it must be between 0 and 10 s')
         if not 0.0 <= self.loss <= 1.0:

@@ -22,6 +22,7 @@ by making what it describes; each refusal has a reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 import dataclasses
 from dataclasses import dataclass
 import math
@@ -178,8 +179,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 def default_values() -> dict[str, Value]:
     """Return a fresh set of all defaults."""
-    return {s.name: list(s.default) if isinstance(s.default, list) else s.default
-            for s in SETTINGS.values()}
+    return {s.name: copy(s.default) for s in SETTINGS.values()}
 
 
 class Settings:
@@ -194,18 +194,51 @@ class Settings:
         self.values = default_values() | dict(values)
         for name, setting in SETTINGS.items():
             setting.check(self.values[name])
-        x = self.values
-        if x['lockstep'] and x['command_type'] != 'joint_state':
+        if self.flag('lockstep') and self.text('command_type') != 'joint_state':
             raise SettingError('lockstep needs command_type joint_state: other commands do not '
                                'tell which state they answer')
-        if x['gravity'] is not None and len(x['gravity']) != 3:
-            raise SettingError(f'gravity has {len(x["gravity"])} entries; it needs 3')
+        gravity = self.numbers('gravity')
+        if gravity is not None and len(gravity) != 3:
+            raise SettingError(f'gravity has {len(gravity)} entries; it needs 3')
         self.schedule()
         self.imperfections()
 
+    # --- values -------------------------------------------------------------------------------
+
+    def flag(self, name: str) -> bool:
+        """Return a value that is true or false."""
+        return bool(self.values[name])
+
+    def whole(self, name: str) -> int:
+        """Return a value that is a whole number."""
+        return int(self.number(name))
+
+    def number(self, name: str) -> float:
+        """Return a value that is a number."""
+        value = self.values[name]
+        if not isinstance(value, (int, float)):
+            raise SettingError(f'{name} is {value!r}; it must be a number')
+        return value
+
+    def text(self, name: str) -> str:
+        """Return a value that is a text."""
+        return str(self.values[name])
+
+    def numbers(self, name: str) -> list[float] | None:
+        """Return a list of numbers, or None where none is given."""
+        value = self.values[name]
+        return [float(x) for x in value] if isinstance(value, list) else None
+
+    def names(self, name: str) -> list[str] | None:
+        """Return a list of names, or None where none is given."""
+        value = self.values[name]
+        return [str(x) for x in value] if isinstance(value, list) else None
+
+    # --- what they describe -------------------------------------------------------------------
+
     def joints(self, model: Model) -> tuple[str, ...]:
         """Return the joints that take commands."""
-        given = self.values['joints']
+        given = self.names('joints')
         single = [name for name in model.independent_joint_names
                   if model.joint[model.joint_index(name)].nq == 1]
         for name in given or ():
@@ -217,17 +250,15 @@ class Settings:
 
     def model(self, model: Model) -> Model:
         """Return the robot with the rotors and the gravity of these settings."""
-        x = self.values
-        if x['gravity'] is not None:
-            model = model.with_gravity(x['gravity'])
-        if x['rotor_inertia'] is not None:
-            rotors = self._spread(model, 'rotor_inertia', np.array(model.rotor_inertia))
-            model = dataclasses.replace(model, rotor_inertia=tuple(rotors.tolist()))
-        return model
+        gravity = self.numbers('gravity')
+        if gravity is not None:
+            model = model.with_gravity(gravity)
+        rotors = self._spread(model, 'rotor_inertia', np.array(model.rotor_inertia))
+        return dataclasses.replace(model, rotor_inertia=tuple(rotors.tolist()))
 
     def initial_positions(self, model: Model, neutral: Array) -> Array:
         """Return the position at the start, within the stops."""
-        q, given = np.array(neutral, dtype=float), self.values['initial_positions']
+        q, given = np.array(neutral, dtype=float), self.numbers('initial_positions')
         joints = self.joints(model)
         if given is not None:
             if len(given) != len(joints):
@@ -246,36 +277,38 @@ class Settings:
 
     def physics(self, model: Model) -> Physics:
         """Return what acts in the joints."""
-        x = self.values
-        physics = Physics.of(model)
-        arrays = {name: self._spread(model, name, getattr(physics, name))
-                  for name in ('friction', 'damping', 'effort_limit')}
+        base = Physics.of(model)
         return dataclasses.replace(
-            physics, restitution=x['restitution'], mass_scale=x['mass_scale'],
-            integrator=x['integrator'], **arrays)
+            base, friction=self._spread(model, 'friction', base.friction),
+            damping=self._spread(model, 'damping', base.damping),
+            effort_limit=self._spread(model, 'effort_limit', base.effort_limit),
+            restitution=self.number('restitution'), mass_scale=self.number('mass_scale'),
+            integrator=self.text('integrator'))
 
     def imperfections(self) -> Imperfections:
         """Return how the robot is read."""
-        x = self.values
+        position, velocity, effort, resolution = (
+            self.numbers(name) or [0.0] for name in (
+                'position_noise', 'velocity_noise', 'effort_noise', 'position_resolution'))
         return Imperfections(
-            position_noise=x['position_noise'], velocity_noise=x['velocity_noise'],
-            effort_noise=x['effort_noise'], resolution=x['position_resolution'],
-            velocity=x['velocity_source'], effort=x['effort_source'],
-            latency=x['state_latency'], loss=x['dropout_probability'],
-            loss_length=x['dropout_length'], seed=x['seed'])
+            position_noise=position, velocity_noise=velocity, effort_noise=effort,
+            resolution=resolution, velocity=self.text('velocity_source'),
+            effort=self.text('effort_source'), latency=self.number('state_latency'),
+            loss=self.number('dropout_probability'), loss_length=self.whole('dropout_length'),
+            seed=self.whole('seed'))
 
     def schedule(self) -> Schedule:
         """Return when things happen."""
-        x = self.values
         return Schedule(
-            period_ns=round(1e9 / x['state_rate']), substeps=x['substeps'],
-            speed=x['real_time_factor'], most=x['max_catch_up'], brakes=x['brakes'],
-            command_latency=x['command_latency'], command_timeout=x['command_timeout'],
-            lockstep=x['lockstep'], resend=x['lockstep_resend'], patience=x['lockstep_timeout'])
+            period_ns=round(1e9 / self.number('state_rate')), substeps=self.whole('substeps'),
+            speed=self.number('real_time_factor'), most=self.whole('max_catch_up'),
+            brakes=self.flag('brakes'), command_latency=self.number('command_latency'),
+            command_timeout=self.number('command_timeout'), lockstep=self.flag('lockstep'),
+            resend=self.number('lockstep_resend'), patience=self.number('lockstep_timeout'))
 
     def _spread(self, model: Model, name: str, described: Array) -> Array:
         """Return the description's values with those given for the joints that take commands."""
-        given, out = self.values[name], np.array(described, dtype=float)
+        given, out = self.numbers(name), np.array(described, dtype=float)
         if given is not None:
             index = model.velocity_order(self.joints(model))
             out[index] = per_joint(name, given, len(index))

@@ -139,6 +139,7 @@ class Simulation:
         self.paused = False
         self._commands: DelayLine[Array] = DelayLine(round(schedule.command_latency * 1e9))
         self._frames = frames
+        self._awaited: Sample | None = None
         self._pushes: dict[str, tuple[Array, int]] = {}
         self.pacer = Pacer(schedule.period_ns * 1e-9 / schedule.speed, schedule.most)
         self._begin()
@@ -212,8 +213,7 @@ class Simulation:
         :param wrench: moment then force in coordinates of the frame, at its origin.
         :param seconds: how long it acts, in simulated time; infinite until the next push.
         """
-        self._frames = self._frames or Frames(self.robot.model)
-        values = self._frames.checked_wrench(frame, wrench)
+        values = self._known_frames().checked_wrench(frame, wrench)
         end = self.time_ns + round(min(seconds, 1e9) * 1e9)
         self._pushes[frame] = (values, end)
 
@@ -257,7 +257,7 @@ class Simulation:
         self._begun_ns = self.time_ns
         self._last_command_ns = self.time_ns
         self._engaged = self._released = self._answered = False
-        self._awaited: Sample | None = None
+        self._awaited = None
         self._asked = self._first_asked = 0.0
         self.robot.brake(True if self.schedule.brakes else self._uncommanded)
         self.pacer.rebase()
@@ -331,7 +331,12 @@ class Simulation:
         self._pushes = {frame: push for frame, push in self._pushes.items()
                         if push[1] > self.time_ns}
         wrenches = {frame: push[0] for frame, push in self._pushes.items()}
-        self.robot.push(self._frames.push(self.robot.q, wrenches) if wrenches else None)
+        self.robot.push(self._known_frames().push(self.robot.q, wrenches) if wrenches else None)
+
+    def _known_frames(self) -> Frames:
+        if self._frames is None:
+            self._frames = Frames(self.robot.model)
+        return self._frames
 
     def _apply(self, values: Array) -> None:
         if not self._released:

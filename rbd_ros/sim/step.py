@@ -71,7 +71,7 @@ def input_shapes(nq: int, nv: int, nb: int) -> dict[str, tuple[int, ...]]:
     """Return the shape of every input of ``advance``."""
     per_joint = ('v', 'command', 'braked', 'friction', 'damping', 'effort_limit', 'lower',
                  'upper', 'held', 'sign')
-    return {'q': (nq,), **{name: (nv,) for name in per_joint}, 'f_ext': (nb, 6),
+    return {'q': (nq,), **dict.fromkeys(per_joint, (nv,)), 'f_ext': (nb, 6),
             'setting': (len(_Setting._fields),)}
 
 

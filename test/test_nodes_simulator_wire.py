@@ -1,0 +1,63 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Serialized joint states and commands of the simulator against rclpy's own serialization."""
+
+import numpy as np
+import pytest
+from rbd_ros.sim import Sample
+
+REASON = 'needs ROS 2'
+serialization = pytest.importorskip('rclpy.serialization', reason=REASON)
+sensor_msgs = pytest.importorskip('sensor_msgs.msg', reason=REASON)
+std_msgs = pytest.importorskip('std_msgs.msg', reason=REASON)
+wire = pytest.importorskip('rbd_ros.nodes.simulator_wire', reason=REASON)
+
+NAMES = ['a', 'joint_22', 'finger/left']
+
+
+def sample(velocity=True, effort=True):
+    """Return a reading of three joints."""
+    none = np.empty(0)
+    return Sample(0, np.array([1.0, -2.0, 3.5]), np.array([0.1, 0.2, 0.3]) if velocity else none,
+                  np.array([7.0, 8.0, -9.0]) if effort else none)
+
+
+@pytest.mark.parametrize('velocity', [True, False])
+@pytest.mark.parametrize('effort', [True, False])
+@pytest.mark.parametrize('fast', [True, False])
+def test_states_read_back(velocity, effort, fast):
+    """What is written is what rclpy reads, with and without each field, on both ways."""
+    writer = wire.StateWriter(NAMES, velocity=velocity, effort=effort)
+    assert writer.fast
+    writer.fast = fast
+    for stamp in (1_794_708_554_123_456_789, 5):
+        data = writer.write(stamp, sample(velocity, effort))
+        message = data
+        if fast:
+            message = serialization.deserialize_message(data, sensor_msgs.JointState)
+        assert message.header.stamp.sec * 10**9 + message.header.stamp.nanosec == stamp
+        assert list(message.name) == NAMES
+        assert list(message.position) == [1.0, -2.0, 3.5]
+        assert list(message.velocity) == ([0.1, 0.2, 0.3] if velocity else [])
+        assert list(message.effort) == ([7.0, 8.0, -9.0] if effort else [])
+
+
+def test_arrays_are_read():
+    """Arrays with and without a layout are read, also empty ones."""
+    for data in ([1.0, -2.5, 3e300], [], [4.0]):
+        message = std_msgs.Float64MultiArray(data=data)
+        assert wire.read_array(serialization.serialize_message(message)).tolist() == data
+        message.layout.dim = [std_msgs.MultiArrayDimension(label='joint')]
+        assert wire.read_array(serialization.serialize_message(message)).tolist() == data
