@@ -268,6 +268,18 @@ def test_lockstep_waits(model):
     assert sim.time_ns == before + MS
 
 
+def test_lockstep_begins_with_the_answer_to_the_newest_reading(model):
+    """A late first answer stops time; the brakes open with the answer to the newest reading."""
+    sim, clock = simulation(model, lockstep=True), Clock()
+    samples = clock.run(sim, 0.01)
+    assert sim.command(np.zeros(7), samples[-3].time_ns, clock.now) is None
+    assert sim.waiting and not sim.released
+    assert clock.run(sim, 0.02) == [] and sim.time_ns == samples[-1].time_ns
+    assert sim.command(np.zeros(7), samples[-2].time_ns, clock.now) is None
+    sample = sim.command(np.zeros(7), samples[-1].time_ns, clock.now)
+    assert sim.released and sample.time_ns == samples[-1].time_ns + MS
+
+
 def test_lockstep_sends_an_unanswered_reading_again(model):
     """A reading that was lost on its way is sent again with the same stamp."""
     sim, samples = closed_loop(model, [1e-4], periods=5, resend=0.05, patience=10.0)

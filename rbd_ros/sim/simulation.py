@@ -55,7 +55,7 @@ class Schedule:
     :param command_timeout: the brakes close when no command came for so long, s of simulated
         time; 0: the last command stays for ever, as in most drivers.
     :param lockstep: after the first command, integrate only when the answer to the last reading
-        has come.
+        has come; the brakes open with the answer to the last reading before time stopped.
     :param resend: in lockstep, time after which an unanswered reading is sent again, s.
     :param patience: in lockstep, time after which the brakes close for want of an answer, s.
     """
@@ -140,6 +140,7 @@ class Simulation:
         self._commands: DelayLine[Array] = DelayLine(round(schedule.command_latency * 1e9))
         self._frames = frames
         self._awaited: Sample | None = None
+        self._newest_sent: Sample | None = None
         self._pushes: dict[str, tuple[Array, int]] = {}
         self.pacer = Pacer(schedule.period_ns * 1e-9 / schedule.speed, schedule.most)
         self._begin()
@@ -191,11 +192,12 @@ class Simulation:
         if not np.isfinite(values).all():
             self.counters.refused += 1
             raise NonFiniteError('a command holds a value that is not finite; it is ignored')
+        if self.schedule.lockstep and not self._engaged:
+            self._engage(stamp_ns, now)
         if not self._current(stamp_ns):
             self.counters.outdated += 1
             return None
         self.counters.commands += 1
-        self._engaged = True
         self._last_command_ns = self.time_ns
         self._commands.put(values, self.time_ns)
         if not self.schedule.lockstep:
@@ -257,18 +259,26 @@ class Simulation:
         self._begun_ns = self.time_ns
         self._last_command_ns = self.time_ns
         self._engaged = self._released = self._answered = False
-        self._awaited = None
+        self._awaited = self._newest_sent = None
         self._asked = self._first_asked = 0.0
         self.robot.brake(True if self.schedule.brakes else self._uncommanded)
         self.pacer.rebase()
 
+    def _engage(self, stamp_ns: int | None, now: float) -> None:
+        """
+        Stop free-running time because somebody answers, and wait for the newest answer.
+
+        From here on every reading gets exactly one answer, also where this first one is late.
+        """
+        if stamp_ns is not None and stamp_ns >= self._begun_ns and self._newest_sent is not None:
+            self._engaged = True
+            self._ask(self._newest_sent, now)
+
     def _current(self, stamp_ns: int | None) -> bool:
         """Return whether a command answers what it should."""
-        if stamp_ns is None:
-            return not self.schedule.lockstep
-        if self.schedule.lockstep and self._engaged:
+        if self.schedule.lockstep:
             return self._awaited is not None and stamp_ns == self._awaited.time_ns
-        return stamp_ns >= self._begun_ns
+        return stamp_ns is None or stamp_ns >= self._begun_ns
 
     def _exchange(self, now: float) -> Sample | None:
         """Integrate until the next reading is delivered, and wait for its answer."""
@@ -282,6 +292,7 @@ class Simulation:
 
     def _ask(self, sample: Sample | None, now: float) -> Sample | None:
         """Return a reading that is to be published, and in lockstep wait for its answer."""
+        self._newest_sent = sample or self._newest_sent
         if sample is not None and self.schedule.lockstep and self._engaged:
             self._awaited, self._answered = sample, False
             self._asked = self._first_asked = now
