@@ -20,8 +20,6 @@ from pathlib import Path
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-
 import rbd_ros
 from rbd_ros import compiler
 from rbd_ros.control.barriers import Barrier, guard
@@ -30,6 +28,7 @@ from rbd_ros.control.laws import (
     tracking_error)
 from rbd_ros.control.task_law import (
     pose_error, spatial_acceleration, task_acceleration, task_torque)
+from scipy.spatial.transform import Rotation
 
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
 FRICTION = Friction([0.5, 0.1], [2.0, 1.0], [0.05, 0.1])

@@ -84,7 +84,7 @@ def test_reset_clamps():
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
 def test_non_finite_never_passes(bad):
-    """NaN and infinity raise before the clamp, which would turn NaN into full torque."""
+    """Not a number and infinity raise before the clamp, which would turn NaN into full torque."""
     subject = limiter()
     with pytest.raises(NonFiniteError, match='must not reach the limiter'):
         subject.apply(np.array([0.0, bad]), 0.001)

@@ -19,8 +19,6 @@ import math
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-
 from rbd_ros.control.bumpless import BumplessSwitch, smooth_step
 from rbd_ros.control.guards import Access, DeadMan, OutputGuard, ReferenceGuard
 from rbd_ros.control.monitors import ErrorMonitor, SpeedMonitor
@@ -28,6 +26,7 @@ from rbd_ros.control.observer import external_wrench, MomentumObserver
 from rbd_ros.control.payload import (
     GravitySource, payload_vector, PayloadError, PayloadRamp, rotation)
 from rbd_ros.control.startup import GravityCheck, MotionWatch, Verdict
+from scipy.spatial.transform import Rotation
 
 # -- observer ---------------------------------------------------------------------------------
 

@@ -447,6 +447,40 @@ def test_activation_is_refused_while_active():
         subject.activate(0.0, 0.0)
 
 
+def test_switch_of_the_law_is_bumpless_before_the_limiter():
+    """A law that changes by half of the limit moves the wanted torque by at most 1 % a cycle."""
+    rig = Rig()
+    rig.start()
+    rig.run(0.01)
+    before = rig.loop.wanted.copy()
+    rig.law[:] = -5.0
+    rig.loop.switch.switch()
+    largest = 0.0
+    for _ in range(600):
+        rig.run(PERIOD)
+        largest = max(largest, np.abs(rig.loop.wanted - before).max())
+        before = rig.loop.wanted.copy()
+    assert largest <= 0.01 * 20.0
+    assert settled(rig, (5.0, -10.0))
+
+
+def test_reset_from_a_hold_is_bumpless():
+    """From brake to hold and from hold to the law the wanted torque does not step."""
+    rig = Rig()
+    rig.start()
+    stop(rig, Cause.OPERATOR_STOP)
+    rig.run(0.2, qd=(0.5, 0.5))
+    largest, before = 0.0, rig.loop.wanted.copy()
+    for k in range(2200):
+        if k == 1000:
+            assert rig.supervisor.reset(rig.now, rig.time) == ''
+        rig.run(PERIOD, qd=(0.5, 0.5))
+        largest = max(largest, np.abs(rig.loop.wanted - before).max())
+        before = rig.loop.wanted.copy()
+    assert rig.supervisor.state is State.RUNNING
+    assert largest <= 0.01 * 20.0
+
+
 # -- the driver's part ------------------------------------------------------------------------
 
 

@@ -18,11 +18,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
-
 from rbd_ros.control.profiles import turn_between
 from rbd_ros.control.results import GoalError
 from rbd_ros.control.task_references import quaternion_of, TaskReference
+from scipy.spatial.transform import Rotation
 
 DT = 0.002
 

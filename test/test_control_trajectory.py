@@ -19,12 +19,11 @@ import math
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
-from scipy.interpolate import CubicHermiteSpline, CubicSpline
-
 from rbd_ros.control.goals import Goal, read_tolerances, Tolerances
 from rbd_ros.control.references import JointReference, JumpLimiter, Source
 from rbd_ros.control.results import GoalError, ResultCode, Status
 from rbd_ros.control.trajectory import Knots, read_points, Trajectory
+from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 JOINTS = ('a', 'b')
 REST = (np.zeros(2), np.zeros(2), np.zeros(2))

@@ -64,7 +64,7 @@ class BumplessSwitch:
 
     @property
     def active(self) -> bool:
-        """Whether an offset is fading."""
+        """Return whether an offset is fading."""
         return self._start is not None or self._armed
 
     def switch(self) -> None:

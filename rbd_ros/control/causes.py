@@ -56,7 +56,7 @@ class Cause(enum.Enum):
 
     @property
     def by_operator(self) -> bool:
-        """Whether somebody wanted this stop, so that nothing is wrong with the robot."""
+        """Return whether somebody wanted this stop, so that nothing is wrong with the robot."""
         return self in (Cause.OPERATOR_STOP, Cause.DEAD_MAN)
 
 

@@ -121,7 +121,7 @@ class JointReference:
 
     @property
     def state(self) -> Array:
-        """Reference position, velocity and acceleration now, (3, n)."""
+        """Return reference position, velocity and acceleration now, (3, n)."""
         return self.limiter.state
 
     def start(self, q: Array, qd: Array | None = None) -> None:

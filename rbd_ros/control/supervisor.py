@@ -207,7 +207,7 @@ class Supervisor:
 
     @property
     def due(self) -> Due:
-        """Kind of torque that is due in this state."""
+        """Return the kind of torque that is due in this state."""
         if self.paused:
             return Due.NOTHING
         if self.state is State.RAMPING_DOWN:
@@ -216,17 +216,17 @@ class Supervisor:
 
     @property
     def live(self) -> bool:
-        """Whether the due torque derives from the present state, so that only states tick."""
+        """Return whether the due torque derives from the present state, so that only states tick."""
         return self.due in _LIVE_DUE
 
     @property
     def stopping(self) -> bool:
-        """Whether a stop sequence is under way."""
+        """Return whether a stop sequence is under way."""
         return self.state in _STOPPING
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will be published without a new request."""
+        """Return whether nothing more will be published without a new request."""
         return self.state in (State.INACTIVE, State.RELEASED, State.FAULT)
 
     # -- inside -------------------------------------------------------------------------------
