@@ -211,7 +211,7 @@ class Kernels:
             quantity = quantity.by(method)
         if loaded:
             quantity = quantity.loaded()
-        if self._payload_frame is not None:
+        if self._payload_frame is not None and quantity.inertial:
             quantity = quantity.with_common('payload')
         return quantity.with_common('time') if self.model.time_dependent else quantity
 

@@ -283,7 +283,7 @@ def make(
         if not isinstance(target, str):
             raise RbdError(f'{name} needs the name of a frame, got {target!r}')
         frame = model.frame(target)
-        return _OF_FRAME[name](model, frame)._replace(target=frame)
+        return _OF_FRAME[name](model, frame)._replace(target=frame, inertial=False)
     if name in _OF_HANDLES:
         handles = opspace.as_handles(model, target)
         return _OF_HANDLES[name](model, handles)._replace(target=handles)

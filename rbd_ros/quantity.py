@@ -61,6 +61,7 @@ class Quantity(NamedTuple):
         robot at hand is compiled, and the first one is the reference.
     :param common: what the robot's surroundings give, after the inputs of the caller.
     :param target: the frame or handles it is about.
+    :param inertial: whether the inertias of the bodies matter to it.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Quantity(NamedTuple):
     rules: Mapping[str, Rule]
     common: tuple[str, ...] = ()
     target: object = None
+    inertial: bool = True
 
     def loaded(self) -> Quantity:
         """Return the same quantity under external forces."""
@@ -100,7 +102,7 @@ def state(model: Model, x: Mapping[str, Sequence], payload_frame: Frame | None =
     if 'f_ext' in x:
         f_ext = [None, *(Force.from_list(row) for row in x['f_ext'])]
     inertia = None
-    if payload_frame is not None:
+    if payload_frame is not None and 'payload' in x:
         m, hx, hy, hz, *I = x['payload']
         load = RigidInertia(m, Vec3(hx, hy, hz), Sym3(*I))
         inertia = list(model.inertia)

@@ -1,0 +1,38 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Which algorithm is cheapest for my robot? Usage: cheapest_algorithm.py [robot.urdf]."""
+
+import sys
+
+import rbd_ros
+
+DEFAULT = 'package://rbd_ros/urdf/seven_joint_arm.urdf'
+model = rbd_ros.load_urdf(sys.argv[1] if len(sys.argv) > 1 else DEFAULT)
+robot = rbd_ros.Dynamics(model)
+
+CHOICES = {
+    'inverse_dynamics': ('spatial', '3d'),      # RBDA Tables 5.1 and 5.2
+    'forward_dynamics': ('crba', 'aba'),        # RBDA chapters 6 and 7
+}
+counts = {}
+for quantity, methods in CHOICES.items():
+    for method in methods:
+        count = robot.kernel(quantity, method=method).count()
+        counts[quantity, method] = count.total
+        print(f'{quantity:18} by {method:8} {count}   sines, cosines: {count.trig}')
+    # Without a method, Dynamics takes the one with the fewest operations by itself.
+    counts[quantity, None] = robot.kernel(quantity).count().total
+for quantity in ('gravity', 'mass_matrix', 'bias'):
+    print(f'{quantity:30} {robot.kernel(quantity).count()}')

@@ -1,0 +1,50 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Does it agree with Pinocchio, and how do I translate my calls?"""
+
+import numpy as np
+import pinocchio as pin
+
+import rbd_ros
+from rbd_ros.conventions import swap_rows
+from rbd_ros.urdf.resources import find_resource
+
+path = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
+theirs = pin.buildModelFromUrdf(str(path))
+data = theirs.createData()
+robot = rbd_ros.Dynamics(rbd_ros.load_urdf(path))
+ours = robot.model
+
+# The same order of joints here; where it differs, position_order and velocity_order translate.
+assert list(theirs.names)[1:] == list(ours.joint_names)
+rng = np.random.default_rng(0)
+q = np.array([rng.uniform(-1.0, 1.0) for _ in range(7)])
+qd, qdd = rng.normal(size=(2, 7))
+
+tool = theirs.getFrameId('tool0')
+pairs = {
+    'rnea': (pin.rnea(theirs, data, q, qd, qdd), robot.inverse_dynamics(q, qd, qdd)),
+    'aba': (pin.aba(theirs, data, q, qd, qdd), robot.forward_dynamics(q, qd, qdd)),
+    'crba': (pin.crba(theirs, data, q), np.triu(robot.mass_matrix(q))),
+    'gravity': (pin.computeGeneralizedGravity(theirs, data, q), robot.gravity(q)),
+    'jacobian': (pin.computeFrameJacobian(theirs, data, q, tool, pin.LOCAL),
+                 swap_rows(robot.jacobian(q, 'tool0'))),         # linear rows first there
+}
+worst = 0.0
+for name, (their, our) in pairs.items():
+    their = np.triu(their) if name == 'crba' else their
+    error = np.abs(their - our).max() / np.abs(their).max()
+    worst = max(worst, error)
+    print(f'{name:9} relative difference {error:.1e}')

@@ -1,0 +1,43 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What do two hands feel of one body, and of each other?"""
+
+import numpy as np
+
+import rbd_ros
+from rbd_ros.joints import Revolute
+from rbd_ros.spatial import RigidInertia, Sym3, Vec3, xlt
+
+LINK = RigidInertia.from_com(1.5, Vec3(0.0, 0.0, -0.15), Sym3.diagonal(0.02, 0.02, 0.002))
+TRUNK = RigidInertia.from_com(6.0, Vec3(0.0, 0.0, 0.3), Sym3.diagonal(0.2, 0.2, 0.02))
+
+builder = rbd_ros.ModelBuilder('two_arms')
+builder.add_body('trunk', 'base', Revolute((0, 0, 1)), None, TRUNK)
+for side, y in (('left', 0.25), ('right', -0.25)):
+    above, place = 'trunk', xlt(0.0, y, 0.6)
+    for part, axis in (('lift', (1, 0, 0)), ('upper', (0, 1, 0)), ('fore', (0, 1, 0))):
+        name = f'{side}_{part}'
+        builder.add_body(name, above, Revolute(axis), place, LINK)
+        above, place = name, xlt(0.0, 0.0, -0.3)
+    builder.add_frame(f'{side}_hand', above, place)
+robot = rbd_ros.Dynamics(builder.build())
+
+hands = [robot.handle(f'{side}_hand', rows=rbd_ros.POINT) for side in ('left', 'right')]
+q = np.array([0.0, 0.2, -1.0, -1.0, -0.2, -1.0, -1.0])
+both = robot.operational_space(q, np.zeros(7), hands)
+alone = robot.operational_space(q, np.zeros(7), hands[0])
+print('the left hand, the right one held where it is:\n', both.Lambda[:3, :3].round(2))
+print('the left hand, the right one free:\n', alone.Lambda.round(2))
+print('acceleration of the left hand per newton at the right one:\n', both.Phi[:3, 3:].round(4))

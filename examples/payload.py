@@ -1,0 +1,38 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What changes when the gripper takes a load? Nothing is compiled anew."""
+
+import numpy as np
+
+import rbd_ros
+
+model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
+robot = rbd_ros.Dynamics(model, payload_frame='tool0')
+q = np.array([0.0, 0.6, 0.0, 1.0, 0.0, -0.4, 0.0])
+empty = robot.gravity(q)
+
+# A bottle of 1.2 kg whose centre of mass is 0.1 m in front of the tool.
+robot.set_payload(1.2, com=[0.0, 0.0, 0.1], inertia=np.diag([0.006, 0.006, 0.001]))
+print('more torque with the load, N m:', (robot.gravity(q) - empty).round(3))
+
+# The same by hand: J^T times the weight at the point where the load hangs.
+J = robot.jacobian(q, 'tool0')
+R = robot.pose(q, 'tool0')[:3, :3]
+weight = R.T @ [0.0, 0.0, -1.2 * 9.81]
+wrench = np.concatenate((np.cross([0.0, 0.0, 0.1], weight), weight))     # angular part first
+print('by hand:                       ', (-J.T @ wrench).round(3))
+
+robot.set_payload(0.0, com=[0.0, 0.0, 0.0], inertia=np.zeros((3, 3)))
+print('put down again:                ', (robot.gravity(q) - empty).round(3))

@@ -1,0 +1,36 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Which torques does this motion need, and can the motors give them?"""
+
+import numpy as np
+
+import rbd_ros
+
+model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
+robot = rbd_ros.Dynamics(model)
+
+# Every joint swings by 0.6 rad with a period of 2 s, the whole period as one batch of states.
+t = np.linspace(0.0, 2.0, 401)[:, None]
+phase = np.linspace(0.0, 1.5, model.nv)
+omega = 2.0 * np.pi / 2.0
+q = 0.6 * np.sin(omega * t + phase)                     # rad
+qd = 0.6 * omega * np.cos(omega * t + phase)            # rad/s
+qdd = -omega**2 * q                                     # rad/s^2
+tau = robot.inverse_dynamics(q, qd, qdd)                # N m, (401, 7)
+
+peak = np.abs(tau).max(axis=0)
+for name, value, limit in zip(model.joint_names, peak, model.effort_limit, strict=True):
+    verdict = 'fits' if value <= limit else 'too much'
+    print(f'{name}: peak {value:6.2f} N m, limit {limit:6.1f} N m, {verdict}')

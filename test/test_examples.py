@@ -1,0 +1,174 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Every example runs, and what it prints is true by another way of finding it."""
+
+import runpy
+import subprocess
+import sys
+
+from linted import ROOT
+import numpy as np
+import pytest
+
+EXAMPLES = ROOT / 'examples'
+PINOCCHIO = 'compare_with_pinocchio'
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Return a function that runs an example and returns its variables and what it printed."""
+    def run(name, *arguments):
+        path = EXAMPLES / f'{name}.py'
+        monkeypatch.setattr(sys, 'argv', [str(path), *map(str, arguments)])
+        found = runpy.run_path(str(path))
+        return found, capsys.readouterr().out
+    return run
+
+
+def test_examples_are_short_and_ask_a_question():
+    """An example has 10 to 40 lines beside the licence, and its first line asks a question."""
+    paths = sorted(EXAMPLES.glob('*.py'))
+    assert len(paths) >= 15
+    for path in paths:
+        lines = path.read_text().splitlines()
+        assert 10 <= len(lines) - 14 <= 40, path.name
+        assert lines[14].startswith('"""') and '?' in lines[14], path.name
+
+
+def test_torque_for_motion(run):
+    """The torques of a motion are H qdd + C at each of its states."""
+    x, printed = run('torque_for_motion')
+    robot, k = x['robot'], 137
+    expected = robot.mass_matrix(x['q'][k]) @ x['qdd'][k] + robot.bias(x['q'][k], x['qd'][k])
+    np.testing.assert_allclose(x['tau'][k], expected, rtol=1e-11, atol=1e-11)
+    assert printed.count('fits') == 7
+
+
+@pytest.mark.parametrize('given', [(), (ROOT / 'urdf' / 'seven_joint_arm.urdf',)])
+def test_gravity_torques(run, given):
+    """Holding torques are the slope of the potential energy."""
+    x, printed = run('gravity_torques', *given)
+    robot, q, step = x['robot'], x['q'], 1e-6
+    rates = [(robot.potential_energy(q + step * e) - robot.potential_energy(q - step * e))
+             / (2.0 * step) for e in np.eye(7)]
+    # Central differences of an energy of some 10 J are good to 1e-8.
+    np.testing.assert_allclose(x['on_wall'], rates, atol=1e-7)
+    assert printed.count('on the floor') == 7
+
+
+def test_inertia_at_tool(run):
+    """Lambda is the inverse of J H^-1 J^T, and predicts how the tip accelerates."""
+    x, printed = run('inertia_at_tool')
+    H, J = x['robot'].mass_matrix(x['q']), x['space'].J
+    np.testing.assert_allclose(x['space'].Lambda @ J @ np.linalg.solve(H, J.T), np.eye(3),
+                               atol=1e-11)
+    np.testing.assert_allclose(x['acceleration'], x['expected'], rtol=1e-10)
+    assert 'cannot be accelerated in every direction' in printed
+
+
+def test_inertia_at_two_hands(run):
+    """A hand feels less inertia where the other one is free to give way."""
+    x, _ = run('inertia_at_two_hands')
+    held, free = x['both'].Lambda[:3, :3], x['alone'].Lambda
+    excess = np.linalg.eigvalsh(held - free)
+    assert excess[0] > -1e-10 and excess[-1] > 0.01
+    np.testing.assert_allclose(free, np.linalg.inv(x['both'].Phi[:3, :3]), rtol=1e-9, atol=1e-9)
+
+
+def test_cheapest_algorithm(run):
+    """What Dynamics takes by itself is the cheaper of the methods."""
+    x, _ = run('cheapest_algorithm')
+    counts = x['counts']
+    for quantity, methods in x['CHOICES'].items():
+        assert counts[quantity, None] == min(counts[quantity, m] for m in methods)
+
+
+def test_export_c(run, tmp_path):
+    """The exported files compile without a warning, and the Jacobian takes no payload."""
+    _, printed = run('export_c', tmp_path)
+    subprocess.run(['cc', '-std=c99', '-Wall', '-Wextra', '-Werror', '-c', 'arm.c'],
+                   cwd=tmp_path, check=True)
+    assert 'void arm_jacobian_tool0(const double q[7], double J[42]);' in printed
+
+
+def test_payload(run):
+    """The load adds what J^T says by hand."""
+    _, printed = run('payload')
+    with_load, by_hand, without = (line.split(':')[1] for line in printed.splitlines())
+    assert with_load.split() == by_hand.split() != without.split()
+
+
+def test_simulate_arm(run):
+    """The energy of the falling arm stays within the error of the integrator."""
+    x, _ = run('simulate_arm')
+    assert x['moving'] > 1.0
+    assert abs(x['energy'](x['state']) - x['start']) < 1e-5     # RK4 at 1 ms, 70 J in motion
+
+
+def test_robot_by_hand(run):
+    """The cart with a pendulum has the inertia matrix of the textbook."""
+    x, _ = run('robot_by_hand')
+    expected = [[x['M'] + x['m'], -x['c']], [-x['c'], x['m'] * x['length']**2]]
+    np.testing.assert_allclose(x['H'], expected, rtol=1e-14)
+
+
+def test_robot_from_dh(run):
+    """The tool of the PUMA is where the textbook's sum of its offsets puts it at q = 0."""
+    x, _ = run('robot_from_dh')
+    pose = x['robot'].pose(np.zeros(6), 'tool')
+    np.testing.assert_allclose(pose[:3, 3], [0.4318 + 0.0203, 0.15, -0.4318 - 0.05], atol=1e-15)
+
+
+def test_batch(run):
+    """Rows of the batch are the results of single calls."""
+    x, printed = run('batch')
+    for k in (0, 4095):
+        single = x['robot'].inverse_dynamics(x['q'][k], x['qd'][k], x['qdd'][k])
+        np.testing.assert_allclose(x['out'][k], single, rtol=1e-11, atol=1e-11)
+    assert '4096 states' in printed
+
+
+def test_step_through_rnea(run):
+    """The recursion written out step by step gives what the compiled kernel gives."""
+    x, printed = run('step_through_rnea')
+    import rbd_ros
+    compiled = rbd_ros.Dynamics(x['model']).inverse_dynamics(x['q'], x['qd'], x['qdd'])
+    np.testing.assert_allclose(x['tau'], compiled, rtol=1e-12, atol=1e-12)
+    assert printed.count('tau =') == 7
+
+
+def test_compare_with_pinocchio(run):
+    """All five quantities agree to rounding."""
+    pytest.importorskip('pinocchio')
+    x, printed = run(PINOCCHIO)
+    assert x['worst'] < 1e-12 and printed.count('relative difference') == 5
+
+
+def test_own_quantity(run):
+    """The derivative of the traced height is the vertical row of the Jacobian."""
+    x, printed = run('own_quantity')
+    slopes = [line.split(' m/rad')[0] for line in printed.splitlines() if line[:5] == 'slope']
+    assert len(slopes) == 2 and slopes[0] == slopes[1]
+    np.testing.assert_allclose(x['ddz'](x['q']), x['ddz'](x['q']).T, atol=1e-14)
+
+
+def test_floating_base(run):
+    """Without gravity and outer forces the centre of mass stays, while the base moves."""
+    x, _ = run('floating_base')
+    robot, q = x['robot'], x['q']
+    moved = robot.center_of_mass(q) - robot.center_of_mass(x['neutral'](x['model']))
+    # Euler's method keeps momentum to first order in the step of 1 ms.
+    assert np.abs(moved).max() < 1e-3 < np.abs(q[:2]).max()
+    assert abs(np.linalg.norm(q[3:7]) - 1.0) < 1e-12
