@@ -27,7 +27,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rbd_ros import opspace, quantities
+from rbd_ros import opspace, quantities, quantity
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.control import barriers, laws, task_law
 from rbd_ros.digest import digest, source_digest
@@ -107,11 +107,11 @@ class TickKernels:
     # -- dynamics -----------------------------------------------------------------------------
 
     def _state(self, x: Inputs, *, payload: bool = True,
-               **more: Sequence) -> quantities.State:
+               **more: Sequence) -> quantity.State:
         given = {'q': x['q'], 'qd': x['qd'], 'gravity': x['gravity_vector'],
                  'payload': x['payload'], **more}
         frame = self.robot.model.frame(self.robot.payload_frame) if payload else None
-        return quantities.state(self.robot.model, given, frame)
+        return quantity.state(self.robot.model, given, frame)
 
     def _gravity(self, x: Inputs, *, payload: bool = True) -> list[Scalar]:
         rule = self._rules['gravity']['composite']
@@ -185,7 +185,7 @@ class TickKernels:
         rate = opspace.task_bias(model, state.q, state.qd, handles)
         pose = quantities.pose(model, frame).rules['path'](state)['T']
         R, p = [row[:3] for row in pose[:3]], [row[3] for row in pose[:3]]
-        velocity = quantities.frame_velocity(model, frame).rules['path'](state)['v']
+        velocity = quantities.velocity(model, frame).rules['path'](state)['v']
         chosen = [AXES.index(axis) for axis in self._axes]
         projection = opspace.project(H, range(-1, len(H) - 1), bias, [J[i] for i in chosen],
                                      [rate[i] for i in chosen])
