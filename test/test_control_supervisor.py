@@ -438,6 +438,35 @@ def test_stop_before_any_torque_sends_nothing():
     assert not rig.log
 
 
+def test_missing_dead_man_only_delays_the_start():
+    """Before any torque a missing dead-man signal is no fault; a stop request is."""
+    rig = Rig()
+    rig.activate()
+    stop(rig, Cause.DEAD_MAN)
+    rig.run(0.003)
+    assert rig.supervisor.state is State.PROBING
+    stop(rig, Cause.OPERATOR_STOP)
+    rig.run(0.003)
+    assert rig.supervisor.state is State.FAULT
+    assert not rig.log
+
+
+def test_fault_reported_by_the_computation_acts_in_the_same_cycle():
+    """A lost gravity direction, told while computing, publishes no torque of that state."""
+    rig = Rig()
+    rig.start()
+    plain = rig.loop._compute
+
+    def compute(need):
+        rig.supervisor.fault(rig.time, Cause.GRAVITY_STALE)
+        plain(need)
+
+    rig.loop._compute = compute
+    rig.run(PERIOD, q=(1.0, -0.5), qd=(3.0, 3.0))
+    assert rig.supervisor.state is State.LOST
+    assert rig.loop.wanted.tolist() == list(GRAVITY)
+
+
 def test_activation_is_refused_while_active():
     """Two activations without a stop between them are an error."""
     subject = Supervisor()

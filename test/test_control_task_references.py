@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.profiles import turn_between
 from rbd_ros.control.results import GoalError
-from rbd_ros.control.task_references import quaternion_of, TaskReference
+from rbd_ros.control.task_references import quaternion_of, TaskLimits, TaskReference
 from scipy.spatial.transform import Rotation
 
 DT = 0.002
@@ -80,6 +80,18 @@ def test_far_pose_is_approached_within_limits():
     np.testing.assert_allclose(subject.p, [0.9, 0.0, 0.4], atol=1e-9)
     np.testing.assert_allclose(subject.R, goal.as_matrix(), atol=1e-9)
     np.testing.assert_allclose(subject.velocity, 0.0, atol=1e-6)
+
+
+def test_new_limits_act_at_once():
+    """Limits that are exchanged while moving bound the next steps."""
+    subject = started()
+    subject.target_pose(0.0, [1.5, 0.0, 0.4], [0, 0, 0, 1])
+    run(subject, 0.5)
+    assert subject.velocity[3] == pytest.approx(0.5)
+    subject.limits = TaskLimits(linear_velocity=0.1)
+    run(subject, 0.5, 0.5)
+    assert subject.velocity[3] == pytest.approx(0.1)
+    assert subject.limits.velocity == (1.0, 0.1)
 
 
 def test_streamed_poses_are_followed_without_lag():

@@ -141,6 +141,8 @@ class ControlLoop:
         if not self._evaluate(due, steady):
             return self._blind(supervisor.advance(now, steady), now, steady)
         supervisor.computed()
+        if not supervisor.live:  # the computation itself reported that it cannot be trusted
+            return self._blind(supervisor.advance(now, steady), now, steady)
         if self._times is None:
             self._begin(effort)
         if not self._live_torque(supervisor.due, now, qd):

@@ -122,7 +122,8 @@ class Supervisor:
         if self.state in _IDLE:
             if final:
                 self._enter(State.INACTIVE, steady)
-            elif self.state is State.PROBING and cause.reaction is Reaction.GOOD:
+            elif (self.state is State.PROBING and cause.reaction is Reaction.GOOD
+                  and cause is not Cause.DEAD_MAN):  # torque just waits for the switch
                 self.faults.append(Fault(cause, steady, detail))
                 self._enter(State.FAULT, steady)
             return
@@ -216,7 +217,7 @@ class Supervisor:
 
     @property
     def live(self) -> bool:
-        """Return whether the due torque derives from the present state, so that only states tick."""
+        """Return whether the due torque derives from the present state: only states tick."""
         return self.due in _LIVE_DUE
 
     @property

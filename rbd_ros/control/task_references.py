@@ -87,7 +87,7 @@ class TaskReference:
         :param timeout: s after which a twist or wrench that is not repeated ends.
         :param wrench_limit: largest moments, N.m, and forces, N.
         """
-        self.limits, self.timeout = limits or TaskLimits(), timeout
+        self.timeout = timeout
         self.wrench_limit = np.array(wrench_limit, dtype=float)
         self._bound = pose_kernel().bind()
         x, y = self._bound.inputs, self._bound.outputs
@@ -97,7 +97,8 @@ class TaskReference:
         self.R = y['next_R']  # axes of the frame as columns
         self._goal, self._drift, self._twist = x['goal'], x['drift'], x['twist']
         self._moving, self._dt = x['moving'], x['dt']  # a twist, not a pose, is the source
-        x['limits'][:] = self.limits.velocity, self.limits.acceleration
+        self._bounds = x['limits']
+        self.limits = limits or TaskLimits()
         self._advance = [(x[name], y['next_' + name])
                          for name in ('orientation', 'position', 'velocity')]
         self.wrench = np.zeros(6)
@@ -106,6 +107,16 @@ class TaskReference:
         self._drift_until = self._pose_time = -math.inf
         self._time: float | None = None
         self.start(np.eye(3), np.zeros(3))
+
+    @property
+    def limits(self) -> TaskLimits:
+        """Return the limits of the reference pose; new ones act from the next step on."""
+        return self._limits
+
+    @limits.setter
+    def limits(self, limits: TaskLimits) -> None:
+        self._limits = limits
+        self._bounds[:] = limits.velocity, limits.acceleration
 
     def start(self, R: Array, p: Array) -> None:
         """
