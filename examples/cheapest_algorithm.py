@@ -17,18 +17,16 @@
 import sys
 
 import rbd_ros
+from rbd_ros import quantities
 
 DEFAULT = 'package://rbd_ros/urdf/seven_joint_arm.urdf'
 model = rbd_ros.load_urdf(sys.argv[1] if len(sys.argv) > 1 else DEFAULT)
 robot = rbd_ros.Dynamics(model)
 
-CHOICES = {
-    'inverse_dynamics': ('spatial', '3d'),      # RBDA Tables 5.1 and 5.2
-    'forward_dynamics': ('crba', 'aba'),        # RBDA chapters 6 and 7
-}
 counts = {}
-for quantity, methods in CHOICES.items():
-    for method in methods:
+for quantity in ('inverse_dynamics', 'forward_dynamics'):
+    # 'spatial' and '3d' are RBDA Tables 5.1 and 5.2, 'crba' and 'aba' chapters 6 and 7.
+    for method in quantities.make(model, quantity).rules:
         count = robot.kernel(quantity, method=method).count()
         counts[quantity, method] = count.total
         print(f'{quantity:18} by {method:8} {count}   sines, cosines: {count.trig}')

@@ -27,7 +27,7 @@ from rbd_ros.builder import JointData, ModelBuilder
 from rbd_ros.joints import (Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute,
                             RollPitchYaw, Spherical, Translation, Universal)
 from rbd_ros.model import Model
-from rbd_ros.spatial import Mat3, RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import Mat3, quaternion, RigidInertia, Sym3, Transform, Vec3
 
 Axis = tuple[float, float, float]
 
@@ -54,10 +54,7 @@ JOINTS: Mapping[str, Callable[[Axis], Joint]] = MappingProxyType({
 
 def random_rotation(rng: np.random.Generator) -> Mat3:
     """Return a rotation matrix without any exact zero or one."""
-    x, y, z, w = (lambda p: p / np.linalg.norm(p))(rng.normal(size=4)).tolist()
-    return Mat3(((1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)),
-                 (2.0 * (x * y - z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + x * w)),
-                 (2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y))))
+    return quaternion.rotation(rng.normal(size=4).tolist())
 
 
 def random_transform(rng: np.random.Generator, size: float = 0.5) -> Transform:

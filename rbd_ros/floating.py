@@ -36,6 +36,7 @@ from rbd_ros.joints import Free
 from rbd_ros.kinematics import (
     accelerations, combine, jacobian, links, velocities, velocity_products,
 )
+from rbd_ros.opspace import sum_products
 from rbd_ros.spatial import Force, Motion, Vec3
 
 if TYPE_CHECKING:
@@ -127,9 +128,9 @@ def eliminate_base(e: Equations) -> tuple[Matrix, list[Scalar]]:
     I_0 = factor.Dense(e.I_0)
     columns = [list(column) for column in zip(*e.F, strict=True)]
     moved = [I_0.solve(column) for column in columns]
-    H = [[e.H[i][j] - _dot(columns[i], moved[j]) for j in range(len(columns))]
+    H = [[e.H[i][j] - sum_products(columns[i], moved[j]) for j in range(len(columns))]
          for i in range(len(columns))]                                                     # 9.15
-    C = [c - _dot(e.p_0, column) for c, column in zip(e.C, moved, strict=True)]            # 9.16
+    C = [c - sum_products(e.p_0, column) for c, column in zip(e.C, moved, strict=True)]    # 9.16
     return H, C
 
 
@@ -167,7 +168,7 @@ def inverse_dynamics(
 
 def momentum(e: Equations, qd: Sequence[Scalar]) -> Force:
     """Return the momentum I_0 v_0 + F qd of the robot at its base, base coordinates (Ex 9.3)."""
-    return Force.from_list([_dot(row, qd[:6]) + _dot(line, qd[6:])
+    return Force.from_list([sum_products(row, qd[:6]) + sum_products(line, qd[6:])
                             for row, line in zip(e.I_0, e.F, strict=True)])
 
 
@@ -188,10 +189,3 @@ def floating_jacobian(model: Model, tree: Links, e: Equations, frame: Frame) -> 
 
 def _solve(A: Matrix, f: Force) -> Motion:
     return Motion.from_list(factor.Dense(A).solve(f.to_list()))
-
-
-def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0.0
-    for a, b in zip(x, y, strict=True):
-        total = total + a * b
-    return total

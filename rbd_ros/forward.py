@@ -12,7 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forward dynamics of a kinematic tree: through the inertia matrix, and by articulated bodies."""
+"""
+Forward dynamics of a kinematic tree by articulated bodies (RBDA 7).
+
+The way through the inertia matrix (RBDA 6) is put together in :mod:`rbd_ros.quantities` from
+``crba``, the bias force and the factors of H.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +25,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros import factor
 from rbd_ros.compiler import is_zero
-from rbd_ros.inertia import crba
-from rbd_ros.inverse import rnea, subtract_external
+from rbd_ros.inverse import subtract_external
 from rbd_ros.kinematics import combine, links, velocities, velocity_products
 from rbd_ros.spatial import ArticulatedInertia, Force, Motion, vanishing_rows, Vec3
 
@@ -31,23 +35,6 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.kinematics import Conditions, Links
     from rbd_ros.model import Model
-
-
-def inertia_matrix_method(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
-    conditions: Conditions, rotor: Sequence[Scalar] | None = None,
-) -> list[Scalar]:
-    """
-    Return qdd = H^-1 (tau - C), with H factorised along the branches (RBDA 6.1).
-
-    :param rotor: reflected inertia of the rotor of each joint variable, added to H (Ex 9.5).
-    """
-    C = rnea(model, q, qd, None, conditions)                                               # 6.2
-    H = crba(model, links(model, q, conditions.t), conditions.inertia)
-    for k, inertia in enumerate(rotor or ()):
-        H[k][k] = H[k][k] + inertia
-    rhs = [t - c for t, c in zip(tau, C, strict=True)]
-    return factor.solve(H, model.expanded_parent, rhs)                                     # 6.1
 
 
 class Articulated(NamedTuple):

@@ -57,7 +57,7 @@ STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynam
 
 class _Calls(dict):
     """
-    What methods call: the kernel of a quantity, with gravity and the like fixed, made when missing.
+    What methods call: the kernel of a quantity with gravity and the like fixed, made if missing.
 
     A key is the name of a quantity, or a tuple of the arguments of ``Kernels._quantity``; a plain
     look-up is all that a call costs before it is in machine code.
@@ -92,8 +92,8 @@ class Kernels:
         cache: bool = True, progress: Progress | None = None,
     ) -> None:
         if not isinstance(model, Model):
-            raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use load_urdf '
-                            'or ModelBuilder')
+            raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use '
+                            'load_urdf or ModelBuilder')
         if backend not in BACKENDS:
             raise RbdError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
         self.model = model

@@ -83,7 +83,8 @@ class Quantity(NamedTuple):
         """Return the same quantity by one named method."""
         if method not in self.rules:
             known = ' and '.join(f'"{rule}"' for rule in self.rules)
-            raise RbdError(f'{self.name} has no method "{method}" for this robot; there is {known}')
+            raise RbdError(
+                f'{self.name} has no method "{method}" for this robot; there is {known}')
         return self._replace(name=f'{self.name} {method}', rules={method: self.rules[method]})
 
 

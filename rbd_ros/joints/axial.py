@@ -69,20 +69,13 @@ def whole_turns(angle: Scalar, estimate: Scalar) -> Scalar:
 class _Axial(Joint):
     """A joint that is described by one axis."""
 
+    nq = 1
+    nv = 1
+
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'axis', unit_axis(self.axis, f'axis of a {self.type_name} joint'))
-
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 1
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 1
 
 
 @dataclass(frozen=True)
@@ -190,15 +183,8 @@ class Cylindrical(_Axial):
     :param axis: direction, any length but zero.
     """
 
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 2
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 2
+    nq = 2
+    nv = 2
 
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return the screw transform of angle and distance."""
@@ -223,15 +209,8 @@ class Cylindrical(_Axial):
 class Fixed(Joint):
     """No motion at all: S is 6 x 0."""
 
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 0
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 0
+    nq = 0
+    nv = 0
 
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return the identity."""

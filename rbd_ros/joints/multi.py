@@ -38,20 +38,13 @@ class Planar(Joint):
     :param normal: direction, any length but zero.
     """
 
+    nq = 3
+    nv = 3
+
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, 'normal', unit_axis(self.normal, 'normal of a planar joint'))
-
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 3
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 3
 
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(normal, q0) xlt(u q1 + v q2)."""
@@ -103,15 +96,8 @@ class Planar(Joint):
 class Translation(Joint):
     """Translation in all three directions; q and qd are along the axes of F_p."""
 
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 3
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 3
+    nq = 3
+    nv = 3
 
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return X_J = xlt(q)."""
@@ -138,15 +124,8 @@ class Translation(Joint):
 class Spherical(Joint):
     """A ball joint: q is the unit quaternion [x, y, z, w], qd the angular velocity in F_s."""
 
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 4
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 3
+    nq = 4
+    nv = 3
 
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(E(q))."""
@@ -194,15 +173,8 @@ class Free(Joint):
     matrix and there is no constraint.
     """
 
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 7
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 6
+    nq = 7
+    nv = 6
 
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(E(q3..q6)) xlt(q0..q2)."""

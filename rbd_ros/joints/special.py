@@ -41,21 +41,14 @@ class RackAndPinion(Joint):
     :param radius: of the pinion; zero makes a revolute joint about z.
     """
 
+    nq = 1
+    nv = 1
+
     radius: float
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.radius):
             raise ModelError(f'radius of a pinion must be finite, not {self.radius!r}')
-
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 1
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 1
 
     def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
         """Return rotz(q) xlt(radius q, 0, 0)."""
@@ -96,18 +89,11 @@ class Prescribed(Joint):
         each a sequence of scalars; write it with the functions of rbd_ros.compiler.
     """
 
+    nq = 0
+    nv = 0
+
     joint: Joint
     motion: Callable[[Scalar], tuple[Scalars, Scalars, Scalars]]
-
-    @property
-    def nq(self) -> int:
-        """Number of position variables."""
-        return 0
-
-    @property
-    def nv(self) -> int:
-        """Number of velocity variables."""
-        return 0
 
     @property
     def type_name(self) -> str:

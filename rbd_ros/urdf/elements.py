@@ -24,11 +24,10 @@ from rbd_ros.builder import JointData
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from rbd_ros.mimic import Mimic
-from rbd_ros.spatial import Mat3, RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import from_rpy, quaternion, RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.urdf.document import Element
 
 JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar')
-QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 SHORTEST_AXIS = 1e-6
 
 
@@ -120,36 +119,6 @@ def number(element: Element, attribute: str, owner: Element,
     return numbers(element, attribute, owner, 1, None if default is None else (default,))[0]
 
 
-def rotation(rpy: tuple[float, ...], snap: float) -> Mat3:
-    """
-    Return E, the transpose of the rotation matrix of fixed-axis roll, pitch, yaw.
-
-    :param snap: an angle this close (rad) to a multiple of a quarter turn is taken as exact.
-    """
-    (cr, sr), (cp, sp), (cy, sy) = (_cos_sin(angle, snap) for angle in rpy)
-    return Mat3(((cy * cp, sy * cp, -sp),
-                 (cy * sp * sr - sy * cr, sy * sp * sr + cy * cr, cp * sr),
-                 (cy * sp * cr + sy * sr, sy * sp * cr - cy * sr, cp * cr)))
-
-
-def _cos_sin(angle: float, snap: float) -> tuple[float, float]:
-    turns = round(angle / (math.pi / 2))
-    if abs(angle - turns * (math.pi / 2)) <= snap:
-        return QUARTERS[turns % 4]
-    return math.cos(angle), math.sin(angle)
-
-
-def _from_quaternion(values: tuple[float, ...], where: object) -> Mat3:
-    x, y, z, w = values
-    norm = math.sqrt(x * x + y * y + z * z + w * w)
-    if norm < SHORTEST_AXIS:
-        raise ModelError(f'{where}: quat_xyzw must not be zero')
-    x, y, z, w = x / norm, y / norm, z / norm, w / norm
-    return Mat3(((1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)),
-                 (2.0 * (x * y - z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + x * w)),
-                 (2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y))))
-
-
 def placement(owner: Element, parent: Element, snap: float) -> Transform:
     """Return the transform from the parent's coordinates to those of an <origin>."""
     origin = parent.first('origin')
@@ -159,9 +128,13 @@ def placement(owner: Element, parent: Element, snap: float) -> Transform:
     if 'quat_xyzw' in origin.attributes:
         if 'rpy' in origin.attributes:
             raise ModelError(f'{owner}: <origin> has both rpy and quat_xyzw; keep one')
-        E = _from_quaternion(numbers(origin, 'quat_xyzw', owner, 4), owner)
+        xyzw = numbers(origin, 'quat_xyzw', owner, 4)
+        if math.hypot(*xyzw) < SHORTEST_AXIS:
+            raise ModelError(f'{owner}: quat_xyzw must not be zero')
+        E = quaternion.rotation(xyzw)
     else:
-        E = rotation(numbers(origin, 'rpy', owner, 3, (0.0, 0.0, 0.0)), snap)
+        roll, pitch, yaw = numbers(origin, 'rpy', owner, 3, (0.0, 0.0, 0.0))
+        E = from_rpy(roll, pitch, yaw, snap)
     return Transform(E, Vec3(*r))
 
 
