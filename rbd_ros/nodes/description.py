@@ -24,6 +24,9 @@ from rbd_ros.urdf import find_resource
 
 BUILT_IN = 'seven_joint_arm.urdf'
 
+#: A pose of the built-in arm from which it can move in every direction, rad.
+BUILT_IN_POSE = (0.0, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0)
+
 
 def built_in_robot() -> Path:
     """Return the file of the built-in arm, installed or in the source tree."""

@@ -16,7 +16,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -26,17 +28,18 @@ from geometry_msgs.msg import TransformStamped, WrenchStamped
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes import simulator_parameters as parameters
 from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.description import BUILT_IN_POSE, description_text
+from rbd_ros.nodes.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.simulator_wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rbd_ros.urdf import load_urdf
 from rcl_interfaces.msg import SetParametersResult
 import rclpy
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rbd_ros.sim import Pose, Sample
-    from rclpy.executors import Executor
+    from rbd_ros.sim.settings import Value
     from rclpy.parameter import Parameter
     from rclpy.topic_endpoint_info import TopicEndpointInfo
 
@@ -68,7 +71,7 @@ class Simulator(Node):
     def __init__(self) -> None:
         super().__init__('simulator')
         parameters.declare(self, SETTINGS)
-        self._settings = Settings(parameters.values(self, SETTINGS))
+        self._settings = Settings(_completed(parameters.values(self, SETTINGS)))
         self._refuse_second_publisher()
         text = description_text(self._settings.text('robot_description'),
                                 self._settings.text('robot_description_file'))
@@ -321,6 +324,14 @@ class Simulator(Node):
                 'superseded')
 
 
+def _completed(values: dict[str, Value]) -> dict[str, Value]:
+    """Return the values with a pose for the built-in arm, if it is simulated and has none."""
+    keys = ('robot_description', 'robot_description_file', 'initial_positions', 'joints')
+    if any(values[key] for key in keys):
+        return values
+    return values | {'initial_positions': list(BUILT_IN_POSE)}
+
+
 def _full_name(info: TopicEndpointInfo) -> str:
     return f'{info.node_namespace.rstrip("/")}/{info.node_name}'
 
@@ -342,44 +353,61 @@ def _transforms(poses: Iterable[Pose], stamp: Time) -> TFMessage:
     return message
 
 
-def make_executor(kind: str, node: Node) -> Executor:
-    """
-    Return an executor with the node in it.
+class _End:
+    """Why and when the process ends; the main thread waits for it."""
 
-    :param kind: ``events``, where rclpy has it, or ``single``.
-    """
-    executor: Executor = SingleThreadedExecutor()
-    if kind == 'events':
-        try:
-            from rclpy.experimental.events_executor import EventsExecutor
-            executor = EventsExecutor()
-        except ImportError:
-            node.get_logger().warning('this rclpy has no EventsExecutor; using the single one')
-    executor.add_node(node)
-    return executor
+    def __init__(self) -> None:
+        self.started = False
+        self.failure = ''
+        self._event = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, *_: object) -> None:
+        """End the wait; before it began, end the start."""
+        if not self.started:
+            raise KeyboardInterrupt
+        self._event.set()
+
+    def fail(self, text: str) -> None:
+        """End because of an error in the loop."""
+        self.failure = text
+        self._event.set()
+
+    def wait(self) -> None:
+        """Wait for a signal or an error."""
+        self.started = True
+        self._event.wait()
 
 
 def main(args: list[str] | None = None) -> int:
     """
     Run the simulator until it is interrupted.
 
+    Signals are ours: with those of rclpy, the context ends under the feet of the loop.
+
     :returns: 0 after a clean end, 1 if it did not start or the simulation failed.
     """
-    rclpy.init(args=args)
-    node = None
+    end = _End()
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    log = rclpy.logging.get_logger('simulator')
     try:
         node = Simulator()
-        make_executor(str(node.get_parameter('executor').value), node).spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
+        executor = make_executor(str(node.get_parameter('executor').value))
+        executor.add_node(node)
+        thread = spin_in_thread(executor, 'simulation', end.fail)
+        end.wait()
+        executor.shutdown(timeout_sec=1.0)
+        thread.join(2.0)
+        log.info(node.summary())
+    except KeyboardInterrupt:
         pass
     except RbdError as error:
-        rclpy.logging.get_logger('simulator').fatal(str(error))
-        return 1
-    finally:
-        if node is not None:
-            print(f'[simulator] {node.summary()}', file=sys.stderr)
-        rclpy.try_shutdown()
-    return 0
+        end.failure = str(error)
+    if end.failure:
+        log.fatal(end.failure)
+    rclpy.try_shutdown()
+    return 1 if end.failure else 0
 
 
 if __name__ == '__main__':

@@ -111,7 +111,8 @@ _ROBOT = (
     Setting('joints', 'strs', None, 'joints that take commands, in command order; the others '
             'keep their brakes; not given: all with one coordinate', fixed=True),
     _floats('initial_positions', 'rad or m, of the joints that take commands; not given: zero, '
-            'or the nearest position within the stops', -1e6, fixed=True),
+            'or the nearest position within the stops (the built-in arm: a bent pose)', -1e6,
+            fixed=True),
     _floats('rotor_inertia', 'kg.m^2 or kg as felt at the joint, of the joints that take '
             'commands; not given: of the description' + _JOINTS, fixed=True),
     _floats('gravity', 'm/s^2, in the base frame; not given: 0 0 -9.81', -100.0, 100.0,

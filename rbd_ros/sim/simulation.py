@@ -141,6 +141,7 @@ class Simulation:
         self._frames = frames
         self._awaited: Sample | None = None
         self._newest_sent: Sample | None = None
+        self._engaged = self._released = self._answered = False
         self._pushes: dict[str, tuple[Array, int]] = {}
         self.pacer = Pacer(schedule.period_ns * 1e-9 / schedule.speed, schedule.most)
         self._begin()
