@@ -67,7 +67,7 @@ def robot_counts(model: Model) -> dict[str, OperationCount]:
         inputs = {key: shapes[key] for key in quantity.inputs + quantity.common}
         for method, rule in quantity.rules.items():
             graph = trace(
-                lambda *x, rule=rule: rule(state(model, dict(zip(inputs, x)))),
+                lambda *x, rule=rule, names=tuple(inputs): rule(state(model, dict(zip(names, x)))),
                 inputs, name=name)
             counts[f'{name} ({method})'] = graph.count()
     return counts

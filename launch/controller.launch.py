@@ -47,7 +47,8 @@ def generate_launch_description() -> LaunchDescription:
     share = FindPackageShare('rbd_ros')
     return LaunchDescription([
         DeclareLaunchArgument(
-            'params_file', default_value=PathJoinSubstitution([share, 'config', 'controller.yaml']),
+            'params_file',
+            default_value=PathJoinSubstitution([share, 'config', 'controller.yaml']),
             description='parameters of the controller, YAML; config/ has examples'),
         DeclareLaunchArgument(
             'urdf', default_value='',

@@ -126,8 +126,9 @@ def fundamental_loops(count: int, arcs: Sequence[Arc]) -> list[tuple[int, ...]]:
     return loops
 
 
-def regular_numberings(count: int, arcs: Sequence[Arc]) -> Iterator[tuple[tuple[int, ...],
-                                                                         tuple[int, ...]]]:
+def regular_numberings(
+    count: int, arcs: Sequence[Arc],
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """
     Yield every regular numbering of a small graph (RBDA 4.1.2) by brute force.
 

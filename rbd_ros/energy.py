@@ -65,7 +65,7 @@ def momentum(
     model: Model, tree: Links, v: Sequence[Motion],
     inertia: Sequence[RigidInertia] | None = None,
 ) -> Force:
-    """Return the spatial momentum sum I_i v_i about the base origin, in base coordinates (2.58)."""
+    """Return the momentum sum I_i v_i about the base origin, in base coordinates (2.58)."""
     I = inertia or model.inertia
     h = [Force.zero()] + [I[i] @ v[i] for i in range(1, model.nb + 1)]
     for i in range(model.nb, 0, -1):

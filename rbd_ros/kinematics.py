@@ -51,7 +51,7 @@ class Conditions(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The position-dependent part of a tree: ``Xup[i]`` is i_X_parent, ``S[i]`` the columns of S."""
+    """The part that depends on position: ``Xup[i]`` is i_X_parent, ``S[i]`` the columns of S."""
 
     Xup: list[Transform]
     S: list[tuple[Motion, ...]]

@@ -27,9 +27,9 @@ from rbd_ros.compiler import cos, maximum, minimum, sin, tanh, trace, where
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler import batch
-from rbd_ros.compiler.batch import batch_modules, BatchProgram
-from rbd_ros.compiler.machine import Code, host
+from rbd_ros.compiler import batch  # noqa: E402, I100
+from rbd_ros.compiler.batch import batch_modules, BatchProgram  # noqa: E402
+from rbd_ros.compiler.machine import Code, host  # noqa: E402
 
 
 def several(q, m, t):
@@ -113,7 +113,7 @@ def test_every_operation_to_the_last_bit(width, size):
 
 
 def test_nan_stays_on_its_lane_and_passes_every_limiter():
-    """NaN of one state comes out of clamps and selections as NaN, and of no other state."""
+    """A NaN of one state comes out of clamps and selections as NaN, and of no other state."""
     def limited(x):
         a = minimum(maximum(x[0], -1.0), 1.0)
         return [a, where(x[0], 5.0, 6.0), maximum(2.0, x[0]), minimum(x[0], 2.0),

@@ -239,13 +239,13 @@ def test_sources_are_part_of_the_key(tmp_path):
 
 def test_two_processes_at_once(home):
     """Processes that compile the same kernel at the same time both get it right."""
-    code = '''
+    code = """
 import numpy as np
 from rbd_ros.compiler import compile, sin, trace
 for n in range(1, 9):
     k = compile(trace(lambda x: [sin(a) for a in x], {'x': n}), backend='llvm')
     assert k(np.zeros(n)).tolist() == [0.0] * n
-'''
+"""
     tasks = [subprocess.Popen([sys.executable, '-c', code]) for _ in range(2)]
     assert [task.wait(timeout=120) for task in tasks] == [0, 0]
     assert len(list(home.glob('*.rbd'))) == 8 and not list(home.glob('*.tmp'))

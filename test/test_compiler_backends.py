@@ -118,7 +118,7 @@ def test_batch_is_the_loop(program, x):
 
 
 def test_batch_functions_agree_with_the_c_library():
-    """NumPy's functions differ from the C library's in the last places only."""
+    """Functions of NumPy differ from the C library's in the last places only."""
     def function(x):
         return [OPERATIONS[op](x) for op in (
             'sin', 'cos', 'tan', 'asin', 'acos', 'exp', 'log', 'tanh', 'sqrt')] + [
@@ -148,7 +148,7 @@ def nan_case(op, position):
 
 @pytest.mark.parametrize('op, position', CASES)
 def test_nan_goes_through_every_operation(op, position):
-    """NaN in any operand, limits and selected sides included, comes out as NaN."""
+    """A NaN in any operand, limits and selected sides included, comes out as NaN."""
     graph, x = nan_case(op, position)
     kernel = PythonKernel(graph)
     out, many = np.zeros(()), np.zeros(3)
@@ -162,7 +162,7 @@ def test_nan_goes_through_every_operation(op, position):
 
 @needs_compiler
 def test_nan_goes_through_every_operation_in_c(tmp_path):
-    """NaN in any operand comes out as NaN of the compiled C functions, optimised or not."""
+    """A NaN in any operand comes out as NaN of the compiled C functions, optimised or not."""
     cases = [nan_case(op, position) for op, position in CASES]
     functions = build(tmp_path, [graph for graph, _ in cases])
     for function, (graph, x) in zip(functions, cases):

@@ -73,7 +73,7 @@ def test_wrong_arguments_are_named(kernel, q, m, message):
 
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf])
 def test_non_finite_entry_is_named(kernel, bad):
-    """NaN and infinity are refused with the argument and the entry."""
+    """A NaN and an infinity are refused with the argument and the entry."""
     with pytest.raises(NonFiniteError, match=rf'q\[1\] is {bad}; every entry must be finite'):
         kernel([0.0, bad], np.eye(2))
     with pytest.raises(NonFiniteError, match=rf'm\[1, 0\] is {bad}'):

@@ -31,10 +31,10 @@ import rbd_ros
 pytest.importorskip('pinocchio', reason='Pinocchio is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
-from benchmark import crosscheck
-from benchmark.mujoco_bridge import MujocoRobot
-from benchmark.pinocchio_bridge import PinocchioRobot, read_mimics
-from benchmark.robots import all_files
+from benchmark import crosscheck  # noqa: E402, I100
+from benchmark.mujoco_bridge import MujocoRobot  # noqa: E402
+from benchmark.pinocchio_bridge import PinocchioRobot, read_mimics  # noqa: E402
+from benchmark.robots import all_files  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 URDF = Path(__file__).parent / 'urdf'
@@ -107,7 +107,7 @@ def test_joints_that_the_package_lacks(name):
 @pytest.mark.parametrize('name', ['xarm7', 'go2', 'bolt', 'simple_humanoid', 'talos_reduced',
                                   'double_pendulum', 'solo12'])
 def test_second_opinion(name, floating):
-    """MuJoCo finds the same H, C and tau."""
+    """The library MuJoCo finds the same H, C and tau."""
     path = next(path for path in all_files() if path.stem == name)
     model, _ = load(path, floating)
     try:
@@ -164,6 +164,7 @@ def test_errors_are_seen():
     model, peer = load(path, False)
 
     class Wrong(PinocchioRobot):
+
         def bias(self, q, qd):
             C = super().bias(q, qd)
             C[3] += 1e-9 * np.linalg.norm(C)

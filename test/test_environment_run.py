@@ -205,7 +205,7 @@ def test_inexact_requirement_is_refused() -> None:
 
 
 def test_sourced_ros_keeps_its_packages() -> None:
-    """NumPy is only bounded, what the installation has is kept, the rest stays exact."""
+    """Its NumPy is only bounded, what the installation has is kept, the rest is exact."""
     lines = ['numpy==2.5.4  # host >=1.26,<3', 'lark==1.3.1  # host any',
              'empy==3.3.4  # host any', 'llvmlite==0.50.0']
     assert packages.for_host(lines, {'numpy', 'lark'}) \

@@ -84,7 +84,7 @@ def test_articulated_bodies_on_a_floating_base(model, seed):
 @few
 @given(floating_trees(), SEEDS)
 def test_gravity_moves_the_base_alone(model, seed):
-    """qdd does not depend on gravity, and a_0 changes by exactly the fall."""
+    """The answer qdd does not depend on gravity, and a_0 changes by exactly the fall."""
     case = Case(model, seed)
     one = floating.forward_dynamics(model, case.q, case.qd, case.tau, case.conditions)
     other = case.conditions._replace(gravity=Vec3(1.0, -2.0, 3.0))

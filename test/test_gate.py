@@ -28,8 +28,8 @@ from rbd_ros.compiler import cos, sin, trace
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler import layout
-from rbd_ros.compiler.kernel import Kernel
+from rbd_ros.compiler import layout  # noqa: E402, I100
+from rbd_ros.compiler.kernel import Kernel  # noqa: E402
 
 
 def mixed(q, m, t):
@@ -373,7 +373,7 @@ def test_without_the_gate(monkeypatch):
 
 def test_exit_is_clean():
     """A process that still holds kernels and functions at its end leaves without a crash."""
-    code = '''
+    code = """
 import numpy as np
 from rbd_ros.compiler import compile, sin, trace
 k = compile(trace(lambda x: [sin(a) for a in x], {'x': 9}), backend='llvm', cache=False)
@@ -385,5 +385,5 @@ class Last:
         self.k(np.ones(9))
 last = Last()
 last.k, last.me = k, last
-'''
+"""
     subprocess.run([sys.executable, '-c', code], check=True, timeout=60)

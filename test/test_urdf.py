@@ -210,8 +210,8 @@ def test_floating_base_keeps_the_root_link():
     path = HERE / 'urdf' / 'branched.urdf'
     fixed, floating = load_urdf(path), load_urdf(path, floating_base=True)
     assert floating.nv == fixed.nv + 6 and floating.nq == fixed.nq + 7
-    assert floating.joint_names[0] == 'root_joint' and floating.body_names[:2] == ('world',
-                                                                                  'pelvis')
+    assert floating.joint_names[0] == 'root_joint'
+    assert floating.body_names[:2] == ('world', 'pelvis')
     assert floating.total_mass == pytest.approx(fixed.total_mass + 4.0, rel=1e-15)
     assert fixed.inertia[0].m == 4.0 and floating.inertia[0].m == 0.0
     named_world = load_urdf(HERE / 'urdf' / 'floating_joint.urdf', floating_base=True,

@@ -24,7 +24,7 @@ from rbd_ros.compiler.graph import Graph
 from rbd_ros.compiler.ir import declarations, double, Lanes, LIBRARY, library_loop, sine_cosine
 from rbd_ros.compiler.ir import sine_cosine_name
 from rbd_ros.compiler.machine import pointer
-from rbd_ros.compiler.parts import Part, PART, partition
+from rbd_ros.compiler.parts import PART, Part, partition
 
 _LEAVES = ('const', 'input')
 _ANGULAR = ('sin', 'cos')

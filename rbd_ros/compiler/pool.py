@@ -64,7 +64,7 @@ def run_together(tasks: Sequence[Callable[[], None]]) -> None:
 
 
 def _forget_threads() -> None:
-    """A forked child has none of its parent's threads."""
+    """Forget the threads of the parent, which a forked child has not."""
     global _pool
     _pool = _Pool()
 

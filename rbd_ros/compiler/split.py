@@ -87,7 +87,7 @@ def split(graph: Graph, max_nodes: int) -> Split:
 def _values_used(graph: Graph) -> list[tuple[int, ...]]:
     """Return, for each node, the operations it depends on, looking through negations."""
     through: list[tuple[int, ...]] = []
-    for k, node in enumerate(graph.nodes):
+    for node in graph.nodes:
         if node.op == 'neg':
             a = node.args[0]
             through.append(through[a] if graph.nodes[a].op in FREE else (a,))

@@ -49,12 +49,12 @@ class Joint(ABC):
     @property
     @abstractmethod
     def nq(self) -> int:
-        """Number of position variables."""
+        """Return the number of position variables."""
 
     @property
     @abstractmethod
     def nv(self) -> int:
-        """Number of velocity variables: degrees of freedom."""
+        """Return the number of velocity variables: degrees of freedom."""
 
     @property
     def type_name(self) -> str:

@@ -36,17 +36,17 @@ class _Chain(Joint):
 
     @property
     def stages(self) -> tuple[Joint, ...]:
-        """The joints in series, first the one next to the predecessor."""
+        """Return the joints in series, first the one next to the predecessor."""
         raise NotImplementedError
 
     @property
     def nq(self) -> int:
-        """Number of position variables."""
+        """Return the number of position variables."""
         return sum(joint.nq for joint in self.stages)
 
     @property
     def nv(self) -> int:
-        """Number of velocity variables."""
+        """Return the number of velocity variables."""
         return sum(joint.nv for joint in self.stages)
 
     @property
@@ -153,7 +153,7 @@ class Composite(_Chain):
 
     @property
     def stages(self) -> tuple[Joint, ...]:
-        """The joints in series."""
+        """Return the joints in series."""
         return self.joints
 
 
@@ -179,7 +179,7 @@ class Universal(_Chain):
 
     @property
     def stages(self) -> tuple[Joint, ...]:
-        """The two rotations."""
+        """Return the two rotations."""
         return Revolute(self.axis1), Revolute(self.axis2)
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
@@ -259,12 +259,12 @@ class Reversed(Joint):
 
     @property
     def nq(self) -> int:
-        """Number of position variables."""
+        """Return the number of position variables."""
         return self.joint.nq
 
     @property
     def nv(self) -> int:
-        """Number of velocity variables."""
+        """Return the number of velocity variables."""
         return self.joint.nv
 
     @property

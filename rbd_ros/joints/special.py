@@ -209,12 +209,12 @@ class UserJoint(Joint):
 
     @property
     def nq(self) -> int:
-        """Number of position variables."""
+        """Return the number of position variables."""
         return self._own.nq
 
     @property
     def nv(self) -> int:
-        """Number of velocity variables."""
+        """Return the number of velocity variables."""
         return self._own.nv
 
     @property

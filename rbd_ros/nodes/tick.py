@@ -71,7 +71,7 @@ class TickKernels:
         n, m = len(robot.joints), (model.nq,)
         common = {'q': m, 'qd': m, 'gravity_vector': (3,), 'payload': (10,)}
         barrier = {f'barrier_{name}': (n,) for name in _BARRIER}
-        joint = {name: (n,) for name in ('stiffness', 'damping', 'integral')}
+        joint = dict.fromkeys(('stiffness', 'damping', 'integral'), (n,))
         self._shapes: dict[str, dict[str, tuple[int, ...]]] = {
             'gravity': common,
             'float': common | barrier | {'scale': (n,), 'damping': (n,)} | {
