@@ -1,0 +1,272 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What the launch tests of the controller share: a client, a driver, a clock in our hands.
+
+The client reads everything that the controller says and talks to its services; one thread
+spins it, so that times of reception are those of the messages and not of the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+import time
+from typing import NamedTuple
+
+from builtin_interfaces.msg import Time
+from launch_ros.actions import Node as NodeAction
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+import numpy as np
+import numpy.typing as npt
+from rcl_interfaces.msg import Log
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.experimental.events_executor import EventsExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String, UInt8MultiArray
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+Array = npt.NDArray[np.float64]
+
+#: s for what must come some time: start of a process, discovery, an answer on a busy machine
+PATIENCE = 60.0
+
+LATCHED = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+#: empty lists, whose type a parameter cannot tell by itself
+NO_NAMES, NO_NUMBERS = Parameter.Type.STRING_ARRAY, Parameter.Type.DOUBLE_ARRAY
+
+#: transitions by name
+CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
+ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
+
+
+def controller(namespace: str = '', **parameters: object) -> NodeAction:
+    """Return the action that starts a controller."""
+    return NodeAction(package='rbd_ros', executable='controller', name='controller',
+                      namespace=namespace, output='screen', parameters=[dict(parameters)])
+
+
+def to_time(ns: int) -> Time:
+    """Return a stamp."""
+    seconds, rest = divmod(ns, 1_000_000_000)
+    return Time(sec=seconds, nanosec=rest)
+
+
+def to_ns(stamp: Time) -> int:
+    """Return a stamp in ns."""
+    return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+class Command(NamedTuple):
+    """One command as it came."""
+
+    time: float  # s, steady, of reception
+    stamp: int  # ns, of the state it was computed from
+    names: tuple[str, ...]
+    effort: Array
+
+
+class Said(NamedTuple):
+    """Something that the controller said."""
+
+    time: float  # s, steady, of reception
+    text: str
+
+
+class Client:
+    """A node that hears one controller, and asks it for things."""
+
+    def __init__(self, namespace: str = '', name: str = 'client') -> None:
+        self.node: Node = rclpy.create_node(name, namespace=namespace)
+        self.commands: list[Command] = []
+        self.saturation: list[tuple[float, list[int]]] = []
+        self.heard: dict[str, list[Said]] = {'state': [], 'fault': [], 'mode': [], 'log': []}
+        self._answers: dict[int, Command] = {}
+        self._arrived = threading.Condition()
+        self._subscribe()
+        self.states = self.node.create_publisher(JointState, 'joint_states', 50)
+        self.clock = self.node.create_publisher(Clock, '/clock', 10)
+        self.trajectory = self.node.create_publisher(
+            JointTrajectory, 'controller/joint_trajectory', 1)
+        self._executor = EventsExecutor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, daemon=True)
+        self._thread.start()
+
+    def _subscribe(self) -> None:
+        create = self.node.create_subscription
+        create(JointState, 'controller/commands', self._on_command, 1000)
+        for kind in ('state', 'fault', 'mode'):
+            create(String, f'controller/{kind}', lambda message, kind=kind: self._hear(
+                kind, message.data), LATCHED)
+        create(UInt8MultiArray, 'controller/saturation', self._on_saturation, LATCHED)
+        create(Log, '/rosout', lambda message: self._hear('log', message.msg), LATCHED)
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    def close(self) -> None:
+        """End the node and its thread."""
+        self._executor.shutdown(timeout_sec=5.0)
+        self._thread.join(5.0)
+        self.node.destroy_node()
+
+    # -- what comes -----------------------------------------------------------------------------
+
+    def _on_command(self, message: JointState) -> None:
+        command = Command(time.monotonic(), to_ns(message.header.stamp), tuple(message.name),
+                          np.array(message.effort))
+        with self._arrived:
+            self.commands.append(command)
+            self._answers[command.stamp] = command
+            self._arrived.notify_all()
+
+    def _on_saturation(self, message: UInt8MultiArray) -> None:
+        self.saturation.append((time.monotonic(), list(message.data)))
+
+    def _hear(self, kind: str, text: str) -> None:
+        with self._arrived:
+            self.heard[kind].append(Said(time.monotonic(), text))
+            self._arrived.notify_all()
+
+    def last(self, kind: str) -> str:
+        """Return what was said last on a topic."""
+        return self.heard[kind][-1].text if self.heard[kind] else ''
+
+    def wait(self, condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+        """Wait until a condition holds; fail with what was awaited."""
+        end = time.monotonic() + seconds
+        with self._arrived:
+            while not condition():
+                if time.monotonic() > end:
+                    raise AssertionError(f'{what}: not within {seconds:g} s; state '
+                                         f'{self.last("state")!r}, fault {self.last("fault")!r}')
+                self._arrived.wait(0.02)
+
+    def wait_said(self, kind: str, text: str, since: float, seconds: float = PATIENCE) -> Said:
+        """Wait for a text on a topic, heard after a time; return it."""
+        found: list[Said] = []
+
+        def look() -> bool:
+            found.extend(s for s in self.heard[kind] if s.time >= since and text in s.text)
+            return bool(found)
+        self.wait(look, f'"{text}" on {kind}', seconds)
+        return found[0]
+
+    def answer(self, stamp: int, seconds: float) -> Command | None:
+        """Return the command computed from the state with a stamp; None if none comes."""
+        end = time.monotonic() + seconds
+        with self._arrived:
+            while stamp not in self._answers:
+                if not self._arrived.wait(max(end - time.monotonic(), 0.0)):
+                    return None
+            return self._answers[stamp]
+
+    # -- what is asked --------------------------------------------------------------------------
+
+    def ask(self, kind: type, name: str, request: object) -> rclpy.Future:
+        """Begin to call a service of the controller."""
+        client = self.node.create_client(kind, f'controller/{name}')
+        self.wait(client.service_is_ready, f'service {name}')
+        future = client.call_async(request)
+        future.add_done_callback(lambda _: None)
+        return future
+
+    def call(self, kind: type, name: str, request: object) -> object:
+        """Call a service of the controller."""
+        future = self.ask(kind, name, request)
+        self.wait(future.done, f'answer of {name}')
+        return future.result()
+
+    def settle(self) -> None:
+        """Wait until a message that was just published has been taken, as far as one can see."""
+        for _ in range(3):
+            time.sleep(0.1)
+            self.get('mode')
+
+    def set(self, values: Mapping[str, object]) -> tuple[bool, str]:
+        """Set parameters as one; return whether they were taken, and the reason if not."""
+        messages = [
+            Parameter(name, value, []).to_parameter_msg() if isinstance(value, Parameter.Type)
+            else Parameter(name, value=value).to_parameter_msg()
+            for name, value in values.items()]
+        result = self.call(SetParametersAtomically, 'set_parameters_atomically',
+                           SetParametersAtomically.Request(parameters=messages)).result
+        return result.successful, result.reason
+
+    def must_set(self, values: Mapping[str, object]) -> None:
+        """Set parameters that must be taken."""
+        taken, reason = self.set(values)
+        assert taken, f'{", ".join(values)}: {reason}'
+
+    def get(self, name: str) -> object:
+        """Return the value of a parameter."""
+        result = self.call(GetParameters, 'get_parameters', GetParameters.Request(names=[name]))
+        return parameter_value_to_python(result.values[0])
+
+    def trigger(self, name: str) -> Trigger.Response:
+        """Call ~/stop or ~/reset."""
+        return self.call(Trigger, name, Trigger.Request())
+
+    def ask_transition(self, transition: int) -> rclpy.Future:
+        """Begin a transition."""
+        return self.ask(ChangeState, 'change_state', ChangeState.Request(
+            transition=Transition(id=transition)))
+
+    def transition(self, transition: int) -> bool:
+        """Make a transition; return whether it succeeded."""
+        future = self.ask_transition(transition)
+        self.wait(future.done, f'transition {transition}')
+        return future.result().success
+
+    def lifecycle(self) -> str:
+        """Return the state of the lifecycle."""
+        return self.call(GetState, 'get_state', GetState.Request()).current_state.label
+
+
+def state_message(names: Iterable[str], q: Iterable[float], qd: Iterable[float] = (),
+                  effort: Iterable[float] = (), stamp: int = 0) -> JointState:
+    """Return a joint state."""
+    message = JointState(name=list(names), position=[float(x) for x in q],
+                         velocity=[float(x) for x in qd], effort=[float(x) for x in effort])
+    message.header.stamp = to_time(stamp)
+    return message
+
+
+def trajectory_message(names: Sequence[str], times: Sequence[float],
+                       points: Sequence[Sequence[Array]], stamp: int = 0) -> JointTrajectory:
+    """Return a trajectory; each point is position, and velocity, and acceleration."""
+    message = JointTrajectory(joint_names=list(names))
+    message.header.stamp = to_time(stamp)
+    for t, rows in zip(times, points, strict=True):
+        point = JointTrajectoryPoint()
+        for field, row in zip(('positions', 'velocities', 'accelerations'), rows):
+            setattr(point, field, [float(x) for x in row])
+        point.time_from_start.sec = int(t)
+        point.time_from_start.nanosec = round((t - int(t)) * 1e9)
+        message.points.append(point)
+    return message

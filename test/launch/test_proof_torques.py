@@ -1,0 +1,247 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Topic output against Pinocchio: gravity compensation and computed torque on eight robots.
+
+One controller process is configured for one robot after the other, as a user would do it. The
+clock is in our hands: each state is answered before the next one is made, so that the proof
+does not depend on the machine, and the reference is known exactly at each state. The supervisor
+is as always; only its limits are those of the path.
+"""
+
+from __future__ import annotations
+
+import unittest
+
+from benchmark.pinocchio_bridge import PinocchioRobot
+from launch import LaunchDescription
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import numpy as np
+from paths import bounds, Quintic, random_path, Robot, ROBOTS
+import pytest
+import rclpy
+import rig
+from rosgraph_msgs.msg import Clock
+
+#: largest error of a torque vector over its own norm
+TOLERANCE = 1e-8
+
+PERIOD = 10_000_000  # ns of simulated time
+REST = 30  # states at rest after a change, in which what it faded in has passed
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start a controller that waits to be configured, on simulated time."""
+    return LaunchDescription([rig.controller(use_sim_time=True), ReadyToTest()])
+
+
+class Bench:
+    """One robot under proof: states out of a path, commands compared with Pinocchio."""
+
+    def __init__(self, client: rig.Client, robot: Robot, time_ns: int) -> None:
+        self.client, self.robot, self.now = client, robot, time_ns
+        self.model = robot.load()
+        self.peer = PinocchioRobot(self.model, robot.urdf)
+        names = self.model.independent_joint_names
+        self.joints = robot.joints or names
+        self.index = [names.index(name) for name in self.joints]
+        self.others = [i for i, name in enumerate(names)
+                       if i not in self.index and name not in robot.fixed]
+        lower, upper, self.speed = bounds(self.model, list(range(len(names))))
+        self.lower, self.upper = lower, upper
+        rng = np.random.default_rng(7)
+        self.start = 0.5 * (lower + upper) + rng.uniform(-0.1, 0.1, len(names)) * (upper - lower)
+        for name, position in robot.fixed.items():
+            self.start[names.index(name)] = position
+        self.rng = rng
+        self.q, self.qd = self.start.copy(), np.zeros(len(names))
+        self.unanswered = 0
+
+    def path(self, start: np.ndarray) -> Quintic:
+        """Return a path of all joints that are not fixed."""
+        path = random_path(self.rng, start, self.lower, self.upper, self.speed, 5, 0.5)
+        for name in self.robot.fixed:
+            k = self.model.independent_joint_names.index(name)
+            path.q[:, k], path.qd[:, k], path.qdd[:, k] = start[k], 0.0, 0.0
+        return path
+
+    def parameters(self, paths: list[Quintic]) -> dict[str, object]:
+        """Return the parameters of this robot; the limits hold what the paths need."""
+        model, n = self.model, len(self.joints)
+        need = np.zeros(n)
+        for path in paths:
+            for t in np.arange(0.0, path.times[-1], 0.02):
+                q, qd, qdd = path(t)
+                tau = self.peer.inverse_dynamics(q, qd, qdd)[self.index]
+                need = np.maximum(need, np.abs(tau))
+        described = np.array([x if np.isfinite(x) else 0.0 for x in model.effort_limit])
+        limits = np.maximum(described[self.index], 2.0 * need + 1.0)
+        self.stiffness = 60.0 + 10.0 * np.arange(n)
+        self.damping = 14.0 + np.arange(n)
+        return {
+            'robot_description': self.robot.urdf, 'joints': list(self.joints),
+            'gravity': list(self.robot.gravity), 'driver_adds': 'none',
+            'command_type': 'joint_state', 'mode': 'gravity_compensation',
+            'nominal_rate': 1e9 / PERIOD, 'minimum_rate': 20.0, 'state_timeout': 0.1,
+            'ramp_time': 0.1, 'switch_time': 0.1, 'reference.acceleration': [1e3],
+            'reference.velocity': (1.5 * self.speed[self.index]).tolist(),
+            'barrier.margin': (0.02 * (self.upper - self.lower)[self.index]).tolist(),
+            'task.frame': self.robot.tip, 'task.axes': ['x'],
+            'torque_limits': limits.tolist(), 'torque_rate_limits': (1e3 * limits).tolist(),
+            'stiffness': self.stiffness.tolist(), 'damping': self.damping.tolist(),
+            'fixed_positions.joints': list(self.robot.fixed) or rig.NO_NAMES,
+            'fixed_positions.values': list(self.robot.fixed.values()) or rig.NO_NUMBERS,
+        }
+
+    def step(self, q: np.ndarray, qd: np.ndarray, patience: float = 2.0) -> rig.Command | None:
+        """Send one state, in two pieces where there are other joints; return its answer."""
+        client, names = self.client, self.model.independent_joint_names
+        self.now += PERIOD
+        self.q, self.qd = q, qd
+        clock = Clock()
+        clock.clock = rig.to_time(self.now)
+        client.clock.publish(clock)
+        for part in (self.others, self.index[::-1]):
+            if part:
+                client.states.publish(rig.state_message(
+                    [names[i] for i in part], q[part], qd[part], stamp=self.now))
+        return client.answer(self.now, patience)
+
+    def rest(self, count: int) -> None:
+        """Stay where it is."""
+        for _ in range(count):
+            self.step(self.q, np.zeros_like(self.q))
+
+    def bring_up(self, paths: list[Quintic]) -> None:
+        """Configure and activate."""
+        client = self.client
+        client.must_set(self.parameters(paths))
+        assert client.transition(rig.CONFIGURE), f'{self.robot.name}: not configured'
+        client.wait(lambda: client.states.get_subscription_count() > 0, 'the controller')
+        done = client.ask_transition(rig.ACTIVATE)
+        while not done.done():
+            self.step(self.q, np.zeros_like(self.q), 0.02)
+        assert done.result().success, f'{self.robot.name}: not active'
+        self.rest(REST)
+
+    def gravity_errors(self, path: Quintic) -> list[float]:
+        """Move in gravity compensation; return the relative errors of the torques."""
+        begin, errors = self.now, []
+        while (t := (self.now + PERIOD - begin) * 1e-9) < path.times[-1]:
+            q, qd, _ = path(t)
+            answer = self.step(q, qd)
+            if answer is None:
+                self.unanswered += 1
+                continue
+            wanted = self.peer.gravity(q)[self.index]
+            assert answer.names == tuple(self.joints)
+            errors.append(np.linalg.norm(answer.effort - wanted) / np.linalg.norm(wanted))
+        self.q = path.q[-1].copy()
+        self.rest(REST)
+        return errors
+
+    def follow_errors(self, path: Quintic) -> list[float]:
+        """Move beside a trajectory in computed torque; return the relative errors."""
+        client = self.client
+        client.must_set({'mode': 'computed_torque'})
+        self.rest(REST)
+        points = [(path.q[k, self.index], path.qd[k, self.index], path.qdd[k, self.index])
+                  for k in range(1, len(path.times))]
+        begin, errors = self.now, []
+        client.trajectory.publish(rig.trajectory_message(
+            self.joints, path.times[1:].tolist(), points, stamp=begin))
+        client.settle()
+        start = self.q.copy()
+        while (t := (self.now + PERIOD - begin) * 1e-9) < path.times[-1]:
+            q_ref, qd_ref, _ = path(t)
+            aside, rate = self.aside(t)
+            q, qd = q_ref + aside, qd_ref + rate
+            answer = self.step(q, qd)
+            if answer is None:
+                self.unanswered += 1
+                continue
+            wanted = self.law(path, t, q, qd)
+            errors.append(np.linalg.norm(answer.effort - wanted) / np.linalg.norm(wanted))
+        assert np.abs(start - self.q).max() > 0.01, 'the path does not move'
+        return errors
+
+    def aside(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far the robot is from its reference, and the rate of that."""
+        amount = 0.02 * (self.upper - self.lower)
+        for name in self.robot.fixed:
+            amount[self.model.independent_joint_names.index(name)] = 0.0
+        rate = 1.0 + 0.2 * np.arange(len(amount))
+        return (amount * np.sin(rate * t)**3,
+                3.0 * amount * rate * np.sin(rate * t)**2 * np.cos(rate * t))
+
+    def law(self, path: Quintic, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Return computed torque by Pinocchio: other joints without acceleration."""
+        q_ref, qd_ref, qdd_ref = (x[self.index] for x in path(t))
+        qdd = np.zeros_like(q)
+        qdd[self.index] = (qdd_ref + self.damping * (qd_ref - qd[self.index])
+                           + self.stiffness * (q_ref - q[self.index]))
+        return self.peer.inverse_dynamics(q, qd, qdd)[self.index]
+
+    def put_down(self) -> None:
+        """Deactivate and clean up."""
+        done = self.client.ask_transition(rig.DEACTIVATE)
+        while not done.done():
+            self.step(self.q, np.zeros_like(self.q), 0.02)
+        assert done.result().success
+        assert self.client.transition(rig.CLEANUP)
+
+
+class TestTorques(unittest.TestCase):
+    """Prove both laws on each robot."""
+
+    def test_gravity_and_computed_torque(self) -> None:
+        """Every command is what Pinocchio computes from the state it answers."""
+        rclpy.init()
+        client = rig.Client()
+        self.addCleanup(rclpy.shutdown)
+        self.addCleanup(client.close)
+        now = 1_000_000_000
+        for robot in ROBOTS:
+            bench = Bench(client, robot, now)
+            first = bench.path(bench.start)
+            second = bench.path(first.q[-1])
+            bench.bring_up([first, second])
+            errors = {'gravity': bench.gravity_errors(first),
+                      'computed torque': bench.follow_errors(second)}
+            running = client.last('state')
+            bench.put_down()
+            now = bench.now + 1_000_000_000
+            for law, found in errors.items():
+                print(f'{robot.name}, {law}: {len(found)} commands, largest relative error '
+                      f'{max(found):.1e}')
+            with self.subTest(robot.name):
+                self.assertEqual(running, 'running')
+                self.assertLess(bench.unanswered, 20)
+                for law, found in errors.items():
+                    self.assertGreater(len(found), 200, law)
+                    self.assertLess(max(found), TOLERANCE, law)
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how the controller ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """It ends cleanly when it is told to."""
+        launch_testing.asserts.assertExitCodes(proc_info)
