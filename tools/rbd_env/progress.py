@@ -44,6 +44,7 @@ class Bar:
     def __init__(self, label: str, total: int, unit: str = 'B') -> None:
         self._label, self._total, self._unit = label, max(total, 1), unit
         self._start = time.monotonic()
+        self._end = 0.0  # when it was full; pip still works on the file after that
         self._live = sys.stderr.isatty()
 
     def text(self, done: int, note: str = '') -> str:
@@ -52,7 +53,10 @@ class Bar:
         filled = int(fraction * WIDTH)
         bar = '#' * filled + '-' * (WIDTH - filled)
         if self._unit == 'B':
-            speed = done / 1e6 / max(time.monotonic() - self._start, 1e-3)
+            if done >= self._total:
+                self._end = self._end or time.monotonic()
+            seconds = (self._end or time.monotonic()) - self._start
+            speed = done / 1e6 / max(seconds, 1e-3)
             count = f'{done / 1e6:.1f} of {self._total / 1e6:.1f} MB, {speed:.1f} MB/s'
         else:
             count = f'{done} of {self._total} {self._unit}'
