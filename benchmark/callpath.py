@@ -20,10 +20,9 @@ from collections.abc import Callable
 import ctypes
 import os
 
-import numpy as np
-
 from benchmark.robots import robot_file
 from benchmark.timing import best_times
+import numpy as np
 import rbd_ros
 from rbd_ros.compiler import Kernel
 

@@ -93,16 +93,18 @@ def test_cost_grows_linearly():
         assert len(set(np.diff(counts))) == 1
         # two-sided: O(n) from below and above
         assert 0.5 < counts[-1] / 8 / (counts[0] / 4) < 2.0
+
     def by_inertia_matrix(model, q, qd, tau, conditions):
         x = {'q': q, 'qd': qd, 'tau': tau, 'gravity': list(conditions.gravity)}
         return quantities.forward_dynamics(model).rules['crba'](state(model, x))
+
     by_matrix = [cost(n, by_inertia_matrix) for n in range(4, 11)]
     assert len(set(np.diff(by_matrix, 3))) == 1 and np.diff(by_matrix, 3)[0] > 0
 
 
 @pytest.mark.seed('RBDA 5-02', 'RBDA 2-31', 'SIXD P17')
 def test_recurrences_agree_with_closed_forms():
-    """v = sum s_j qd_j and a = sum s_j qdd_j + sum sum s_k x s_j qd_j qd_k (Ex 2.5)."""
+    """The sums v = sum s_j qd_j and a = sum s_j qdd_j + sum sum s_k x s_j qd_j qd_k (Ex 2.5)."""
     model = families.general_chain(6, 3)
     s = State(model, 1)
     dense = DenseTree(model, s.q, s.qd)

@@ -22,7 +22,10 @@ import pytest
 def test_pep257(capfd: pytest.CaptureFixture[str]) -> None:
     """Docstrings are as ROS packages have them."""
     main = pytest.importorskip('ament_pep257.main', reason='ROS is not sourced')
-    code = main.main(argv=PATHS)
+    examples = [path for path in PATHS if path.endswith('examples')]
+    code = main.main(argv=[path for path in PATHS if path not in examples])
+    if examples:  # they begin with the question that they answer, not with a period
+        code = main.main(argv=['--add-ignore', 'D400', '--', *examples]) or code
     printed = ''.join(capfd.readouterr()).splitlines()
     findings = [line for line in printed if not line.startswith('checking ')]
     assert code == 0, '\n' + '\n'.join(findings)

@@ -112,7 +112,7 @@ class DenseTree:
         return np.asarray(x)[self.model.v_index[i]]
 
     def accelerations(self, qdd, base=None):
-        """Return the body accelerations (5.8)."""
+        """Return the acceleration of every body (5.8)."""
         a = [np.zeros(6) if base is None else base]
         for i in self.bodies:
             a.append(a[self.model.parent[i]] + self.S[i] @ self.part(i, qdd) + self.c[i])
