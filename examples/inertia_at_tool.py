@@ -20,7 +20,7 @@ import rbd_ros
 
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
 robot = rbd_ros.Dynamics(model)
-q = np.array([0.3, 0.5, -0.2, 1.2, 0.4, -0.8, 0.1])
+q = np.array([0.3, 0.5, -0.2, -1.2, 0.4, 0.8, 0.1])
 qd = np.zeros(7)
 
 # The point at the origin of the frame tool0: three directions, along the axes of tool0.

@@ -34,10 +34,11 @@ slope = jacobian(graph, of='z', wrt='q')
 curvature = jacobian(slope, of='dz_dq', wrt='q')
 z, dz, ddz = compile_graph([graph, slope, curvature])
 
-q = np.array([0.3, 0.5, -0.2, 1.2, 0.4, -0.8, 0.1])
+q = np.array([0.3, 0.5, -0.2, -1.2, 0.4, 0.8, 0.1])
 print('height', z(q), 'm, by', graph.count())
 print('slope', dz(q).round(4), 'm/rad, by', slope.count())
-print('largest curvature', np.linalg.eigvalsh(ddz(q))[-1].round(4), 'm/rad^2')
+print('largest curvature', np.abs(ddz(q)).max().round(4), 'm/rad^2')
 # The same from the Jacobian of the frame: the vertical component of its linear rows.
 R = rbd_ros.Dynamics(model).pose(q, 'tool0')[:3, :3]
-print('slope', (R @ rbd_ros.jacobian(model, q, 'tool0')[3:])[2].round(4), 'm/rad')
+vertical = (R @ rbd_ros.jacobian(model, q, 'tool0')[3:])[2]
+print('slope', vertical.round(4), 'm/rad')

@@ -35,7 +35,7 @@ def energy(state):
     return robot.kinetic_energy(*state) + robot.potential_energy(state[0])
 
 
-state = np.array([[0.3, 0.8, -0.2, 1.2, 0.4, -0.8, 0.1], np.zeros(7)])
+state = np.array([[0.3, 0.8, -0.2, -1.2, 0.4, 0.8, 0.1], np.zeros(7)])
 step, start = 1e-3, energy(state)
 for _ in range(500):                                    # Runge-Kutta, fourth order
     k1 = rate(state)

@@ -21,13 +21,14 @@ import rbd_ros
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
 robot = rbd_ros.Dynamics(model)
 
-# Every joint swings by 0.6 rad with a period of 2 s, the whole period as one batch of states.
+# Every joint swings by 0.6 rad about its middle in 2 s, the whole period as one batch of states.
 t = np.linspace(0.0, 2.0, 401)[:, None]
 phase = np.linspace(0.0, 1.5, model.nv)
 omega = 2.0 * np.pi / 2.0
-q = 0.6 * np.sin(omega * t + phase)                     # rad
+swing = 0.6 * np.sin(omega * t + phase)
+q = np.add(model.lower, model.upper) / 2.0 + swing      # rad
 qd = 0.6 * omega * np.cos(omega * t + phase)            # rad/s
-qdd = -omega**2 * q                                     # rad/s^2
+qdd = -omega**2 * swing                                 # rad/s^2
 tau = robot.inverse_dynamics(q, qd, qdd)                # N m, (401, 7)
 
 peak = np.abs(tau).max(axis=0)

@@ -17,7 +17,8 @@
 from rbd_ros.builder import JointData, ModelBuilder
 from rbd_ros.dynamics import Dynamics, OperationalSpace
 from rbd_ros.errors import (
-    ModelError, NonFiniteError, RbdError, RbdWarning, ShapeError, SingularError, UnknownName,
+    ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError, SingularError,
+    UnknownName,
 )
 from rbd_ros.mimic import Mimic
 from rbd_ros.model import Model
@@ -31,5 +32,5 @@ __all__ = [
     'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'gravity', 'Handle', 'inverse_dynamics',
     'jacobian', 'JointData', 'load_urdf', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder',
     'ModelError', 'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT', 'RbdError',
-    'RbdWarning', 'ShapeError', 'SingularError', 'UnknownName',
+    'RbdWarning', 'SettingError', 'ShapeError', 'SingularError', 'UnknownName',
 ]
