@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rbd_ros.control.supervisor import State
+from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import MultiArrayDimension, String, UInt8MultiArray
-
-from rbd_ros.control.supervisor import State
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.cycle import Cycle
@@ -47,14 +47,14 @@ class Announcer:
         """
         self._node = node
         self._cycle: Cycle | None = None
-        create = super(LifecycleNode, node).create_publisher  # not silenced while inactive
-        self._topics = {kind: create(String, f'~/{kind}', _LATCHED)
+        # Ordinary publishers: those of a lifecycle are silent while inactive.
+        self._topics = {kind: node.create_publisher(String, f'~/{kind}', _LATCHED)
                         for kind in ('mode', 'state', 'fault')}
-        self._saturation = create(UInt8MultiArray, '~/saturation', _LATCHED)
+        self._saturation = node.create_publisher(UInt8MultiArray, '~/saturation', _LATCHED)
         self._last: dict[str, str] = {}
         self._flags: list[int] = []
         self._failure = ''
-        node.create_timer(_PERIOD, self._drain)
+        node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._say('state', State.INACTIVE.value)
         self._say('fault', '')
 
@@ -71,7 +71,7 @@ class Announcer:
 
     def detach(self) -> None:
         """Say what is left and stop listening."""
-        self._drain()
+        self.drain()
         self._cycle = None
 
     def _say(self, kind: str, text: str) -> bool:
@@ -81,7 +81,8 @@ class Announcer:
         self._topics[kind].publish(String(data=text))
         return True
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Say what has come up; for the thread of the lifecycle node."""
         cycle = self._cycle
         if cycle is None:
             return

@@ -22,19 +22,19 @@ the release torque could be published.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from types import FrameType
-
-import rclpy
-from rclpy.signals import SignalHandlerOptions
 
 from rbd_ros.control.causes import Cause
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.lifecycle import ControllerNode
 from rbd_ros.nodes.realtime import prepare_thread, switch_interval
+import rclpy
+from rclpy.signals import SignalHandlerOptions
 
 __all__ = ['main']
 
@@ -94,11 +94,17 @@ def main(args: list[str] | None = None) -> int:
         executor.shutdown(timeout_sec=_JOIN)
     for thread in threads:
         thread.join(_JOIN)
+    alive = any(thread.is_alive() for thread in threads)
     failure = ending.text if ending.cause is Cause.EXCEPTION else node.hot.failure
     if failure:
-        print(failure, file=sys.stderr)
+        print(failure, file=sys.stderr, flush=True)
+    code = 1 if failure else 0
+    if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
+        os._exit(code)
+    for each in (node.hot, node):
+        each.destroy_node()
     rclpy.try_shutdown()
-    return 1 if failure else 0
+    return code
 
 
 if __name__ == '__main__':

@@ -26,7 +26,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-
 from rbd_ros.compiler import Bound
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.guards import DeadMan
@@ -174,6 +173,9 @@ class Cycle:
             self._watch(now, steady, joints.q[index], qd)
         if self.payload.update(now):
             self._share_load()
+        if not self.gravity.update(now):
+            self._fault(steady, Cause.GRAVITY_STALE, f'{self.gravity.timeout:g} s')
+            ready = False
         effort_now = joints.effort[index] if joints.effort_known else None
         return self.loop.fresh_state(now, steady, joints.expiry, ready, qd, effort_now)
 
@@ -186,7 +188,7 @@ class Cycle:
         :returns: whether a torque was published.
         """
         self.now, self.steady = now, steady
-        if not self.dead_man.alive(steady):
+        if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
 
@@ -287,21 +289,15 @@ class Cycle:
             law = self.law
         elif need is Need.HOLD:
             law = self._holding
-        if not self.gravity.update(self.now):
-            self._fault(self.steady, Cause.GRAVITY_STALE, f'{self.gravity.timeout:g} s')
         law.inputs['gravity_vector'][:] = self.gravity.value
         law.compute(self.now)
         torques, outputs = self.torques, law.outputs
         torques.gravity, torques.driver = outputs['gravity'], outputs['driver']
         if need is not Need.GRAVITY:
             torques.law = outputs['law']
-        if law.tracks and self.supervisor.state is State.RUNNING:
-            wrong = self._error.check(self.now, law.error)
-            if wrong:
-                self._fault(self.steady, Cause.TRACKING, wrong)
-            if self.reference.goals.active is not None:
-                index = self.joints.controlled
-                self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
+        if self.reference.goals.active is not None and need is Need.LAW:
+            index = self.joints.controlled
+            self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
 
     def _may_start(self, now: float, steady: float, qd: Array) -> bool:
         """Compare measured effort and predicted gravity before any torque leaves."""
@@ -333,7 +329,12 @@ class Cycle:
         if self.joints.rate.low:
             self._fault(steady, Cause.LOW_RATE, f'{self.joints.rate.rate:.4g} Hz, minimum_rate '
                         f'{self.joints.rate.minimum:.4g} Hz')
-        if self.supervisor.state is State.RAMPING_IN:
+        state = self.supervisor.state
+        if state is State.RUNNING and self.law.tracks:
+            wrong = self._error.check(now, self.law.error)  # of the last cycle
+            if wrong:
+                self._fault(steady, Cause.TRACKING, wrong)
+        elif state is State.RAMPING_IN:
             wrong = self._motion.check(now, q, qd)
             if wrong:
                 self._fault(steady, Cause.WRONG_MODEL, wrong)

@@ -28,6 +28,10 @@ import traceback
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.causes import Cause
+from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.outputs import Output
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.executors import Executor, SingleThreadedExecutor
@@ -39,11 +43,6 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, UInt64
 from std_srvs.srv import Trigger
-
-from rbd_ros.control.causes import Cause
-from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.cycle import Cycle
-from rbd_ros.nodes.outputs import Output
 
 __all__ = ['HotNode', 'make_executor', 'spin_in_thread']
 
@@ -100,8 +99,9 @@ class HotNode(Node):
         self.output, self._cycle = output, cycle
         # The limiter gives a step at most two nominal periods.
         period = 2.0 / cycle.settings['nominal_rate']
-        self._own_timers = [self.create_timer(period, self._on_timer, clock=self._steady),
-                        self.create_timer(1.0 / heartbeat_rate, self._beat, clock=self._steady)]
+        self._own_timers = [
+            self.create_timer(period, self._on_timer, clock=self._steady),
+            self.create_timer(1.0 / heartbeat_rate, self._beat, clock=self._steady)]
 
     def detach(self) -> None:
         """End serving; the cycle must have finished."""

@@ -24,12 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import threading
 import time
-
-from rcl_interfaces.msg import SetParametersResult
-from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
-from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from std_msgs.msg import String
+import traceback
 
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.guards import Access, OutputGuard
@@ -39,15 +34,21 @@ from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.announcer import Announcer
 from rbd_ros.nodes.cycle import Cycle
-from rbd_ros.nodes.source import DescriptionSource
 from rbd_ros.nodes.hot import HotNode
 from rbd_ros.nodes.outputs import command_qos, make_output
 from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
 from rbd_ros.nodes.references_io import ReferenceInputs
 from rbd_ros.nodes.robot import make_robot, Robot
 from rbd_ros.nodes.settings import Settings
+from rbd_ros.nodes.source import DescriptionSource
 from rbd_ros.nodes.tick import KERNELS, TickKernels
 from rbd_ros.urdf import load_urdf
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
 
 __all__ = ['LATCHED', 'ControllerNode']
 
@@ -55,6 +56,9 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+
+#: s after the start within which others may not have been discovered yet
+DISCOVERY = 1.0
 
 #: s that a stop may take before the process ends regardless; launch escalates at 5 s
 STOP_LIMIT = 3.8
@@ -83,7 +87,9 @@ class ControllerNode(LifecycleNode):
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
         self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
-        self._start_timer = self.create_timer(0.2, self._autostart)
+        self._start_timer = self.create_timer(
+            0.2, self._autostart, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._begin = time.monotonic()
         self._told = ''
 
     # -- robot ----------------------------------------------------------------------------------
@@ -125,7 +131,11 @@ class ControllerNode(LifecycleNode):
         except (RbdError, ValueError) as error:
             self._told = str(error)
             self.get_logger().error(f'cannot configure: {error}')
+            self._forget()
             return FAILURE
+        except Exception:  # rclpy would turn it into an error without a word
+            self.get_logger().fatal(f'cannot configure:\n{traceback.format_exc()}')
+            return TransitionCallbackReturn.ERROR
         return SUCCESS
 
     def _configure(self) -> None:
@@ -213,6 +223,7 @@ class ControllerNode(LifecycleNode):
         topic = self.resolve_topic_name('~/commands')
         guard = OutputGuard()
         told = -1e9
+        self._wait(lambda: time.monotonic() - self._begin > DISCOVERY, DISCOVERY)
         while not self.ending.is_set():
             now = time.monotonic()
             access, text = guard.check(now, self.count_publishers(topic) - 1)
@@ -225,7 +236,7 @@ class ControllerNode(LifecycleNode):
             if now - told > 5.0:
                 told = now
                 self.get_logger().warning(text)
-            time.sleep(0.1)
+            self._wait(self.ending.is_set, 0.1)
         return False
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -289,6 +300,8 @@ class ControllerNode(LifecycleNode):
         while not condition():
             if time.monotonic() > end or (self.ending.is_set() and not always):
                 return False
+            if threading.current_thread() is not threading.main_thread():
+                self._announcer.drain()
             time.sleep(0.005)
         return True
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from rbd_ros.compiler import Bound
 from rbd_ros.control.laws import integrate_error
 from rbd_ros.control.references import JointReference
@@ -40,6 +39,7 @@ class Law:
     """A law without references: gravity compensation and damping."""
 
     tracks = False  # whether there is a tracking error to be watched
+    error: Array
 
     def __init__(self, name: str, bound: Bound, joints: JointMap) -> None:
         """
@@ -101,7 +101,7 @@ class JointLaw(Law):
         self.reference = reference
         self._saturation = saturation
         self._reference, self._integral = bound.inputs['reference'], bound.inputs['integral']
-        self.error: Array = bound.outputs['error']
+        self.error = bound.outputs['error']
         self._gain = self._limit = np.zeros_like(self._integral)
         self._integrates = False
         self._time: float | None = None
@@ -111,6 +111,7 @@ class JointLaw(Law):
         index = self._joints.controlled
         self.reference.start(self._joints.q[index], self._joints.qd[index])
         self._integral[:] = 0.0
+        self.error[:] = 0.0
         self._time = None
 
     def apply(self, settings: Settings) -> None:

@@ -26,14 +26,13 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.nodes.codec import FloatArrayWriter, JointStateWriter
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-
-from rbd_ros.nodes.codec import FloatArrayWriter, JointStateWriter
 
 __all__ = ['OUTPUTS', 'Output', 'command_qos', 'make_output']
 

@@ -19,17 +19,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import math
 
+from rbd_ros.control import parameters
+from rbd_ros.control.parameters import Parameter as Row
+from rbd_ros.control.parameters import PARAMETERS, refusals, Value
+from rbd_ros.errors import SettingError
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult)
 from rclpy.exceptions import (
     InvalidParameterTypeException, InvalidParameterValueException, ParameterUninitializedException)
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-
-from rbd_ros.control import parameters
-from rbd_ros.control.parameters import Parameter as Row
-from rbd_ros.control.parameters import PARAMETERS, refusals, Value
-from rbd_ros.errors import SettingError
 
 __all__ = ['ALL', 'declare', 'judge', 'read']
 

@@ -19,17 +19,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rclpy.lifecycle import LifecycleNode
-from trajectory_msgs.msg import JointTrajectory
-
 from rbd_ros.control.guards import ReferenceGuard
 from rbd_ros.control.results import GoalError
 from rbd_ros.control.trajectory import Knots, read_points
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode
+from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
-    from rclpy.subscription import Subscription
-
     from rbd_ros.nodes.cycle import Cycle
+    from rclpy.subscription import Subscription
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
@@ -77,7 +76,8 @@ class ReferenceInputs:
         self._guards: dict[str, ReferenceGuard] = {}
         self._subscriptions: list[Subscription] = []
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
-        self._timer = node.create_timer(_GUARD_PERIOD, self._look)
+        self._timer = node.create_timer(
+            _GUARD_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def destroy(self) -> None:
         """End listening."""

@@ -21,7 +21,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-
 from rbd_ros.control.goals import Tolerances
 from rbd_ros.control.joint_map import AgeLimits
 from rbd_ros.control.limits import check_limits
