@@ -24,7 +24,7 @@ import sys
 from benchmark.timing import machine
 
 
-def speed() -> dict[str, object]:
+def speed(options: argparse.Namespace) -> dict[str, object]:
     """Measure every call against Pinocchio."""
     from benchmark.speed import CASES, measure, table
     rows = []
@@ -35,7 +35,7 @@ def speed() -> dict[str, object]:
     return {'speed': [{**row._asdict(), 'ratio': row.ratio} for row in rows]}
 
 
-def ops() -> dict[str, object]:
+def ops(options: argparse.Namespace) -> dict[str, object]:
     """Count operations beside RBDA Table 10.1."""
     from benchmark.operations import report
     text, data = report()
@@ -43,7 +43,7 @@ def ops() -> dict[str, object]:
     return {'operations': data}
 
 
-def compile_times() -> dict[str, object]:
+def compile_times(options: argparse.Namespace) -> dict[str, object]:
     """Time compilation, cold and from the cache, and the import."""
     from benchmark.compiling import report
     text, data = report()
@@ -51,7 +51,7 @@ def compile_times() -> dict[str, object]:
     return {'compile': data}
 
 
-def scaling() -> dict[str, object]:
+def scaling(options: argparse.Namespace) -> dict[str, object]:
     """Measure cost against the number of joints, 2 to 64, and plot it."""
     from benchmark.scaling import report
     text, data = report()
@@ -59,7 +59,7 @@ def scaling() -> dict[str, object]:
     return {'scaling': data}
 
 
-def calls() -> dict[str, object]:
+def calls(options: argparse.Namespace) -> dict[str, object]:
     """Time one kernel by every way to call it."""
     from benchmark.callpath import report
     text, data = report()
@@ -67,7 +67,24 @@ def calls() -> dict[str, object]:
     return {'calls': data}
 
 
-PARTS = {'speed': speed, 'calls': calls, 'ops': ops, 'compile': compile_times, 'scaling': scaling}
+def node(options: argparse.Namespace) -> dict[str, object]:
+    """Measure the controller node beside a plain one and the floor, and run it for long."""
+    from benchmark.node.report import report
+    text, data = report(options.seconds)
+    print(text)
+    return {'node': data}
+
+
+def floor(options: argparse.Namespace) -> dict[str, object]:
+    """Measure what each choice of executor, message form and middleware costs a bare node."""
+    from benchmark.node.forms import report
+    text, data = report()
+    print(text)
+    return {'floor': data}
+
+
+PARTS = {'speed': speed, 'calls': calls, 'ops': ops, 'compile': compile_times,
+         'scaling': scaling, 'node': node, 'floor': floor}
 
 
 def main() -> int:
@@ -77,6 +94,8 @@ def main() -> int:
     parser.add_argument('parts', nargs='*', metavar='PART',
                         help=f'what to measure, all by default ({described})')
     parser.add_argument('--json', type=Path, metavar='FILE', help='also write the numbers here')
+    parser.add_argument('--seconds', type=float, default=60.0, metavar='S',
+                        help='length of the long run of the node (60)')
     arguments = parser.parse_args()
     unknown = [part for part in arguments.parts if part not in PARTS]
     if unknown:
@@ -85,7 +104,7 @@ def main() -> int:
     numbers: dict[str, object] = {'machine': machine()}
     for part in arguments.parts or PARTS:
         print(f'\n== {part}: {PARTS[part].__doc__}')
-        numbers |= PARTS[part]()
+        numbers |= PARTS[part](arguments)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(numbers, indent=1) + '\n')
     return 0

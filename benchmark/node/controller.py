@@ -1,0 +1,38 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The parameters with which the controller of this package is measured."""
+
+from __future__ import annotations
+
+from benchmark.node.arm import DAMPING, STIFFNESS, URDF
+
+
+def arguments(rate: float, output: str = 'array') -> list[str]:
+    """
+    Return the ROS arguments of the controller in computed-torque mode.
+
+    :param rate: states per second that it is told to expect.
+    :param output: type of the commands, ``array`` or ``joint_state``.
+    """
+    values = {
+        'robot_description_file': URDF, 'driver_adds': 'none', 'mode': 'computed_torque',
+        'autostart': 'true',
+        'stiffness': [STIFFNESS], 'damping': [DAMPING], 'nominal_rate': rate,
+        'minimum_rate': 0.0,  # a busy machine is no fault of the node
+        'state_timeout': 0.5,
+        'command_type': 'joint_state' if output == 'joint_state' else 'float64_multi_array',
+    }
+    return ['--ros-args', *(part for name, value in values.items()
+                            for part in ('-p', f'{name}:={value}'))]

@@ -1,0 +1,60 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Serialized messages that are written in place: a template and where its numbers lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import struct
+
+import numpy as np
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+#: Where the stamp of any message with a header lies: behind the encapsulation.
+STAMP = 4
+stamp_into = struct.Struct('<iI').pack_into
+stamp_from = struct.Struct('<iI').unpack_from
+
+
+def doubles_at(raw: bytes, values: Sequence[float]) -> int:
+    """Return where these doubles lie in a serialized message; they must be there once."""
+    wanted = np.asarray(values, dtype='<f8').tobytes()
+    place = raw.index(wanted)
+    if wanted in raw[place + 1:]:
+        raise ValueError('the doubles lie in the message twice; choose distinct values')
+    return place
+
+
+def joint_state(names: Sequence[str], position: Sequence[float], velocity: Sequence[float],
+                effort: Sequence[float]) -> bytes:
+    """Return a serialized JointState with a zero stamp."""
+    return serialize_message(JointState(
+        name=list(names), position=list(position), velocity=list(velocity), effort=list(effort)))
+
+
+def array_template(n: int) -> tuple[bytearray, int]:
+    """Return a serialized Float64MultiArray of n numbers, and where they begin."""
+    values = np.arange(1.0, n + 1.0)
+    raw = serialize_message(Float64MultiArray(data=values.tolist()))
+    return bytearray(raw), doubles_at(raw, values)
+
+
+def effort_template(names: Sequence[str]) -> tuple[bytearray, int]:
+    """Return a serialized JointState that carries efforts alone, and where they begin."""
+    values = np.arange(1.0, len(names) + 1.0)
+    raw = joint_state(names, [], [], values)
+    return bytearray(raw), doubles_at(raw, values)

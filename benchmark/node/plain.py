@@ -1,0 +1,77 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Computed torque as a plain rclpy node with Pinocchio: what a careful user writes in an hour.
+
+It holds the first state that it sees, which is the law of the controller in computed-torque
+mode with a set-point that stands still.
+"""
+
+from __future__ import annotations
+
+from benchmark.node.arm import DAMPING, JOINTS, STIFFNESS, URDF
+from benchmark.node.qos import COMMANDS, STATES
+import numpy as np
+import pinocchio as pin
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+
+class ComputedTorque(Node):
+    """Answer each joint state with H(q)(Kp e + Kd e') + C(q, qd)."""
+
+    def __init__(self) -> None:
+        super().__init__('controller')
+        self.model = pin.buildModelFromUrdf(str(URDF))
+        self.data = self.model.createData()
+        self.limit = self.model.effortLimit
+        self.reference = None
+        self.publisher = self.create_publisher(Float64MultiArray, '~/commands', COMMANDS)
+        self.create_subscription(JointState, 'joint_states', self.on_state, STATES)
+
+    def on_state(self, state: JointState) -> None:
+        """Compute and publish the torques of one state."""
+        index = {name: i for i, name in enumerate(state.name)}
+        order = [index[name] for name in JOINTS]
+        q = np.array(state.position)[order]
+        v = np.array(state.velocity)[order]
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            self.get_logger().warning('joint state is not finite', throttle_duration_sec=1.0)
+            return
+        if self.reference is None:
+            self.reference = q
+        a = STIFFNESS * (self.reference - q) - DAMPING * v
+        tau = pin.rnea(self.model, self.data, q, v, a)
+        tau = np.clip(tau, -self.limit, self.limit)
+        self.publisher.publish(Float64MultiArray(data=tau.tolist()))
+
+
+def main() -> None:
+    """Control until interrupted."""
+    rclpy.init()
+    executor = SingleThreadedExecutor()
+    executor.add_node(ComputedTorque())
+    try:
+        executor.spin()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    main()

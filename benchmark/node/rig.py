@@ -1,0 +1,106 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Start a node, drive it from another process, stop it: one turn of a measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+from typing import NamedTuple
+
+#: Domains whose ports Linux hands out to nobody else, without the one that users use.
+DOMAINS = range(1, 102)
+FIRST_PORT = 22200
+#: Seconds that a node has for its stop.
+STOP = 10.0
+
+
+class Contender(NamedTuple):
+    """A node to measure."""
+
+    name: str
+    command: Sequence[str]  # arguments of Python
+    variables: dict[str, str] = {}  # environment on top of the usual one, of the driver too
+
+
+@contextmanager
+def isolated(variables: dict[str, str]) -> Iterator[dict[str, str]]:
+    """
+    Give an environment with a ROS domain that nobody else on this machine uses.
+
+    :param variables: to add.
+    """
+    environment = {**os.environ, **variables, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    for wider in ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS'):
+        environment.pop(wider, None)
+    for domain in random.sample(DOMAINS, len(DOMAINS)):
+        with socket.socket() as holder:
+            try:
+                holder.bind(('127.0.0.1', FIRST_PORT + domain))
+            except OSError:
+                continue
+            yield {**environment, 'ROS_DOMAIN_ID': str(domain)}  # the port holds the domain
+            return
+    raise RuntimeError('all ROS domains from 1 to 101 are in use')
+
+
+@contextmanager
+def running(contender: Contender, environment: dict[str, str]) -> Iterator[int]:
+    """Run a node while the context lasts; gives its process."""
+    node = subprocess.Popen([sys.executable, *contender.command], env=environment,
+                            stdout=sys.stderr)
+    try:
+        yield node.pid
+        if node.poll() is not None:
+            raise RuntimeError(f'{contender.name} ended by itself with status {node.returncode}')
+    finally:
+        if node.poll() is None:
+            node.send_signal(signal.SIGINT)
+        try:
+            node.wait(STOP)
+        except subprocess.TimeoutExpired:
+            node.kill()
+            node.wait()
+
+
+def turn(contender: Contender, *options: object) -> dict[str, list | dict]:
+    """
+    Measure once in a domain of its own.
+
+    :param options: of the driver.
+    :returns: what the driver printed.
+    """
+    with isolated(contender.variables) as environment:
+        with running(contender, environment) as pid:
+            return _result(environment, '-m', 'benchmark.node.driver', '--pid', pid, *options)
+
+
+def alone(*command: object) -> dict:
+    """Run a measurement that is one process, in a domain of its own; returns what it printed."""
+    with isolated({}) as environment:
+        return _result(environment, *command)
+
+
+def _result(environment: dict[str, str], *command: object) -> dict:
+    done = subprocess.run([sys.executable, *map(str, command)], env=environment,
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)

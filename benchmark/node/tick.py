@@ -1,0 +1,109 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Time inside one tick of the controller, in its own process, without the middleware.
+
+The callback of the joint states gets serialized messages, as the middleware gives them; what
+it publishes goes nowhere. Messages come at the pace of a robot, because a processor that has
+done something else in between runs the same code slower than one that does nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import gc
+import json
+import time
+
+from benchmark.node import controller
+from benchmark.node.arm import JOINTS, motion
+from benchmark.node.messages import joint_state, STAMP, stamp_into
+from benchmark.timing import best_times
+import numpy as np
+from rbd_ros.nodes.lifecycle import ControllerNode
+import rclpy
+
+RATE = 500.0  # Hz
+WARM, COUNT = 1000, 3000
+
+
+class Nowhere:
+    """A publisher that drops what it gets."""
+
+    def publish(self, message: bytes) -> None:
+        """Drop."""
+
+
+class Source:
+    """Messages of a swaying arm with the stamps of now."""
+
+    def __init__(self) -> None:
+        """Make one period of the motion."""
+        zero = np.zeros(len(JOINTS))
+        self._states = [bytearray(joint_state(JOINTS, *motion(k / RATE), zero))
+                        for k in range(round(RATE / 2.0))]
+        self._count = 0
+
+    def __call__(self) -> bytes:
+        """Return the next message."""
+        self._count += 1
+        buffer = self._states[self._count % len(self._states)]
+        stamp_into(buffer, STAMP, *divmod(time.time_ns(), 1_000_000_000))
+        return bytes(buffer)
+
+
+def ticks(callback: Callable[[bytes], None], source: Source, count: int,
+          period: float) -> list[float]:
+    """Return microseconds of each of many ticks, a period in s apart."""
+    clock, times = time.perf_counter_ns, []
+    due = time.monotonic()
+    for _ in range(count):
+        due += period
+        pause = due - time.monotonic()
+        if pause > 0.0:
+            time.sleep(pause)
+        message = source()
+        start = clock()
+        callback(message)
+        times.append((clock() - start) * 1e-3)
+    return times
+
+
+def main() -> None:
+    """Measure once and print."""
+    rclpy.init(args=[*controller.arguments(RATE), '-p', 'autostart:=false'])
+    node = ControllerNode()
+    node.trigger_configure()
+    cycle, hot = node.cycle, node.hot
+    hot.output.publisher = Nowhere()
+    callback = next(subscription.callback for subscription in hot.subscriptions
+                    if subscription.topic_name.endswith('joint_states'))
+    source = Source()
+    cycle.loop.post(cycle.activate)
+    ticks(callback, source, WARM, 1.0 / RATE)
+    gc.collect()
+    gc.freeze()
+    before = cycle.loop.published
+    paced = ticks(callback, source, COUNT, 1.0 / RATE)
+    busy = ticks(callback, source, COUNT, 0.0)
+    published = cycle.loop.published - before
+    print(json.dumps({
+        'paced': paced, 'busy': busy, 'published': published / (2 * COUNT),
+        'kernel': 1e6 * best_times(cycle.law.bound.run)[0]}))
+    rclpy.try_shutdown()
+
+
+if __name__ == '__main__':
+    main()
