@@ -102,9 +102,9 @@ def soak(seen: dict, stalls: list[Interval], rate: float) -> Soak:
     own = [(b - a - overlap(a, b, excused)) * 1e-6 for a, b in pairs]
     delay = delays(seen)
     p50, p99, p999 = np.percentile(delay, (50.0, 99.0, 99.9)).tolist()
-    start, end = sent[0], sent[-1]
+    start, end = int(sent[0]), int(sent[-1])
     return Soak(
-        float(end - start) * 1e-9, len(sent), len(sent) - len(delay), p50, p99, p999,
+        (end - start) * 1e-9, len(sent), len(sent) - len(delay), p50, p99, p999,
         sum(gap > GAP * 1e3 for gap in own), len(pairs), max(own, default=0.0),
         sum(b > start and a < end for a, b in stalls),
         overlap(start, end, stalls) * 1e-9,

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 import json
 import os
+from pathlib import Path
 import random
 import signal
 import socket
@@ -30,6 +31,8 @@ from typing import NamedTuple
 #: Domains whose ports Linux hands out to nobody else, without the one that users use.
 DOMAINS = range(1, 102)
 FIRST_PORT = 22200
+#: Where `python -m benchmark...` finds this package.
+ROOT = Path(__file__).resolve().parents[2]
 #: Seconds that a node has for its stop.
 STOP = 10.0
 
@@ -67,7 +70,7 @@ def isolated(variables: dict[str, str]) -> Iterator[dict[str, str]]:
 def running(contender: Contender, environment: dict[str, str]) -> Iterator[int]:
     """Run a node while the context lasts; gives its process."""
     node = subprocess.Popen([sys.executable, *contender.command], env=environment,
-                            stdout=sys.stderr)
+                            cwd=ROOT, stdout=sys.stderr)
     try:
         yield node.pid
         if node.poll() is not None:
@@ -102,5 +105,5 @@ def alone(*command: object) -> dict:
 
 def _result(environment: dict[str, str], *command: object) -> dict:
     done = subprocess.run([sys.executable, *map(str, command)], env=environment,
-                          stdout=subprocess.PIPE, text=True, check=True)
+                          cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
