@@ -141,6 +141,7 @@ def test_continuous_joint_wraps_without_velocity_spike():
     feed = Feed(subject)
     for k in range(400):
         feed(ARM, [np.remainder(0.02 * k + np.pi, 2 * np.pi) - np.pi, 0.0, 0.0])
+        assert -1e-9 <= subject.qd[0] <= 2.0 + 1e-9
     assert subject.qd[0] == pytest.approx(2.0, abs=1e-9)
 
 

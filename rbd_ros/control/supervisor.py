@@ -285,7 +285,7 @@ class Supervisor:
 
     def _may_recover(self) -> bool:
         lost = all(f.cause.reaction is Reaction.LOST for f in self.faults)
-        return self.timing.recover and lost and not self._final
+        return self.timing.recover and lost  # a final cause is none of them
 
     def _lose(self, steady: float) -> None:
         """Begin the blind sequence; the hold counts from when the last gravity torque expired."""
