@@ -16,20 +16,21 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import TransformStamped, WrenchStamped
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes import simulator_parameters as parameters
 from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.description import BUILT_IN_POSE, description_text
+from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.hot import make_executor, spin_in_thread
+from rbd_ros.nodes.simulator_messages import (
+    completed, diagnostics, Ending, full_name, time_message, transforms,
+)
 from rbd_ros.nodes.simulator_wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rbd_ros.urdf import load_urdf
@@ -47,15 +48,13 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from rbd_ros.sim import Pose, Sample
-    from rbd_ros.sim.settings import Value
+    from rbd_ros.sim import Sample
     from rclpy.parameter import Parameter
-    from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -71,7 +70,7 @@ class Simulator(Node):
     def __init__(self) -> None:
         super().__init__('simulator')
         parameters.declare(self, SETTINGS)
-        self._settings = Settings(_completed(parameters.values(self, SETTINGS)))
+        self._settings = Settings(completed(parameters.values(self, SETTINGS)))
         self._refuse_second_publisher()
         text = description_text(self._settings.text('robot_description'),
                                 self._settings.text('robot_description_file'))
@@ -98,7 +97,7 @@ class Simulator(Node):
             if others:
                 time.sleep(0.5)         # the name of a node is discovered after its topics
                 others = self.get_publishers_info_by_topic(topic) or others
-                names = ', '.join(sorted(_full_name(info) for info in others))
+                names = ', '.join(sorted(full_name(info) for info in others))
                 raise RbdError(
                     f'{topic} has a publisher already ({names}): a simulated robot beside another '
                     'driver would mix two robots; stop it, use another namespace, or wait about '
@@ -142,7 +141,7 @@ class Simulator(Node):
         if self._settings.flag('publish_tf'):
             self._tf_publisher = self.create_publisher(TFMessage, '/tf', 10)
             self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
-            self._tf_static.publish(_transforms(self._frames.fixed(), self._now()))
+            self._tf_static.publish(transforms(self._frames.fixed(), self._now()))
             rates = [self._settings.number(name) for name in ('state_rate', 'tf_rate')]
             self._tf_every = max(1, round(rates[0] / rates[1]))
             self._tf_count = 0
@@ -188,10 +187,10 @@ class Simulator(Node):
             self._tf_count += 1
             if self._tf_count % self._tf_every == 0:
                 self._tf_publisher.publish(
-                    _transforms(self._frames.moving(simulation.robot.q), _time(stamp)))
+                    transforms(self._frames.moving(simulation.robot.q), time_message(stamp)))
 
     def _now(self) -> Time:
-        return _time(self._simulation.time_ns if self._sim_stamps else time.time_ns())
+        return time_message(self._simulation.time_ns if self._sim_stamps else time.time_ns())
 
     # --- inputs -------------------------------------------------------------------------------
 
@@ -298,21 +297,8 @@ class Simulator(Node):
 
     def _on_second(self) -> None:
         """Report what was counted."""
-        simulation = self._simulation
-        counts = vars(simulation.counters) | {
-            'late': simulation.pacer.late, 'skipped': simulation.pacer.skipped,
-            'lost': simulation.sensors.lost, 'unresolved': simulation.robot.unresolved,
-            'braked': not simulation.released, 'paused': simulation.paused,
-            'waiting': simulation.waiting,
-        }
-        status = DiagnosticStatus(
-            level=DiagnosticStatus.OK, name=f'{self.get_fully_qualified_name()}: simulation',
-            hardware_id=simulation.robot.model.name,
-            message='paused' if simulation.paused else 'running',
-            values=[KeyValue(key=name, value=str(value)) for name, value in counts.items()])
-        message = DiagnosticArray(status=[status])
-        message.header.stamp = self._now()
-        self._diagnostics.publish(message)
+        name = self.get_fully_qualified_name()
+        self._diagnostics.publish(diagnostics(name, self._simulation, self._now()))
         if self.count_publishers('joint_states') > 1:
             self._complain('joint_states has another publisher now; readers see two robots')
 
@@ -324,62 +310,6 @@ class Simulator(Node):
                 'superseded')
 
 
-def _completed(values: dict[str, Value]) -> dict[str, Value]:
-    """Return the values with a pose for the built-in arm, if it is simulated and has none."""
-    keys = ('robot_description', 'robot_description_file', 'initial_positions', 'joints')
-    if any(values[key] for key in keys):
-        return values
-    return values | {'initial_positions': list(BUILT_IN_POSE)}
-
-
-def _full_name(info: TopicEndpointInfo) -> str:
-    return f'{info.node_namespace.rstrip("/")}/{info.node_name}'
-
-
-def _time(stamp_ns: int) -> Time:
-    sec, nanosec = divmod(stamp_ns, 1_000_000_000)
-    return Time(sec=sec, nanosec=nanosec)
-
-
-def _transforms(poses: Iterable[Pose], stamp: Time) -> TFMessage:
-    message = TFMessage()
-    for pose in poses:
-        item = TransformStamped(child_frame_id=pose.child)
-        item.header.frame_id, item.header.stamp = pose.parent, stamp
-        t, r = item.transform.translation, item.transform.rotation
-        t.x, t.y, t.z = pose.translation
-        r.x, r.y, r.z, r.w = pose.rotation
-        message.transforms.append(item)
-    return message
-
-
-class _End:
-    """Why and when the process ends; the main thread waits for it."""
-
-    def __init__(self) -> None:
-        self.started = False
-        self.failure = ''
-        self._event = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, *_: object) -> None:
-        """End the wait; before it began, end the start."""
-        if not self.started:
-            raise KeyboardInterrupt
-        self._event.set()
-
-    def fail(self, text: str) -> None:
-        """End because of an error in the loop."""
-        self.failure = text
-        self._event.set()
-
-    def wait(self) -> None:
-        """Wait for a signal or an error."""
-        self.started = True
-        self._event.wait()
-
-
 def main(args: list[str] | None = None) -> int:
     """
     Run the simulator until it is interrupted.
@@ -388,7 +318,7 @@ def main(args: list[str] | None = None) -> int:
 
     :returns: 0 after a clean end, 1 if it did not start or the simulation failed.
     """
-    end = _End()
+    end = Ending()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     log = rclpy.logging.get_logger('simulator')
     try:

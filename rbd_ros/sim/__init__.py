@@ -21,9 +21,10 @@ from rbd_ros.sim.integrators import rk4_step, semi_implicit_step
 from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.robot import SimulatedRobot
+from rbd_ros.sim.schedule import Counters, Schedule
 from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
 from rbd_ros.sim.settings import SETTINGS, Settings
-from rbd_ros.sim.simulation import Counters, Schedule, Simulation
+from rbd_ros.sim.simulation import Simulation
 
 __all__ = [
     'compiled_engine', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Frames',

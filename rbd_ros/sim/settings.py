@@ -32,8 +32,8 @@ import numpy as np
 
 from rbd_ros.errors import SettingError
 from rbd_ros.sim.physics import INTEGRATORS, per_joint, Physics
+from rbd_ros.sim.schedule import Schedule
 from rbd_ros.sim.sensors import EFFORT_SOURCES, Imperfections, VELOCITY_SOURCES
-from rbd_ros.sim.simulation import Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

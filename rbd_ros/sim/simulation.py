@@ -21,7 +21,6 @@ machine is an argument of ``tick`` and ``command``, and only paces.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +28,7 @@ import numpy as np
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.frames import Frames
 from rbd_ros.sim.pacer import Pacer
+from rbd_ros.sim.schedule import Counters, Schedule
 from rbd_ros.sim.sensors import DelayLine, Sample, Sensors
 
 if TYPE_CHECKING:
@@ -39,73 +39,6 @@ if TYPE_CHECKING:
     from rbd_ros.sim.robot import SimulatedRobot
 
     Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """
-    When things happen.
-
-    :param period_ns: simulated time between two readings.
-    :param substeps: steps of the integrator in a period.
-    :param speed: simulated over real time.
-    :param most: periods run at once to catch up.
-    :param brakes: hold the robot until the first command, and after ``command_timeout``.
-    :param command_latency: time from a command to its effect, s.
-    :param command_timeout: the brakes close when no command came for so long, s of simulated
-        time; 0: the last command stays for ever, as in most drivers.
-    :param lockstep: after the first command, integrate only when the answer to the last reading
-        has come; the brakes open with the answer to the last reading before time stopped.
-    :param resend: in lockstep, time after which an unanswered reading is sent again, s.
-    :param patience: in lockstep, time after which the brakes close for want of an answer, s.
-    """
-
-    period_ns: int = 1_000_000
-    substeps: int = 1
-    speed: float = 1.0
-    most: int = 20
-    brakes: bool = True
-    command_latency: float = 0.0
-    command_timeout: float = 0.0
-    lockstep: bool = False
-    resend: float = 0.05
-    patience: float = 2.0
-
-    def __post_init__(self) -> None:
-        """Refuse what has no meaning, naming the value."""
-        for name in ('period_ns', 'substeps', 'speed', 'most', 'resend', 'patience'):
-            if not getattr(self, name) > 0:
-                raise SettingError(f'{name} is {getattr(self, name)}; it must be positive')
-        for name in ('command_latency', 'command_timeout'):
-            if not 0.0 <= getattr(self, name) < float('inf'):
-                raise SettingError(f'{name} is {getattr(self, name)}; it must be zero or more')
-        if self.lockstep and not self.brakes:
-            raise SettingError('lockstep needs brakes: before the first command time runs freely, '
-                               'and an unbraked robot would fall by an amount that '
-                               'depends on the machine')
-
-
-@dataclass
-class Counters:
-    """
-    What happened so far.
-
-    :param periods: periods integrated.
-    :param commands: commands taken.
-    :param refused: commands with a wrong size or a value that is not finite.
-    :param outdated: commands for another reading than the one in question.
-    :param superseded: readings not sent because a newer one was there.
-    :param resent: readings sent again for want of an answer.
-    :param timeouts: times the brakes closed for want of a command.
-    """
-
-    periods: int = 0
-    commands: int = 0
-    refused: int = 0
-    outdated: int = 0
-    superseded: int = 0
-    resent: int = 0
-    timeouts: int = 0
 
 
 class Simulation:

@@ -1,0 +1,115 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Small parts of the simulator node: messages it publishes, and how its process ends."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import TransformStamped
+from rbd_ros.nodes.description import BUILT_IN_POSE
+from tf2_msgs.msg import TFMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rbd_ros.sim import Pose, Simulation
+    from rbd_ros.sim.settings import Value
+    from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+
+def diagnostics(name: str, simulation: Simulation, stamp: Time) -> DiagnosticArray:
+    """
+    Return what a simulation counted.
+
+    :param name: of the node.
+    """
+    counts = vars(simulation.counters) | {
+        'late': simulation.pacer.late, 'skipped': simulation.pacer.skipped,
+        'lost': simulation.sensors.lost, 'unresolved': simulation.robot.unresolved,
+        'braked': not simulation.released, 'paused': simulation.paused,
+        'waiting': simulation.waiting,
+    }
+    status = DiagnosticStatus(
+        level=DiagnosticStatus.OK, name=f'{name}: simulation',
+        hardware_id=simulation.robot.model.name,
+        message='paused' if simulation.paused else 'running',
+        values=[KeyValue(key=key, value=str(value)) for key, value in counts.items()])
+    message = DiagnosticArray(status=[status])
+    message.header.stamp = stamp
+    return message
+
+
+def completed(values: dict[str, Value]) -> dict[str, Value]:
+    """Return the values with a pose for the built-in arm, if it is simulated and has none."""
+    keys = ('robot_description', 'robot_description_file', 'initial_positions', 'joints')
+    if any(values[key] for key in keys):
+        return values
+    return values | {'initial_positions': list(BUILT_IN_POSE)}
+
+
+def full_name(info: TopicEndpointInfo) -> str:
+    """Return the name of the node behind an end of a topic."""
+    return f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+
+
+def time_message(stamp_ns: int) -> Time:
+    """Return nanoseconds as a message."""
+    sec, nanosec = divmod(stamp_ns, 1_000_000_000)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def transforms(poses: Iterable[Pose], stamp: Time) -> TFMessage:
+    """Return poses as a message."""
+    message = TFMessage()
+    for pose in poses:
+        item = TransformStamped(child_frame_id=pose.child)
+        item.header.frame_id, item.header.stamp = pose.parent, stamp
+        t, r = item.transform.translation, item.transform.rotation
+        t.x, t.y, t.z = pose.translation
+        r.x, r.y, r.z, r.w = pose.rotation
+        message.transforms.append(item)
+    return message
+
+
+class Ending:
+    """Why and when the process ends; the main thread waits for it."""
+
+    def __init__(self) -> None:
+        self.started = False
+        self.failure = ''
+        self._event = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, *_: object) -> None:
+        """End the wait; before it began, end the start."""
+        if not self.started:
+            raise KeyboardInterrupt
+        self._event.set()
+
+    def fail(self, text: str) -> None:
+        """End because of an error in the loop."""
+        self.failure = text
+        self._event.set()
+
+    def wait(self) -> None:
+        """Wait for a signal or an error."""
+        self.started = True
+        self._event.wait()
