@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Does it agree with Pinocchio, and how do I translate my calls?"""
+"""Does it agree with Pinocchio, and how do I translate my calls? To rounding, line by line."""
 
 import numpy as np
 import pinocchio as pin

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How heavy does the arm feel at its tool, and in which direction?"""
+"""How heavy does the arm feel at its tool? The operational-space inertia of a point."""
 
 import numpy as np
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What do two hands feel of one body, and of each other?"""
+"""What do two hands feel of one body, and of each other? Two handles, stacked."""
 
 import numpy as np
 

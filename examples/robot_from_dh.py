@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How do I make a robot from a table of Denavit-Hartenberg parameters (Craig's)?"""
+"""How do I make a robot from Denavit-Hartenberg parameters? Row by row, as in Craig."""
 
 from math import pi
 

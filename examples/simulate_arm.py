@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How does the arm fall without power, and does its energy stay the same?"""
+"""How does the arm fall without power? Forward dynamics, and a check of its energy."""
 
 import numpy as np
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What happens inside the recursive Newton-Euler algorithm (RBDA Table 5.1)?"""
+"""What happens inside the recursive Newton-Euler algorithm? RBDA Table 5.1, step by step."""
 
 import numpy as np
 

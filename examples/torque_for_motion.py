@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which torques does this motion need, and can the motors give them?"""
+"""Which torques does this motion need? Inverse dynamics, and a look at the limits."""
 
 import numpy as np
 

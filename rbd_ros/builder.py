@@ -122,8 +122,12 @@ class ModelBuilder:
         :returns: the builder itself.
         """
         self._claim(name)
+        if parent is not None:
+            self._find(parent)
+        _expect(inertia, RigidInertia, f'inertia of body "{name}"')
+        inertia = _sound(inertia or RigidInertia.zero(), name)
         self._nodes[name] = len(self._nodes)
-        self._inertias.append(_finite(inertia or RigidInertia.zero(), name))
+        self._inertias.append(inertia)
         if parent is not None:
             self.add_joint(joint_name or f'{name}_joint', parent, name, joint or Fixed(),
                            placement, data=data, mimic=mimic)
@@ -145,6 +149,10 @@ class ModelBuilder:
         s, to_s = self._find(successor)
         if p == s:
             raise ModelError(f'joint "{name}" connects body "{successor}" to itself')
+        _expect(joint, Joint, f'joint "{name}"')
+        for given, kind, what in ((X_P, Transform, 'placement'), (X_S, Transform, 'placement'),
+                                  (data, JointData, 'data'), (mimic, Mimic, 'mimic')):
+            _expect(given, kind, f'{what} of joint "{name}"')
         identity = Transform.identity()
         self._arcs[name] = _Arc(name, p, s, joint, (X_P or identity) @ to_p,
                                 (X_S or identity) @ to_s, data or JointData(), mimic)
@@ -158,6 +166,7 @@ class ModelBuilder:
         :returns: the builder itself.
         """
         self._claim(name)
+        _expect(placement, Transform, f'placement of frame "{name}"')
         node, to_body = self._find(body)
         self._frames[name] = (node, (placement or Transform.identity()) @ to_body)
         return self
@@ -215,7 +224,7 @@ class ModelBuilder:
                 tree.inertia.append(RigidInertia.zero())
             body, placement = tree.place[node]
             lumped = tree.inertia[body] + placement.inv_apply(self._inertias[node])
-            tree.inertia[body] = _finite(lumped, names[node])
+            tree.inertia[body] = _sound(lumped, names[node])
         return tree, [arcs[number] for number in found.chords]
 
     def _loop(self, arc: _Arc, tree: _Tree) -> LoopJoint:
@@ -226,8 +235,17 @@ class ModelBuilder:
         return LoopJoint(arc.name, arc.joint, p, s, arc.X_P @ to_p, arc.X_S @ to_s)
 
 
-def _finite(inertia: RigidInertia, name: str) -> RigidInertia:
-    """Return the inertia of a body, or refuse one that is not finite."""
+def _expect(value: object, kind: type, what: str) -> None:
+    """Refuse a value of another kind; None stands for the default."""
+    if value is not None and not isinstance(value, kind):
+        got = f'the class {value.__name__}' if isinstance(value, type) else type(value).__name__
+        raise TypeError(f'{what} must be a {kind.__name__}, got {got}')
+
+
+def _sound(inertia: RigidInertia, name: str) -> RigidInertia:
+    """Return the inertia of a body, or refuse one that is not finite or of negative mass."""
+    if inertia.m < 0.0:
+        raise ModelError(f'body "{name}": mass {inertia.m} is negative')
     if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
         raise ModelError(f'body "{name}": the inertia is not finite')
     return inertia

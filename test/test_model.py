@@ -346,7 +346,7 @@ def test_unknown_names_are_answered_with_the_nearest(kind, find):
     """A wrong name is answered with its kind, the nearest name and all known ones."""
     model = families.regular_tree(3)
     near = {'joint': 'joint_2', 'body': 'body_2', 'frame': 'body_2'}[kind]
-    with pytest.raises(UnknownName, match=f'no {kind} "{near}x" .* did you mean "{near}"'):
+    with pytest.raises(UnknownName, match=f'no {kind} "{near}x"; did you mean "{near}"'):
         find(model, f'{near}x')
 
 
@@ -374,6 +374,9 @@ def test_lookups():
      r'joint "c_joint": lower limit \[2.0\] is above upper limit \[1.0\]'),
     (lambda b: b.add_body('c', 'a', Revolute(X), inertia=ball(float('nan'))),
      'body "c": the inertia is not finite'),
+    (lambda b: b.add_body('c', 'a', Revolute(X), inertia=ball(-1.0)),
+     'body "c": mass -1.0 is negative'),
+    (lambda b: b.add_body('c', 'a', Revolute('z')), 'three finite numbers, not .z'),
     (lambda b: ModelBuilder(gravity=(0.0, 9.81)), 'must be three finite numbers'),
     (lambda b: b.add_body('c', 'a').add_joint('k', 'c', 'a', Revolute(X)).build(),
      'loop joint "k" connects "a" to itself'),
@@ -387,8 +390,23 @@ def test_builder_refuses(break_it, words):
 
 def test_builder_names_unknown_parents():
     """An unknown parent is answered with the known bodies."""
-    with pytest.raises(UnknownName, match=r'no body "bese" .* did you mean "base"'):
-        ModelBuilder().add_body('a', 'bese', Revolute(X))
+    builder = ModelBuilder()
+    with pytest.raises(UnknownName, match=r'no body "bese"; did you mean "base"'):
+        builder.add_body('a', 'bese', Revolute(X))
+    assert builder.add_body('a', 'base', Revolute(X)).build().nb == 1    # nothing half-added
+
+
+@pytest.mark.parametrize(('given', 'words'), [
+    ({'joint': Revolute}, 'joint "c_joint" must be a Joint, got the class Revolute'),
+    ({'placement': [0.0, 0.0, 1.0]}, 'placement of joint "c_joint" must be a Transform, got list'),
+    ({'inertia': 1.0}, 'inertia of body "c" must be a RigidInertia, got float'),
+    ({'data': {'lower': 0.0}}, 'data of joint "c_joint" must be a JointData, got dict'),
+    ({'mimic': 'j'}, 'mimic of joint "c_joint" must be a Mimic, got str'),
+])
+def test_builder_names_what_is_of_the_wrong_kind(given, words):
+    """A class in place of a joint, an array in place of a transform and the like are named."""
+    with pytest.raises(TypeError, match=words):
+        ModelBuilder().add_body('c', 'base', **{'joint': Revolute(X), **given})
 
 
 def test_model_refuses_wrong_sizes():

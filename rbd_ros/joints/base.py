@@ -140,7 +140,10 @@ def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
     :param axis: three finite numbers, not all zero.
     :param what: name of the axis for the error message.
     """
-    values = [float(x) for x in axis]
+    try:
+        values = [float(x) for x in axis]
+    except (TypeError, ValueError):
+        values = []
     if len(values) != 3 or not all(math.isfinite(x) for x in values):
         raise ModelError(f'{what} must be three finite numbers, not {axis!r}')
     length = math.hypot(*values)
