@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 import json
 import os
@@ -26,6 +26,7 @@ import signal
 import socket
 import subprocess
 import sys
+from types import MappingProxyType
 from typing import NamedTuple
 
 #: Domains whose ports Linux hands out to nobody else, without the one that users use.
@@ -42,11 +43,11 @@ class Contender(NamedTuple):
 
     name: str
     command: Sequence[str]  # arguments of Python
-    variables: dict[str, str] = {}  # environment on top of the usual one, of the driver too
+    variables: Mapping[str, str] = MappingProxyType({})  # added to the environment
 
 
 @contextmanager
-def isolated(variables: dict[str, str]) -> Iterator[dict[str, str]]:
+def isolated(variables: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """
     Give an environment with a ROS domain that nobody else on this machine uses.
 
