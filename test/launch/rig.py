@@ -270,3 +270,57 @@ def trajectory_message(names: Sequence[str], times: Sequence[float],
         point.time_from_start.nanosec = round((t - int(t)) * 1e9)
         message.points.append(point)
     return message
+
+
+class Driver:
+    """
+    Publish states of a robot that stays where it is put, from a thread, at a steady rate.
+
+    :param client: whose publisher is used.
+    :param names: joints in the message.
+    :param q: positions.
+    :param rate: Hz.
+    """
+
+    def __init__(self, client: Client, names: Sequence[str], q: Array, rate: float) -> None:
+        self.names, self.q, self.rate = list(names), np.array(q, dtype=float), rate
+        self.qd, self.effort = np.zeros_like(self.q), np.zeros_like(self.q)
+        self.mangle: Callable[[JointState], Iterable[JointState]] | None = None
+        self.good = 0.0  # steady time of the last state that was not mangled
+        self._client, self._lock = client, threading.Lock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._end.is_set():
+            with self._lock:
+                message = state_message(self.names, self.q, self.qd, self.effort, time.time_ns())
+                if self.mangle is None:
+                    self.good = time.monotonic()
+                for one in (message,) if self.mangle is None else self.mangle(message):
+                    self._client.states.publish(one)
+            due = max(due + 1.0 / self.rate, time.monotonic() - 1.0 / self.rate)  # no bursts
+            self._end.wait(max(due - time.monotonic(), 0.0))
+
+    def provoke(self, mangle: Callable[[JointState], Iterable[JointState]]) -> float:
+        """Spoil every state from now on; return the time of the last good one."""
+        with self._lock:
+            self.mangle = mangle
+            return self.good
+
+    def silence(self) -> float:
+        """Send nothing from now on; return the time of the last state."""
+        return self.provoke(lambda _: ())
+
+    def behave(self) -> None:
+        """Send good states of a robot at rest again."""
+        with self._lock:
+            self.mangle = None
+            self.qd[:] = 0.0
+
+    def close(self) -> None:
+        """End the thread."""
+        self._end.set()
+        self._thread.join()

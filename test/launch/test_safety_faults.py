@@ -1,0 +1,555 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Provoke the supervisor over topics: one running controller, one fault after the other.
+
+A driver in this process publishes states of an arm that does not move, good ones and bad ones.
+Reaction times are counted from the last good state to the first command (or word) that shows
+the reaction, and compared with the configured time plus ``MARGIN``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+import math
+from pathlib import Path
+import time
+from typing import ClassVar
+import unittest
+
+from benchmark.pinocchio_bridge import PinocchioRobot
+from launch import LaunchDescription
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import numpy as np
+import pytest
+from rbd_ros import load_urdf
+import rclpy
+import rig
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+#: s that a busy machine may add to a reaction: of the controller, the middleware, this test
+MARGIN = 0.5
+
+RATE = 200.0
+STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3
+REFERENCE_TIMEOUT = 0.5
+REPEATS = 5
+RATE_WINDOW = 0.5  # s over which the controller counts states
+
+URDF = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
+Q = np.array([0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
+TRACKING_LIMIT = 0.2
+
+#: refusals of stamps that stand still; when the last state has expired, a gap is seen
+STILL = 'the stamp does not advance|gap of'
+
+PARAMETERS = {
+    'robot_description_file': str(URDF), 'driver_adds': 'none', 'command_type': 'joint_state',
+    'nominal_rate': RATE, 'minimum_rate': 40.0, 'state_timeout': STATE_TIMEOUT,
+    'hold_time': HOLD, 'brake_time': BRAKE, 'release_time': RELEASE, 'stop_time': 1.0,
+    'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,
+    'reference.timeout': REFERENCE_TIMEOUT, 'tracking_limits': [TRACKING_LIMIT],
+    'activation_timeout': 20.0,
+}
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start a controller that waits to be configured."""
+    return LaunchDescription([rig.controller(**PARAMETERS), ReadyToTest()])
+
+
+class TestFaults(unittest.TestCase):
+    """Each test begins with a controller that runs, whatever the one before did to it."""
+
+    reactions: ClassVar[dict[str, tuple[float, float]]] = {}
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start the driver, bring the controller up."""
+        rclpy.init()
+        cls.client = rig.Client()
+        cls.model = load_urdf(URDF)
+        cls.joints = cls.model.independent_joint_names
+        cls.gravity = PinocchioRobot(cls.model, URDF.read_text()).gravity(Q)
+        cls.driver = rig.Driver(cls.client, cls.joints, Q, RATE)
+        assert cls.client.transition(rig.CONFIGURE), cls.client.last('log')
+        assert cls.client.transition(rig.ACTIVATE), cls.client.last('log')
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """End driver and client."""
+        for name, (took, configured) in cls.reactions.items():
+            print(f'{name}: reacted within {took:.3f} s, configured {configured:.2f} s')
+        cls.driver.close()
+        cls.client.close()
+        rclpy.shutdown()
+
+    def setUp(self) -> None:
+        """Have good states and a running controller in gravity compensation."""
+        client = self.client
+        self.driver.behave()
+        self.driver.rate = RATE
+        client.wait(lambda: client.last('state') in ('running', 'holding', 'fault'), 'an end')
+        if client.last('state') != 'running':
+            answer = client.trigger('reset')
+            assert answer.success, answer.message
+            client.wait(lambda: client.last('state') == 'running', 'running after the reset')
+        client.must_set({'mode': 'gravity_compensation'})
+        self.begin = time.monotonic()
+        self.wait_torque(self.gravity)
+
+    # -- what is expected ---------------------------------------------------------------------
+
+    def wait_torque(self, wanted: np.ndarray, tolerance: float = 1e-6) -> rig.Command:
+        """Wait for a command that comes from now on with a torque."""
+        since = time.monotonic()
+
+        def look() -> bool:
+            last = self.client.commands[-1]
+            return last.time > since and bool(np.abs(last.effort - wanted).max() < tolerance)
+        self.client.wait(look, f'the torque {wanted.round(3)}', 20.0)
+        return self.client.commands[-1]
+
+    def commands_between(self, begin: float, end: float) -> list[rig.Command]:
+        """Return what was commanded within a time."""
+        return [c for c in self.client.commands if begin < c.time <= end]
+
+    def note(self, took: float, configured: float) -> None:
+        """Compare a reaction time with what was configured, and keep it for the summary."""
+        self.reactions[self.id().rpartition('.')[2]] = (took, configured)
+        self.assertLess(took, configured + MARGIN)
+
+    def renew(self) -> None:
+        """Lose the state and reset, so that everything is announced anew."""
+        self.client.wait_said('state', 'fault', self.driver.silence(), 30.0)
+        self.setUp()
+
+    def expect_lost(self, good: float, reason: str, patience: float = STATE_TIMEOUT) -> None:
+        """Expect the sequence of a lost state: last gravity, ramp to zero, silence, latched."""
+        client = self.client
+        lost = client.wait_said('state', 'state lost', good, 30.0)
+        self.assertGreater(lost.time - good, min(patience, STATE_TIMEOUT) - 0.02)
+        self.note(lost.time - good, patience)
+        ended = client.wait_said('state', 'fault', good, 30.0)
+        client.wait_said('fault', 'no fresh joint state', good, 30.0)
+        self.assertRegex(client.last('fault'), reason)
+        shown = self.commands_between(lost.time - 0.1, ended.time + MARGIN)
+        held = [c for c in shown if lost.time < c.time < good + STATE_TIMEOUT + HOLD]
+        for command in held:
+            np.testing.assert_allclose(command.effort, self.gravity, atol=1e-9)
+        zeros = [c for c in shown if not c.effort.any()]
+        self.assertGreaterEqual(len(zeros), REPEATS)
+        self.assertLess(zeros[0].time - lost.time, HOLD + RELEASE + MARGIN)
+        self.assertLess(ended.time - lost.time, HOLD + RELEASE + 2 * MARGIN)
+        time.sleep(0.3)
+        self.assertFalse(self.commands_between(ended.time + 0.25, time.monotonic()),
+                         'commands after the end')
+
+    def expect_braking(self, since: float, reason: str, patience: float) -> rig.Said:
+        """Expect the sequence of a good state: braking, then a hold that is latched."""
+        client = self.client
+        braking = client.wait_said('state', 'braking', since, 30.0)
+        self.note(braking.time - since, patience)
+        holding = client.wait_said('state', 'holding', since, 30.0)
+        self.assertLess(holding.time - braking.time, BRAKE + MARGIN)
+        self.assertGreater(holding.time - since, BRAKE)
+        client.wait_said('fault', reason, since, 30.0)
+        return braking
+
+    def expect_unmoved(self, seconds: float = 0.3) -> None:
+        """Expect that the controller runs on, with the right torque."""
+        begin = time.monotonic()
+        time.sleep(seconds)
+        self.assertEqual(self.client.last('state'), 'running', self.client.last('fault'))
+        torques = [c.effort for c in self.commands_between(begin, time.monotonic())]
+        self.assertGreater(len(torques), 5)
+        for torque in torques:
+            np.testing.assert_allclose(torque, self.gravity, atol=1e-9)
+
+    def spoil(self, change: Callable[[JointState], None]) -> float:
+        """Let every state be changed by a function."""
+        def mangle(message: JointState) -> Iterable[JointState]:
+            change(message)
+            return (message,)
+        return self.driver.provoke(mangle)
+
+    # -- state lost ---------------------------------------------------------------------------
+
+    def test_silence(self) -> None:
+        """Without states: the last gravity torque, then a ramp to zero, then silence."""
+        self.expect_lost(self.driver.silence(), 'no fresh joint state')
+
+    def test_stamp_stands_still(self) -> None:
+        """States whose stamp does not advance are one old state."""
+        frozen = rig.to_time(time.time_ns())
+
+        def change(message: JointState) -> None:
+            message.header.stamp = frozen
+        self.expect_lost(self.spoil(change), STILL)
+
+    def test_stamp_jumps_back(self) -> None:
+        """States from before the last one are old."""
+        def change(message: JointState) -> None:
+            message.header.stamp.sec -= 5
+        self.expect_lost(self.spoil(change), STILL)
+
+    def test_stamps_fall_behind(self) -> None:
+        """States that come out of a growing queue are old, though each has just arrived."""
+        begin = time.time_ns()
+
+        def change(message: JointState) -> None:
+            late = (rig.to_ns(message.header.stamp) - begin) // 2
+            message.header.stamp = rig.to_time(begin + late)
+        # At half the pace a state is STATE_TIMEOUT old after twice that time; the last one
+        # that was young enough expires when it is that old.
+        self.expect_lost(self.spoil(change), 'old when it arrived|since the last one',
+                         2 * STATE_TIMEOUT)
+
+    def test_zero_stamps(self) -> None:
+        """A driver that does not stamp is borne, and that is announced."""
+        self.renew()
+
+        def change(message: JointState) -> None:
+            message.header.stamp = rig.to_time(0)
+        self.spoil(change)
+        self.client.wait_said('log', 'carry no stamp', self.begin)
+        self.expect_unmoved()
+        self.driver.behave()
+        self.expect_unmoved()
+
+    def test_rate_too_low(self) -> None:
+        """States below the minimum rate are not enough to control with."""
+        begin = time.monotonic()
+        self.driver.rate = 15.0
+        lost = self.client.wait_said('state', 'state lost', begin, 30.0)
+        self.note(lost.time - begin, 2 * RATE_WINDOW)
+        self.client.wait_said('fault', 'slower than minimum_rate', begin, 30.0)
+        self.client.wait_said('state', 'fault', begin, 30.0)
+
+    # -- bad fields ---------------------------------------------------------------------------
+
+    def test_one_bad_state(self) -> None:
+        """One state that cannot be used is left out; the next one is as good as ever."""
+        left = [3]
+
+        def mangle(message: JointState) -> Iterable[JointState]:
+            if left[0] > 0:
+                left[0] -= 1
+                message.position[2] = math.nan
+            return (message,)
+        self.driver.provoke(mangle)
+        self.expect_unmoved()
+
+    def test_position_not_finite(self) -> None:
+        """NaN and infinite positions are no positions, and the joint is named."""
+        for value in (math.nan, math.inf):
+            with self.subTest(value):
+                def change(message: JointState) -> None:
+                    message.position[2] = value
+                self.setUp()
+                self.expect_lost(self.spoil(change), 'the position of joint_3 is not finite')
+
+    def test_joint_missing(self) -> None:
+        """A controlled joint that no message carries is a fault that names it."""
+        def change(message: JointState) -> None:
+            for row in (message.name, message.position, message.velocity, message.effort):
+                del row[4]
+        good = self.spoil(change)
+        self.expect_lost(good, 'joint_5')
+        self.assertNotIn('joint_4', self.client.last('fault'))
+
+    def test_joint_twice(self) -> None:
+        """A joint that appears twice makes the state ambiguous."""
+        def change(message: JointState) -> None:
+            message.name[4] = 'joint_4'
+        self.expect_lost(self.spoil(change), 'joint_4 appears twice')
+
+    def test_fields_of_wrong_length(self) -> None:
+        """Fewer positions or velocities than names cannot be told apart."""
+        def positions(message: JointState) -> None:
+            del message.position[3:]
+        self.expect_lost(self.spoil(positions), '3 positions for 7 names')
+
+        def velocities(message: JointState) -> None:
+            del message.velocity[3:]
+        self.setUp()
+        self.expect_lost(self.spoil(velocities), '3 velocities for 7 names')
+
+    def test_empty_states(self) -> None:
+        """Messages without names, or without positions, are no states."""
+        self.expect_lost(self.driver.provoke(lambda _: (JointState(),)), 'no fresh joint state')
+
+        def change(message: JointState) -> None:
+            del message.position[:]
+        self.setUp()
+        self.expect_lost(self.spoil(change), '0 positions for 7 names')
+
+    def test_other_order(self) -> None:
+        """Joints are found by name, whatever their order."""
+        def change(message: JointState) -> None:
+            for row in (message.name, message.position, message.velocity, message.effort):
+                row.reverse()
+        self.spoil(change)
+        self.expect_unmoved()
+
+    def test_extra_joints(self) -> None:
+        """Joints that the model has not are ignored, and announced once."""
+        self.renew()
+
+        def change(message: JointState) -> None:
+            message.name.insert(2, 'gripper_of_somebody')
+            for row in (message.position, message.velocity, message.effort):
+                row.insert(2, math.nan)
+        self.spoil(change)
+        self.client.wait_said('log', 'gripper_of_somebody', self.begin)
+        self.expect_unmoved()
+
+    def test_state_in_pieces(self) -> None:
+        """Two publishers may share the joints."""
+        def mangle(message: JointState) -> Iterable[JointState]:
+            for part in (slice(0, 3), slice(3, 7)):
+                yield rig.state_message(
+                    message.name[part], message.position[part], message.velocity[part],
+                    stamp=rig.to_ns(message.header.stamp))
+        self.driver.provoke(mangle)
+        self.expect_unmoved(0.5)
+
+    def test_velocity_missing(self) -> None:
+        """Without velocities they are differenced, and that is announced."""
+        self.renew()
+
+        def empty(message: JointState) -> None:
+            del message.velocity[:]
+        self.spoil(empty)
+        self.client.wait_said('log', 'joint_1 has no velocity', self.begin)
+        self.expect_unmoved()
+
+    def test_velocity_not_finite(self) -> None:
+        """A velocity that is not finite counts as missing."""
+        self.renew()
+
+        def change(message: JointState) -> None:
+            message.velocity[5] = math.nan
+        self.spoil(change)
+        self.client.wait_said('log', 'joint_6 has no velocity', self.begin)
+        self.expect_unmoved()
+
+    def test_effort_not_finite(self) -> None:
+        """An effort that is not finite is not needed."""
+        def change(message: JointState) -> None:
+            message.effort[5] = math.inf
+        self.spoil(change)
+        self.expect_unmoved()
+
+    # -- state good ---------------------------------------------------------------------------
+
+    def test_over_speed(self) -> None:
+        """Too fast: live g(q) - D qd, then a hold."""
+        speed = np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        begin = time.monotonic()
+        self.driver.qd = speed
+        braked = self.wait_torque(self.gravity - 5.0 * speed)
+        self.assertLess(braked.time - begin, 0.02 + MARGIN)
+        self.driver.behave()
+        self.expect_braking(begin, 'joint_1: velocity 3 beyond 2.2', 0.02)
+        self.wait_torque(self.gravity)
+
+    def test_absurd_velocity(self) -> None:
+        """A velocity that overflows every product ends in finite torques all the same."""
+        begin = time.monotonic()
+        self.driver.qd = np.full(7, 1e200)
+        self.client.wait(lambda: self.client.last('state') != 'running', 'a reaction', 20.0)
+        self.assertLess(time.monotonic() - begin, 0.02 + MARGIN)
+        self.client.wait_said('state', 'fault', begin, 30.0)
+        for command in self.commands_between(begin, time.monotonic()):
+            self.assertTrue(np.isfinite(command.effort).all())
+
+    def follow(self, offset: float, seconds: float = 0.3) -> None:
+        """Send a trajectory to a place beside the present one."""
+        self.client.trajectory.publish(rig.trajectory_message(
+            self.joints, [seconds], [(Q + offset, np.zeros(7), np.zeros(7))]))
+
+    def track(self) -> None:
+        """Go to computed torque."""
+        self.client.must_set({'mode': 'computed_torque'})
+        self.client.wait(lambda: self.client.last('mode') == 'computed_torque', 'the mode')
+        client = self.client
+        client.wait(lambda: client.trajectory.get_subscription_count() > 0, 'the subscription')
+
+    def test_tracking_error(self) -> None:
+        """A robot that does not follow its reference is stopped."""
+        self.track()
+        begin = time.monotonic()
+        self.follow(TRACKING_LIMIT + 0.1)
+        self.expect_braking(begin, 'tracking error', 0.3 + 0.1)
+        self.wait_torque(self.gravity)
+
+    def test_bad_references(self) -> None:
+        """References that cannot be followed are refused with a reason and change nothing."""
+        self.track()
+        zeros, client = np.zeros(7), self.client
+        bad = {
+            'not all finite': rig.trajectory_message(
+                self.joints, [0.3], [(np.full(7, math.nan), zeros, zeros)]),
+            'are not the controlled ones': rig.trajectory_message(
+                self.joints[:6], [0.3], [(Q[:6], zeros[:6], zeros[:6])]),
+            'outside': rig.trajectory_message(self.joints, [0.3], [(Q + 9.0, zeros, zeros)]),
+            'increase strictly': rig.trajectory_message(
+                self.joints, [0.3, 0.2], [(Q, zeros, zeros)] * 2),
+            'has 2 velocities': rig.trajectory_message(
+                self.joints, [0.3], [(Q, zeros[:2], zeros)]),
+        }
+        for reason, message in bad.items():
+            with self.subTest(reason):
+                begin = time.monotonic()
+                client.trajectory.publish(message)
+                client.wait_said('log', reason, begin, 10.0)
+                time.sleep(1.0)  # warnings of one place are throttled to one per second
+        self.expect_unmoved()
+
+    def test_set_points_time_out(self) -> None:
+        """Set-points that cease are held; the reference does not run on."""
+        self.track()
+        speed, offset = 0.1, 0.0
+        for _ in range(10):
+            offset += speed * 0.03
+            self.client.trajectory.publish(rig.trajectory_message(
+                self.joints, [0.0], [(Q + offset, np.full(7, speed), np.zeros(7))]))
+            time.sleep(0.03)
+        last = time.monotonic()
+        time.sleep(REFERENCE_TIMEOUT + MARGIN)
+        held = [c.effort for c in self.commands_between(last + REFERENCE_TIMEOUT + MARGIN - 0.1,
+                                                        time.monotonic())]
+        self.assertEqual(self.client.last('state'), 'running')
+        self.assertGreater(np.abs(held[-1] - self.gravity).max(), 0.1)
+        for torque in held:  # at rest beside the robot: the same torque again and again
+            np.testing.assert_allclose(torque, held[-1], atol=1e-6)
+
+    def test_second_publisher_of_references(self) -> None:
+        """While two publish references none of them is followed."""
+        self.track()
+        other = self.client.node.create_publisher(
+            JointTrajectory, 'controller/joint_trajectory', 1)
+        self.client.wait_said('log', 'has 2 publishers', self.begin)
+        begin = time.monotonic()
+        self.follow(0.1)
+        time.sleep(0.8)
+        for command in self.commands_between(begin, time.monotonic()):
+            np.testing.assert_allclose(command.effort, self.gravity, atol=1e-6)
+        self.client.node.destroy_publisher(other)
+        topic = 'controller/joint_trajectory'
+        self.client.wait(lambda: self.client.node.count_publishers(topic) == 1, 'one publisher')
+        time.sleep(0.5)
+        self.follow(0.1)
+        self.client.wait(lambda: np.abs(
+            self.client.commands[-1].effort - self.gravity).max() > 1.0, 'motion', 20.0)
+
+    def test_operator_stop(self) -> None:
+        """The stop service brakes and holds, until a reset."""
+        self.track()
+        begin = time.monotonic()
+        self.assertTrue(self.client.trigger('stop').success)
+        self.expect_braking(begin, 'stop requested', 0.0)
+        self.follow(0.1)
+        time.sleep(0.5)
+        self.wait_torque(self.gravity)  # references are not followed while stopped
+
+    def test_reset_waits_for_the_end_of_a_stop(self) -> None:
+        """A reset during a stop sequence is refused with the reason."""
+        good = self.driver.silence()
+        self.client.wait_said('state', 'state lost', good, 30.0)
+        answer = self.client.trigger('reset')
+        self.assertFalse(answer.success)
+        self.assertIn('wait until the stop has ended', answer.message)
+        self.client.wait_said('state', 'fault', good, 30.0)
+
+    def test_reset_without_fault(self) -> None:
+        """A reset of a controller that runs is refused and changes nothing."""
+        answer = self.client.trigger('reset')
+        self.assertFalse(answer.success)
+        self.assertIn('nothing to reset', answer.message)
+        self.expect_unmoved()
+
+    # -- limits and parameters ----------------------------------------------------------------
+
+    def test_saturation(self) -> None:
+        """A load beyond the limits is carried up to them, and flagged."""
+        limit = np.array(self.model.effort_limit)
+        self.client.must_set({'payload.mass': 100.0, 'payload.ramp_time': 0.1})
+        self.client.wait(lambda: np.isclose(
+            np.abs(self.client.commands[-1].effort), limit).any(), 'a limit', 20.0)
+        self.client.wait(lambda: 2 in self.client.saturation[-1][1], 'the flag', 20.0)
+        flags = np.array(self.client.saturation[-1][1])
+        full = np.isclose(np.abs(self.client.commands[-1].effort), limit)
+        np.testing.assert_array_equal(flags == 2, full)
+        self.client.must_set({'payload.mass': 0.0})
+        self.wait_torque(self.gravity)
+        self.client.wait(lambda: not any(self.client.saturation[-1][1]), 'no flag', 20.0)
+
+    def test_bad_parameters(self) -> None:
+        """Values that cannot be used are refused with a reason, and none of a set is taken."""
+        client = self.client
+        cases = (
+            ({'stiffness': [-1.0]}, 'stiffness'),
+            ({'stiffness': [1.0, 2.0]}, 'stiffness'),
+            ({'stiffness': [math.nan]}, 'stiffness'),
+            ({'mode': 'flying'}, 'mode'),
+            ({'gravity': [0.0, -9.81]}, 'gravity must have three entries'),
+            ({'payload.mass': 1.0, 'payload.inertia': [-1.0] * 6}, ''),
+            ({'switch_time': 0.2, 'damping': [1e9]}, 'damping'),
+            ({'switch_time': 'long'}, ''),
+            ({'state_timeout': 0.2}, 'active'),
+            ({'torque_limits': [1e4]}, 'active'),
+            ({'driver_adds': 'gravity'}, 'active'),
+            ({'use_sim_time': True}, 'use_sim_time'),
+        )
+        before = {name: client.get(name) for values, _ in cases for name in values}
+        for values, reason in cases:
+            with self.subTest(values):
+                taken, told = client.set(values)
+                self.assertFalse(taken)
+                self.assertTrue(told)
+                self.assertIn(reason, told)
+        for name, value in before.items():
+            self.assertEqual(client.get(name), value, name)
+        self.expect_unmoved()
+
+    def test_zz_limits_of_every_command(self) -> None:
+        """No command of all tests before was beyond a limit or faster than the rate limit."""
+        limit = np.array(self.model.effort_limit)
+        step = 10.0 * limit * 2.0 / RATE * (1.0 + 1e-9)
+        torques = np.array([c.effort for c in self.client.commands])
+        self.assertGreater(len(torques), 1000)
+        self.assertTrue(np.isfinite(torques).all())
+        self.assertTrue((np.abs(torques) <= limit * (1.0 + 1e-12)).all())
+        steps = np.abs(np.diff(torques, axis=0))
+        worst = np.unravel_index((steps / step).argmax(), steps.shape)
+        self.assertTrue((steps <= step).all(), f'{steps[worst]} N.m at {worst}')
+        print(f'{len(torques)} commands, largest step {100 * (steps / step).max():.1f} % of the '
+              f'rate limit, largest torque {100 * (np.abs(torques) / limit).max():.1f} %')
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how the controller ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """It ends cleanly when it is told to."""
+        launch_testing.asserts.assertExitCodes(proc_info)
