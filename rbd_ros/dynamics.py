@@ -182,7 +182,8 @@ class Dynamics(Kernels):
         origin = vector('point', point, 3).tolist()
         shifted = Transform.translation(Vec3(*origin)) @ base.placement
         directions = tuple(tuple(vector('rows', row, 6).tolist()) for row in rows)
-        return Handle(Frame(f'{frame} at {origin}', base.body, shifted), directions)
+        name = f'{frame} at {origin}' if any(origin) else frame
+        return Handle(Frame(name, base.body, shifted), directions)
 
     def operational_space(
         self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,

@@ -104,7 +104,7 @@ class Kernels:
                         'time': np.zeros(1)}
         self._shapes = input_shapes(model)
         self._calls = _Calls(self)
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[tuple[str, object], Kernel] = {}
         self._lock = threading.RLock()
 
     def __reduce__(self) -> tuple:
@@ -139,6 +139,8 @@ class Kernels:
             raise RbdError('this robot carries no payload: give payload_frame= when making it')
         m, c = float(vector('mass', [mass], 1)[0]), vector('com', com, 3)
         I = vector('inertia', np.ravel(inertia), 9).reshape(3, 3)
+        if not np.allclose(I, I.T, rtol=1e-9, atol=1e-12):
+            raise RbdError('inertia of the payload must be symmetric')
         if m < 0.0 or np.linalg.eigvalsh(I).min() < -1e-12:
             raise RbdError(f'payload of mass {m} kg: mass and inertia must not be negative')
         load = RigidInertia.from_com(m, Vec3(*c.tolist()), Sym3.from_matrix(I.tolist()))
@@ -220,11 +222,13 @@ class Kernels:
             raise RbdError('backend "reference" compiles nothing, and has no kernels to bind; use '
                            'another backend')
         with self._lock:
-            if quantity.name not in self._kernels:
-                self._kernels[quantity.name] = compile_graph(
+            # Two frames of one name are two targets: a caller may have made them.
+            place = quantity.name, quantity.target
+            if place not in self._kernels:
+                self._kernels[place] = compile_graph(
                     lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
                     backend=self._backend, progress=self._progress)
-            return self._kernels[quantity.name]
+            return self._kernels[place]
 
     def _key(self, quantity: Quantity) -> str:
         """Return a digest of all that the graph of a quantity depends on."""

@@ -15,6 +15,7 @@
 """The compiled robot as its users call it: arrays, batches, threads, payload, errors."""
 
 from concurrent.futures import ThreadPoolExecutor
+import dataclasses
 import pickle
 import subprocess
 import sys
@@ -181,6 +182,8 @@ def test_payload_of_a_pendulum():
     np.testing.assert_allclose(robot.mass_matrix(q) - H, [[load * length**2]], rtol=1e-13)
     with pytest.raises(rbd_ros.RbdError, match='mass and inertia must not be negative'):
         robot.set_payload(-1.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    with pytest.raises(rbd_ros.RbdError, match='payload must be symmetric'):
+        robot.set_payload(1.0, [0.0, 0.0, 0.0], np.eye(3) + np.eye(3, k=1))
     with pytest.raises(rbd_ros.RbdError, match='give payload_frame='):
         rbd_ros.Dynamics(pendulum()).set_payload(1.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
 
@@ -194,7 +197,6 @@ def test_payload_is_the_model_rebuilt_with_it(model):
     load = RigidInertia.from_com(1.7, Vec3(*com), Sym3.diagonal(0.02, 0.03, 0.04))
     inertia = list(model.inertia)
     inertia[model.body_index('body_4')] += load
-    import dataclasses
     rebuilt = rbd_ros.Dynamics(dataclasses.replace(model, inertia=tuple(inertia)))
     q, qd, qdd, tau = state(model)
     np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd),
@@ -315,6 +317,18 @@ def test_singular_pose_is_refused_in_words():
         robot.operational_space([0.3], [0.0], 'end')
     with pytest.raises(rbd_ros.RbdError, match='max_condition is 0.5; it must be at least 1'):
         robot.operational_space([0.3], [0.0], 'end', max_condition=0.5)
+
+
+def test_handles_are_told_apart_by_their_place():
+    """Two handles whose frames have one name but different places have their own kernels."""
+    robot = rbd_ros.Dynamics(pendulum(2.0, 0.5))
+    end = robot.handle('end', rows=[(0.0, 0.0, 0.0, 1.0, 0.0, 0.0)])
+    up = end.frame.placement @ Transform.translation(Vec3(0.0, 0.0, 0.25))
+    middle = end._replace(frame=dataclasses.replace(end.frame, placement=up))
+    assert middle.frame.name == end.frame.name == 'end'
+    for handle, expected in ((end, 2.0), (middle, 8.0)):      # half the way, four times the mass
+        space = robot.operational_space([0.3], [0.0], handle)
+        np.testing.assert_allclose(space.Lambda, [[expected]], rtol=1e-12)
 
 
 def test_one_direction_of_a_pendulum():
