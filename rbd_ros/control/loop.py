@@ -127,7 +127,7 @@ class ControlLoop:
         :param effort: their measured effort, if every one is known.
         :returns: whether a torque was published.
         """
-        self._serve(now, steady)
+        self.serve(now, steady)
         supervisor = self.supervisor
         supervisor.fresh(now, steady, expiry, ready)
         due = supervisor.advance(now, steady)
@@ -164,7 +164,7 @@ class ControlLoop:
         :param steady: steady time, s.
         :returns: whether a torque was published.
         """
-        self._serve(now, steady)
+        self.serve(now, steady)
         due = self.supervisor.advance(now, steady)
         self._announce()
         if due is Due.NOTHING and not self.supervisor.paused:
@@ -175,7 +175,13 @@ class ControlLoop:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _serve(self, now: float, steady: float) -> None:
+    def serve(self, now: float, steady: float) -> None:
+        """
+        Run the posted requests; what looks at a state calls this before it looks.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
         if self._requests:
             self.supervisor.advance(now, steady)  # a request meets the state of now
         while self._requests:

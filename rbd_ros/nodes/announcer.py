@@ -95,7 +95,7 @@ class Announcer:
                 log.info(text)
             elif kind == 'state':
                 self._say('state', text)
-                log.info(f'{text}: {cycle.fault_text()}' if cycle.supervisor.faults else text)
+                log.info(f'{text} ({cause})' if (cause := cycle.fault_text()) else text)
             elif self._say(kind, text):
                 log.info(f'{kind}: {text}')
         fault = cycle.fault_text()

@@ -26,6 +26,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from types import FrameType
 
 from rbd_ros.control.causes import Cause
@@ -38,6 +39,7 @@ from rclpy.signals import SignalHandlerOptions
 
 __all__ = ['main']
 
+_LAST_WORDS = 0.05  # s for the end of the stop to be announced
 _JOIN = 0.5  # s to wait for a thread that was told to end
 
 
@@ -90,6 +92,7 @@ def main(args: list[str] | None = None) -> int:
     log.info(f'ending ({ending.text.strip().splitlines()[-1]}): stopping the robot first')
     if not node.stop(ending.cause):
         log.error('the stop sequence did not end in time')
+    time.sleep(_LAST_WORDS)
     for executor in (slow, hot):
         executor.shutdown(timeout_sec=_JOIN)
     for thread in threads:

@@ -157,6 +157,7 @@ class Cycle:
         :returns: whether a torque was published.
         """
         joints, supervisor = self.joints, self.supervisor
+        self.loop.serve(now, steady)  # an activation must not meet a judgement made before it
         arrival = joints.update(now, names, position, velocity, effort, stamp)
         if joints.notices:
             self._notices()
@@ -362,8 +363,9 @@ class Cycle:
         self.events.append(('state', state.value))
 
     def fault_text(self) -> str:
-        """Return every latched fault in one line."""
-        return '; '.join(str(fault) for fault in self.supervisor.faults)
+        """Return every latched fault in one line; an end that was asked for is none."""
+        return '; '.join(str(fault) for fault in self.supervisor.faults
+                         if fault.cause not in (Cause.DEACTIVATED, Cause.SIGNAL))
 
     def _notices(self) -> None:
         for text in self.joints.take_notices():
