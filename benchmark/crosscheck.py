@@ -234,7 +234,7 @@ class Report:
                 self.worst[result.label] = (result.error, name)
         worst = max(results, key=lambda each: (each.error != each.error, each.error))
         state = 'ok' if worst.error <= LIMIT else 'FAILS'
-        print(f'{name:<46}{nv:>4}  {worst.error:8.1e}  {worst.label:<24}{seconds:7.1f} s  {state}',
+        print(f'{name:<50}{nv:>4}  {worst.error:8.1e}  {worst.label:<24}{seconds:7.1f} s  {state}',
               flush=True)
 
     def summary(self) -> int:
@@ -292,7 +292,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not files:
         print(f'no robot has "{options.only}" in its file name')
         return 1
-    print(f'{"robot":<46}{"nv":>4}  {"worst":>8}  {"quantity":<24}{"time":>9}')
+    print(f'{"robot":<50}{"nv":>4}  {"worst":>8}  {"quantity":<24}{"time":>9}')
     report = Report()
     for path in files:
         for floating in (False, True):
