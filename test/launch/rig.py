@@ -22,6 +22,7 @@ spins it, so that times of reception are those of the messages and not of the te
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 import threading
 import time
 from typing import NamedTuple
@@ -39,6 +40,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -105,10 +107,6 @@ class Client:
         self._answers: dict[int, Command] = {}
         self._arrived = threading.Condition()
         self._subscribe()
-        self.states = self.node.create_publisher(JointState, 'joint_states', 50)
-        self.clock = self.node.create_publisher(Clock, '/clock', 10)
-        self.trajectory = self.node.create_publisher(
-            JointTrajectory, 'controller/joint_trajectory', 1)
         self._executor = EventsExecutor()
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, daemon=True)
@@ -134,6 +132,23 @@ class Client:
         self._executor.shutdown(timeout_sec=5.0)
         self._thread.join(5.0)
         self.node.destroy_node()
+
+    @cached_property
+    def states(self) -> Publisher:
+        """Return the publisher of joint states; made when needed, as there may be a driver."""
+        return self.node.create_publisher(JointState, 'joint_states', 50)
+
+    @cached_property
+    def clock(self) -> Publisher:
+        """Return the publisher of simulated time."""
+        return self.node.create_publisher(Clock, '/clock', 10)
+
+    @cached_property
+    def trajectory(self) -> Publisher:
+        """Return the publisher of trajectories, once somebody listens."""
+        made = self.node.create_publisher(JointTrajectory, 'controller/joint_trajectory', 1)
+        self.wait(lambda: made.get_subscription_count() > 0, 'a subscription of trajectories')
+        return made
 
     # -- what comes -----------------------------------------------------------------------------
 

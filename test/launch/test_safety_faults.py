@@ -17,62 +17,45 @@ Provoke the supervisor over topics: one running controller, one fault after the 
 
 A driver in this process publishes states of an arm that does not move, good ones and bad ones.
 Reaction times are counted from the last good state to the first command (or word) that shows
-the reaction, and compared with the configured time plus ``MARGIN``.
+the reaction, and compared with the configured time plus ``arm.MARGIN``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 import math
-from pathlib import Path
 import time
 from typing import ClassVar
 import unittest
 
-from benchmark.pinocchio_bridge import PinocchioRobot
+import arm
+from arm import (
+    BRAKE, GRAVITY, HOLD, JOINTS, LIMIT, MARGIN, Q, RATE, RELEASE, REPEATS, STATE_TIMEOUT)
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
-from rbd_ros import load_urdf
 import rclpy
 import rig
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-#: s that a busy machine may add to a reaction: of the controller, the middleware, this test
-MARGIN = 0.5
-
-RATE = 200.0
-STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3
 REFERENCE_TIMEOUT = 0.5
-REPEATS = 5
-RATE_WINDOW = 0.5  # s over which the controller counts states
-
-URDF = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
-Q = np.array([0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
 TRACKING_LIMIT = 0.2
+RATE_WINDOW = 0.5  # s over which the controller counts states
 
 #: refusals of stamps that stand still; when the last state has expired, a gap is seen
 STILL = 'the stamp does not advance|gap of'
-
-PARAMETERS = {
-    'robot_description_file': str(URDF), 'driver_adds': 'none', 'command_type': 'joint_state',
-    'nominal_rate': RATE, 'minimum_rate': 40.0, 'state_timeout': STATE_TIMEOUT,
-    'hold_time': HOLD, 'brake_time': BRAKE, 'release_time': RELEASE, 'stop_time': 1.0,
-    'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,
-    'reference.timeout': REFERENCE_TIMEOUT, 'tracking_limits': [TRACKING_LIMIT],
-    'activation_timeout': 20.0,
-}
 
 
 @pytest.mark.launch_test
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start a controller that waits to be configured."""
-    return LaunchDescription([rig.controller(**PARAMETERS), ReadyToTest()])
+    return LaunchDescription([rig.controller(**arm.PARAMETERS | {
+        'reference.timeout': REFERENCE_TIMEOUT, 'tracking_limits': [TRACKING_LIMIT]}), ReadyToTest()])
 
 
 class TestFaults(unittest.TestCase):
@@ -85,10 +68,7 @@ class TestFaults(unittest.TestCase):
         """Start the driver, bring the controller up."""
         rclpy.init()
         cls.client = rig.Client()
-        cls.model = load_urdf(URDF)
-        cls.joints = cls.model.independent_joint_names
-        cls.gravity = PinocchioRobot(cls.model, URDF.read_text()).gravity(Q)
-        cls.driver = rig.Driver(cls.client, cls.joints, Q, RATE)
+        cls.driver = rig.Driver(cls.client, JOINTS, Q, RATE)
         assert cls.client.transition(rig.CONFIGURE), cls.client.last('log')
         assert cls.client.transition(rig.ACTIVATE), cls.client.last('log')
 
@@ -113,7 +93,7 @@ class TestFaults(unittest.TestCase):
             client.wait(lambda: client.last('state') == 'running', 'running after the reset')
         client.must_set({'mode': 'gravity_compensation'})
         self.begin = time.monotonic()
-        self.wait_torque(self.gravity)
+        self.wait_torque(GRAVITY)
 
     # -- what is expected ---------------------------------------------------------------------
 
@@ -153,7 +133,7 @@ class TestFaults(unittest.TestCase):
         shown = self.commands_between(lost.time - 0.1, ended.time + MARGIN)
         held = [c for c in shown if lost.time < c.time < good + STATE_TIMEOUT + HOLD]
         for command in held:
-            np.testing.assert_allclose(command.effort, self.gravity, atol=1e-9)
+            np.testing.assert_allclose(command.effort, GRAVITY, atol=1e-9)
         zeros = [c for c in shown if not c.effort.any()]
         self.assertGreaterEqual(len(zeros), REPEATS)
         self.assertLess(zeros[0].time - lost.time, HOLD + RELEASE + MARGIN)
@@ -181,7 +161,7 @@ class TestFaults(unittest.TestCase):
         torques = [c.effort for c in self.commands_between(begin, time.monotonic())]
         self.assertGreater(len(torques), 5)
         for torque in torques:
-            np.testing.assert_allclose(torque, self.gravity, atol=1e-9)
+            np.testing.assert_allclose(torque, GRAVITY, atol=1e-9)
 
     def spoil(self, change: Callable[[JointState], None]) -> float:
         """Let every state be changed by a function."""
@@ -258,7 +238,7 @@ class TestFaults(unittest.TestCase):
         self.expect_unmoved()
 
     def test_position_not_finite(self) -> None:
-        """NaN and infinite positions are no positions, and the joint is named."""
+        """Positions that are NaN or infinite are no positions, and the joint is named."""
         for value in (math.nan, math.inf):
             with self.subTest(value):
                 def change(message: JointState) -> None:
@@ -365,11 +345,11 @@ class TestFaults(unittest.TestCase):
         speed = np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         begin = time.monotonic()
         self.driver.qd = speed
-        braked = self.wait_torque(self.gravity - 5.0 * speed)
+        braked = self.wait_torque(GRAVITY - 5.0 * speed)
         self.assertLess(braked.time - begin, 0.02 + MARGIN)
         self.driver.behave()
         self.expect_braking(begin, 'joint_1: velocity 3 beyond 2.2', 0.02)
-        self.wait_torque(self.gravity)
+        self.wait_torque(GRAVITY)
 
     def test_absurd_velocity(self) -> None:
         """A velocity that overflows every product ends in finite torques all the same."""
@@ -384,14 +364,13 @@ class TestFaults(unittest.TestCase):
     def follow(self, offset: float, seconds: float = 0.3) -> None:
         """Send a trajectory to a place beside the present one."""
         self.client.trajectory.publish(rig.trajectory_message(
-            self.joints, [seconds], [(Q + offset, np.zeros(7), np.zeros(7))]))
+            JOINTS, [seconds], [(Q + offset, np.zeros(7), np.zeros(7))]))
 
     def track(self) -> None:
         """Go to computed torque."""
         self.client.must_set({'mode': 'computed_torque'})
         self.client.wait(lambda: self.client.last('mode') == 'computed_torque', 'the mode')
-        client = self.client
-        client.wait(lambda: client.trajectory.get_subscription_count() > 0, 'the subscription')
+        self.assertEqual(self.client.trajectory.get_subscription_count(), 1)
 
     def test_tracking_error(self) -> None:
         """A robot that does not follow its reference is stopped."""
@@ -399,7 +378,7 @@ class TestFaults(unittest.TestCase):
         begin = time.monotonic()
         self.follow(TRACKING_LIMIT + 0.1)
         self.expect_braking(begin, 'tracking error', 0.3 + 0.1)
-        self.wait_torque(self.gravity)
+        self.wait_torque(GRAVITY)
 
     def test_bad_references(self) -> None:
         """References that cannot be followed are refused with a reason and change nothing."""
@@ -407,14 +386,14 @@ class TestFaults(unittest.TestCase):
         zeros, client = np.zeros(7), self.client
         bad = {
             'not all finite': rig.trajectory_message(
-                self.joints, [0.3], [(np.full(7, math.nan), zeros, zeros)]),
+                JOINTS, [0.3], [(np.full(7, math.nan), zeros, zeros)]),
             'are not the controlled ones': rig.trajectory_message(
-                self.joints[:6], [0.3], [(Q[:6], zeros[:6], zeros[:6])]),
-            'outside': rig.trajectory_message(self.joints, [0.3], [(Q + 9.0, zeros, zeros)]),
+                JOINTS[:6], [0.3], [(Q[:6], zeros[:6], zeros[:6])]),
+            'outside': rig.trajectory_message(JOINTS, [0.3], [(Q + 9.0, zeros, zeros)]),
             'increase strictly': rig.trajectory_message(
-                self.joints, [0.3, 0.2], [(Q, zeros, zeros)] * 2),
+                JOINTS, [0.3, 0.2], [(Q, zeros, zeros)] * 2),
             'has 2 velocities': rig.trajectory_message(
-                self.joints, [0.3], [(Q, zeros[:2], zeros)]),
+                JOINTS, [0.3], [(Q, zeros[:2], zeros)]),
         }
         for reason, message in bad.items():
             with self.subTest(reason):
@@ -431,14 +410,14 @@ class TestFaults(unittest.TestCase):
         for _ in range(10):
             offset += speed * 0.03
             self.client.trajectory.publish(rig.trajectory_message(
-                self.joints, [0.0], [(Q + offset, np.full(7, speed), np.zeros(7))]))
+                JOINTS, [0.0], [(Q + offset, np.full(7, speed), np.zeros(7))]))
             time.sleep(0.03)
         last = time.monotonic()
         time.sleep(REFERENCE_TIMEOUT + MARGIN)
         held = [c.effort for c in self.commands_between(last + REFERENCE_TIMEOUT + MARGIN - 0.1,
                                                         time.monotonic())]
         self.assertEqual(self.client.last('state'), 'running')
-        self.assertGreater(np.abs(held[-1] - self.gravity).max(), 0.1)
+        self.assertGreater(np.abs(held[-1] - GRAVITY).max(), 0.1)
         for torque in held:  # at rest beside the robot: the same torque again and again
             np.testing.assert_allclose(torque, held[-1], atol=1e-6)
 
@@ -452,14 +431,14 @@ class TestFaults(unittest.TestCase):
         self.follow(0.1)
         time.sleep(0.8)
         for command in self.commands_between(begin, time.monotonic()):
-            np.testing.assert_allclose(command.effort, self.gravity, atol=1e-6)
+            np.testing.assert_allclose(command.effort, GRAVITY, atol=1e-6)
         self.client.node.destroy_publisher(other)
         topic = 'controller/joint_trajectory'
         self.client.wait(lambda: self.client.node.count_publishers(topic) == 1, 'one publisher')
         time.sleep(0.5)
         self.follow(0.1)
         self.client.wait(lambda: np.abs(
-            self.client.commands[-1].effort - self.gravity).max() > 1.0, 'motion', 20.0)
+            self.client.commands[-1].effort - GRAVITY).max() > 1.0, 'motion', 20.0)
 
     def test_operator_stop(self) -> None:
         """The stop service brakes and holds, until a reset."""
@@ -469,7 +448,7 @@ class TestFaults(unittest.TestCase):
         self.expect_braking(begin, 'stop requested', 0.0)
         self.follow(0.1)
         time.sleep(0.5)
-        self.wait_torque(self.gravity)  # references are not followed while stopped
+        self.wait_torque(GRAVITY)  # references are not followed while stopped
 
     def test_reset_waits_for_the_end_of_a_stop(self) -> None:
         """A reset during a stop sequence is refused with the reason."""
@@ -491,16 +470,15 @@ class TestFaults(unittest.TestCase):
 
     def test_saturation(self) -> None:
         """A load beyond the limits is carried up to them, and flagged."""
-        limit = np.array(self.model.effort_limit)
         self.client.must_set({'payload.mass': 100.0, 'payload.ramp_time': 0.1})
         self.client.wait(lambda: np.isclose(
-            np.abs(self.client.commands[-1].effort), limit).any(), 'a limit', 20.0)
+            np.abs(self.client.commands[-1].effort), LIMIT).any(), 'a limit', 20.0)
         self.client.wait(lambda: 2 in self.client.saturation[-1][1], 'the flag', 20.0)
         flags = np.array(self.client.saturation[-1][1])
-        full = np.isclose(np.abs(self.client.commands[-1].effort), limit)
+        full = np.isclose(np.abs(self.client.commands[-1].effort), LIMIT)
         np.testing.assert_array_equal(flags == 2, full)
         self.client.must_set({'payload.mass': 0.0})
-        self.wait_torque(self.gravity)
+        self.wait_torque(GRAVITY)
         self.client.wait(lambda: not any(self.client.saturation[-1][1]), 'no flag', 20.0)
 
     def test_bad_parameters(self) -> None:
@@ -533,17 +511,16 @@ class TestFaults(unittest.TestCase):
 
     def test_zz_limits_of_every_command(self) -> None:
         """No command of all tests before was beyond a limit or faster than the rate limit."""
-        limit = np.array(self.model.effort_limit)
-        step = 10.0 * limit * 2.0 / RATE * (1.0 + 1e-9)
+        step = 10.0 * LIMIT * 2.0 / RATE * (1.0 + 1e-9)
         torques = np.array([c.effort for c in self.client.commands])
         self.assertGreater(len(torques), 1000)
         self.assertTrue(np.isfinite(torques).all())
-        self.assertTrue((np.abs(torques) <= limit * (1.0 + 1e-12)).all())
+        self.assertTrue((np.abs(torques) <= LIMIT * (1.0 + 1e-12)).all())
         steps = np.abs(np.diff(torques, axis=0))
         worst = np.unravel_index((steps / step).argmax(), steps.shape)
         self.assertTrue((steps <= step).all(), f'{steps[worst]} N.m at {worst}')
         print(f'{len(torques)} commands, largest step {100 * (steps / step).max():.1f} % of the '
-              f'rate limit, largest torque {100 * (np.abs(torques) / limit).max():.1f} %')
+              f'rate limit, largest torque {100 * (np.abs(torques) / LIMIT).max():.1f} %')
 
 
 @launch_testing.post_shutdown_test()

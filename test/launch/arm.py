@@ -1,0 +1,45 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The built-in arm as the safety tests drive it: where it stands, with which limits and times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmark.pinocchio_bridge import PinocchioRobot
+import numpy as np
+from rbd_ros import load_urdf
+
+#: s that a busy machine may add to a reaction: of the controller, the middleware, this test
+MARGIN = 0.5
+
+RATE = 200.0
+STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3
+REPEATS = 5
+
+URDF = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
+MODEL = load_urdf(URDF)
+JOINTS = MODEL.independent_joint_names
+LIMIT = np.array(MODEL.effort_limit)
+Q = np.array([0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
+GRAVITY = PinocchioRobot(MODEL, URDF.read_text()).gravity(Q)
+
+PARAMETERS = {
+    'robot_description_file': str(URDF), 'driver_adds': 'none', 'command_type': 'joint_state',
+    'nominal_rate': RATE, 'minimum_rate': 40.0, 'state_timeout': STATE_TIMEOUT,
+    'hold_time': HOLD, 'brake_time': BRAKE, 'release_time': RELEASE, 'stop_time': 1.0,
+    'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,
+    'activation_timeout': 20.0,
+}

@@ -1,0 +1,185 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+End the controller in every way: each time the robot is released in order, then the process ends.
+
+Each ending has a controller of its own in a namespace. One of them is fed by the simulator on
+simulated time, which is killed before the controller is told to end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import unittest
+
+import arm
+from arm import BRAKE, GRAVITY, HOLD, MARGIN, RELEASE, REPEATS, STATE_TIMEOUT
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+from launch_testing.actions import ReadyToTest
+import launch_testing.markers
+import numpy as np
+import pytest
+import rclpy
+from rclpy.serialization import serialize_message
+import rig
+from sensor_msgs.msg import JointState
+
+#: s from the signal to the end of the process; launch loses its patience after 5 s
+DEADLINE = 4.0
+
+DRIVEN = ('interrupt', 'terminate', 'twice', 'broken')
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
+    """Start a controller for each way to end, and a simulator for the one that loses it."""
+    driven = {name: rig.controller(name, **arm.PARAMETERS) for name in DRIVEN}
+    described = {k: v for k, v in arm.PARAMETERS.items() if k != 'robot_description_file'}
+    orphan = rig.controller('orphan', **described, use_sim_time=True, autostart=True)
+    simulator = NodeAction(
+        package='rbd_ros', executable='simulator', name='simulator', namespace='orphan',
+        output='screen', parameters=[{
+            'state_rate': 200.0, 'publish_clock': True, 'command_type': 'joint_state',
+            'initial_positions': arm.Q.tolist(), 'effort_source': 'joint'}])
+    processes = driven | {'orphan': orphan, 'simulator': simulator}
+    return LaunchDescription([*processes.values(), ReadyToTest()]), processes
+
+
+def pid(process: object) -> int:
+    """Return the number of a process that launch started."""
+    return process.process_details['pid']
+
+
+class TestEndings(unittest.TestCase):
+    """Bring one controller up, end it, look at its last commands."""
+
+    def setUp(self) -> None:
+        """Begin ROS."""
+        rclpy.init()
+        self.addCleanup(rclpy.shutdown)
+
+    def bring_up(self, name: str) -> tuple[rig.Client, rig.Driver]:
+        """Activate a driven controller and wait until it carries the arm."""
+        client = rig.Client(name)
+        self.addCleanup(client.close)
+        driver = rig.Driver(client, arm.JOINTS, arm.Q, arm.RATE)
+        self.addCleanup(driver.close)
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+        self.activate(client)
+        return client, driver
+
+    def activate(self, client: rig.Client) -> None:
+        """Activate and wait until the controller carries the arm."""
+        self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
+        client.wait(lambda: bool(client.commands) and np.allclose(
+            client.commands[-1].effort, GRAVITY, atol=1e-6), 'gravity')
+        client.wait(lambda: client.last('state') == 'running', 'running')
+
+    def expect_release(self, client: rig.Client, begin: float, end: float,
+                       start: np.ndarray, lost: float = 0.0) -> None:
+        """Expect: braking, a ramp to zero, zero several times, nothing more."""
+        after = [c for c in client.commands if begin < c.time <= end]
+        zeros = [c for c in after if not c.effort.any()]
+        self.assertGreaterEqual(len(zeros), REPEATS)
+        self.assertTrue(all(not c.effort.any() for c in after[-REPEATS:]))
+        self.assertLess(zeros[0].time - begin, BRAKE + lost + RELEASE + MARGIN)
+        limit, period = 10.0 * arm.LIMIT, 1.0 / arm.RATE
+        steps = np.abs(np.diff([c.effort for c in after], axis=0))
+        self.assertTrue((steps <= limit * 2.0 * period * (1.0 + 1e-9)).all())
+        early = [c.effort for c in after if c.time < begin + BRAKE - 0.05]
+        for torque in early:
+            np.testing.assert_allclose(torque, start, atol=2.0)
+        print(f'{self.id().rpartition(".")[2]}: first zero after {zeros[0].time - begin:.3f} s, '
+              f'{len(zeros)} zeros')
+
+    def end(self, client: rig.Client, process: object, proc_info: object, begin: float) -> float:
+        """Wait for the end of the process; return how long it took."""
+        proc_info.assertWaitForShutdown(process=process, timeout=30.0)
+        took = time.monotonic() - begin
+        print(f'{self.id().rpartition(".")[2]}: ended after {took:.2f} s')
+        time.sleep(0.3)
+        return took
+
+    def test_sigint(self, interrupt: object, proc_info: object) -> None:
+        """Ctrl-C releases the robot in order, then the process ends, all within 4 s."""
+        client, _ = self.bring_up('interrupt')
+        with self.subTest('deactivation'):
+            begin = time.monotonic()
+            self.assertTrue(client.transition(rig.DEACTIVATE))
+            self.assertLess(time.monotonic() - begin, BRAKE + RELEASE + 2 * MARGIN)
+            time.sleep(0.3)
+            self.expect_release(client, begin, time.monotonic(), GRAVITY)
+            self.assertEqual(client.lifecycle(), 'inactive')
+            self.activate(client)
+        begin = time.monotonic()
+        os.kill(pid(interrupt), signal.SIGINT)
+        self.assertLess(self.end(client, interrupt, proc_info, begin), DEADLINE)
+        self.expect_release(client, begin, time.monotonic(), GRAVITY)
+        self.assertEqual(proc_info[interrupt].returncode, 0)
+
+    def test_sigterm(self, terminate: object, proc_info: object) -> None:
+        """The same for a termination."""
+        client, _ = self.bring_up('terminate')
+        begin = time.monotonic()
+        os.kill(pid(terminate), signal.SIGTERM)
+        self.assertLess(self.end(client, terminate, proc_info, begin), DEADLINE)
+        self.expect_release(client, begin, time.monotonic(), GRAVITY)
+        self.assertEqual(proc_info[terminate].returncode, 0)
+
+    def test_second_signal(self, twice: object, proc_info: object) -> None:
+        """An impatient operator does not cut the sequence short."""
+        client, _ = self.bring_up('twice')
+        begin = time.monotonic()
+        for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+            os.kill(pid(twice), number)
+            time.sleep(0.1)
+        self.assertLess(self.end(client, twice, proc_info, begin), DEADLINE)
+        self.expect_release(client, begin, time.monotonic(), GRAVITY)
+        last = [c.time for c in client.commands if c.effort.any()][-1]
+        self.assertGreater(last - begin, BRAKE + RELEASE - 0.1)
+        self.assertEqual(proc_info[twice].returncode, 0)
+
+    def test_exception(self, broken: object, proc_info: object) -> None:
+        """An exception in the loop, here by bytes that are no message, ends as a stop does."""
+        client, driver = self.bring_up('broken')
+        begin = time.monotonic()
+        spoiled = serialize_message(JointState())[:7]
+        client.states.publish(spoiled)
+        client.wait(lambda: client.last('state') == 'released', 'the end', 20.0)
+        time.sleep(0.3)
+        self.expect_release(client, begin, time.monotonic(), GRAVITY)
+        self.assertIn('exception', client.last('fault'))
+        begin = time.monotonic()
+        os.kill(pid(broken), signal.SIGINT)
+        self.assertLess(self.end(client, broken, proc_info, begin), DEADLINE)
+        self.assertEqual(proc_info[broken].returncode, 1)
+
+    def test_dead_simulator(self, orphan: object, simulator: object, proc_info: object) -> None:
+        """With the simulator killed, and its clock, the controller still ends in order."""
+        client = rig.Client('orphan')
+        self.addCleanup(client.close)
+        client.wait(lambda: client.last('state') == 'running', 'running')
+        client.wait(lambda: len(client.commands) > 50, 'commands')
+        held = client.commands[-1].effort
+        os.kill(pid(simulator), signal.SIGKILL)
+        begin = time.monotonic()
+        os.kill(pid(orphan), signal.SIGINT)
+        self.assertLess(self.end(client, orphan, proc_info, begin), DEADLINE)
+        self.expect_release(client, begin, time.monotonic(), held, STATE_TIMEOUT + HOLD)
+        self.assertEqual(proc_info[orphan].returncode, 0)
