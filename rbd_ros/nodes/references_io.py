@@ -17,17 +17,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import time
 from typing import TYPE_CHECKING
 
 from rbd_ros.control.guards import ReferenceGuard
 from rbd_ros.control.results import GoalError
 from rbd_ros.control.trajectory import Knots, read_points
 from rclpy.clock import Clock, ClockType
-from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
     from rbd_ros.nodes.cycle import Cycle
+    from rbd_ros.nodes.lifecycle import ControllerNode
     from rclpy.subscription import Subscription
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
@@ -49,22 +50,25 @@ def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:
                        [p.velocities for p in points], [p.accelerations for p in points])
 
 
-def start_time(message: JointTrajectory, ros_now: float, now: float) -> float:
+def start_time(message: JointTrajectory, node: ControllerNode) -> float | None:
     """
-    Return the control time at which a trajectory begins; a zero stamp means now.
+    Return the control time at which a trajectory begins; None for a zero stamp, which means now.
 
     :param message: trajectory.
-    :param ros_now: ROS time, s.
-    :param now: control time, s.
+    :param node: knows the clocks.
     """
     stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-    return now if stamp == 0.0 else now + (stamp - ros_now)
+    if stamp == 0.0:
+        return None
+    if node.hot.simulated:
+        return stamp  # the control clock is the one that stamps
+    return stamp + time.monotonic() - node.get_clock().now().nanoseconds * 1e-9
 
 
 class ReferenceInputs:
     """Subscribe to the references of one configured robot."""
 
-    def __init__(self, node: LifecycleNode, cycle: Cycle) -> None:
+    def __init__(self, node: ControllerNode, cycle: Cycle) -> None:
         """
         Subscribe.
 
@@ -123,16 +127,14 @@ class ReferenceInputs:
             cycle.loop.post(lambda _now, _steady: cycle.hold_reference())
             return
         knots = knots_of(message, self._joints)
-        ros_now = self._node.get_clock().now().nanoseconds * 1e-9
+        begin = start_time(message, self._node)
 
         def request(now: float, _steady: float) -> None:
-            cycle.refer(lambda: self._follow(message, knots, ros_now, now))
+            cycle.refer(lambda: self._follow(knots, now if begin is None else begin, now))
         cycle.loop.post(request)
 
-    def _follow(self, message: JointTrajectory, knots: Knots, ros_now: float,
-                now: float) -> None:
+    def _follow(self, knots: Knots, begin: float, now: float) -> None:
         reference = self._cycle.reference
-        begin = start_time(message, ros_now, now)
         if len(knots.times) == 1 and knots.times[0] == 0.0:
             reference.set_point(now, knots.q[0], None if knots.qd is None else knots.qd[0],
                                 None if knots.qdd is None else knots.qdd[0])

@@ -135,18 +135,17 @@ class Settings:
         """Return what the kernels get beside state and references, by kernel."""
         v = self.values
         barrier = self._barrier()
+        friction = {f'friction_{name}': self.joints(f'friction.{name}')
+                    for name in ('viscous', 'coulomb', 'speed')}
         gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
         task = {name: np.array([v[f'task.angular_{name}']] * 3 + [v[f'task.linear_{name}']] * 3)
                 for name in ('stiffness', 'damping')}
         return {
             'gravity': {},
-            'float': barrier | {
-                'scale': self.joints('gravity_scale'), 'damping': self.joints('free_damping'),
-                'friction_viscous': self.joints('friction.viscous'),
-                'friction_coulomb': self.joints('friction.coulomb'),
-                'friction_speed': self.joints('friction.speed')},
+            'float': barrier | friction | {
+                'scale': self.joints('gravity_scale'), 'damping': self.joints('free_damping')},
             'damping': barrier | {'damping': self.joints('brake_damping')},
-            'joint': barrier | gains,
+            'joint': barrier | friction | gains,
             'task': barrier | {
                 'task_stiffness': task['stiffness'], 'task_damping': task['damping'],
                 'max_condition': np.array([v['task.max_condition']]),

@@ -71,13 +71,13 @@ class TickKernels:
         n, m = len(robot.joints), (model.nq,)
         common = {'q': m, 'qd': m, 'gravity_vector': (3,), 'payload': (10,)}
         barrier = {f'barrier_{name}': (n,) for name in _BARRIER}
+        friction = dict.fromkeys([f'friction_{name}' for name in _FRICTION], (n,))
         joint = dict.fromkeys(('stiffness', 'damping', 'integral'), (n,))
         self._shapes: dict[str, dict[str, tuple[int, ...]]] = {
             'gravity': common,
-            'float': common | barrier | {'scale': (n,), 'damping': (n,)} | {
-                f'friction_{name}': (n,) for name in _FRICTION},
+            'float': common | barrier | friction | {'scale': (n,), 'damping': (n,)},
             'damping': common | barrier | {'damping': (n,)},
-            'joint': common | barrier | joint | {'reference': (3, n)},
+            'joint': common | barrier | friction | joint | {'reference': (3, n)},
             'task': common | barrier | {
                 'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
@@ -152,11 +152,14 @@ class TickKernels:
 
     def _float(self, x: Inputs) -> dict[str, Sequence]:
         basics = self._basics(x)
-        friction = laws.Friction(*(x[f'friction_{name}'] for name in _FRICTION))
         law = laws.gravity_compensation(self._pick(x['qd']), basics['gravity'],
-                                        scale=x['scale'], friction=friction,
+                                        scale=x['scale'], friction=self._friction(x),
                                         damping=x['damping'])
         return self._with_law(x, basics, law)
+
+    @staticmethod
+    def _friction(x: Inputs) -> laws.Friction:
+        return laws.Friction(*(x[f'friction_{name}'] for name in _FRICTION))
 
     def _damping(self, x: Inputs) -> dict[str, Sequence]:
         basics = self._basics(x)
@@ -170,6 +173,9 @@ class TickKernels:
             lambda _q, _qd, qdd: self._pick(rule(self._state(x, qdd=self._spread(qdd)))['tau']),
             q, qd, x['reference'], stiffness=x['stiffness'], damping=x['damping'],
             integral=x['integral'], continuous=self.robot.continuous)
+        # That of the reference: measured velocity would feed its noise back.
+        rubbing = laws.friction_torque(x['reference'][1], self._friction(x))
+        law = [tau + f for tau, f in zip(law, rubbing, strict=True)]
         error = laws.tracking_error(q, x['reference'][0], self.robot.continuous)
         return self._with_law(x, self._basics(x), law, error=error)
 
