@@ -204,6 +204,8 @@ class Cycle:
 
     def reset(self, now: float, steady: float) -> str:
         """Clear latched faults; returns the reason of a refusal."""
+        if not self.dead_man.alive(steady):
+            return 'the dead-man signal is missing'
         refused = self.supervisor.reset(now, steady)
         if not refused and self.supervisor.state is State.PROBING:
             self.joints.restart()
