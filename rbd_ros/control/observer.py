@@ -58,7 +58,8 @@ class MomentumObserver:
         self.torque[:] = 0.0
         self._known = False
 
-    def update(self, H: Array, qd: Array, bias: Array, tau: Array, dt: float) -> Array:
+    def update(self, H: Array, qd: Array, bias: Array, tau: Array, dt: float, *,
+               acted: Array | None = None) -> Array:
         """
         Take the state at the end of a period.
 
@@ -67,8 +68,11 @@ class MomentumObserver:
         :param bias: C(q, qd) with gravity.
         :param tau: torque that acts from now on; the one given before acted in the period.
         :param dt: length of the period, s.
+        :param acted: mean torque in the period, where it changed meanwhile.
         :returns: estimate of the external torque, N.m.
         """
+        if acted is not None:
+            self._tau[:] = acted
         if self._known and dt > 0.0:
             impulse = 0.5 * (H + self._H) @ (qd - self._qd)
             unexplained = impulse / dt + 0.5 * (bias + self._C) - self._tau

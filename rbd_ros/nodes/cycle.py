@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +36,14 @@ from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.monitors import ErrorMonitor, SpeedMonitor
 from rbd_ros.control.payload import GravitySource, payload_vector, PayloadRamp
 from rbd_ros.control.references import JointReference
-from rbd_ros.control.results import GoalError
 from rbd_ros.control.startup import GravityCheck, MotionWatch, Verdict
-from rbd_ros.control.supervisor import State, Supervisor
+from rbd_ros.control.supervisor import Due, State, Supervisor
 from rbd_ros.control.task_references import TaskReference
+from rbd_ros.errors import RbdError
 from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
 from rbd_ros.nodes.settings import Settings
 
-__all__ = ['Cycle', 'KERNEL_OF_MODE']
+__all__ = ['KERNEL_OF_MODE', 'Cycle', 'Snapshot']
 
 Array = npt.NDArray[np.float64]
 
@@ -53,6 +54,21 @@ KERNEL_OF_MODE = {
 
 #: measurements of effort at rest that make a verdict
 _CHECKS = 20
+
+
+class Snapshot(NamedTuple):
+    """One state and what was done with it, for reports; all joints, then the controlled ones."""
+
+    stamp: tuple[int, int]  # s and ns, of the message
+    now: float  # control time, s
+    q: Array
+    qd: Array
+    torque: Array | None  # mean total torque since the last snapshot, N.m; None: no torque
+    sent: Array  # N.m
+    reference: Array | None  # position, velocity, acceleration of the controlled joints
+    gravity: Array
+    payload: Array
+    steady: float
 
 
 class Cycle:
@@ -100,9 +116,11 @@ class Cycle:
         self.law = self._laws[KERNEL_OF_MODE[self.mode]]
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
-        self.reading = None  # the state in work, for outputs that carry its stamp
+        self.stamp = (0, 0)  # s and ns of the state in work
         self.states = 0
-        self._goals_told = False
+        self.snapshots: deque[Snapshot] = deque(maxlen=200)  # for the thread that reports
+        self._sum = np.zeros(len(robot.joints))  # of the torques since the last snapshot
+        self._count = 0
         self.apply(settings)
         self.payload.set(0.0, self._payload(settings), 0.0)
         self.payload.update(0.0)
@@ -178,7 +196,10 @@ class Cycle:
             self._fault(steady, Cause.GRAVITY_STALE, f'{self.gravity.timeout:g} s')
             ready = False
         effort_now = joints.effort[index] if joints.effort_known else None
-        return self.loop.fresh_state(now, steady, joints.expiry, ready, qd, effort_now)
+        sent = self.loop.fresh_state(now, steady, joints.expiry, ready, qd, effort_now)
+        if self._divider:
+            self._note(steady)
+        return sent
 
     def tick(self, now: float, steady: float) -> bool:
         """
@@ -192,6 +213,21 @@ class Cycle:
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
+
+    def _note(self, steady: float) -> None:
+        """Keep what a report needs of this state, every so many states."""
+        np.add(self._sum, self.limiter.last, out=self._sum)
+        self._count += 1
+        if self._count < self._divider:
+            return
+        running = self.supervisor.due is not Due.NOTHING
+        self.snapshots.append(Snapshot(
+            self.stamp, self.now, self.joints.q.copy(), self.joints.qd.copy(),
+            self._sum / self._count if running else None, self.loop.sent.copy(),
+            self.reference.state.copy() if self.law.tracks else None,
+            self.gravity.value.copy(), self.payload.value.copy(), steady))
+        self._sum[:] = 0.0
+        self._count = 0
 
     # -- requests, run in the hot thread ----------------------------------------------------------
 
@@ -239,6 +275,8 @@ class Cycle:
         for law in self._laws.values():
             law.apply(settings)
         self.loop.switch.duration = settings['switch_time']
+        wanted = [d for d in (settings['dynamics_divider'], settings['state_divider']) if d > 0]
+        self._divider = min(wanted, default=0)
         self._speed.limit[:] = settings.velocity_limits
         self._speed.patience = settings['velocity_patience']
         self._error.limit[:] = settings.joints('tracking_limits')
@@ -276,7 +314,7 @@ class Cycle:
             return
         try:
             action()
-        except GoalError as error:
+        except RbdError as error:
             self.events.append(('warning', f'a reference is refused: {error}'))
 
     def set_payload(self, now: float, payload: Array) -> None:

@@ -52,6 +52,36 @@ Array = npt.NDArray[np.float64]
 STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
+class Latency:
+    """Times of the last cycles, for statistics."""
+
+    def __init__(self, size: int = 2048) -> None:
+        """
+        Allocate.
+
+        :param size: number of cycles remembered.
+        """
+        self._times = np.zeros(size)
+        self._count = 0
+
+    def add(self, seconds: float) -> None:
+        """
+        Take one time.
+
+        :param seconds: s.
+        """
+        self._times[self._count % len(self._times)] = seconds
+        self._count += 1
+
+    def take(self) -> dict[str, float]:
+        """Return percentiles of what is remembered and begin anew."""
+        times = self._times[:min(self._count, len(self._times))].copy()
+        self._count = 0
+        if not len(times):
+            return {}
+        return dict(zip(('p50', 'p99', 'max'), np.percentile(times, (50, 99, 100)).tolist()))
+
+
 class HotNode(Node):
     """Carry messages between the middleware and the cycle."""
 
@@ -70,6 +100,7 @@ class HotNode(Node):
         self.simulated = simulated
         self.output: Output | None = None
         self.surprises = 0
+        self.latency = Latency()
         self.failure = ''  # traceback of an exception in the loop
         self._cycle: Cycle | None = None
         self._reader = JointStateReader()
@@ -145,10 +176,11 @@ class HotNode(Node):
             if reading is None:
                 self._slow_state(cycle, data)
                 return
-            self._stamp = (reading.seconds, reading.nanoseconds)
+            cycle.stamp = self._stamp = (reading.seconds, reading.nanoseconds)
             now, steady = self._times(reading.stamp)
-            cycle.state(now, steady, reading.names, reading.position, reading.velocity,
-                        reading.effort, reading.stamp)
+            if cycle.state(now, steady, reading.names, reading.position, reading.velocity,
+                           reading.effort, reading.stamp):
+                self.latency.add(time.monotonic() - steady)
         except Exception:
             self._fail(cycle)
 
@@ -157,7 +189,7 @@ class HotNode(Node):
         self.surprises += 1
         message = deserialize_message(data, JointState)
         stamp = message.header.stamp
-        self._stamp = (stamp.sec, stamp.nanosec)
+        cycle.stamp = self._stamp = (stamp.sec, stamp.nanosec)
         seconds = stamp.sec + 1e-9 * stamp.nanosec
         now, steady = self._times(seconds)
         cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
@@ -177,12 +209,10 @@ class HotNode(Node):
 
     def _fail(self, cycle: Cycle) -> None:
         """Turn an exception into a stop that the timer carries through."""
-        first = not self.failure
-        self.failure = self.failure or traceback.format_exc()
-        if first:
-            text = self.failure.strip().splitlines()[-1]
-            cycle.loop.post(lambda _, steady: cycle.supervisor.fault(
-                steady, Cause.EXCEPTION, text))
+        trace = traceback.format_exc()
+        self.failure = self.failure or trace
+        text = trace.strip().splitlines()[-1]
+        cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.EXCEPTION, text))
 
     def _beat(self) -> None:
         self._beats.data += 1

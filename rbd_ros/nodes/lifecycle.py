@@ -32,12 +32,15 @@ from rbd_ros.control.parameter_rules import activation_refusals
 from rbd_ros.control.supervisor import State
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
+from rbd_ros.nodes.action import TrajectoryAction
 from rbd_ros.nodes.announcer import Announcer
 from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.diagnostics import Diagnostics
 from rbd_ros.nodes.hot import HotNode
 from rbd_ros.nodes.outputs import command_qos, make_output
 from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
 from rbd_ros.nodes.references_io import ReferenceInputs
+from rbd_ros.nodes.reports import Reports
 from rbd_ros.nodes.robot import make_robot, Robot
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.source import DescriptionSource
@@ -84,6 +87,9 @@ class ControllerNode(LifecycleNode):
         self._source = ''  # URDF of the configured robot
         self._announcer = Announcer(self)
         self._inputs: ReferenceInputs | None = None
+        self._reports: Reports | None = None
+        self._action: TrajectoryAction | None = None
+        self._diagnostics = Diagnostics(self)
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
         self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
@@ -164,6 +170,8 @@ class ControllerNode(LifecycleNode):
             robot.joints, command_qos(values['command_deadline'], values['liveliness_lease']))
         self._robot, self.cycle = robot, cycle
         self._inputs = ReferenceInputs(self, cycle)
+        self._reports = Reports(self, cycle, kernels['report'])
+        self._action = TrajectoryAction(self, cycle)
         self._announcer.attach(cycle)
         if values['realtime.lock_memory']:
             lock_memory(self.get_logger().warning)
@@ -266,9 +274,10 @@ class ControllerNode(LifecycleNode):
 
     def _forget(self) -> None:
         self.hot.detach()
-        if self._inputs is not None:
-            self._inputs.destroy()
-            self._inputs = None
+        for part in (self._action, self._inputs, self._reports):
+            if part is not None:
+                part.destroy()
+        self._action = self._inputs = self._reports = None
         self._announcer.detach()
         self.cycle = self._robot = None
         self._source = ''

@@ -20,9 +20,16 @@ from collections.abc import Callable
 import time
 from typing import TYPE_CHECKING
 
+from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped, Vector3, WrenchStamped
+import numpy as np
+import numpy.typing as npt
 from rbd_ros.control.guards import ReferenceGuard
-from rbd_ros.control.results import GoalError
+from rbd_ros.control.payload import payload_vector, rotation
+from rbd_ros.control.results import GoalError, ResultCode
 from rbd_ros.control.trajectory import Knots, read_points
+from rbd_ros.dynamics import Dynamics
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes.reports import quaternion
 from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory
 
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
+
+Array = npt.NDArray[np.float64]
 
 _GUARD_PERIOD = 0.1  # s between two looks at the graph
 
@@ -65,6 +74,56 @@ def start_time(message: JointTrajectory, node: ControllerNode) -> float | None:
     return stamp + time.monotonic() - node.get_clock().now().nanoseconds * 1e-9
 
 
+class FramesOfRobot:
+    """Frames that a header may name: the base, links and every other frame of the robot."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        """
+        Take the model.
+
+        :param cycle: gives the present positions.
+        """
+        self._cycle = cycle
+        self._robot = cycle.settings.robot
+        # Uncompiled: nothing is compiled while active.
+        self._dynamics = Dynamics(self._robot.model, backend='reference')
+
+    def pose(self, name: str) -> tuple[Array, Array]:
+        """
+        Return axes (as columns) and origin of a frame in the base, at the present state.
+
+        :param name: of the frame; empty: the base.
+        """
+        model = self._robot.model
+        if not name or name == model.body_names[0]:
+            return np.eye(3), np.zeros(3)
+        T = self._dynamics.pose(self._cycle.joints.q.copy(), name.lstrip('/'))
+        return T[:3, :3], T[:3, 3]
+
+    def in_payload(self, name: str) -> tuple[Array, Array]:
+        """
+        Return axes and origin of a frame in the payload frame, to which it must be fixed.
+
+        :param name: of the frame; empty: the payload frame.
+        """
+        carrier = self._robot.payload_frame
+        if not name or name == carrier:
+            return np.eye(3), np.zeros(3)
+        model = self._robot.model
+        if model.frame(name).body != model.frame(carrier).body:
+            raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" is not fixed to the payload '
+                            f'frame "{carrier}"; choose payload.frame on the same link')
+        R0, p0 = self.pose(carrier)
+        R1, p1 = self.pose(name)
+        return R0.T @ R1, R0.T @ (p1 - p0)
+
+
+def _turned(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
+    """Return two vectors in base axes, angular part first."""
+    return [*(R @ np.array([angular.x, angular.y, angular.z])).tolist(),
+            *(R @ np.array([linear.x, linear.y, linear.z])).tolist()]
+
+
 class ReferenceInputs:
     """Subscribe to the references of one configured robot."""
 
@@ -79,7 +138,12 @@ class ReferenceInputs:
         self._joints = cycle.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
         self._subscriptions: list[Subscription] = []
+        self._frames = FramesOfRobot(cycle)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
+        self._listen(PoseStamped, '~/target_pose', self._on_pose)
+        self._listen(TwistStamped, '~/target_twist', self._on_twist)
+        self._listen(WrenchStamped, '~/target_wrench', self._on_wrench)
+        self._listen(InertiaStamped, '~/payload', self._on_payload)
         self._timer = node.create_timer(
             _GUARD_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -101,7 +165,7 @@ class ReferenceInputs:
                 return
             try:
                 callback(message)
-            except (GoalError, ValueError) as error:
+            except (RbdError, ValueError) as error:
                 self._warn(f'{topic}: refused, {error}')
         self._subscriptions.append(
             self._node.create_subscription(kind, topic, guarded, 1))
@@ -119,10 +183,13 @@ class ReferenceInputs:
     def _warn(self, text: str) -> None:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)
 
+    def _needs(self, mode: str) -> None:
+        if self._cycle.mode != mode:
+            raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {self._cycle.mode}, not {mode}')
+
     def _on_trajectory(self, message: JointTrajectory) -> None:
         cycle = self._cycle
-        if cycle.mode != 'computed_torque':
-            raise GoalError(0, f'the mode is {cycle.mode}, not computed_torque')
+        self._needs('computed_torque')
         if not message.points:  # as joint_trajectory_controller has it: stop here
             cycle.loop.post(lambda _now, _steady: cycle.hold_reference())
             return
@@ -132,6 +199,41 @@ class ReferenceInputs:
         def request(now: float, _steady: float) -> None:
             cycle.refer(lambda: self._follow(knots, now if begin is None else begin, now))
         cycle.loop.post(request)
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._needs('operational_space')
+        R, p = self._frames.pose(message.header.frame_id)
+        position, turn = message.pose.position, message.pose.orientation
+        there = p + R @ np.array([position.x, position.y, position.z])
+        wanted = R @ rotation((turn.x, turn.y, turn.z, turn.w))
+        reference = self._cycle.task_reference
+        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+            lambda: reference.target_pose(now, there.tolist(), quaternion(wanted))))
+
+    def _on_twist(self, message: TwistStamped) -> None:
+        self._needs('operational_space')
+        R, _ = self._frames.pose(message.header.frame_id)
+        six = _turned(R, message.twist.angular, message.twist.linear)
+        reference = self._cycle.task_reference
+        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+            lambda: reference.target_twist(now, six)))
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        self._needs('operational_space')
+        R, _ = self._frames.pose(message.header.frame_id)
+        six = _turned(R, message.wrench.torque, message.wrench.force)
+        reference = self._cycle.task_reference
+        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+            lambda: reference.target_wrench(now, six)))
+
+    def _on_payload(self, message: InertiaStamped) -> None:
+        R, p = self._frames.in_payload(message.header.frame_id)
+        load, com = message.inertia, message.inertia.com
+        ten = payload_vector(load.m, (com.x, com.y, com.z), (
+            load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
+        self._cycle.loop.post(lambda now, _steady: self._cycle.set_payload(now, ten))
+        self._node.get_logger().info(f'payload of {load.m:g} kg over '
+                                     f'{self._cycle.settings["payload.ramp_time"]:g} s')
 
     def _follow(self, knots: Knots, begin: float, now: float) -> None:
         reference = self._cycle.reference

@@ -44,7 +44,7 @@ __all__ = ['AXES', 'KERNELS', 'TickKernels']
 #: names of the directions of a frame, in the order of the rows of its Jacobian
 AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 
-KERNELS = ('gravity', 'float', 'damping', 'joint', 'task')
+KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report')
 _BARRIER = barriers.Barrier._fields
 _FRICTION = laws.Friction._fields
 
@@ -83,10 +83,11 @@ class TickKernels:
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
                 'max_condition': (1,), 'posture': (n,), 'posture_stiffness': (n,),
                 'posture_damping': (n,)},
+            'report': common | {'max_condition': (1,)},
         }
         self._functions: dict[str, Callable[[Inputs], dict[str, Sequence]]] = {
             'gravity': self._basics, 'float': self._float, 'damping': self._damping,
-            'joint': self._joint, 'task': self._task}
+            'joint': self._joint, 'task': self._task, 'report': self._report}
 
     def compile(self, name: str) -> Bound:
         """
@@ -179,31 +180,46 @@ class TickKernels:
         error = laws.tracking_error(q, x['reference'][0], self.robot.continuous)
         return self._with_law(x, self._basics(x), law, error=error)
 
-    def _task(self, x: Inputs) -> dict[str, Sequence]:
+    def _tip(self, x: Inputs) -> dict[str, Sequence]:
+        """Return what both the law and the report know of the tip and the inertia."""
         model = self.robot.model
         frame = model.frame(self.robot.tip)
         handles = (opspace.Handle(frame),)
-        state = self._state(x)
-        H = [self._pick(row) for row in self._pick(self._rules['mass_matrix']['crba'](state)['H'])]
+        s = self._state(x)
+        H = [self._pick(row) for row in self._pick(self._rules['mass_matrix']['crba'](s)['H'])]
         bias = self._bias(x)
         J = [self._pick(model.reduce_force(row))
-             for row in opspace.task_jacobian(model, state.q, handles)]
-        rate = opspace.task_bias(model, state.q, state.qd, handles)
-        pose = quantities.pose(model, frame).rules['path'](state)['T']
-        R, p = [row[:3] for row in pose[:3]], [row[3] for row in pose[:3]]
-        velocity = quantities.velocity(model, frame).rules['path'](state)['v']
+             for row in opspace.task_jacobian(model, s.q, handles)]
+        rate = opspace.task_bias(model, s.q, s.qd, handles)
+        pose = quantities.pose(model, frame).rules['path'](s)['T']
         chosen = [AXES.index(axis) for axis in self._axes]
         projection = opspace.project(H, range(-1, len(H) - 1), bias, [J[i] for i in chosen],
                                      [rate[i] for i in chosen])
         spectrum = opspace.conditioned_inverse(projection.Phi, x['max_condition'][0])
-        wanted = self._task_acceleration(x, R, p, velocity)
-        posture = self._posture(x, H)
+        return {
+            'H': H, 'bias': bias, 'J': J, 'rate': [rate[i] for i in chosen], 'chosen': chosen,
+            'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
+            'velocity': quantities.velocity(model, frame).rules['path'](s)['v'],
+            'b': projection.b, 'rows': projection.J, 'HinvJT': projection.HinvJT,
+            'Lambda': spectrum.Lambda, 'condition': [spectrum.condition]}
+
+    def _task(self, x: Inputs) -> dict[str, Sequence]:
+        tip = self._tip(x)
+        wanted = self._task_acceleration(x, tip['R'], tip['p'], tip['velocity'])
         law = task_law.task_torque(
-            bias, projection.J, spectrum.Lambda, projection.HinvJT, [rate[i] for i in chosen],
-            [wanted[i] for i in chosen], posture, J_wrench=J, wrench=_to_frame(R, x['wrench']))
-        return self._with_law(
-            x, self._basics(x), law, condition=[spectrum.condition], R=R, p=p,
-            velocity=velocity)
+            tip['bias'], tip['rows'], tip['Lambda'], tip['HinvJT'], tip['rate'],
+            [wanted[i] for i in tip['chosen']], self._posture(x, tip['H']),
+            J_wrench=tip['J'], wrench=_to_frame(tip['R'], x['wrench']))
+        return self._with_law(x, self._basics(x), law, **{
+            name: tip[name] for name in ('condition', 'R', 'p', 'velocity')})
+
+    def _report(self, x: Inputs) -> dict[str, Sequence]:
+        """Return what is published about the dynamics."""
+        tip = self._tip(x)
+        task_bias = [-opspace.sum_products(row, tip['b']) for row in tip['Lambda']]        # 7.13
+        return {'gravity': self._gravity(x), 'task_bias': task_bias, **{
+            name: tip[name] for name in (
+                'H', 'bias', 'J', 'Lambda', 'condition', 'R', 'p', 'velocity')}}
 
     def _task_acceleration(self, x: Inputs, R: Sequence[Vector], p: Vector,
                            velocity: Vector) -> list[Scalar]:
