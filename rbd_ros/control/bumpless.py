@@ -82,7 +82,7 @@ class BumplessSwitch:
 
         :param torque: finite torque before the limiter, N.m.
         """
-        np.clip(torque, self._negative, self._limit, out=self._last)
+        self._last[:] = torque
         self._start = None
         self._armed, self._valid = False, True
 
@@ -96,6 +96,7 @@ class BumplessSwitch:
         if self._armed:
             self._armed = False
             self._start = now
+            np.clip(self._last, self._negative, self._limit, out=self._last)
             np.clip(torque, self._negative, self._limit, out=self._work)
             np.subtract(self._last, self._work, out=self._offset)
         if self._start is not None:
@@ -105,7 +106,6 @@ class BumplessSwitch:
                 np.add(torque, self._work, out=torque)
             else:
                 self._start = None
-        np.minimum(torque, self._limit, out=self._last)
-        np.maximum(self._last, self._negative, out=self._last)
+        self._last[:] = torque
         self._valid = True
         return torque

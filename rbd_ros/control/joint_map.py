@@ -134,7 +134,7 @@ class JointMap:
         self.q, self.qd, self.effort = np.zeros(n), np.zeros(n), np.zeros(n)
         self.effort_known = False  # for every controlled joint, in the last message
         self.controlled = np.array([self._index[name] for name in controlled], dtype=np.intp)
-        self._controlled = _slice(self.controlled)
+        self.select = _slice(self.controlled)  # the same, as a slice where they are a run
         self.prescribed = np.array([i for i, name in enumerate(self.names)
                                     if name not in controlled and name not in fixed],
                                    dtype=np.intp)
@@ -306,7 +306,7 @@ class JointMap:
         known = False
         if len(effort):
             self.effort[put] = np.asarray(effort, dtype=float)[piece.take]
-            known = piece.whole and is_finite(self.effort[self._controlled])
+            known = piece.whole and is_finite(self.effort[self.select])
         self._expiry[put] = piece.age.expiry
         self.reason = ''
         if piece.whole and not len(self.prescribed):

@@ -22,16 +22,21 @@ memory is what was last published, not what was last computed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 import math
 
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros import compiler
+from rbd_ros.compiler import absolute, clamp, Kernel, less, Scalar
 from rbd_ros.errors import NonFiniteError, ShapeError
 
-__all__ = ['TorqueLimiter', 'check_limits', 'is_finite', 'stop_reasons']
+__all__ = ['TorqueLimiter', 'check_limits', 'is_finite', 'limit_kernel', 'stop_reasons',
+           'torque_step']
 
 Array = npt.NDArray[np.float64]
+Vector = Sequence[Scalar]
 
 
 def is_finite(x: Array) -> bool:
@@ -43,6 +48,43 @@ def is_finite(x: Array) -> bool:
     :param x: vector.
     """
     return math.isfinite(sum(x.tolist()))
+
+
+def torque_step(torque: Vector, driver: Vector, last: Vector, limit: Vector, rate: Vector,
+                dt: Scalar) -> dict[str, list[Scalar]]:
+    """
+    Return the total torque within the limits, what is sent of it, and which limits act.
+
+    :param torque: wanted total torque.
+    :param driver: what the driver adds by itself.
+    :param last: total torque that was published last.
+    :param limit: largest absolute torque per joint.
+    :param rate: largest change per second.
+    :param dt: s since the last torque.
+    """
+    rows: dict[str, list[Scalar]] = {
+        name: [] for name in ('total', 'sent', 'saturated', 'slewing')}
+    for wanted, added, before, most, slope in zip(torque, driver, last, limit, rate):
+        clamped = clamp(wanted, -most, most)
+        total = clamp(clamped, before - slope * dt, before + slope * dt)
+        rows['total'].append(total)
+        rows['sent'].append(clamp(total - added, -most, most))
+        rows['saturated'].append(less(most, absolute(wanted)))
+        rows['slewing'].append(less(0.0, absolute(total - clamped)))
+    return rows
+
+
+@cache
+def limit_kernel(n: int) -> Kernel:
+    """
+    Return ``torque_step`` for n joints as a kernel.
+
+    :param n: number of joints.
+    """
+    shapes: dict[str, tuple[int, ...]] = {
+        name: (n,) for name in ('torque', 'driver', 'last', 'limit', 'rate')}
+    return compiler.compile(compiler.trace(torque_step, shapes | {'dt': ()},
+                                           name=f'torque_limits_{n}'))
 
 
 class TorqueLimiter:
@@ -62,15 +104,17 @@ class TorqueLimiter:
             raise ValueError('; '.join(reasons))
         if not 0.0 < period < math.inf:
             raise ValueError(f'period {period} must be positive and finite')
-        self.limit = np.array(limit, dtype=float)
-        self.rate = np.array(rate, dtype=float)
+        bound = limit_kernel(len(limit)).bind()
+        inputs, outputs = bound.inputs, bound.outputs
+        self.limit, self.rate, self.last = inputs['limit'], inputs['rate'], inputs['last']
+        self.limit[:], self.rate[:] = limit, rate
         self.period = period
-        self.last = np.zeros_like(self.limit)
-        self.saturated = np.zeros(self.limit.shape, dtype=bool)  # by the limit in N.m
-        self.slewing = np.zeros(self.limit.shape, dtype=bool)  # by the limit in N.m/s
-        self._negative = -self.limit
-        self._clamped, self._step, self._bound = (np.zeros_like(self.limit) for _ in range(3))
-        self._output = np.zeros_like(self.limit)
+        self.wanted = inputs['torque']  # may be filled in place and handed to ``apply``
+        self.driver = inputs['driver']  # what the driver adds by itself, N.m
+        self.sent = outputs['sent']  # result of ``apply`` without the driver's part
+        self.saturated = outputs['saturated']  # 1 where the limit in N.m acts, else 0
+        self.slewing = outputs['slewing']  # 1 where the limit in N.m/s acts, else 0
+        self._dt, self._output, self._run = inputs['dt'], outputs['total'], bound.run
 
     def reset(self, torque: Array) -> None:
         """
@@ -82,7 +126,7 @@ class TorqueLimiter:
             raise ShapeError(f'torque has shape {torque.shape}, the limiter {self.last.shape}')
         if not is_finite(torque):
             raise NonFiniteError(f'the limiter cannot start from {torque}')
-        np.clip(torque, self._negative, self.limit, out=self.last)
+        np.clip(torque, -self.limit, self.limit, out=self.last)
 
     def apply(self, torque: Array, dt: float) -> Array:
         """
@@ -94,18 +138,11 @@ class TorqueLimiter:
         """
         if not is_finite(torque):
             raise NonFiniteError(f'the torque {torque} must not reach the limiter')
-        dt = min(max(dt, 0.0), 2.0 * self.period)
-        clamped, output, bound = self._clamped, self._output, self._bound
-        np.minimum(torque, self.limit, out=clamped)
-        np.maximum(clamped, self._negative, out=clamped)
-        np.multiply(self.rate, dt, out=self._step)
-        np.add(self.last, self._step, out=bound)
-        np.minimum(clamped, bound, out=output)
-        np.subtract(self.last, self._step, out=bound)
-        np.maximum(output, bound, out=output)
-        np.not_equal(clamped, torque, out=self.saturated)
-        np.not_equal(output, clamped, out=self.slewing)
-        return output
+        if torque is not self.wanted:
+            self.wanted[:] = torque
+        self._dt[()] = min(max(dt, 0.0), 2.0 * self.period)
+        self._run()
+        return self._output
 
     def commit(self) -> None:
         """Remember the result of the last ``apply``: it has been published."""

@@ -94,13 +94,12 @@ class ControlLoop:
         self.release, self.effort_is_torque = release, effort_is_torque
         self.on_enter: Callable[[State], None] | None = None  # called in the thread of the loop
         self.sent = np.zeros(n)  # last torque that left, without the driver's part
-        self.wanted = np.zeros(n)  # total torque before the limiter
+        self.wanted = limiter.wanted  # total torque before the limiter
         self.published = 0
         self._compute, self._publish = compute, publish
         self._damping = np.array(brake_damping, dtype=float)
-        self._gravity, self._driver = np.zeros(n), np.zeros(n)  # of the last good state
+        self._gravity, self._driver = np.zeros(n), limiter.driver  # of the last good state
         self._start, self._work = np.zeros(n), np.zeros(n)
-        self._negative = -limiter.limit
         self._start_blend: float | None = None  # of the blind ramp; None: not in it
         self._times: tuple[float, float] | None = None  # control, steady, of the last command
         self._state = State.INACTIVE
@@ -296,13 +295,10 @@ class ControlLoop:
             dt = now - self._times[0]
         else:
             dt = steady - self._times[1]
-        total = self.limiter.apply(self.wanted, dt)
-        np.subtract(total, self._driver, out=self._work)
-        np.minimum(self._work, self.limiter.limit, out=self._work)
-        np.maximum(self._work, self._negative, out=self._work)
-        self._publish(self._work)
+        self.limiter.apply(self.wanted, dt)
+        self._publish(self.limiter.sent)
         self.limiter.commit()
-        self.sent[:] = self._work
+        self.sent[:] = self.limiter.sent
         self._times = (now, steady)
         self.published += 1
         if self.supervisor.stopping:

@@ -177,10 +177,11 @@ class GravitySource:
         :param now: control time, s.
         :returns: whether the source may be used: constant, or young enough.
         """
-        dt = 0.0 if self._time is None else max(now - self._time, 0.0)
-        self._time = now
-        step = self._target - self.value
-        most = self.slew * dt if dt > 0.0 else 0.0
-        length = float(np.linalg.norm(step))
-        self.value += step if length <= most else step * (most / length)
+        before, self._time = self._time, now
+        if self.value.tolist() != self._target.tolist():
+            dt = 0.0 if before is None else max(now - before, 0.0)
+            step = self._target - self.value
+            most = self.slew * dt if dt > 0.0 else 0.0
+            length = float(np.linalg.norm(step))
+            self.value += step if length <= most else step * (most / length)
         return self.timeout <= 0.0 or now - self._received <= self.timeout

@@ -183,7 +183,7 @@ class Cycle:
             return False
         self.now, self.steady = now, steady
         self.states += 1
-        index = joints.controlled
+        index = joints.select
         qd = joints.qd[index]
         ready = joints.ready(now)
         if supervisor.state is State.PROBING:
@@ -412,7 +412,8 @@ class Cycle:
             self.events.append(('warning', text))
 
     def _saturation(self) -> Array:
-        return np.sign(self.loop.wanted) * (self.limiter.saturated | self.limiter.slewing)
+        return np.sign(self.loop.wanted) * np.maximum(
+            self.limiter.saturated, self.limiter.slewing)
 
     def _share_load(self) -> None:
         for law in self._laws.values():
