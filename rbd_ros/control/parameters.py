@@ -260,9 +260,24 @@ _LOAD = (
     _scalar('payload.ramp_time', 1.0, 's', 0.0, 60.0, 'over which a payload comes'),
 )
 
+_NODE = (
+    _switch('autostart', False, 'configure and activate by itself, as soon as description and '
+            'states are there'),
+    _scalar('activation_timeout', 5.0, 's', 0.1, 60.0, 'for which activation waits for states '
+            'of every joint'),
+    _scalar('command_deadline', 0.1, 's', 0.0, 10.0, 'DEADLINE offered on ~/commands; 0: none',
+            True),
+    _scalar('liveliness_lease', 0.2, 's', 0.0, 10.0, 'LIVELINESS lease offered on ~/commands, '
+            'asserted by the loop itself; 0: none', True),
+    _scalar('heartbeat_rate', 20.0, 'Hz', 1.0, 100.0, 'of ~/heartbeat and of asserting '
+            'liveliness', True),
+    _scalar('realtime.switch_interval', 5e-4, 's', 0.0, 0.1, 'after which a busy thread must '
+            'give way; 0: as Python has it', True),
+)
+
 #: Every parameter by name.
 PARAMETERS: Mapping[str, Parameter] = {
-    p.name: p for p in (*_ROBOT, *_LAW, *_REFERENCE, *_SAFETY, *_OUTPUT, *_LOAD)}
+    p.name: p for p in (*_ROBOT, *_LAW, *_REFERENCE, *_SAFETY, *_OUTPUT, *_LOAD, *_NODE)}
 
 
 def defaults() -> dict[str, Value]:

@@ -29,6 +29,7 @@ import traceback
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.guards import Access, OutputGuard
 from rbd_ros.control.parameter_rules import activation_refusals
+from rbd_ros.control.parameters import PARAMETERS
 from rbd_ros.control.supervisor import State
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
@@ -146,7 +147,7 @@ class ControllerNode(LifecycleNode):
 
     def _configure(self) -> None:
         values = parameters.read(self)
-        reasons = [*parameters.judge(self.get_parameters(list(parameters.ALL)), values,
+        reasons = [*parameters.judge(self.get_parameters(list(PARAMETERS)), values,
                                      active=False, joints=0).reason.split('; '),
                    *activation_refusals(values)]
         reasons = [reason for reason in reasons if reason]
@@ -353,8 +354,8 @@ class ControllerNode(LifecycleNode):
         cycle, robot = self.cycle, self._robot
         if cycle is None or robot is None:
             return
-        structural = [change.name for change in changes if change.name in parameters.ALL
-                      and parameters.ALL[change.name].structural]
+        structural = [change.name for change in changes if change.name in PARAMETERS
+                      and PARAMETERS[change.name].structural]
         if structural:
             self.get_logger().warning(f'{", ".join(structural)}: used at the next configuration')
         settings = Settings(robot, parameters.read(self), simulated=self.hot.simulated)

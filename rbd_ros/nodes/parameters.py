@@ -30,7 +30,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-__all__ = ['ALL', 'declare', 'judge', 'read']
+__all__ = ['declare', 'judge', 'read']
 
 _TYPES = {
     parameters.BOOL: ParameterType.PARAMETER_BOOL,
@@ -41,25 +41,6 @@ _TYPES = {
     parameters.STRINGS: ParameterType.PARAMETER_STRING_ARRAY,
 }
 
-#: Parameters that only mean something to a ROS node.
-NODE_PARAMETERS = (
-    Row('autostart', parameters.BOOL, False, '', 'configure and activate by itself, as soon as '
-        'description and states are there', structural=True),
-    Row('activation_timeout', parameters.DOUBLE, 5.0, 's', 'for which activation waits for '
-        'states of every joint', 0.1, 60.0),
-    Row('command_deadline', parameters.DOUBLE, 0.1, 's', 'DEADLINE offered on ~/commands; '
-        '0: none', 0.0, 10.0, structural=True),
-    Row('liveliness_lease', parameters.DOUBLE, 0.2, 's', 'LIVELINESS lease offered on '
-        '~/commands, asserted by the loop itself; 0: none', 0.0, 10.0, structural=True),
-    Row('heartbeat_rate', parameters.DOUBLE, 20.0, 'Hz', 'of ~/heartbeat and of the assertion '
-        'of liveliness', 1.0, 100.0, structural=True),
-    Row('realtime.switch_interval', parameters.DOUBLE, 5e-4, 's', 'after which a busy thread '
-        'must give way (sys.setswitchinterval); 0: as Python has it', 0.0, 0.1, structural=True),
-)
-
-#: Every parameter of the controller node by name.
-ALL: Mapping[str, Row] = {**PARAMETERS, **{row.name: row for row in NODE_PARAMETERS}}
-
 
 def declare(node: Node) -> None:
     """
@@ -68,7 +49,7 @@ def declare(node: Node) -> None:
     :param node: the node.
     :raises SettingError: for a given value of the wrong type or outside of its bounds.
     """
-    for row in ALL.values():
+    for row in PARAMETERS.values():
         empty = isinstance(row.default, list) and not row.default
         kind = Parameter.Type(_TYPES[row.kind])
         try:
@@ -112,7 +93,7 @@ def read(node: Node) -> dict[str, Value]:
 
     :param node: the node.
     """
-    return {name: _plain(node.get_parameter(name).value) for name in ALL}
+    return {name: _plain(node.get_parameter(name).value) for name in PARAMETERS}
 
 
 def _plain(value: object) -> Value:
@@ -129,12 +110,6 @@ def judge(changes: Sequence[Parameter], current: Mapping[str, Value], *, active:
     :param active: whether the controller is active, which locks structural parameters.
     :param joints: number of controlled joints, 0 while it is not known.
     """
-    wanted = {change.name: _plain(change.value) for change in changes if change.name in ALL}
+    wanted = {change.name: _plain(change.value) for change in changes if change.name in PARAMETERS}
     reasons = refusals(wanted, current, active=active, joints=joints)
-    for name, value in wanted.items():
-        if name not in PARAMETERS:
-            reasons.append(ALL[name].refusal(value))
-            if active and ALL[name].structural and value != current[name]:
-                reasons.append(f'{name} cannot be changed while active: deactivate first')
-    reasons = [reason for reason in reasons if reason]
     return SetParametersResult(successful=not reasons, reason='; '.join(reasons))
