@@ -148,7 +148,6 @@ def main(arguments: list[str]) -> int:
 
 def hand_over(command: list[str], environ: dict[str, str]) -> int:
     """Become the command; returns only when there is no such command, as shells do."""
-    os.environ['PATH'] = environ['PATH']  # where execvpe looks
     try:
         os.execvpe(command[0], command, environ)
     except FileNotFoundError:
