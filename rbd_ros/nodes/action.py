@@ -25,7 +25,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from control_msgs.action import FollowJointTrajectory
-from rbd_ros.control.goals import Entry, Goal, read_tolerances
+from rbd_ros.control.goals import Entry, Goal, read_tolerances, Tolerances
 from rbd_ros.control.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.supervisor import State
 from rbd_ros.errors import RbdError
@@ -99,7 +99,10 @@ class TrajectoryAction:
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         key = bytes(handle.goal_id.uuid)
-        self._cycle.loop.post(lambda _now, _steady: self._cycle.reference.cancel(key))
+
+        def request(_now: float, _steady: float) -> None:
+            self._cycle.reference.cancel(key)
+        self._cycle.loop.post(request)
         return CancelResponse.ACCEPT
 
     async def _execute(self, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
@@ -121,7 +124,7 @@ class TrajectoryAction:
 
     # -- between the threads ------------------------------------------------------------------
 
-    def _tolerances(self, request: FollowJointTrajectory.Goal) -> object:
+    def _tolerances(self, request: FollowJointTrajectory.Goal) -> Tolerances:
         wait = request.goal_time_tolerance
         return read_tolerances(
             self._joints, self._cycle.settings.tolerances(), _entries(request.path_tolerance),

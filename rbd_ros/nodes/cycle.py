@@ -33,15 +33,14 @@ from rbd_ros.control.guards import DeadMan
 from rbd_ros.control.joint_map import Arrival
 from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
-from rbd_ros.control.monitors import ErrorMonitor, SpeedMonitor
 from rbd_ros.control.payload import GravitySource, payload_vector, PayloadRamp
 from rbd_ros.control.references import JointReference
-from rbd_ros.control.startup import GravityCheck, MotionWatch, Verdict
 from rbd_ros.control.supervisor import Due, State, Supervisor
 from rbd_ros.control.task_references import TaskReference
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
 from rbd_ros.nodes.settings import Settings
+from rbd_ros.nodes.watch import Watch
 
 __all__ = ['KERNEL_OF_MODE', 'Cycle', 'Snapshot']
 
@@ -51,9 +50,6 @@ KERNEL_OF_MODE = {
     'gravity_compensation': 'float', 'damping': 'damping', 'computed_torque': 'joint',
     'hold': 'joint', 'operational_space': 'task',
 }
-
-#: measurements of effort at rest that make a verdict
-_CHECKS = 20
 
 
 class Snapshot(NamedTuple):
@@ -87,32 +83,34 @@ class Cycle:
         self.joints = robot.joint_map(settings.ages())
         self.supervisor = Supervisor(settings.timing())
         self.supervisor.diagnose = self._diagnose
-        self.limiter = TorqueLimiter(settings.torque_limits, settings.torque_rates,
-                                     1.0 / settings['nominal_rate'])
+        self.limiter = TorqueLimiter(
+            settings.torque_limits.tolist(), settings.torque_rates.tolist(),
+            1.0 / settings.number('nominal_rate'))
         self.torques = Torques(len(robot.joints))
         self.loop = ControlLoop(
             self.supervisor, self.limiter, self.torques, self._compute, publish,
             brake_damping=settings.joints('brake_damping'),
-            release=Release(settings['release_torque']),
-            effort_is_torque=settings['effort_is_torque'],
-            switch_time=settings['switch_time'])
+            release=Release(settings.text('release_torque')),
+            effort_is_torque=settings.flag('effort_is_torque'),
+            switch_time=settings.number('switch_time'))
         self.loop.on_enter = self._entered
         self.reference = JointReference(
-            settings.reference_velocity, settings.joints('reference.acceleration'),
+            settings.reference_velocity.tolist(),
+            settings.joints('reference.acceleration').tolist(),
             lower=robot.pick(robot.model.lower), upper=robot.pick(robot.model.upper),
-            continuous=robot.continuous, timeout=settings['reference.timeout'],
-            linear=settings['reference.linear'])
+            continuous=robot.continuous, timeout=settings.number('reference.timeout'),
+            linear=settings.flag('reference.linear'))
         self.task_reference = TaskReference(
-            settings.task_limits(), timeout=settings['task.timeout'],
+            settings.task_limits(), timeout=settings.number('task.timeout'),
             wrench_limit=settings.wrench_limit())
-        self.payload = PayloadRamp(settings['payload.ramp_time'])
+        self.payload = PayloadRamp(settings.number('payload.ramp_time'))
         self.gravity = self._gravity_source(settings)
-        self.dead_man = DeadMan(settings['dead_man_timeout'])
-        self._watches(settings)
+        self.dead_man = DeadMan(settings.number('dead_man_timeout'))
+        self._watch = Watch(settings, self.joints)
         self._laws = self._make_laws(kernels)
         self._bare = self._laws['gravity']
         self._holding = self._laws['joint']
-        self.mode = settings['mode']
+        self.mode = settings.text('mode')
         self.law = self._laws[KERNEL_OF_MODE[self.mode]]
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
@@ -134,28 +132,16 @@ class Cycle:
         laws['task'] = TaskLaw('task', kernels['task'], self.joints, self.task_reference)
         return laws
 
-    def _watches(self, settings: Settings) -> None:
-        robot = settings.robot
-        self._speed = SpeedMonitor(robot.joints, settings.velocity_limits,
-                                   settings['velocity_patience'])
-        self._error = ErrorMonitor(robot.joints, settings.joints('tracking_limits'),
-                                   settings['tracking_patience'])
-        self._check = GravityCheck(robot.joints, settings.torque_limits,
-                                   tolerance=settings['start.tolerance'])
-        self._checks = 0
-        self._motion = MotionWatch(robot.joints, distance=settings['start.distance'],
-                                   acceleration=settings['start.acceleration'])
-
     @staticmethod
     def _gravity_source(settings: Settings) -> GravitySource:
-        measured = settings['gravity_source'] != 'parameter'
-        return GravitySource(settings['gravity'], slew=settings['gravity_slew'],
-                             timeout=settings['gravity_timeout'] if measured else 0.0)
+        measured = settings.text('gravity_source') != 'parameter'
+        return GravitySource(settings.numbers('gravity'), slew=settings.number('gravity_slew'),
+                             timeout=settings.number('gravity_timeout') if measured else 0.0)
 
     @staticmethod
     def _payload(settings: Settings) -> Array:
-        return payload_vector(settings['payload.mass'], settings['payload.com'],
-                              settings['payload.inertia'])
+        return payload_vector(settings.number('payload.mass'), settings.numbers('payload.com'),
+                              settings.numbers('payload.inertia'))
 
     # -- called by the hot node -----------------------------------------------------------------
 
@@ -189,7 +175,8 @@ class Cycle:
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
-            self._watch(now, steady, joints.q[index], qd)
+            self._watch.look(now, supervisor.state, self.law, joints.q[index], qd,
+                             self._fault_now)
         if self.payload.update(now):
             self._share_load()
         if not self.gravity.update(now):
@@ -234,8 +221,7 @@ class Cycle:
     def activate(self, now: float, steady: float) -> None:
         """Begin to look at states; every message must prove itself again."""
         self.joints.restart()
-        self._check.restart()
-        self._checks = 0
+        self._watch.restart()
         self.supervisor.activate(now, steady)
 
     def reset(self, now: float, steady: float) -> str:
@@ -245,8 +231,7 @@ class Cycle:
         refused = self.supervisor.reset(now, steady)
         if not refused and self.supervisor.state is State.PROBING:
             self.joints.restart()
-            self._check.restart()
-            self._checks = 0
+            self._watch.restart()
         return refused
 
     def set_mode(self, mode: str) -> None:
@@ -262,7 +247,7 @@ class Cycle:
         if self.supervisor.state in (State.RAMPING_IN, State.RUNNING):
             self.law.enter(self.now)
             self.loop.switch.switch()
-        self._error.restart()
+        self._watch.changed_law()
         self.events.append(('mode', mode))
 
     def apply(self, settings: Settings) -> None:
@@ -274,27 +259,24 @@ class Cycle:
         before, self.settings = self.settings, settings
         for law in self._laws.values():
             law.apply(settings)
-        self.loop.switch.duration = settings['switch_time']
-        wanted = [d for d in (settings['dynamics_divider'], settings['state_divider']) if d > 0]
-        self._divider = min(wanted, default=0)
-        self._speed.limit[:] = settings.velocity_limits
-        self._speed.patience = settings['velocity_patience']
-        self._error.limit[:] = settings.joints('tracking_limits')
-        self._error.patience = settings['tracking_patience']
-        self.reference.timeout = settings['reference.timeout']
+        self.loop.switch.duration = settings.number('switch_time')
+        self._divider = settings.report_divider
+        self._watch.apply(settings)
+        self.reference.timeout = settings.number('reference.timeout')
         self.reference.limiter.velocity[:] = settings.reference_velocity
         self.reference.limiter.acceleration[:] = settings.joints('reference.acceleration')
-        self.task_reference.timeout = settings['task.timeout']
+        self.task_reference.timeout = settings.number('task.timeout')
         self.task_reference.limits = settings.task_limits()
         self.task_reference.wrench_limit[:] = settings.wrench_limit()
-        if any(settings[name] != before[name] for name in (
+        if any(settings.values[name] != before.values[name] for name in (
                 'payload.mass', 'payload.com', 'payload.inertia')):
-            self.payload.set(self.now, self._payload(settings), settings['payload.ramp_time'])
-        if settings['gravity'] != before['gravity']:
+            self.payload.set(self.now, self._payload(settings),
+                             settings.number('payload.ramp_time'))
+        if settings.numbers('gravity') != before.numbers('gravity'):
             value = self.gravity.value.copy()
             self.gravity = self._gravity_source(settings)
             self.gravity.value[:] = value  # goes to the new one at gravity_slew
-        self.set_mode(settings['mode'])
+        self.set_mode(settings.text('mode'))
 
     def hold_reference(self) -> None:
         """Come to rest and stay there, whatever the reference was."""
@@ -319,7 +301,7 @@ class Cycle:
 
     def set_payload(self, now: float, payload: Array) -> None:
         """Begin a ramp to a payload given as ten numbers."""
-        self.payload.set(now, payload, self.settings['payload.ramp_time'])
+        self.payload.set(now, payload, self.settings.number('payload.ramp_time'))
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -341,44 +323,20 @@ class Cycle:
             self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
 
     def _may_start(self, now: float, steady: float, qd: Array) -> bool:
-        """Compare measured effort and predicted gravity before any torque leaves."""
-        if not self.dead_man.alive(steady):
+        """Tell whether torque may begin, once every joint is known."""
+        if not self.dead_man.alive(steady) or not self.joints.ready(now):
             return False
-        if not self.settings['effort_is_torque'] or not self.joints.effort_known:
-            return True
-        if not self.joints.ready(now):
-            return False
-        self._compute(Need.GRAVITY)
-        self._check.add(qd, self.joints.effort[self.joints.controlled], self.torques.gravity)
-        self._checks += 1
-        if self._checks < _CHECKS:
-            return False
-        if self._checks == _CHECKS:
-            finding = self._check.finding()
-            if finding.verdict is Verdict.MISMATCH:
-                self._fault(steady, Cause.WRONG_MODEL, finding.text)
-                return False
-            level = 'info' if finding.verdict is Verdict.MATCH else 'warning'
-            self.events.append((level, f'start check: {finding.text}'))
-        return True
+        return self._watch.may_start(qd, self._gravity_now, self._fault_now, self._tell)
 
-    def _watch(self, now: float, steady: float, q: Array, qd: Array) -> None:
-        """Look for faults that show while the state is good."""
-        wrong = self._speed.check(now, qd)
-        if wrong:
-            self._fault(steady, Cause.OVER_SPEED, wrong)
-        if self.joints.rate.low:
-            self._fault(steady, Cause.LOW_RATE, f'{self.joints.rate.rate:.4g} Hz, minimum_rate '
-                        f'{self.joints.rate.minimum:.4g} Hz')
-        state = self.supervisor.state
-        if state is State.RUNNING and self.law.tracks:
-            wrong = self._error.check(now, self.law.error)  # of the last cycle
-            if wrong:
-                self._fault(steady, Cause.TRACKING, wrong)
-        elif state is State.RAMPING_IN:
-            wrong = self._motion.check(now, q, qd)
-            if wrong:
-                self._fault(steady, Cause.WRONG_MODEL, wrong)
+    def _gravity_now(self) -> Array:
+        self._compute(Need.GRAVITY)
+        return self.torques.gravity
+
+    def _fault_now(self, cause: Cause, detail: str) -> None:
+        self._fault(self.steady, cause, detail)
+
+    def _tell(self, kind: str, text: str) -> None:
+        self.events.append((kind, text))
 
     def _fault(self, steady: float, cause: Cause, detail: str) -> None:
         if self.supervisor.state not in (State.INACTIVE, State.FAULT, State.RELEASED):
@@ -393,9 +351,7 @@ class Cycle:
         q, qd = self.joints.q[index], self.joints.qd[index]
         if state is State.RAMPING_IN:
             self.law.enter(self.now)
-            self._motion.arm(self.now, q, qd)
-            self._speed.restart()
-            self._error.restart()
+            self._watch.begin(self.now, q, qd)
         elif state is State.HOLDING:
             self._holding.enter(self.now)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):

@@ -24,6 +24,7 @@ from rbd_ros.control.supervisor import State
 from rclpy.clock import Clock, ClockType
 
 if TYPE_CHECKING:
+    from rbd_ros.nodes.cycle import Cycle
     from rbd_ros.nodes.lifecycle import ControllerNode
 
 __all__ = ['Diagnostics']
@@ -59,13 +60,13 @@ class Diagnostics:
             elif cycle.limiter.saturated.any() or cycle.supervisor.paused:
                 status.level = DiagnosticStatus.WARN
             status.values = [KeyValue(key=key, value=str(value))
-                             for key, value in self._values().items()]
+                             for key, value in self._values(cycle).items()]
         message = DiagnosticArray(status=[status])
         message.header.stamp = node.get_clock().now().to_msg()
         self._publisher.publish(message)
 
-    def _values(self) -> dict[str, object]:
-        cycle, hot = self._node.cycle, self._node.hot
+    def _values(self, cycle: Cycle) -> dict[str, object]:
+        hot = self._node.hot
         now = time.monotonic()
         before, states, sent = self._last
         self._last = (now, cycle.states, cycle.loop.published)

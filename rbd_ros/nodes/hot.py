@@ -129,7 +129,7 @@ class HotNode(Node):
         """
         self.output, self._cycle = output, cycle
         # The limiter gives a step at most two nominal periods.
-        period = 2.0 / cycle.settings['nominal_rate']
+        period = 2.0 / cycle.settings.number('nominal_rate')
         self._own_timers = [
             self.create_timer(period, self._on_timer, clock=self._steady),
             self.create_timer(1.0 / heartbeat_rate, self._beat, clock=self._steady)]

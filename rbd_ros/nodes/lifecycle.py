@@ -25,28 +25,30 @@ from collections.abc import Callable
 import threading
 import time
 import traceback
+from typing import Protocol
 
+from rbd_ros.compiler import Bound
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.guards import Access, OutputGuard
-from rbd_ros.control.parameter_rules import activation_refusals
 from rbd_ros.control.parameters import PARAMETERS
 from rbd_ros.control.supervisor import State
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.action import TrajectoryAction
 from rbd_ros.nodes.announcer import Announcer
+from rbd_ros.nodes.assembly import (
+    build_robot, build_settings, check_values, compile_kernels, described_output)
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.diagnostics import Diagnostics
+from rbd_ros.nodes.gravity_input import GravityInput
 from rbd_ros.nodes.hot import HotNode
 from rbd_ros.nodes.outputs import command_qos, make_output
 from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
 from rbd_ros.nodes.references_io import ReferenceInputs
 from rbd_ros.nodes.reports import Reports
-from rbd_ros.nodes.robot import make_robot, Robot
+from rbd_ros.nodes.robot import Robot
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.source import DescriptionSource
-from rbd_ros.nodes.tick import KERNELS, TickKernels
-from rbd_ros.urdf import load_urdf
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
@@ -68,6 +70,13 @@ DISCOVERY = 1.0
 STOP_LIMIT = 3.8
 
 
+class Part(Protocol):
+    """What belongs to one configured robot."""
+
+    def destroy(self) -> None:
+        """End it."""
+
+
 class ControllerNode(LifecycleNode):
     """Lifecycle, parameters and everything else that may wait."""
 
@@ -87,9 +96,7 @@ class ControllerNode(LifecycleNode):
         self._description = DescriptionSource()
         self._source = ''  # URDF of the configured robot
         self._announcer = Announcer(self)
-        self._inputs: ReferenceInputs | None = None
-        self._reports: Reports | None = None
-        self._action: TrajectoryAction | None = None
+        self._parts: list[Part] = []
         self._diagnostics = Diagnostics(self)
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
@@ -113,21 +120,10 @@ class ControllerNode(LifecycleNode):
                                       'configuration')
         self._description.topic_text = message.data
 
-    def _make_robot(self, values: dict) -> Robot:
-        text, origin = self._description.find(
-            values['robot_description'], values['robot_description_file'])
-        if not text:
-            raise SettingError('there is no robot description: nothing on the topic '
-                               f'{self.resolve_topic_name("robot_description")}, and neither '
-                               'robot_description nor robot_description_file is given')
-        model = load_urdf(text, gravity=values['gravity'], on_warning=self.get_logger().warning)
-        fixed = dict(zip(values['fixed_positions.joints'], values['fixed_positions.values']))
-        self._source = text
-        robot = make_robot(model, values['joints'], fixed=fixed, tip=values['task.frame'],
-                           payload_frame=values['payload.frame'])
-        self.get_logger().info(f'robot "{model.name}" from {origin}: controls '
-                               f'{", ".join(robot.joints)}; tip {robot.tip}')
-        return robot
+    def _find_description(self) -> tuple[str, str]:
+        """Return the description in force and its origin; empty while there is none."""
+        return self._description.find(str(self.get_parameter('robot_description').value),
+                                      str(self.get_parameter('robot_description_file').value))
 
     # -- transitions ----------------------------------------------------------------------------
 
@@ -146,60 +142,45 @@ class ControllerNode(LifecycleNode):
         return SUCCESS
 
     def _configure(self) -> None:
+        log = self.get_logger()
         values = parameters.read(self)
-        reasons = [*parameters.judge(self.get_parameters(list(PARAMETERS)), values,
-                                     active=False, joints=0).reason.split('; '),
-                   *activation_refusals(values)]
-        reasons = [reason for reason in reasons if reason]
-        if reasons:
-            raise SettingError('; '.join(reasons))
-        robot = self._make_robot(values)
-        settings = Settings(robot, values, simulated=self.hot.simulated)
-        reasons = settings.refusals()
-        if reasons:
-            raise SettingError('; '.join(reasons))
+        check_values(values)
+        text, origin = self._find_description()
+        if not text:
+            raise SettingError('there is no robot description: nothing on the topic '
+                               f'{self.resolve_topic_name("robot_description")}, and neither '
+                               'robot_description nor robot_description_file is given')
+        robot = build_robot(values, text, log.warning)
+        log.info(f'robot "{robot.model.name}" from {origin}: controls '
+                 f'{", ".join(robot.joints)}; tip {robot.tip}')
+        settings = build_settings(robot, values, simulated=self.hot.simulated)
         begin = time.monotonic()
-        ticks = TickKernels(robot, driver_adds=values['driver_adds'],
-                            driver_knows_payload=values['driver_knows_payload'],
-                            axes=values['task.axes'])
-        kernels = {name: ticks.compile(name) for name in KERNELS}
-        self.get_logger().info(f'compiled {len(kernels)} kernels in '
-                               f'{time.monotonic() - begin:.2f} s')
-        cycle = Cycle(settings, kernels, self.hot.publish)
-        output = make_output(
-            values['command_type'], self.hot, self.resolve_topic_name('~/commands'),
-            robot.joints, command_qos(values['command_deadline'], values['liveliness_lease']))
-        self._robot, self.cycle = robot, cycle
-        self._inputs = ReferenceInputs(self, cycle)
-        self._reports = Reports(self, cycle, kernels['report'])
-        self._action = TrajectoryAction(self, cycle)
-        self._announcer.attach(cycle)
-        if values['realtime.lock_memory']:
-            lock_memory(self.get_logger().warning)
-        self.hot.attach(cycle, output, values['heartbeat_rate'])
-        self._tell_output(settings)
+        kernels = compile_kernels(settings)
+        log.info(f'compiled {len(kernels)} kernels in {time.monotonic() - begin:.2f} s')
+        if settings.flag('realtime.lock_memory'):
+            lock_memory(log.warning)
+        self._robot, self._source = robot, text
+        self._build(settings, kernels)
+        log.info(described_output(settings, self.resolve_topic_name('~/commands')))
 
-    def _tell_output(self, settings: Settings) -> None:
-        """Say once what is sent, because a wrong belief about it drops the arm."""
-        adds = settings['driver_adds']
-        part = {'none': 'the whole torque', 'gravity': 'the torque without gravity',
-                'gravity_and_coriolis': 'the torque without gravity and Coriolis torque'}[adds]
-        load = ''
-        if adds != 'none':
-            known = settings['driver_knows_payload']
-            load = ', payload ' + ('known' if known else 'unknown') + ' to the driver'
-        limits = ', '.join(f'{name} {most:g}' for name, most in zip(
-            settings.robot.joints, settings.torque_limits))
-        self.get_logger().info(
-            f'sends {part} on {self.resolve_topic_name("~/commands")} '
-            f'({settings["command_type"]}){load}; limits in N.m of the total: {limits}')
+    def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:
+        """Make everything that belongs to one configured robot."""
+        cycle = self.cycle = Cycle(settings, kernels, self.hot.publish)
+        qos = command_qos(settings.number('command_deadline'),
+                          settings.number('liveliness_lease'))
+        output = make_output(settings.text('command_type'), self.hot,
+                             self.resolve_topic_name('~/commands'), settings.robot.joints, qos)
+        self._parts = [ReferenceInputs(self, cycle), Reports(self, cycle, kernels['report']),
+                       TrajectoryAction(self, cycle), GravityInput(self, cycle)]
+        self._announcer.attach(cycle)
+        self.hot.attach(cycle, output, settings.number('heartbeat_rate'))
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Prove the states, then ramp in; fails if a joint is not heard of."""
         cycle = self.cycle
         if cycle is None or not self._output_is_free():
             return FAILURE
-        if cycle.settings['realtime.freeze_gc']:
+        if cycle.settings.flag('realtime.freeze_gc'):
             freeze_garbage()
         cycle.loop.post(cycle.activate)
         patience = time.monotonic() + float(self.get_parameter('activation_timeout').value)
@@ -275,10 +256,9 @@ class ControllerNode(LifecycleNode):
 
     def _forget(self) -> None:
         self.hot.detach()
-        for part in (self._action, self._inputs, self._reports):
-            if part is not None:
-                part.destroy()
-        self._action = self._inputs = self._reports = None
+        for part in self._parts:
+            part.destroy()
+        self._parts = []
         self._announcer.detach()
         self.cycle = self._robot = None
         self._source = ''
@@ -322,10 +302,7 @@ class ControllerNode(LifecycleNode):
             return
         label = self._state_machine.current_state[1]
         if label == 'unconfigured':
-            values = parameters.read(self)
-            text, _ = self._description.find(values['robot_description'],
-                                             values['robot_description_file'])
-            if not text:
+            if not self._find_description()[0]:
                 self.get_logger().info(
                     f'waiting for {self.resolve_topic_name("robot_description")}',
                     throttle_duration_sec=5.0)

@@ -161,7 +161,7 @@ class TaskLaw(Law):
     def apply(self, settings: Settings) -> None:
         """Take new gains."""
         super().apply(settings)
-        given = settings['posture.position']
+        given = settings.numbers('posture.position')
         self._posture = settings.joints('posture.position') if given else None
         if self._posture is not None:
             self.inputs['posture'][:] = self._posture

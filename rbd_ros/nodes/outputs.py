@@ -93,7 +93,8 @@ class JointStateOutput:
         self.publisher.publish(self._writer.write(torque, *stamp))
 
 
-OUTPUTS = {'float64_multi_array': ArrayOutput, 'joint_state': JointStateOutput}
+OUTPUTS: dict[str, type[ArrayOutput] | type[JointStateOutput]] = {
+    'float64_multi_array': ArrayOutput, 'joint_state': JointStateOutput}
 
 
 def command_qos(deadline: float, lease: float) -> QoSProfile:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import math
+from typing import cast
 
 from rbd_ros.control import parameters
 from rbd_ros.control.parameters import Parameter as Row
@@ -97,7 +98,7 @@ def read(node: Node) -> dict[str, Value]:
 
 
 def _plain(value: object) -> Value:
-    return list(value) if not isinstance(value, (bool, int, float, str)) else value
+    return value if isinstance(value, (bool, int, float, str)) else list(cast(Sequence, value))
 
 
 def judge(changes: Sequence[Parameter], current: Mapping[str, Value], *, active: bool,

@@ -233,7 +233,7 @@ class ReferenceInputs:
             load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
         self._cycle.loop.post(lambda now, _steady: self._cycle.set_payload(now, ten))
         self._node.get_logger().info(f'payload of {load.m:g} kg over '
-                                     f'{self._cycle.settings["payload.ramp_time"]:g} s')
+                                     f'{self._cycle.settings.number("payload.ramp_time"):g} s')
 
     def _follow(self, knots: Knots, begin: float, now: float) -> None:
         reference = self._cycle.reference

@@ -113,7 +113,7 @@ class Reports:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(_PERIOD, self.drain, clock=steady)
         joints = ','.join(self._joints)
-        axes = ','.join(cycle.settings['task.axes'])
+        axes = ','.join(cycle.settings.names('task.axes'))
         six = 'rx,ry,rz,x,y,z'
         self._labels = {
             'dynamics/mass_matrix': (joints, joints), 'dynamics/gravity': (joints,),
@@ -131,8 +131,8 @@ class Reports:
         """Publish what the snapshots ask for."""
         snapshots = self._cycle.snapshots
         settings = self._cycle.settings
-        dynamics, state = settings['dynamics_divider'], settings['state_divider']
-        step = min([d for d in (dynamics, state) if d > 0], default=0)
+        dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')
+        step = settings.report_divider
         while snapshots:
             snapshot = snapshots.popleft()
             before, self._states = self._states, self._states + step
@@ -147,7 +147,7 @@ class Reports:
         inputs, out = self._bound.inputs, self._bound.outputs
         inputs['q'][:], inputs['qd'][:] = snapshot.q, snapshot.qd
         inputs['gravity_vector'][:], inputs['payload'][:] = snapshot.gravity, snapshot.payload
-        inputs['max_condition'][:] = self._cycle.settings['task.max_condition']
+        inputs['max_condition'][:] = self._cycle.settings.number('task.max_condition')
         self._bound()
         self._state.publish(JointState(
             header=header, name=self._names, position=snapshot.q.tolist(),

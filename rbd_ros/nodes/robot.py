@@ -19,12 +19,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
+from typing import TypeVar
 
 from rbd_ros.control.joint_map import AgeLimits, JointMap
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.model import Model
 
 __all__ = ['Robot', 'make_robot']
+
+Entry = TypeVar('Entry')
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,11 @@ class Robot:
     tip: str
     payload_frame: str
 
-    def pick(self, values: Sequence[float]) -> list[float]:
+    def pick(self, values: Sequence[Entry]) -> list[Entry]:
         """
         Return the entries of the controlled joints.
 
-        :param values: one number per independent joint of the model.
+        :param values: one entry per independent joint of the model.
         """
         return [values[i] for i in self.index]
 

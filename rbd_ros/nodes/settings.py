@@ -16,8 +16,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import math
+import time
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -54,14 +56,39 @@ class Settings:
         """Return one value."""
         return self.values[name]
 
-    def joints(self, name: str, fallback: Array | list[float] | tuple[()] = ()) -> Array:
+    def flag(self, name: str) -> bool:
+        """Return a value that is true or false."""
+        return bool(self.values[name])
+
+    def integer(self, name: str) -> int:
+        """Return a whole number."""
+        return int(cast(int, self.values[name]))
+
+    def number(self, name: str) -> float:
+        """Return a number."""
+        return float(cast(float, self.values[name]))
+
+    def text(self, name: str) -> str:
+        """Return a text."""
+        return str(self.values[name])
+
+    def numbers(self, name: str) -> list[float]:
+        """Return a list of numbers."""
+        return list(cast('list[float]', self.values[name]))
+
+    def names(self, name: str) -> list[str]:
+        """Return a list of names."""
+        return list(cast('list[str]', self.values[name]))
+
+    def joints(self, name: str, fallback: Sequence[float] = ()) -> Array:
         """
         Return a per-joint parameter, one number per controlled joint.
 
         :param name: of the parameter.
         :param fallback: numbers to take where none is given.
         """
-        return np.array(per_joint(name, self.values[name], len(self.robot.joints), fallback))
+        return np.array(per_joint(name, self.numbers(name), len(self.robot.joints), fallback),
+                        dtype=float)
 
     @property
     def torque_limits(self) -> Array:
@@ -73,7 +100,7 @@ class Settings:
     @property
     def torque_rates(self) -> Array:
         """Return the largest changes of the torques per second."""
-        return self.joints('torque_rate_limits', _RATE_PER_LIMIT * self.torque_limits)
+        return self.joints('torque_rate_limits', (_RATE_PER_LIMIT * self.torque_limits).tolist())
 
     @property
     def velocity_limits(self) -> Array:
@@ -89,38 +116,51 @@ class Settings:
 
     def refusals(self) -> list[str]:
         """Return why this robot cannot be driven with these values; empty if it can."""
-        return check_limits(self.torque_limits, self.torque_rates,
-                            stop_time=self.values['stop_time'], names=self.robot.joints)
+        return check_limits(self.torque_limits.tolist(), self.torque_rates.tolist(),
+                            stop_time=self.number('stop_time'), names=self.robot.joints)
 
     def timing(self) -> Timing:
         """Return the times of the supervisor."""
-        v = self.values
         return Timing(
-            state_timeout=v['state_timeout'], hold_time=v['hold_time'],
-            brake_time=v['brake_time'], release_time=v['release_time'],
-            ramp_time=v['ramp_time'], release_repeats=v['release_repeats'],
-            pause_limit=v['pause_limit'], simulated=self.simulated,
-            recover=v['recover_lost_state'], fault_action=v['fault_action'],
-            stop_action=v['stop_action'])
+            state_timeout=self.number('state_timeout'), hold_time=self.number('hold_time'),
+            brake_time=self.number('brake_time'), release_time=self.number('release_time'),
+            ramp_time=self.number('ramp_time'), release_repeats=self.integer('release_repeats'),
+            pause_limit=self.number('pause_limit'), simulated=self.simulated,
+            recover=self.flag('recover_lost_state'), fault_action=self.text('fault_action'),
+            stop_action=self.text('stop_action'))
 
     def ages(self) -> AgeLimits:
         """Return how old joints may become."""
-        v = self.values
         return AgeLimits(
-            state_timeout=v['state_timeout'], prescribed_timeout=v['prescribed_timeout'],
-            minimum_rate=v['minimum_rate'], probes=v['probe_count'],
-            period=0.5 / v['nominal_rate'],  # a driver somewhat faster than told is no burst
-            stamp_offset=0.0 if self.simulated else None, velocity_filter=v['velocity_filter'])
+            state_timeout=self.number('state_timeout'),
+            prescribed_timeout=self.number('prescribed_timeout'),
+            minimum_rate=self.number('minimum_rate'), probes=self.integer('probe_count'),
+            # a driver somewhat faster than told is no burst
+            period=0.5 / self.number('nominal_rate'),
+            stamp_offset=self._stamp_offset(), velocity_filter=self.number('velocity_filter'))
+
+    @property
+    def report_divider(self) -> int:
+        """Return how many states pass between two snapshots; 0: none are taken."""
+        dividers = [self.integer('dynamics_divider'), self.integer('state_divider')]
+        return min((divider for divider in dividers if divider > 0), default=0)
+
+    def _stamp_offset(self) -> float | None:
+        """Return reception minus stamp of a message without delay, if both clocks are one."""
+        if self.simulated:
+            return 0.0
+        return time.monotonic() - time.time() if self.flag('synchronised_stamps') else None
 
     def task_limits(self) -> TaskLimits:
         """Return the limits of the reference pose."""
-        v = self.values
-        return TaskLimits(v['task.linear_velocity'], v['task.angular_velocity'],
-                          v['task.linear_acceleration'], v['task.angular_acceleration'])
+        return TaskLimits(
+            self.number('task.linear_velocity'), self.number('task.angular_velocity'),
+            self.number('task.linear_acceleration'),
+            self.number('task.angular_acceleration'))
 
     def wrench_limit(self) -> list[float]:
         """Return the largest moments and forces."""
-        return [self.values['task.moment_limit']] * 3 + [self.values['task.force_limit']] * 3
+        return [self.number('task.moment_limit')] * 3 + [self.number('task.force_limit')] * 3
 
     def tolerances(self) -> Tolerances:
         """Return the default tolerances of a goal; 0 means none."""
@@ -129,16 +169,16 @@ class Settings:
         path[0] = _or_infinite(self.joints('tolerance.path'))
         goal[0] = _or_infinite(self.joints('tolerance.goal'))
         goal[1] = _or_infinite(self.joints('tolerance.goal_velocity'))
-        return Tolerances(path, goal, self.values['tolerance.goal_time'] or math.inf)
+        return Tolerances(path, goal, self.number('tolerance.goal_time') or math.inf)
 
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:
         """Return what the kernels get beside state and references, by kernel."""
-        v = self.values
         barrier = self._barrier()
         friction = {f'friction_{name}': self.joints(f'friction.{name}')
                     for name in ('viscous', 'coulomb', 'speed')}
         gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
-        task = {name: np.array([v[f'task.angular_{name}']] * 3 + [v[f'task.linear_{name}']] * 3)
+        task = {name: np.array([self.number(f'task.angular_{name}')] * 3
+                               + [self.number(f'task.linear_{name}')] * 3)
                 for name in ('stiffness', 'damping')}
         return {
             'gravity': {},
@@ -148,22 +188,22 @@ class Settings:
             'joint': barrier | friction | gains,
             'task': barrier | {
                 'task_stiffness': task['stiffness'], 'task_damping': task['damping'],
-                'max_condition': np.array([v['task.max_condition']]),
+                'max_condition': np.array([self.number('task.max_condition')]),
                 'posture_stiffness': self.joints('posture.stiffness'),
                 'posture_damping': self.joints('posture.damping')},
         }
 
     def _barrier(self) -> dict[str, Array]:
-        robot, v = self.robot, self.values
+        robot = self.robot
         return {
             'barrier_lower': np.array(robot.pick(robot.model.lower)),
             'barrier_upper': np.array(robot.pick(robot.model.upper)),
             'barrier_margin': self.joints('barrier.margin'),
             'barrier_stiffness': self.joints('barrier.stiffness'),
             'barrier_damping': self.joints('barrier.damping'),
-            'barrier_speed': v['barrier.velocity'] * self.velocity_limits,
+            'barrier_speed': self.number('barrier.velocity') * self.velocity_limits,
             'barrier_speed_damping': self.joints('barrier.velocity_damping'),
-            'barrier_limit': v['barrier.torque'] * self.torque_limits,
+            'barrier_limit': self.number('barrier.torque') * self.torque_limits,
         }
 
 

@@ -34,10 +34,11 @@ from rbd_ros.digest import digest, source_digest
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Scalar
-    from rbd_ros.nodes.robot import Robot
+    from rbd_ros.nodes.robot import Entry, Robot
 
     Vector = Sequence[Scalar]
     Inputs = Mapping[str, Sequence]
+    Shapes = dict[str, tuple[int, ...]]
 
 __all__ = ['AXES', 'KERNELS', 'TickKernels']
 
@@ -69,11 +70,11 @@ class TickKernels:
         self._rules = {name: quantities.make(model, name).rules for name in (
             'inverse_dynamics', 'bias', 'gravity', 'mass_matrix')}
         n, m = len(robot.joints), (model.nq,)
-        common = {'q': m, 'qd': m, 'gravity_vector': (3,), 'payload': (10,)}
-        barrier = {f'barrier_{name}': (n,) for name in _BARRIER}
-        friction = dict.fromkeys([f'friction_{name}' for name in _FRICTION], (n,))
-        joint = dict.fromkeys(('stiffness', 'damping', 'integral'), (n,))
-        self._shapes: dict[str, dict[str, tuple[int, ...]]] = {
+        common: Shapes = {'q': m, 'qd': m, 'gravity_vector': (3,), 'payload': (10,)}
+        barrier: Shapes = {f'barrier_{name}': (n,) for name in _BARRIER}
+        friction: Shapes = dict.fromkeys([f'friction_{name}' for name in _FRICTION], (n,))
+        joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral'), (n,))
+        self._shapes: dict[str, Shapes] = {
             'gravity': common,
             'float': common | barrier | friction | {'scale': (n,), 'damping': (n,)},
             'damping': common | barrier | {'damping': (n,)},
@@ -121,8 +122,8 @@ class TickKernels:
     def _bias(self, x: Inputs, *, payload: bool = True) -> list[Scalar]:
         return self._pick(self._rules['bias']['3d'](self._state(x, payload=payload))['tau'])
 
-    def _pick(self, values: Vector) -> list[Scalar]:
-        return self.robot.pick(list(values))
+    def _pick(self, values: Sequence[Entry]) -> list[Entry]:
+        return self.robot.pick(values)
 
     def _spread(self, values: Vector) -> list[Scalar]:
         """Return a vector of the model that is zero but for the controlled joints."""
