@@ -79,6 +79,7 @@ class Rig:
     def message(self, q=(1.0, -0.5), qd=(0.0, 0.0), effort=(), stamp=None) -> Arrival:
         """Receive one message now."""
         stamp = self.now + 1e4 if stamp is None else stamp
+        self.loop.serve(self.now, self.time)
         arrival = self.map.update(self.now, NAMES, q, qd, effort, stamp)
         if arrival is Arrival.STATE:
             self.loop.fresh_state(self.now, self.time, self.map.expiry,

@@ -116,7 +116,7 @@ class ControlLoop:
     def fresh_state(self, now: float, steady: float, expiry: float, ready: bool,
                     qd: Array, effort: Array | None = None) -> bool:
         """
-        Run one cycle on a proven fresh state.
+        Run one cycle on a proven fresh state; call ``serve`` before it is judged.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
@@ -126,7 +126,6 @@ class ControlLoop:
         :param effort: their measured effort, if every one is known.
         :returns: whether a torque was published.
         """
-        self.serve(now, steady)
         supervisor = self.supervisor
         supervisor.fresh(now, steady, expiry, ready)
         due = supervisor.advance(now, steady)

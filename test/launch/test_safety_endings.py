@@ -157,7 +157,7 @@ class TestEndings(unittest.TestCase):
 
     def test_exception(self, broken: object, proc_info: object) -> None:
         """An exception in the loop, here by bytes that are no message, ends as a stop does."""
-        client, driver = self.bring_up('broken')
+        client, _ = self.bring_up('broken')
         begin = time.monotonic()
         spoiled = serialize_message(JointState())[:7]
         client.states.publish(spoiled)

@@ -54,8 +54,8 @@ STILL = 'the stamp does not advance|gap of'
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start a controller that waits to be configured."""
-    return LaunchDescription([rig.controller(**arm.PARAMETERS | {
-        'reference.timeout': REFERENCE_TIMEOUT, 'tracking_limits': [TRACKING_LIMIT]}), ReadyToTest()])
+    changes = {'reference.timeout': REFERENCE_TIMEOUT, 'tracking_limits': [TRACKING_LIMIT]}
+    return LaunchDescription([rig.controller(**arm.PARAMETERS | changes), ReadyToTest()])
 
 
 class TestFaults(unittest.TestCase):
