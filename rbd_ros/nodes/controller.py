@@ -104,6 +104,7 @@ def main(args: list[str] | None = None) -> int:
     code = 1 if failure else 0
     if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
         os._exit(code)
+    node.forget()
     for each in (node.hot, node):
         each.destroy_node()
     rclpy.try_shutdown()

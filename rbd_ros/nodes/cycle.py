@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import cast, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from rbd_ros.control.guards import DeadMan
 from rbd_ros.control.joint_map import Arrival
 from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
+from rbd_ros.control.observer import MomentumObserver
 from rbd_ros.control.payload import GravitySource, payload_vector, PayloadRamp
 from rbd_ros.control.references import JointReference
 from rbd_ros.control.supervisor import Due, State, Supervisor
@@ -109,7 +110,10 @@ class Cycle:
         self._watch = Watch(settings, self.joints)
         self._laws = self._make_laws(kernels)
         self._bare = self._laws['gravity']
-        self._holding = self._laws['joint']
+        self._holding = cast(JointLaw, self._laws['joint'])
+        self._momentum = kernels['momentum']
+        self._observer = MomentumObserver(settings.joints('observer_gain').tolist())
+        self._observed = 0.0
         self.mode = settings.text('mode')
         self.law = self._laws[KERNEL_OF_MODE[self.mode]]
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
@@ -184,6 +188,8 @@ class Cycle:
             ready = False
         effort_now = joints.effort[index] if joints.effort_known else None
         sent = self.loop.fresh_state(now, steady, joints.expiry, ready, qd, effort_now)
+        if self._observes and sent:
+            self._observe(now, qd)
         if self._divider:
             self._note(steady)
         return sent
@@ -200,6 +206,18 @@ class Cycle:
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
+
+    def _observe(self, now: float, qd: Array) -> None:
+        """Let the law compensate what the model does not explain; limited torques count."""
+        bound = self._momentum
+        bound.inputs['q'][:], bound.inputs['qd'][:] = self.joints.q, self.joints.qd
+        bound.inputs['gravity_vector'][:] = self.gravity.value
+        bound.inputs['payload'][:] = self.payload.value
+        bound()
+        torque = self._observer.update(bound.outputs['H'], qd, bound.outputs['bias'],
+                                       self.limiter.last, now - self._observed)
+        self._observed = now
+        np.clip(torque, -self.limiter.limit, self.limiter.limit, out=self._holding.external)
 
     def _note(self, steady: float) -> None:
         """Keep what a report needs of this state, every so many states."""
@@ -261,6 +279,10 @@ class Cycle:
             law.apply(settings)
         self.loop.switch.duration = settings.number('switch_time')
         self._divider = settings.report_divider
+        self._observes = settings.flag('observer_feedback')
+        self._observer.gain[:] = settings.joints('observer_gain')
+        if not self._observes:
+            self._holding.external[:] = 0.0
         self._watch.apply(settings)
         self.reference.timeout = settings.number('reference.timeout')
         self.reference.limiter.velocity[:] = settings.reference_velocity
@@ -351,6 +373,7 @@ class Cycle:
         q, qd = self.joints.q[index], self.joints.qd[index]
         if state is State.RAMPING_IN:
             self.law.enter(self.now)
+            self._observer.reset()
             self._watch.begin(self.now, q, qd)
         elif state is State.HOLDING:
             self._holding.enter(self.now)

@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The direction of gravity of a moving base: from an IMU or from a TF frame."""
+"""
+The direction of gravity of a moving base: from an IMU or from a TF frame.
+
+It has a node and a thread of its own: activation waits for it, in the thread of the lifecycle.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rbd_ros.control.payload import rotation
 from rbd_ros.errors import RbdError
+from rbd_ros.nodes.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.references_io import FramesOfRobot
 from rbd_ros.nodes.reports import quaternion
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.time import Time
 from sensor_msgs.msg import Imu
@@ -51,27 +57,33 @@ class GravityInput:
         self._base = cycle.settings.robot.model.body_names[0]
         self._up = cycle.settings.text('gravity_frame')
         self._frames = FramesOfRobot(cycle)
-        self._subscription = self._timer = self._listener = None
         self._stamp = -1
+        self._own: Node | None = None
         source = cycle.settings.text('gravity_source')
+        if source == 'parameter':
+            return
+        self._own = own = Node(
+            f'{node.get_name()}_gravity', namespace=node.get_namespace(), enable_rosout=False,
+            use_global_arguments=False, start_parameter_services=False)
         if source == 'imu':
-            self._subscription = node.create_subscription(
-                Imu, '~/imu', self._on_imu, qos_profile_sensor_data)
-        elif source == 'tf':
+            own.create_subscription(Imu, node.resolve_topic_name('~/imu'), self._on_imu,
+                                    qos_profile_sensor_data)
+        else:
             from tf2_ros import Buffer, TransformListener
             self._buffer = Buffer()
-            self._listener = TransformListener(self._buffer, node)
-            self._timer = node.create_timer(
-                _PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._listener = TransformListener(self._buffer, own)
+            own.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._executor = make_executor(cycle.settings.text('executor'))
+        self._executor.add_node(own)
+        self._thread = spin_in_thread(self._executor, 'gravity', node.get_logger().error)
 
     def destroy(self) -> None:
         """End listening."""
-        if self._subscription is not None:
-            self._node.destroy_subscription(self._subscription)
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
-        if self._listener is not None:
-            self._listener.unregister()
+        if self._own is not None:
+            self._executor.shutdown(timeout_sec=0.5)
+            self._thread.join(0.5)
+            self._own.destroy_node()
+            self._own = None
 
     def _on_imu(self, message: Imu) -> None:
         """Take the orientation of an IMU that is fixed to the base."""

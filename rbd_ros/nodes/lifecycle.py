@@ -104,7 +104,6 @@ class ControllerNode(LifecycleNode):
         self._start_timer = self.create_timer(
             0.2, self._autostart, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._begin = time.monotonic()
-        self._told = ''
 
     # -- robot ----------------------------------------------------------------------------------
 
@@ -132,9 +131,8 @@ class ControllerNode(LifecycleNode):
         try:
             self._configure()
         except (RbdError, ValueError) as error:
-            self._told = str(error)
             self.get_logger().error(f'cannot configure: {error}')
-            self._forget()
+            self.forget()
             return FAILURE
         except Exception:  # rclpy would turn it into an error without a word
             self.get_logger().fatal(f'cannot configure:\n{traceback.format_exc()}')
@@ -188,10 +186,13 @@ class ControllerNode(LifecycleNode):
         begun = self._wait(lambda: cycle.supervisor.state not in waiting,
                            patience - time.monotonic())
         if not begun or cycle.supervisor.state is State.FAULT:
-            self._told = cycle.fault_text() or self._missing(cycle)
+            fault = cycle.fault_text()
+            told = fault or self._missing(cycle)
             cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
             self._wait(lambda: cycle.supervisor.state is State.INACTIVE, 1.0)
-            self.get_logger().error(f'cannot activate: {self._told}')
+            self.get_logger().error(f'cannot activate: {told}')
+            if fault:  # a fault latches: nobody but a person may try again
+                self._start_timer.cancel()
             return FAILURE
         self._active = True
         return super().on_activate(state)
@@ -206,6 +207,8 @@ class ControllerNode(LifecycleNode):
                     'publishes belong in fixed_positions')
         if not cycle.dead_man.alive(time.monotonic()):
             return 'the dead-man signal is missing'
+        if not cycle.gravity.update(cycle.now):
+            return 'the source of the gravity direction says nothing'
         return f'states are not proven{why}'
 
     def _output_is_free(self) -> bool:
@@ -220,7 +223,6 @@ class ControllerNode(LifecycleNode):
             if access is Access.FREE:
                 return True
             if access is Access.REFUSED:
-                self._told = text
                 self.get_logger().error(f'cannot activate: {text}')
                 return False
             if now - told > 5.0:
@@ -237,24 +239,25 @@ class ControllerNode(LifecycleNode):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Forget the robot."""
-        self._forget()
+        self.forget()
         return SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop as in deactivation, then forget the robot."""
         self.stop(Cause.DEACTIVATED)
         self._active = False
-        self._forget()
+        self.forget()
         return SUCCESS
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop after an exception in a transition; unconfigured afterwards."""
         self.stop(Cause.EXCEPTION)
         self._active = False
-        self._forget()
+        self.forget()
         return SUCCESS
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Destroy everything that belongs to the configured robot."""
         self.hot.detach()
         for part in self._parts:
             part.destroy()

@@ -102,6 +102,7 @@ class JointLaw(Law):
         self._saturation = saturation
         self._reference, self._integral = bound.inputs['reference'], bound.inputs['integral']
         self.error = bound.outputs['error']
+        self.external = bound.inputs['external']  # observed torque that is compensated, N.m
         self._gain = self._limit = np.zeros_like(self._integral)
         self._integrates = False
         self._time: float | None = None
@@ -111,6 +112,7 @@ class JointLaw(Law):
         index = self._joints.controlled
         self.reference.start(self._joints.q[index], self._joints.qd[index])
         self._integral[:] = 0.0
+        self.external[:] = 0.0
         self.error[:] = 0.0
         self._time = None
 

@@ -45,7 +45,7 @@ __all__ = ['AXES', 'KERNELS', 'TickKernels']
 #: names of the directions of a frame, in the order of the rows of its Jacobian
 AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 
-KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report')
+KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 _BARRIER = barriers.Barrier._fields
 _FRICTION = laws.Friction._fields
 
@@ -73,7 +73,7 @@ class TickKernels:
         common: Shapes = {'q': m, 'qd': m, 'gravity_vector': (3,), 'payload': (10,)}
         barrier: Shapes = {f'barrier_{name}': (n,) for name in _BARRIER}
         friction: Shapes = dict.fromkeys([f'friction_{name}' for name in _FRICTION], (n,))
-        joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral'), (n,))
+        joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral', 'external'), (n,))
         self._shapes: dict[str, Shapes] = {
             'gravity': common,
             'float': common | barrier | friction | {'scale': (n,), 'damping': (n,)},
@@ -85,10 +85,12 @@ class TickKernels:
                 'max_condition': (1,), 'posture': (n,), 'posture_stiffness': (n,),
                 'posture_damping': (n,)},
             'report': common | {'max_condition': (1,)},
+            'momentum': common,
         }
         self._functions: dict[str, Callable[[Inputs], dict[str, Sequence]]] = {
             'gravity': self._basics, 'float': self._float, 'damping': self._damping,
-            'joint': self._joint, 'task': self._task, 'report': self._report}
+            'joint': self._joint, 'task': self._task, 'report': self._report,
+            'momentum': self._momentum}
 
     def compile(self, name: str) -> Bound:
         """
@@ -177,7 +179,7 @@ class TickKernels:
             integral=x['integral'], continuous=self.robot.continuous)
         # That of the reference: measured velocity would feed its noise back.
         rubbing = laws.friction_torque(x['reference'][1], self._friction(x))
-        law = [tau + f for tau, f in zip(law, rubbing, strict=True)]
+        law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]
         error = laws.tracking_error(q, x['reference'][0], self.robot.continuous)
         return self._with_law(x, self._basics(x), law, error=error)
 
@@ -213,6 +215,12 @@ class TickKernels:
             J_wrench=tip['J'], wrench=_to_frame(tip['R'], x['wrench']))
         return self._with_law(x, self._basics(x), law, **{
             name: tip[name] for name in ('condition', 'R', 'p', 'velocity')})
+
+    def _momentum(self, x: Inputs) -> dict[str, Sequence]:
+        """Return what the momentum observer needs."""
+        H = self._rules['mass_matrix']['crba'](self._state(x))['H']
+        return {'H': [self._pick(row) for row in self._pick(H)], 'bias': self._bias(x),
+                'gravity': self._gravity(x)}
 
     def _report(self, x: Inputs) -> dict[str, Sequence]:
         """Return what is published about the dynamics."""
