@@ -17,79 +17,30 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 import json
 from pathlib import Path
 import sys
 
 from benchmark.timing import machine
 
-
-def speed(options: argparse.Namespace) -> dict[str, object]:
-    """Measure every call against Pinocchio."""
-    from benchmark.speed import CASES, measure, table
-    rows = []
-    for case in CASES:
-        print(f'measuring {case.robot} ...', file=sys.stderr, flush=True)
-        rows += list(measure(case))
-    print(table(rows))
-    return {'speed': [{**row._asdict(), 'ratio': row.ratio} for row in rows]}
-
-
-def ops(options: argparse.Namespace) -> dict[str, object]:
-    """Count operations beside RBDA Table 10.1."""
-    from benchmark.operations import report
-    text, data = report()
-    print(text)
-    return {'operations': data}
-
-
-def compile_times(options: argparse.Namespace) -> dict[str, object]:
-    """Time compilation, cold and from the cache, and the import."""
-    from benchmark.compiling import report
-    text, data = report()
-    print(text)
-    return {'compile': data}
-
-
-def scaling(options: argparse.Namespace) -> dict[str, object]:
-    """Measure cost against the number of joints, 2 to 64, and plot it."""
-    from benchmark.scaling import report
-    text, data = report()
-    print(text)
-    return {'scaling': data}
-
-
-def calls(options: argparse.Namespace) -> dict[str, object]:
-    """Time one kernel by every way to call it."""
-    from benchmark.callpath import report
-    text, data = report()
-    print(text)
-    return {'calls': data}
-
-
-def node(options: argparse.Namespace) -> dict[str, object]:
-    """Measure the controller node beside a plain one and the floor, and run it for long."""
-    from benchmark.node.report import report
-    text, data = report(options.seconds)
-    print(text)
-    return {'node': data}
-
-
-def floor(options: argparse.Namespace) -> dict[str, object]:
-    """Measure what each choice of executor, message form and middleware costs a bare node."""
-    from benchmark.node.forms import report
-    text, data = report()
-    print(text)
-    return {'floor': data}
-
-
-PARTS = {'speed': speed, 'calls': calls, 'ops': ops, 'compile': compile_times,
-         'scaling': scaling, 'node': node, 'floor': floor}
+#: What can be measured: the module whose ``report`` gives a text and its numbers, and a sentence.
+PARTS = {
+    'speed': ('benchmark.speed', 'every call beside Pinocchio'),
+    'calls': ('benchmark.callpath', 'one kernel by every way to call it'),
+    'ops': ('benchmark.operations', 'operation counts beside RBDA Table 10.1'),
+    'compile': ('benchmark.compiling', 'compilation, cold and from the cache, and the import'),
+    'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
+    'node': ('benchmark.node.report',
+             'the controller node beside a plain one and the floor, and for long'),
+    'floor': ('benchmark.node.forms',
+              'what each executor, message form and middleware costs a bare node'),
+}
 
 
 def main() -> int:
     """Run the chosen parts and print one report."""
-    described = '; '.join(f'{name}: {function.__doc__}' for name, function in PARTS.items())
+    described = '; '.join(f'{name}: {sentence}' for name, (_, sentence) in PARTS.items())
     parser = argparse.ArgumentParser(prog='./run bench', description=__doc__)
     parser.add_argument('parts', nargs='*', metavar='PART',
                         help=f'what to measure, all by default ({described})')
@@ -103,8 +54,11 @@ def main() -> int:
     print(machine())
     numbers: dict[str, object] = {'machine': machine()}
     for part in arguments.parts or PARTS:
-        print(f'\n== {part}: {PARTS[part].__doc__}')
-        numbers |= PARTS[part](arguments)
+        module, sentence = PARTS[part]
+        print(f'\n== {part}: {sentence}', flush=True)
+        options = {'seconds': arguments.seconds} if part == 'node' else {}
+        text, numbers[part] = import_module(module).report(**options)
+        print(text)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(numbers, indent=1) + '\n')
     return 0

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import cycle
+from pathlib import Path
+import sys
 from typing import NamedTuple
 
 from benchmark.pinocchio_bridge import PinocchioRobot
@@ -28,6 +30,9 @@ import pinocchio as pin
 
 import rbd_ros
 from rbd_ros.configuration import random_position
+
+#: The built-in arm.
+ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
 
 #: States that a measurement cycles through, and states of a batch.
 STATES, BATCH = 64, 4096
@@ -184,3 +189,25 @@ def table(rows: list[Row]) -> str:
         lines.append(f'{row.robot:8}{row.quantity:18}{row.call:24}{row.theirs * 1e6:9.3f}'
                      f'{row.ours * 1e6:9.3f}{row.ratio:8.2f}{goal:>8}{met}')
     return '\n'.join(lines)
+
+
+def operational_space() -> tuple[str, float]:
+    """Return a line about, and the seconds of, the operational-space inertia of one frame."""
+    model = rbd_ros.load_urdf(ARM, on_warning=lambda text: None)
+    bound = rbd_ros.Dynamics(model).bind('operational_space', 'tool0')
+    bound.inputs['q'][:] = np.linspace(-1.0, 1.0, model.nq)
+    bound.inputs['max_condition'][:] = 1e6
+    seconds, = best_times(bound.run)
+    return (f'operational-space inertia of a 6-D frame with condition number, {model.nv} joints: '
+            f'{seconds * 1e6:.2f} us (limit 6)'), seconds
+
+
+def report() -> tuple[str, dict[str, object]]:
+    """Return the table as text and as data."""
+    rows = []
+    for case in CASES:
+        print(f'measuring {case.robot} ...', file=sys.stderr, flush=True)
+        rows += list(measure(case))
+    line, seconds = operational_space()
+    data = [{**row._asdict(), 'ratio': row.ratio} for row in rows]
+    return f'{table(rows)}\n{line}', {'calls': data, 'operational_space': seconds}
