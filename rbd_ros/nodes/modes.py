@@ -110,7 +110,9 @@ class JointLaw(Law):
     def enter(self, now: float) -> None:
         """Begin at the present state."""
         index = self._joints.controlled
-        self.reference.start(self._joints.q[index], self._joints.qd[index])
+        # At rest, though the robot may move: a reference that brakes has steps of acceleration,
+        # and the law would step with it right after the switch.
+        self.reference.start(self._joints.q[index])
         self._integral[:] = 0.0
         self.external[:] = 0.0
         self.error[:] = 0.0

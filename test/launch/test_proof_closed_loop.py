@@ -1,0 +1,210 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The closed loop of controller and simulator in lockstep: tracking, a wrong model, mode switches.
+
+The simulator waits for the answer to each state, so that the motion is the same on any machine.
+The limits of the rate are so wide that they never act: what is seen is the output of the laws.
+"""
+
+from __future__ import annotations
+
+import threading
+import unittest
+
+import arm
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import numpy as np
+from paths import Quintic, random_path
+import pytest
+from rcl_interfaces.srv import SetParameters
+import rclpy
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+import rig
+from sensor_msgs.msg import JointState
+
+PERFECT = 1e-3  # rad, with the described masses
+WRONG = 0.05  # rad, with masses that are 20 % larger
+STEP = 0.01  # of the torque limit, between two commands, also where the mode changes
+
+# A sampled damper needs D T well below the inertia of its joint: the wrist has little.
+BRAKE_DAMPING = [5.0, 5.0, 3.0, 3.0, 0.3, 0.3, 0.05]
+
+RATE = 500.0
+PERIOD = 2_000_000  # ns
+STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start the arm without friction in lockstep, and a controller that starts by itself."""
+    simulator = NodeAction(
+        package='rbd_ros', executable='simulator', name='simulator', output='screen',
+        parameters=[{
+            'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
+            'lockstep': True, 'initial_positions': arm.Q.tolist(),
+            'friction': [0.0], 'damping': [0.0]}])
+    controller = rig.controller(
+        use_sim_time=True, autostart=True, driver_adds='none', command_type='joint_state',
+        nominal_rate=RATE, minimum_rate=100.0, activation_timeout=30.0,
+        torque_rate_limits=(1e3 * arm.LIMIT).tolist(), stiffness=[400.0], damping=[40.0],
+        ramp_time=0.2, switch_time=0.1, brake_damping=BRAKE_DAMPING, **{'reference.acceleration': [1e3]})
+    return LaunchDescription([simulator, controller, ReadyToTest()])
+
+
+class TestClosedLoop(unittest.TestCase):
+    """Move the arm."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Wait until the arm is carried."""
+        rclpy.init()
+        cls.client = rig.Client()
+        cls.lock = threading.Lock()
+        cls.motion: dict[int, np.ndarray] = {}
+        cls.last = 0
+
+        def on_state(message: JointState) -> None:
+            stamp = rig.to_ns(message.header.stamp)
+            with cls.lock:
+                cls.motion[stamp] = np.array(message.position)
+                cls.last = stamp
+        cls.client.node.create_subscription(JointState, 'joint_states', on_state, STATES)
+        cls.client.wait(lambda: cls.client.last('state') == 'running', 'running')
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """End the client."""
+        cls.client.close()
+        rclpy.shutdown()
+
+    def wait_until(self, stamp: int) -> None:
+        """Wait for a simulated time."""
+        self.client.wait(lambda: self.last >= stamp, f'{stamp * 1e-9:.3f} s of simulated time')
+
+    def pass_time(self, seconds: float) -> None:
+        """Let simulated time pass."""
+        self.wait_until(self.last + round(seconds * 1e9))
+
+    def follow(self, path: Quintic) -> np.ndarray:
+        """Follow a path in computed torque; return the errors of all joints at each state."""
+        client = self.client
+        begin = self.last + 500_000_000
+        client.trajectory.publish(rig.trajectory_message(
+            arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
+        end = begin + round(path.times[-1] * 1e9)
+        self.wait_until(end)
+        with self.lock:
+            motion = {s: q for s, q in self.motion.items() if begin < s < end}
+        self.assertGreater(len(motion), 0.9 * (end - begin) / PERIOD)
+        self.assertEqual(client.last('state'), 'running', client.last('fault'))
+        return np.array([q - path((s - begin) * 1e-9)[0] for s, q in sorted(motion.items())])
+
+    def path(self, seed: int, speed: float = 0.8) -> Quintic:
+        """Return a path from the start and back, up to a share of the speed limits."""
+        model = arm.MODEL
+        start = arm.Q
+        lower = np.maximum(np.array(model.lower) + 0.3, start - 1.0)
+        upper = np.minimum(np.array(model.upper) - 0.3, start + 1.0)
+        path = random_path(np.random.default_rng(seed), start, lower, upper,
+                           speed * np.array(model.velocity_limit), 6, 0.5)
+        path.q[-1] = start
+        return path
+
+    def settle(self) -> None:
+        """Go to computed torque and to the start of all paths."""
+        if self.client.last('state') != 'running':
+            self.client.wait(lambda: self.client.trigger('reset').success, 'the reset')
+            self.client.wait(lambda: self.client.last('state') == 'running', 'running')
+        self.client.must_set({'mode': 'computed_torque'})
+        self.client.wait(lambda: self.client.last('mode') == 'computed_torque', 'the mode')
+        self.pass_time(0.6)
+        rest = np.zeros(7)
+        self.client.trajectory.publish(
+            rig.trajectory_message(arm.JOINTS, [1.0], [(arm.Q, rest, rest)]))
+        self.pass_time(1.6)
+
+    def masses(self, scale: float) -> None:
+        """Change the masses of the simulated arm, not those that the controller knows."""
+        node = self.client.node
+        setter = node.create_client(SetParameters, 'simulator/set_parameters')
+        self.client.wait(setter.service_is_ready, 'the simulator')
+        future = setter.call_async(SetParameters.Request(
+            parameters=[Parameter('mass_scale', value=scale).to_parameter_msg()]))
+        self.client.wait(future.done, 'the answer of the simulator')
+        assert future.result().results[0].successful
+
+    def test_perfect_model(self) -> None:
+        """With the described masses a fast trajectory is followed within a milliradian."""
+        self.settle()
+        path = self.path(1)
+        fastest = max(np.abs(path(t)[1]).max() for t in np.linspace(0.0, path.times[-1], 500))
+        error = np.abs(self.follow(path)).max()
+        print(f'perfect model: largest error {error:.2e} rad at up to {fastest:.2f} rad/s')
+        self.assertGreater(fastest, 1.5)
+        self.assertLess(error, PERFECT)
+
+    def test_wrong_masses(self) -> None:
+        """With masses 20 % larger the error is bounded, and no larger the second time."""
+        self.settle()
+        self.masses(1.2)
+        self.pass_time(1.0)
+        errors = [np.abs(self.follow(self.path(1))).max() for _ in range(2)]
+        self.masses(1.0)
+        print(f'masses 20 % larger: largest errors {errors[0]:.4f} and {errors[1]:.4f} rad')
+        self.assertLess(max(errors), WRONG)
+        self.assertLess(errors[1], 1.1 * errors[0])
+
+    def test_mode_switches(self) -> None:
+        """No change of the mode steps the output of the law by more than 1 % of the limit."""
+        client = self.client
+        self.settle()
+        begin = self.last
+        path = self.path(2, 0.5)
+        client.trajectory.publish(rig.trajectory_message(
+            arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd))))
+        switched = []
+        for mode, seconds in (
+                ('computed_torque', 0.8), ('gravity_compensation', 0.1), ('damping', 0.2),
+                ('computed_torque', 0.3), ('hold', 0.7), ('operational_space', 0.7),
+                ('gravity_compensation', 0.3), ('operational_space', 0.3),
+                ('computed_torque', 0.7)):
+            client.must_set({'mode': mode})
+            client.wait(lambda: client.last('mode') == mode, f'the mode {mode}')
+            switched.append(mode)
+            self.pass_time(seconds)
+            self.assertEqual(client.last('state'), 'running', client.last('fault'))
+        commands = {c.stamp: c.effort for c in client.commands if c.stamp > begin}
+        steps = {s: np.abs(commands[s + PERIOD] - tau) / arm.LIMIT
+                 for s, tau in commands.items() if s + PERIOD in commands}
+        self.assertGreater(len(steps), 0.9 * (self.last - begin) / PERIOD)
+        largest = max(step.max() for step in steps.values())
+        print(f'{len(switched)} switches: largest step {100.0 * largest:.3f} % of the limit')
+        self.assertLess(largest, STEP)
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how the nodes ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """Both end cleanly when they are told to."""
+        launch_testing.asserts.assertExitCodes(proc_info)
