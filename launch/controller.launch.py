@@ -19,8 +19,9 @@ Without arguments the built-in seven-joint arm is simulated. With ``urdf`` or
 ``use_robot_description`` only the controller starts, and a driver must publish joint states.
 """
 
-from launch import Action, LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, LogInfo
+from launch import Action, LaunchContext, LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction)
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, PythonExpression
@@ -74,25 +75,25 @@ def generate_launch_description() -> LaunchDescription:
                                           '/effort_controller/commands'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
-        *_simulation(share), _controller(),
+        *_simulation(share), OpaqueFunction(function=_controller),
     ])
 
 
-def _controller() -> Node:
-    """Return the controller with what the arguments say."""
-    def flag(name: str) -> ParameterValue:
-        return ParameterValue(LaunchConfiguration(name), value_type=bool)
-    return Node(
+def _controller(context: LaunchContext) -> list[Action]:
+    """Return the controller with what the arguments say; an empty urdf says nothing."""
+    parameters: dict[str, str | ParameterValue] = {
+        name: ParameterValue(LaunchConfiguration(name), value_type=bool)
+        for name in ('use_sim_time', 'autostart')}
+    if LaunchConfiguration('urdf').perform(context):
+        parameters['robot_description_file'] = ParameterValue(
+            LaunchConfiguration('urdf'), value_type=str)
+    return [Node(
         package='rbd_ros', executable='controller', name='controller', output='screen',
         namespace=LaunchConfiguration('namespace'),
         arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
         remappings=[('joint_states', LaunchConfiguration('joint_states')),
                     ('~/commands', LaunchConfiguration('commands'))],
-        parameters=[LaunchConfiguration('params_file'), {
-            'use_sim_time': flag('use_sim_time'), 'autostart': flag('autostart'),
-            'robot_description_file': ParameterValue(
-                LaunchConfiguration('urdf'), value_type=str),
-        }])
+        parameters=[LaunchConfiguration('params_file'), parameters])]
 
 
 def _simulation(share: FindPackageShare) -> list[Action]:
