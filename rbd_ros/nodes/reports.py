@@ -154,7 +154,7 @@ class Reports:
             velocity=snapshot.qd.tolist()))
         values = {
             'dynamics/mass_matrix': out['H'], 'dynamics/gravity': out['gravity'],
-            'dynamics/coriolis': out['bias'] - out['gravity'], 'dynamics/jacobian': out['J'],
+            'dynamics/coriolis': out['coriolis'], 'dynamics/jacobian': out['J'],
             'operational_space/inertia': out['Lambda'],
             'operational_space/bias': out['task_bias'],
             'operational_space/condition': out['condition']}

@@ -226,7 +226,9 @@ class TickKernels:
         """Return what is published about the dynamics."""
         tip = self._tip(x)
         task_bias = [-opspace.sum_products(row, tip['b']) for row in tip['Lambda']]        # 7.13
-        return {'gravity': self._gravity(x), 'task_bias': task_bias, **{
+        # Without gravity, not as a difference with it: that loses digits at low speeds.
+        coriolis = self._bias({**x, 'gravity_vector': [0.0, 0.0, 0.0]})
+        return {'gravity': self._gravity(x), 'coriolis': coriolis, 'task_bias': task_bias, **{
             name: tip[name] for name in (
                 'H', 'bias', 'J', 'Lambda', 'condition', 'R', 'p', 'velocity')}}
 

@@ -29,6 +29,10 @@ Array = npt.NDArray[np.float64]
 _ROOT = Path(__file__).parents[2]
 
 
+#: directions of a frame, in the order of the rows of its Jacobian
+AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
+
+
 class Quintic:
     """Fifth-degree polynomials through positions, velocities and accelerations at knots."""
 
@@ -95,6 +99,7 @@ class Robot:
     joints: tuple[str, ...] = ()  # controlled, in this order; empty: all
     fixed: dict[str, float] = field(default_factory=dict)
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    axes: tuple[str, ...] = AXES  # of the tip, that these joints can move
 
     @property
     def urdf(self) -> str:
@@ -131,10 +136,12 @@ ROBOTS = (
     Robot('UR5', 'example-robot-data:ur_description/urdf/ur5_robot.urdf', 'tool0', UR5),
     Robot('Kinova', 'example-robot-data:kinova_description/robots/kinova.urdf',
           'j2s6s200_end_effector'),
+    # its last links are so light that only positions of the tip are well conditioned
     Robot('TIAGo', 'example-robot-data:tiago_description/robots/tiago_no_hand.urdf',
-          'arm_tool_link', TIAGO_ARM, {'wheel_right_joint': 0.3, 'wheel_left_joint': -0.2}),
-    Robot('gantry', 'test/urdf/gantry.urdf', 'tool'),
-    Robot('mimic gripper', 'test/urdf/mimic_gripper.urdf', 'right_pad'),
+          'arm_tool_link', TIAGO_ARM, {'wheel_right_joint': 0.3, 'wheel_left_joint': -0.2},
+          axes=('x', 'y', 'z')),
+    Robot('gantry', 'test/urdf/gantry.urdf', 'tool', axes=('rz', 'x', 'y', 'z')),
+    Robot('mimic gripper', 'test/urdf/mimic_gripper.urdf', 'right_pad', axes=('ry', 'y')),
     Robot('tilted arm', 'urdf/seven_joint_arm.urdf', 'tool0',
           gravity=(3.1, -5.2, -7.713268)),
 )

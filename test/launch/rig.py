@@ -168,6 +168,17 @@ class Client:
             self.heard[kind].append(Said(time.monotonic(), text))
             self._arrived.notify_all()
 
+    def listen(self, kind: type, name: str, depth: int = 100) -> list:
+        """Return a list that every message on a topic is added to."""
+        messages: list = []
+
+        def add(message: object) -> None:
+            with self._arrived:
+                messages.append(message)
+                self._arrived.notify_all()
+        self.node.create_subscription(kind, name, add, depth)
+        return messages
+
     def last(self, kind: str) -> str:
         """Return what was said last on a topic."""
         return self.heard[kind][-1].text if self.heard[kind] else ''

@@ -66,7 +66,8 @@ def generate_test_description() -> LaunchDescription:
         use_sim_time=True, autostart=True, driver_adds='none', command_type='joint_state',
         nominal_rate=RATE, minimum_rate=100.0, activation_timeout=30.0,
         torque_rate_limits=(1e3 * arm.LIMIT).tolist(), stiffness=[400.0], damping=[40.0],
-        ramp_time=0.2, switch_time=0.1, brake_damping=BRAKE_DAMPING, **{'reference.acceleration': [1e3]})
+        ramp_time=0.2, switch_time=0.1, brake_damping=BRAKE_DAMPING,
+        **{'reference.acceleration': [1e3]})
     return LaunchDescription([simulator, controller, ReadyToTest()])
 
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Topic output against Pinocchio: gravity compensation and computed torque on eight robots.
+Topic output against Pinocchio on eight robots: both joint laws, and the dynamics as topics.
 
 One controller process is configured for one robot after the other, as a user would do it. The
 clock is in our hands: each state is answered before the next one is made, so that the proof
@@ -31,14 +31,23 @@ from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
-from paths import bounds, Quintic, random_path, Robot, ROBOTS
+from paths import AXES, bounds, Quintic, random_path, Robot, ROBOTS
 import pytest
 import rclpy
 import rig
 from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 #: largest error of a torque vector over its own norm
 TOLERANCE = 1e-8
+
+#: condition of the operational-space inertia up to which it is compared
+CONDITION = 1e6
+
+QUANTITIES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
+              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
+              'operational_space/condition')
 
 PERIOD = 10_000_000  # ns of simulated time
 REST = 30  # states at rest after a change, in which what it faded in has passed
@@ -51,13 +60,42 @@ def generate_test_description() -> LaunchDescription:
     return LaunchDescription([rig.controller(use_sim_time=True), ReadyToTest()])
 
 
+class Burst:
+    """
+    The topics of the dynamics: each burst begins with the state that it was computed from.
+
+    Arrays carry no stamp; a burst is waited for before the next state is sent.
+    """
+
+    def __init__(self, client: rig.Client) -> None:
+        self.client = client
+        self.states = client.listen(JointState, 'controller/dynamics/joint_state')
+        self.arrays = {name: client.listen(Float64MultiArray, f'controller/{name}')
+                       for name in QUANTITIES}
+
+    def clear(self) -> None:
+        """Forget what came so far."""
+        for messages in (self.states, *self.arrays.values()):
+            messages.clear()
+
+    def take(self, stamp: int) -> dict[str, Float64MultiArray]:
+        """Return the arrays of the burst of a state."""
+        self.client.wait(lambda: len(self.states) > 0 and all(self.arrays.values()), 'a burst')
+        assert rig.to_ns(self.states[-1].header.stamp) == stamp
+        return {name: messages[-1] for name, messages in self.arrays.items()}
+
+
 class Bench:
     """One robot under proof: states out of a path, commands compared with Pinocchio."""
 
-    def __init__(self, client: rig.Client, robot: Robot, time_ns: int) -> None:
-        self.client, self.robot, self.now = client, robot, time_ns
+    def __init__(self, client: rig.Client, burst: Burst, robot: Robot, time_ns: int) -> None:
+        self.client, self.burst, self.robot, self.now = client, burst, robot, time_ns
+        self.errors: dict[str, list[float]] = {
+            name: [] for name in ('gravity compensation', 'computed torque', *QUANTITIES)}
         self.model = robot.load()
         self.peer = PinocchioRobot(self.model, robot.urdf)
+        self.weightless = PinocchioRobot(self.model, robot.urdf)
+        self.weightless.pin.gravity.linear = np.zeros(3)
         names = self.model.independent_joint_names
         self.joints = robot.joints or names
         self.index = [names.index(name) for name in self.joints]
@@ -102,7 +140,8 @@ class Bench:
             'ramp_time': 0.1, 'switch_time': 0.1, 'reference.acceleration': [1e3],
             'reference.velocity': (1.5 * self.speed[self.index]).tolist(),
             'barrier.margin': (0.02 * (self.upper - self.lower)[self.index]).tolist(),
-            'task.frame': self.robot.tip, 'task.axes': ['x'],
+            'task.frame': self.robot.tip, 'task.axes': list(self.robot.axes),
+            'task.max_condition': 1e12, 'dynamics_divider': 0,
             'torque_limits': limits.tolist(), 'torque_rate_limits': (1e3 * limits).tolist(),
             'stiffness': self.stiffness.tolist(), 'damping': self.damping.tolist(),
             'fixed_positions.joints': list(self.robot.fixed) or rig.NO_NAMES,
@@ -140,30 +179,68 @@ class Bench:
         assert done.result().success, f'{self.robot.name}: not active'
         self.rest(REST)
 
-    def gravity_errors(self, path: Quintic) -> list[float]:
-        """Move in gravity compensation; return the relative errors of the torques."""
-        begin, errors = self.now, []
+    def float_along(self, path: Quintic) -> None:
+        """Move in gravity compensation; compare commands and the dynamics on topics."""
+        client = self.client
+        client.must_set({'dynamics_divider': 1})
+        client.settle()
+        begin = self.now
         while (t := (self.now + PERIOD - begin) * 1e-9) < path.times[-1]:
             q, qd, _ = path(t)
-            answer = self.step(q, qd)
+            self.burst.clear()
+            answer = self.step(q, qd)  # and its burst before the next one
             if answer is None:
                 self.unanswered += 1
                 continue
-            wanted = self.peer.gravity(q)[self.index]
             assert answer.names == tuple(self.joints)
-            errors.append(np.linalg.norm(answer.effort - wanted) / np.linalg.norm(wanted))
+            self.compare('gravity compensation', answer.effort, self.peer.gravity(q)[self.index])
+            self.compare_dynamics(q, qd, self.burst.take(self.now))
+        client.must_set({'dynamics_divider': 0})
         self.q = path.q[-1].copy()
         self.rest(REST)
-        return errors
 
-    def follow_errors(self, path: Quintic) -> list[float]:
-        """Move beside a trajectory in computed torque; return the relative errors."""
+    def compare(self, name: str, found: np.ndarray, wanted: np.ndarray) -> None:
+        """Note the relative error of a quantity."""
+        assert found.shape == wanted.shape, f'{name}: {found.shape}, not {wanted.shape}'
+        self.errors[name].append(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
+
+    def compare_dynamics(self, q: np.ndarray, qd: np.ndarray,
+                         burst: dict[str, Float64MultiArray]) -> None:
+        """Compare a burst with what Pinocchio computes from the state."""
+        peer, index = self.peer, self.index
+        rows = [AXES.index(axis) for axis in self.robot.axes]
+        found = {name: np.reshape(message.data, [d.size for d in message.layout.dim])
+                 for name, message in burst.items()}
+        joints = ','.join(self.joints)
+        assert [d.label for d in burst['dynamics/jacobian'].layout.dim] == [
+            ','.join(AXES), joints]
+        H = peer.mass_matrix(q)[np.ix_(index, index)]
+        J = peer.jacobian(q, self.robot.tip)[:, index]
+        bias = peer.bias(q, qd)[index]
+        self.compare('dynamics/mass_matrix', found['dynamics/mass_matrix'], H)
+        self.compare('dynamics/gravity', found['dynamics/gravity'], peer.gravity(q)[index])
+        self.compare('dynamics/coriolis', found['dynamics/coriolis'],
+                     self.weightless.bias(q, qd)[index])
+        self.compare('dynamics/jacobian', found['dynamics/jacobian'], J)
+        Phi = J[rows] @ np.linalg.solve(H, J[rows].T)
+        condition = np.linalg.cond(Phi)
+        if condition < CONDITION:
+            Lambda = np.linalg.inv(Phi)
+            rate = peer.jacobian_rate(q, qd, self.robot.tip)[rows]
+            wanted = Lambda @ (J[rows] @ np.linalg.solve(H, bias) - rate)
+            self.compare('operational_space/inertia', found['operational_space/inertia'], Lambda)
+            self.compare('operational_space/bias', found['operational_space/bias'], wanted)
+            self.compare('operational_space/condition', found['operational_space/condition'],
+                         np.array([condition]))
+
+    def follow(self, path: Quintic) -> None:
+        """Move beside a trajectory in computed torque; compare the commands."""
         client = self.client
         client.must_set({'mode': 'computed_torque'})
         self.rest(REST)
         points = [(path.q[k, self.index], path.qd[k, self.index], path.qdd[k, self.index])
                   for k in range(1, len(path.times))]
-        begin, errors = self.now, []
+        begin = self.now
         client.trajectory.publish(rig.trajectory_message(
             self.joints, path.times[1:].tolist(), points, stamp=begin))
         client.settle()
@@ -176,10 +253,8 @@ class Bench:
             if answer is None:
                 self.unanswered += 1
                 continue
-            wanted = self.law(path, t, q, qd)
-            errors.append(np.linalg.norm(answer.effort - wanted) / np.linalg.norm(wanted))
+            self.compare('computed torque', answer.effort, self.law(path, t, q, qd))
         assert np.abs(start - self.q).max() > 0.01, 'the path does not move'
-        return errors
 
     def aside(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Return how far the robot is from its reference, and the rate of that."""
@@ -210,32 +285,33 @@ class Bench:
 class TestTorques(unittest.TestCase):
     """Prove both laws on each robot."""
 
-    def test_gravity_and_computed_torque(self) -> None:
-        """Every command is what Pinocchio computes from the state it answers."""
+    def test_against_pinocchio(self) -> None:
+        """Every command and every burst is what Pinocchio computes from its state."""
         rclpy.init()
         client = rig.Client()
         self.addCleanup(rclpy.shutdown)
         self.addCleanup(client.close)
+        burst = Burst(client)
         now = 1_000_000_000
         for robot in ROBOTS:
-            bench = Bench(client, robot, now)
+            bench = Bench(client, burst, robot, now)
             first = bench.path(bench.start)
             second = bench.path(first.q[-1])
             bench.bring_up([first, second])
-            errors = {'gravity': bench.gravity_errors(first),
-                      'computed torque': bench.follow_errors(second)}
+            bench.float_along(first)
+            bench.follow(second)
             running = client.last('state')
             bench.put_down()
             now = bench.now + 1_000_000_000
-            for law, found in errors.items():
-                print(f'{robot.name}, {law}: {len(found)} commands, largest relative error '
-                      f'{max(found):.1e}')
+            for name, found in bench.errors.items():
+                print(f'{robot.name}, {name}: {len(found)} times, largest relative error '
+                      f'{max(found, default=0.0):.1e}')
             with self.subTest(robot.name):
                 self.assertEqual(running, 'running')
                 self.assertLess(bench.unanswered, 20)
-                for law, found in errors.items():
-                    self.assertGreater(len(found), 200, law)
-                    self.assertLess(max(found), TOLERANCE, law)
+                for name, found in bench.errors.items():
+                    self.assertGreater(len(found), 20 if '/' in name else 200, name)
+                    self.assertLess(max(found), TOLERANCE, name)
 
 
 @launch_testing.post_shutdown_test()
