@@ -1,0 +1,44 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The same launch test on each middleware of this installation."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+from ament_index_python.packages import get_packages_with_prefixes
+import pytest
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[1]
+
+
+@pytest.mark.parametrize('middleware', ['rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'])
+def test_controller_on(middleware: str) -> None:
+    """Launch file, states, commands and the end are the same on Fast DDS and Cyclone DDS."""
+    if middleware not in get_packages_with_prefixes():
+        pytest.skip(f'{middleware} is not installed here')
+    environment = {k: v for k, v in os.environ.items() if k != 'RBD_ROS_RESULTS'}
+    # A process of its own, because one process can load one middleware only.
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider',
+         str(FOLDER / 'test_controller_launch.py')],
+        cwd=ROOT, env=environment | {'RMW_IMPLEMENTATION': middleware},
+        capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert '1 passed' in done.stdout
