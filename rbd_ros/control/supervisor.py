@@ -221,6 +221,12 @@ class Supervisor:
         return self.due in _LIVE_DUE
 
     @property
+    def blind(self) -> bool:
+        """Return whether the due torque needs no state: the timer sends it."""
+        due = self.due
+        return due is not Due.NOTHING and due not in _LIVE_DUE
+
+    @property
     def stopping(self) -> bool:
         """Return whether a stop sequence is under way."""
         return self.state in _STOPPING

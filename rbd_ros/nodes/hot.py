@@ -51,6 +51,9 @@ Array = npt.NDArray[np.float64]
 #: depth 1 loses messages where several publishers share the topic
 STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
+#: s between two looks at the clocks while nothing depends on them
+_WATCH = 0.01
+
 
 class Latency:
     """Times of the last cycles, for statistics."""
@@ -108,6 +111,7 @@ class HotNode(Node):
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list = []
+        self._asserts = False
         self._beats = UInt64()
         name = owner.resolve_topic_name
         self._heart = self.create_publisher(UInt64, name('~/heartbeat'), 1)
@@ -128,10 +132,15 @@ class HotNode(Node):
         :param heartbeat_rate: Hz.
         """
         self.output, self._cycle = output, cycle
-        # The limiter gives a step at most two nominal periods.
+        self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
+        # The limiter gives a step at most two nominal periods. While states come, the timer
+        # only watches: each time it fires costs as much as half a tick.
         period = 2.0 / cycle.settings.number('nominal_rate')
+        watch = max(period, min(_WATCH, cycle.settings.number('state_timeout') / 5.0))
+        self._fast_timer = self.create_timer(period, self._on_timer, clock=self._steady,
+                                             autostart=False)
         self._own_timers = [
-            self.create_timer(period, self._on_timer, clock=self._steady),
+            self._fast_timer, self.create_timer(watch, self._on_timer, clock=self._steady),
             self.create_timer(1.0 / heartbeat_rate, self._beat, clock=self._steady)]
 
     def detach(self) -> None:
@@ -206,6 +215,8 @@ class HotNode(Node):
             cycle.tick(now, steady)
         except Exception:
             self._fail(cycle)
+        if cycle.supervisor.blind is self._fast_timer.is_canceled():
+            (self._fast_timer.reset if cycle.supervisor.blind else self._fast_timer.cancel)()
 
     def _fail(self, cycle: Cycle) -> None:
         """Turn an exception into a stop that the timer carries through."""
@@ -217,7 +228,7 @@ class HotNode(Node):
     def _beat(self) -> None:
         self._beats.data += 1
         self._heart.publish(self._beats)
-        if self.output is not None:
+        if self._asserts and self.output is not None:
             self.output.publisher.assert_liveliness()
 
     def _on_dead_man(self, message: Bool) -> None:
