@@ -32,6 +32,7 @@ def arguments(rate: float, output: str = 'array') -> list[str]:
         'stiffness': [STIFFNESS], 'damping': [DAMPING], 'nominal_rate': rate,
         'minimum_rate': 0.0,  # a busy machine is no fault of the node
         'state_timeout': 0.5,
+        'command_deadline': 0.0, 'liveliness_lease': 0.0,  # the same QoS for all contenders
         'command_type': 'joint_state' if output == 'joint_state' else 'float64_multi_array',
     }
     return ['--ros-args', *(part for name, value in values.items()

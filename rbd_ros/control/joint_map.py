@@ -265,7 +265,7 @@ class JointMap:
             return f'{len(velocity)} velocities for {piece.count} names'
         if len(effort) not in (0, piece.count):
             return f'{len(effort)} efforts for {piece.count} names'
-        piece.q[:] = np.asarray(position, dtype=float)[piece.take]
+        piece.q = np.asarray(position, dtype=float)[piece.take]
         if not is_finite(piece.q):
             bad = [self.names[j] for j, x in zip(piece.target, piece.q) if not math.isfinite(x)]
             return f'the position of {", ".join(bad)} is not finite'
@@ -276,10 +276,12 @@ class JointMap:
         known = len(velocity) > 0
         if known:
             measured = np.asarray(velocity, dtype=float)
-            if is_finite(measured[piece.take]):
-                piece.qd[:] = measured[piece.take]
+            qd = measured[piece.take]
+            if is_finite(qd):
+                piece.qd = qd
                 piece.last_time = math.nan
                 return
+        piece.qd = piece.qd.copy()  # was perhaps a part of the message before
         time = stamp or now
         dt = time - piece.last_time
         share = dt / (dt + self.limits.velocity_filter) if dt > 0.0 else 0.0

@@ -43,7 +43,7 @@ __all__ = ['Reports', 'quaternion']
 
 Array = npt.NDArray[np.float64]
 
-_PERIOD = 0.005  # s between two looks at the snapshots
+_PERIOD, _SOON = 0.02, 0.005  # s between two looks at the snapshots, where dynamics are wanted
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
              'operational_space/condition')
@@ -112,6 +112,7 @@ class Reports:
                             self._torque, self._wrench, self._control]
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(_PERIOD, self.drain, clock=steady)
+        self._soon = node.create_timer(_SOON, self.drain, clock=steady, autostart=False)
         joints = ','.join(self._joints)
         axes = ','.join(cycle.settings.names('task.axes'))
         six = 'rx,ry,rz,x,y,z'
@@ -123,7 +124,8 @@ class Reports:
 
     def destroy(self) -> None:
         """End publishing."""
-        self._node.destroy_timer(self._timer)
+        for timer in (self._timer, self._soon):
+            self._node.destroy_timer(timer)
         for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
 
@@ -133,6 +135,11 @@ class Reports:
         settings = self._cycle.settings
         dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')
         step = settings.report_divider
+        if (dynamics > 0) is self._soon.is_canceled():
+            (self._soon.reset if dynamics > 0 else self._soon.cancel)()
+        state = state if self._control.get_subscription_count() else 0
+        if not state and not dynamics:
+            snapshots.clear()
         while snapshots:
             snapshot = snapshots.popleft()
             before, self._states = self._states, self._states + step
