@@ -170,7 +170,7 @@ class Cycle:
         if joints.notices:
             self._notices()
         if arrival is not Arrival.STATE:
-            return False
+            return supervisor.live and now > joints.expiry and self.loop.tick(now, steady)
         self.now, self.steady = now, steady
         self.states += 1
         index = joints.select
