@@ -81,8 +81,8 @@ def limit_kernel(n: int) -> Kernel:
 
     :param n: number of joints.
     """
-    shapes: dict[str, tuple[int, ...]] = {
-        name: (n,) for name in ('torque', 'driver', 'last', 'limit', 'rate')}
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
+        ('torque', 'driver', 'last', 'limit', 'rate'), (n,))
     return compiler.compile(compiler.trace(torque_step, shapes | {'dt': ()},
                                            name=f'torque_limits_{n}'))
 
