@@ -108,7 +108,7 @@ class Announcer:
 
     def _flag(self, cycle: Cycle) -> None:
         limiter = cycle.limiter
-        flags = [LIMIT if full else RATE if slow else FREE
+        flags = [RATE if slow else LIMIT if full else FREE  # on the way to the limit is not at it
                  for full, slow in zip(limiter.saturated.tolist(), limiter.slewing.tolist())]
         if flags == self._flags:
             return
