@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The closed loop of controller and simulator in lockstep: tracking, a wrong model, mode switches.
+The closed loop of controller and simulator in lockstep: tracking, a wrong model, mode switches, goals.
 
 The simulator waits for the answer to each state, so that the motion is the same on any machine.
 The limits of the rate are so wide that they never act: what is seen is the output of the laws.
@@ -24,7 +24,10 @@ from __future__ import annotations
 import threading
 import unittest
 
+from action_msgs.msg import GoalStatus
 import arm
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
 from launch_testing.actions import ReadyToTest
@@ -35,6 +38,8 @@ from paths import Quintic, random_path
 import pytest
 from rcl_interfaces.srv import SetParameters
 import rclpy
+from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 import rig
@@ -137,11 +142,11 @@ class TestClosedLoop(unittest.TestCase):
             self.client.wait(lambda: self.client.last('state') == 'running', 'running')
         self.client.must_set({'mode': 'computed_torque'})
         self.client.wait(lambda: self.client.last('mode') == 'computed_torque', 'the mode')
-        self.pass_time(0.6)
+        self.pass_time(0.2)
         rest = np.zeros(7)
         self.client.trajectory.publish(
-            rig.trajectory_message(arm.JOINTS, [1.0], [(arm.Q, rest, rest)]))
-        self.pass_time(1.6)
+            rig.trajectory_message(arm.JOINTS, [0.7], [(arm.Q, rest, rest)]))
+        self.pass_time(1.0)
 
     def masses(self, scale: float) -> None:
         """Change the masses of the simulated arm, not those that the controller knows."""
@@ -200,6 +205,113 @@ class TestClosedLoop(unittest.TestCase):
         largest = max(step.max() for step in steps.values())
         print(f'{len(switched)} switches: largest step {100.0 * largest:.3f} % of the limit')
         self.assertLess(largest, STEP)
+
+
+    # -- follow_joint_trajectory --------------------------------------------------------------
+
+    def goal(self, path: Quintic, **tolerances: object) -> FollowJointTrajectory.Goal:
+        """Return a goal along a path."""
+        message = FollowJointTrajectory.Goal(**tolerances)
+        message.trajectory = rig.trajectory_message(
+            arm.JOINTS, path.times[1:].tolist(),
+            list(zip(path.q[1:], path.qd[1:], path.qdd[1:])))
+        return message
+
+    def send(self, goal: FollowJointTrajectory.Goal) -> ClientGoalHandle:
+        """Send a goal; return its handle."""
+        cls = type(self)
+        if not hasattr(cls, 'action'):
+            cls.action = ActionClient(self.client.node, FollowJointTrajectory,
+                                      'controller/follow_joint_trajectory')
+        self.client.wait(self.action.server_is_ready, 'the action')
+        self.feedback: list = []
+        future = self.action.send_goal_async(
+            goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
+        self.client.wait(future.done, 'the answer to a goal')
+        return future.result()
+
+    def result(self, handle: ClientGoalHandle) -> tuple[int, FollowJointTrajectory.Result]:
+        """Wait for the status and the result of a goal."""
+        future = handle.get_result_async()
+        self.client.wait(future.done, 'the result of a goal')
+        return future.result().status, future.result().result
+
+    def expect_rest(self) -> None:
+        """Expect that the arm comes to rest where it is, and the controller runs."""
+        self.pass_time(1.0)
+        before = self.motion[self.last]
+        self.pass_time(0.2)
+        np.testing.assert_allclose(self.motion[self.last], before, atol=1e-4)
+        self.assertEqual(self.client.last('state'), 'running', self.client.last('fault'))
+
+    def test_goal_succeeds(self) -> None:
+        """A goal that is reached in time succeeds, with feedback on the way."""
+        self.settle()
+        path = self.path(3)
+        handle = self.send(self.goal(path))
+        self.assertTrue(handle.accepted)
+        status, result = self.result(handle)
+        self.assertEqual(status, GoalStatus.STATUS_SUCCEEDED, result.error_string)
+        self.assertEqual(result.error_code, FollowJointTrajectory.Result.SUCCESSFUL)
+        self.assertGreater(len(self.feedback), 3)
+        self.assertEqual(list(self.feedback[-1].joint_names), list(arm.JOINTS))
+        np.testing.assert_allclose(self.motion[self.last], path.q[-1], atol=0.01)
+
+    def test_goal_is_cancelled(self) -> None:
+        """A goal that is cancelled ends as such, and the arm stays where it can stop."""
+        self.settle()
+        handle = self.send(self.goal(self.path(3)))
+        self.pass_time(0.7)
+        cancelled = handle.cancel_goal_async()
+        self.client.wait(cancelled.done, 'the answer to the cancel')
+        self.assertEqual(self.result(handle)[0], GoalStatus.STATUS_CANCELED)
+        self.expect_rest()
+        self.assertGreater(np.abs(self.motion[self.last] - arm.Q).max(), 0.02)
+
+    def test_goal_is_preempted(self) -> None:
+        """A new goal ends the one before, and is reached."""
+        self.settle()
+        first = self.send(self.goal(self.path(3)))
+        self.pass_time(0.7)
+        path = self.path(4)
+        second = self.send(self.goal(path))
+        status, result = self.result(first)
+        self.assertEqual(status, GoalStatus.STATUS_ABORTED)
+        self.assertIn('pre-empted', result.error_string)
+        status, result = self.result(second)
+        self.assertEqual(status, GoalStatus.STATUS_SUCCEEDED, result.error_string)
+        np.testing.assert_allclose(self.motion[self.last], path.q[-1], atol=0.01)
+
+    def test_goal_violates_its_path(self) -> None:
+        """A path tolerance that is not kept aborts the goal, and the arm holds."""
+        self.settle()
+        tight = JointTolerance(name='joint_2', position=1e-6)
+        status, result = self.result(self.send(self.goal(self.path(3), path_tolerance=[tight])))
+        self.assertEqual(status, GoalStatus.STATUS_ABORTED)
+        self.assertEqual(result.error_code,
+                         FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED)
+        self.assertIn('joint_2', result.error_string)
+        self.expect_rest()
+
+    def test_goal_is_not_reached(self) -> None:
+        """A goal tolerance that is not met in time aborts the goal."""
+        self.settle()
+        self.masses(1.2)
+        tight = [JointTolerance(name=name, position=1e-3) for name in arm.JOINTS]
+        goal = self.goal(self.path(3), goal_tolerance=tight)
+        goal.goal_time_tolerance.nanosec = 200_000_000
+        status, result = self.result(self.send(goal))
+        self.masses(1.0)
+        self.assertEqual(status, GoalStatus.STATUS_ABORTED)
+        self.assertEqual(result.error_code,
+                         FollowJointTrajectory.Result.GOAL_TOLERANCE_VIOLATED)
+
+    def test_goal_is_refused(self) -> None:
+        """A goal for other joints is not accepted."""
+        self.settle()
+        goal = self.goal(self.path(3))
+        goal.trajectory.joint_names[0] = 'somebody'
+        self.assertFalse(self.send(goal).accepted)
 
 
 @launch_testing.post_shutdown_test()
