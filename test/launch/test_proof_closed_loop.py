@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The closed loop of controller and simulator in lockstep: tracking, a wrong model, mode switches, goals.
+The closed loop in lockstep with the simulator: tracking, a wrong model, mode switches, goals.
 
 The simulator waits for the answer to each state, so that the motion is the same on any machine.
 The limits of the rate are so wide that they never act: what is seen is the output of the laws.
@@ -205,7 +205,6 @@ class TestClosedLoop(unittest.TestCase):
         largest = max(step.max() for step in steps.values())
         print(f'{len(switched)} switches: largest step {100.0 * largest:.3f} % of the limit')
         self.assertLess(largest, STEP)
-
 
     # -- follow_joint_trajectory --------------------------------------------------------------
 
