@@ -161,7 +161,7 @@ _LAW = (
     _scalar('task.linear_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of positions'),
     _scalar('task.angular_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of orientations'),
     _scalar('task.max_condition', 1e3, '', 1.0, 1e12, 'condition number beyond which directions '
-            'of the operational-space inertia are bounded'),
+            'of the operational-space inertia are bounded; a radian counts as 0.1 m'),
     _joints('posture.stiffness', [10.0], '1/s^2', 0.0, 1e5, 'Kp of the posture task'),
     _joints('posture.damping', [6.0], '1/s', 0.0, 1e4, 'Kd of the posture task'),
     _joints('posture.position', [], 'rad or m', -1e3, 1e3, 'posture; none: where it started'),

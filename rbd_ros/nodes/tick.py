@@ -40,10 +40,14 @@ if TYPE_CHECKING:
     Inputs = Mapping[str, Sequence]
     Shapes = dict[str, tuple[int, ...]]
 
-__all__ = ['AXES', 'KERNELS', 'TickKernels']
+__all__ = ['AXES', 'KERNELS', 'LENGTH', 'TickKernels']
 
 #: names of the directions of a frame, in the order of the rows of its Jacobian
 AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
+
+#: m that a radian counts where the condition compares rotations and translations; without it
+#: the light wrist of an ordinary arm looks like a singular pose
+LENGTH = 0.1
 
 KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 _BARRIER = barriers.Barrier._fields
@@ -198,13 +202,20 @@ class TickKernels:
         chosen = [AXES.index(axis) for axis in self._axes]
         projection = opspace.project(H, range(-1, len(H) - 1), bias, [J[i] for i in chosen],
                                      [rate[i] for i in chosen])
-        spectrum = opspace.conditioned_inverse(projection.Phi, x['max_condition'][0])
+        spectrum = opspace.conditioned_inverse(self._scaled(projection.Phi),
+                                               x['max_condition'][0])
         return {
             'H': H, 'bias': bias, 'J': J, 'rate': [rate[i] for i in chosen], 'chosen': chosen,
             'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
             'velocity': quantities.velocity(model, frame).rules['path'](s)['v'],
             'b': projection.b, 'rows': projection.J, 'HinvJT': projection.HinvJT,
-            'Lambda': spectrum.Lambda, 'condition': [spectrum.condition]}
+            'Lambda': self._scaled(spectrum.Lambda), 'condition': [spectrum.condition]}
+
+    def _scaled(self, matrix: Sequence[Vector]) -> list[list[Scalar]]:
+        """Measure rotations of the tip by the way of a point beside it, for the condition."""
+        scale = [LENGTH if axis.startswith('r') else 1.0 for axis in self._axes]
+        return [[scale[i] * scale[j] * value for j, value in enumerate(row)]
+                for i, row in enumerate(matrix)]
 
     def _task(self, x: Inputs) -> dict[str, Sequence]:
         tip = self._tip(x)

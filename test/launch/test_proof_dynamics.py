@@ -42,7 +42,7 @@ from std_msgs.msg import Float64MultiArray
 #: largest error of a torque vector over its own norm
 TOLERANCE = 1e-8
 
-#: condition of the operational-space inertia up to which it is compared
+#: condition of the operational-space inertia up to which it is compared; 1 rad counts 0.1 m
 CONDITION = 1e6
 
 QUANTITIES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
@@ -223,7 +223,8 @@ class Bench:
                      self.weightless.bias(q, qd)[index])
         self.compare('dynamics/jacobian', found['dynamics/jacobian'], J)
         Phi = J[rows] @ np.linalg.solve(H, J[rows].T)
-        condition = np.linalg.cond(Phi)
+        scale = np.array([0.1 if axis.startswith('r') else 1.0 for axis in self.robot.axes])
+        condition = np.linalg.cond(Phi * np.outer(scale, scale))
         if condition < CONDITION:
             Lambda = np.linalg.inv(Phi)
             rate = peer.jacobian_rate(q, qd, self.robot.tip)[rows]
