@@ -16,8 +16,8 @@
 Time inside one tick of the controller, in its own process, without the middleware.
 
 The callback of the joint states gets serialized messages, as the middleware gives them; what
-it publishes goes nowhere. Messages come at the pace of a robot, because a processor that has
-done something else in between runs the same code slower than one that does nothing else.
+it publishes goes nowhere. Messages come back to back, and at the pace of a robot: a processor
+that has done something else in between runs the same code several times slower.
 """
 
 from __future__ import annotations

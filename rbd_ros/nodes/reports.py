@@ -43,7 +43,7 @@ __all__ = ['Reports', 'quaternion']
 
 Array = npt.NDArray[np.float64]
 
-_PERIOD, _SOON = 0.02, 0.005  # s between two looks at the snapshots, where dynamics are wanted
+_PERIOD, _SOON = 0.05, 0.005  # s between two looks at the snapshots, where dynamics are wanted
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
              'operational_space/condition')
