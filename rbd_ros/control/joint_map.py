@@ -98,6 +98,13 @@ class _Piece:
         n = len(self.target)
         self.take, self.put = _slice(self.source), _slice(self.target)
         self.q, self.qd, self.last_q = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.straight = n == self.count and self.source.tolist() == list(range(n))
+
+    def part(self, values: Values) -> Array:
+        """Return the values of our joints out of those of a message; may be the same array."""
+        if self.straight and type(values) is np.ndarray:
+            return values
+        return np.asarray(values, dtype=float)[self.take]
 
 
 class JointMap:
@@ -265,7 +272,7 @@ class JointMap:
             return f'{len(velocity)} velocities for {piece.count} names'
         if len(effort) not in (0, piece.count):
             return f'{len(effort)} efforts for {piece.count} names'
-        piece.q = np.asarray(position, dtype=float)[piece.take]
+        piece.q = piece.part(position)
         if not is_finite(piece.q):
             bad = [self.names[j] for j, x in zip(piece.target, piece.q) if not math.isfinite(x)]
             return f'the position of {", ".join(bad)} is not finite'
@@ -275,12 +282,12 @@ class JointMap:
         """Take the velocity, or difference the position where it is missing."""
         known = len(velocity) > 0
         if known:
-            measured = np.asarray(velocity, dtype=float)
-            qd = measured[piece.take]
+            qd = piece.part(velocity)
             if is_finite(qd):
                 piece.qd = qd
                 piece.last_time = math.nan
                 return
+            measured = np.asarray(velocity, dtype=float)
         piece.qd = piece.qd.copy()  # was perhaps a part of the message before
         time = stamp or now
         dt = time - piece.last_time
@@ -307,7 +314,7 @@ class JointMap:
         self.qd[put] = piece.qd
         known = False
         if len(effort):
-            self.effort[put] = np.asarray(effort, dtype=float)[piece.take]
+            self.effort[put] = piece.part(effort)
             known = piece.whole and is_finite(self.effort[self.select])
         self._expiry[put] = piece.age.expiry
         self.reason = ''

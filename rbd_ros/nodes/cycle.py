@@ -120,6 +120,7 @@ class Cycle:
         self.now = self.steady = 0.0
         self.stamp = (0, 0)  # s and ns of the state in work
         self.states = 0
+        self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
         self.snapshots: deque[Snapshot] = deque(maxlen=200)  # for the thread that reports
         self._sum = np.zeros(len(robot.joints))  # of the torques since the last snapshot
         self._count = 0
@@ -173,26 +174,29 @@ class Cycle:
             return supervisor.live and now > joints.expiry and self.loop.tick(now, steady)
         self.now, self.steady = now, steady
         self.states += 1
-        index = joints.select
-        qd = joints.qd[index]
+        q, qd, effort_now = self._controlled or self._pick()
         ready = joints.ready(now)
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
-            self._watch.look(now, supervisor.state, self.law, joints.q[index], qd,
-                             self._fault_now)
+            self._watch.look(now, supervisor.state, self.law, q, qd, self._fault_now)
         if self.payload.update(now):
             self._share_load()
         if not self.gravity.update(now):
             self._fault(steady, Cause.GRAVITY_STALE, f'{self.gravity.timeout:g} s')
             ready = False
-        effort_now = joints.effort[index] if joints.effort_known else None
-        sent = self.loop.fresh_state(now, steady, joints.expiry, ready, qd, effort_now)
+        sent = self.loop.fresh_state(now, steady, joints.expiry, ready, qd,
+                                     effort_now if joints.effort_known else None)
         if self._observes and sent:
             self._observe(now, qd)
         if self._divider:
             self._note(steady)
         return sent
+
+    def _pick(self) -> tuple[Array, Array, Array]:
+        """Return position, velocity and effort of the controlled joints."""
+        joints, index = self.joints, self.joints.select
+        return joints.q[index], joints.qd[index], joints.effort[index]
 
     def tick(self, now: float, steady: float) -> bool:
         """
