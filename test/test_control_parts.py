@@ -169,14 +169,39 @@ def test_gravity_source_times_out_and_slews():
     """An orientation too old is reported, and the vector changes no faster than allowed."""
     source = GravitySource([0.0, 0.0, -10.0], timeout=0.5, slew=5.0)
     assert not source.update(0.0)
+    source.orientation(0.0, [0.0, 0.0, 0.0, 1.0])
     source.orientation(0.0, [1.0, 0.0, 0.0, 0.0])  # upside down
     before = source.value.copy()
     assert source.update(0.1)
     assert np.linalg.norm(source.value - before) == pytest.approx(0.5, rel=1e-12)
     assert not source.update(0.6)
-    assert GravitySource([0, 0, -9.81]).update(1e9)
+    assert GravitySource([0, 0, -9.81]).update(1e9)  # a constant does not age
     with pytest.raises(PayloadError, match='length'):
         source.orientation(0.0, [0.0, 0.0, 0.0, 0.0])
+
+
+def test_first_direction_counts_at_once():
+    """Before the first measurement nothing was made of the vector: it need not slew."""
+    source = GravitySource([0.0, 0.0, -10.0], timeout=0.5, slew=5.0)
+    source.direction(0.0, [0.6, 0.0, -0.8])
+    np.testing.assert_allclose(source.value, [6.0, 0.0, -8.0], rtol=1e-14)
+
+
+def test_gravity_parameters_change_a_constant_and_the_size_of_a_measured_one():
+    """A new vector is reached at the slew rate; a measured direction keeps its direction."""
+    constant = GravitySource([0.0, 0.0, -10.0], slew=5.0)
+    constant.update(0.0)
+    constant.configure([0.0, 10.0, 0.0], 2.0)
+    constant.update(1.0)
+    away = np.linalg.norm(constant.value - [0.0, 0.0, -10.0])
+    assert away == pytest.approx(2.0, rel=1e-12)
+    constant.update(100.0)
+    np.testing.assert_array_equal(constant.value, [0.0, 10.0, 0.0])
+    measured = GravitySource([0.0, 0.0, -10.0], timeout=0.5)
+    measured.direction(0.0, [0.6, 0.0, -0.8])
+    measured.configure([0.0, 0.0, -5.0], 1e6)
+    assert measured.update(0.1) and measured.update(0.2)  # it is as young as before
+    np.testing.assert_allclose(measured.value, [3.0, 0.0, -4.0], rtol=1e-14)
 
 
 # -- bumpless switch --------------------------------------------------------------------------

@@ -117,6 +117,11 @@ class PayloadRamp:
         self._to[:] = payload
         self._start = now
 
+    @property
+    def ramping(self) -> bool:
+        """Return whether a ramp is under way."""
+        return self._start is not None
+
     def update(self, now: float) -> bool:
         """
         Advance ``value`` to now.
@@ -167,8 +172,41 @@ class GravitySource:
         """
         if not all(math.isfinite(x) for x in quaternion):
             raise PayloadError(f'orientation {tuple(quaternion)} is not finite')
-        self._target[:] = -self.size * rotation(quaternion)[2]
+        self.direction(now, -rotation(quaternion)[2])
+
+    @property
+    def age(self) -> float:
+        """Return the age of the measured direction at the last update, s; 0 for a constant."""
+        if self.timeout <= 0.0:
+            return 0.0
+        return math.inf if self._time is None else max(self._time - self._received, 0.0)
+
+    def direction(self, now: float, down: Sequence[float] | Array) -> None:
+        """
+        Take where down is, in base coordinates.
+
+        :param now: control time of the measurement, s.
+        :param down: unit vector.
+        """
+        self._target[:] = np.multiply(down, self.size)
+        if math.isinf(self._received):  # nothing was made of the value before
+            self.value[:] = self._target
         self._received = now
+
+    def configure(self, gravity: Sequence[float], slew: float) -> None:
+        """
+        Take other parameters; a constant vector goes to the new one at the slew rate.
+
+        :param gravity: as at the start; of a measured direction only its size counts.
+        :param slew: m/s^3.
+        """
+        self.slew = slew
+        size = float(np.linalg.norm(gravity))
+        if self.timeout <= 0.0:
+            self._target[:] = gravity
+        elif self.size > 0.0:
+            self._target *= size / self.size
+        self.size = size
 
     def update(self, now: float) -> bool:
         """

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.goals import Goal, GoalKeeper
-from rbd_ros.control.profiles import joint_kernel
+from rbd_ros.control.profiles import joint_kernel, polynomial_kernel
 from rbd_ros.control.results import GoalError, ResultCode
 from rbd_ros.control.trajectory import Knots, Trajectory, unwrap
 
@@ -92,7 +92,7 @@ class JointReference:
     def __init__(self, velocity: Sequence[float], acceleration: Sequence[float], *,
                  lower: Sequence[float], upper: Sequence[float],
                  continuous: Sequence[bool], timeout: float = 0.5,
-                 linear: bool = False) -> None:
+                 linear: bool = False, joints: Sequence[str] = ()) -> None:
         """
         Start holding zero; ``start`` must follow.
 
@@ -103,11 +103,14 @@ class JointReference:
         :param continuous: which joints have no limits and take the short way.
         :param timeout: s after which a stream of set-points that ceased is held.
         :param linear: straight lines between points without velocities.
+        :param joints: names for the texts; none: their numbers.
         """
         self.limiter = JumpLimiter(velocity, acceleration)
+        polynomial_kernel(len(velocity))  # compiled before it is needed in the loop
         self.lower, self.upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
         self.continuous = np.array(continuous, dtype=bool)
         self.timeout, self.linear = timeout, linear
+        self.joints = tuple(joints) or tuple(str(j) for j in range(len(self.lower)))
         self.source = Source.HOLD
         self.goals = GoalKeeper()
         self.timed_out = False
@@ -157,7 +160,7 @@ class JointReference:
         :param qd: velocity; None: zero.
         :param qdd: acceleration; None: zero.
         """
-        self._check(np.asarray(q, dtype=float)[None])
+        self.check(np.asarray(q, dtype=float)[None])
         self.goals.abort('pre-empted by a set-point')
         self.target[0] = self._near(q)
         self.target[1] = 0.0 if qd is None else qd
@@ -174,7 +177,7 @@ class JointReference:
         :param knots: its points.
         :param start_time: control time of its time_from_start 0.
         """
-        self._check(knots.q)
+        self.check(knots.q)
         moved = Knots(knots.times, unwrap(knots.q, self.state[0], self.continuous),
                       knots.qd, knots.qdd)
         q, qd, qdd = self.state.copy()
@@ -232,26 +235,41 @@ class JointReference:
         if self.goals.active is None:
             return
         error = self._error
-        np.subtract(self.target[0], q, out=error[0])
-        if self._endless:
-            error[0, self.continuous] = np.remainder(
-                error[0, self.continuous] + math.pi, math.tau) - math.pi
+        error[0] = self.distance(self.target[0], q)
         np.subtract(self.target[1], qd, out=error[1])
         outcome = self.goals.check(now, error)
         if outcome is not None and outcome.code is not ResultCode.SUCCESSFUL:
             self.hold()
 
+    def distance(self, target: Array, q: Array) -> Array:
+        """
+        Return the way from measured positions to a target; the short one where there are two.
+
+        :param target: positions.
+        :param q: measured positions.
+        """
+        way = target - q
+        if self._endless:
+            turn = way[self.continuous]
+            way[self.continuous] = np.remainder(turn + math.pi, math.tau) - math.pi
+        return way
+
     def _near(self, q: Array) -> Array:
         """Shift continuous joints to the turn of the present reference."""
         return unwrap(np.asarray(q, dtype=float)[None], self.state[0], self.continuous)[0]
 
-    def _check(self, q: Array) -> None:
-        """Refuse positions that are not finite or outside the joint limits."""
+    def check(self, q: Array) -> None:
+        """
+        Refuse positions that are not finite or outside the joint limits.
+
+        :param q: positions, (k, n).
+        :raises GoalError: naming joint and limits.
+        """
         if not np.isfinite(q).all():
             raise GoalError(ResultCode.INVALID_GOAL, 'positions are not all finite')
         slack = 1e-6
         outside = ((q < self.lower - slack) | (q > self.upper + slack)) & ~self.continuous
         if outside.any():
             i, j = np.argwhere(outside)[0]
-            raise GoalError(ResultCode.INVALID_GOAL, f'position {q[i, j]:.6g} of joint {j} is '
-                            f'outside [{self.lower[j]:.6g}, {self.upper[j]:.6g}]')
+            raise GoalError(ResultCode.INVALID_GOAL, f'position {q[i, j]:.6g} of joint '
+                            f'{self.joints[j]} is outside [{self.lower[j]:.6g}, {self.upper[j]:.6g}]')

@@ -30,6 +30,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_banded
 
 from rbd_ros.control.profiles import polynomial_kernel
 from rbd_ros.control.results import GoalError, ResultCode
@@ -63,8 +64,7 @@ def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[flo
     :param accelerations: accelerations of each point; empty ones mean not given.
     """
     if sorted(names) != sorted(joints):
-        raise GoalError(ResultCode.INVALID_JOINTS,
-                        f'joints {list(names)} are not the controlled ones {list(joints)}')
+        raise GoalError(ResultCode.INVALID_JOINTS, _difference(names, joints))
     if not times:
         raise GoalError(ResultCode.INVALID_GOAL, 'the trajectory has no points')
     order = [list(names).index(joint) for joint in joints]
@@ -80,6 +80,15 @@ def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[flo
         raise GoalError(ResultCode.INVALID_GOAL,
                         f'time_from_start must be finite and increase strictly: {list(times)}')
     return Knots(time, q, qd, qdd)
+
+
+def _difference(names: Sequence[str], joints: Sequence[str]) -> str:
+    """Return in what the names of a message differ from the controlled joints."""
+    kinds = {'unknown': [name for name in names if name not in joints],
+             'missing': [joint for joint in joints if joint not in names],
+             'given twice': [name for name in joints if list(names).count(name) > 1]}
+    text = '; '.join(f'{kind}: {", ".join(found)}' for kind, found in kinds.items() if found)
+    return f'joints {list(names)} are not the controlled ones {list(joints)} ({text})'
 
 
 def _field(name: str, rows: Sequence[Sequence[float]], order: list[int]) -> Array | None:
@@ -152,10 +161,8 @@ class Trajectory:
         self.start, self.end = float(t[0]), float(t[-1])
         self._times = t.tolist()
         self.final = q[-1]  # position at the end, held from then on
-        self._pieces = [_piece(t[i + 1] - t[i], q[i:i + 2],
-                               None if qd is None else qd[i:i + 2],
-                               None if qdd is None else qdd[i:i + 2])
-                        for i in range(len(t) - 1)]
+        # A piece is worked out when it begins: a thousand at once would hold up the loop.
+        self._knots = (q, qd, qdd)
         self._bound = polynomial_kernel(n).bind()
         self._coefficients, self._progress = self._bound.inputs['c'], self._bound.inputs['s']
         self._loaded = -1  # piece whose coefficients the kernel has
@@ -174,12 +181,16 @@ class Trajectory:
             return False
         i = max(bisect_right(self._times, now) - 1, 0)
         if i != self._loaded:
-            self._coefficients[:] = self._pieces[i]
+            self._coefficients[:] = self._piece(i)
             self._loaded = i
         self._progress[()] = max(now - self._times[i], 0.0)
         self._bound()
         out[:] = self._bound.outputs['values']
         return True
+
+    def _piece(self, i: int) -> Array:
+        q, qd, qdd = (None if x is None else x[i:i + 2] for x in self._knots)
+        return _piece(self._times[i + 1] - self._times[i], q, qd, qdd)
 
 
 def _piece(h: float, q: Array, qd: Array | None, qdd: Array | None) -> Array:
@@ -213,17 +224,11 @@ def _spline_velocities(t: Array, q: Array, start: Array) -> Array:
         return qd
     h = np.diff(t)
     slope = np.diff(q, axis=0) / h[:, None]
-    matrix = np.zeros((k - 2, k - 2))
-    right = np.zeros((k - 2, n))
-    for i in range(1, k - 1):
-        before, after = 1.0 / h[i - 1], 1.0 / h[i]
-        matrix[i - 1, i - 1] = 2.0 * (before + after)
-        right[i - 1] = 3.0 * (slope[i - 1] * before + slope[i] * after)
-        if i > 1:
-            matrix[i - 1, i - 2] = before
-        else:
-            right[0] -= before * start
-        if i < k - 2:
-            matrix[i - 1, i] = after
-    qd[1:-1] = np.linalg.solve(matrix, right)
+    weight = 1.0 / h[:, None]
+    right = 3.0 * (slope[:-1] * weight[:-1] + slope[1:] * weight[1:])
+    right[0] -= weight[0] * start
+    bands = np.zeros((3, k - 2))  # of a tridiagonal matrix, upper one first
+    bands[0, 1:], bands[2, :-1] = 1.0 / h[1:-1], 1.0 / h[1:-1]
+    bands[1] = 2.0 / h[:-1] + 2.0 / h[1:]
+    qd[1:-1] = solve_banded((1, 1), bands, right)
     return qd

@@ -13,167 +13,305 @@
 # limitations under the License.
 
 """
-The action ~/follow_joint_trajectory, by which MoveIt drives the controller.
+The action ~/follow_joint_trajectory: goals judged here, followed by the loop.
 
-The loop judges tolerances in every cycle and leaves the outcome; here it is told to the client.
-Goals are executed by polling: nothing blocks the thread that also serves parameters.
+A goal that cannot be followed is refused before anything moves, and the log says why. One that
+was accepted is answered when the loop has ended it. No coroutine waits for that: the executors
+of rclpy run a waiting coroutine again and again, which would take time from the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from dataclasses import dataclass
+import time
+import traceback
 from typing import TYPE_CHECKING
 
 from control_msgs.action import FollowJointTrajectory
-from rbd_ros.control.goals import Entry, Goal, read_tolerances, Tolerances
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.goals import Goal, read_tolerances, Tolerances
 from rbd_ros.control.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.supervisor import State
-from rbd_ros.errors import RbdError
+from rbd_ros.control.trajectory import Knots
 from rbd_ros.nodes.references_io import knots_of, start_time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
-from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 if TYPE_CHECKING:
+    from builtin_interfaces.msg import Duration
+    from control_msgs.msg import JointTolerance
     from rbd_ros.nodes.cycle import Cycle
     from rbd_ros.nodes.lifecycle import ControllerNode
 
 __all__ = ['TrajectoryAction']
 
-_PERIOD = 0.02  # s between two looks at the outcomes
-_FEEDBACK = 5  # looks per feedback
+Array = npt.NDArray[np.float64]
+
+_PERIOD = 0.02  # s between two looks at what the loop has ended
+_FEEDBACK = 0.1  # s between two messages of feedback
+_SLACK = 1e-3  # share of a velocity limit that rounding may take
+_MODE = 'computed_torque'
 
 
-def _entries(tolerances: list) -> list[Entry]:
-    return [(t.name, t.position, t.velocity, t.acceleration) for t in tolerances]
+class _Server(ActionServer):
+    """An action server whose goals are executing until somebody ends them."""
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
+        """Answer a goal if there is something to answer; executing alone gives nothing."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
+
+
+@dataclass
+class _Plan:
+    """A goal that was found good."""
+
+    goal: FollowJointTrajectory.Goal
+    knots: Knots
+    tolerances: Tolerances
+    start: float | None  # control time at which it begins, s; None: now
+
+
+@dataclass
+class _Snapshot:
+    """What feedback tells, copied in the thread of the loop."""
+
+    now: float  # s, control time
+    start: float  # s, control time at which the goal began
+    desired: Array  # (3, n)
+    actual: Array  # (2, n)
 
 
 class TrajectoryAction:
-    """Action server over the goals of a cycle."""
+    """Serve the action for whatever robot is configured."""
 
-    def __init__(self, node: ControllerNode, cycle: Cycle) -> None:
+    def __init__(self, node: ControllerNode) -> None:
         """
-        Start the server.
+        Create the server; it refuses goals until a cycle is attached and active.
 
         :param node: the lifecycle node.
-        :param cycle: follows the goals.
         """
-        self._node, self._cycle = node, cycle
-        self._joints = cycle.settings.robot.joints
-        self._waiting: dict[Hashable, tuple[ServerGoalHandle, Future]] = {}
-        self._looks = 0
-        self._server = ActionServer(
-            node, FollowJointTrajectory, '~/follow_joint_trajectory', self._execute,
-            goal_callback=self._judge, cancel_callback=self._cancel)
-        self._timer = node.create_timer(
-            _PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._node = node
+        self._cycle: Cycle | None = None
+        self._handles: dict[bytes, ServerGoalHandle] = {}
+        self._plan: _Plan | None = None  # judged, not yet accepted
+        self._snapshot: _Snapshot | None = None
+        self._fed = 0.0  # steady time of the last feedback
+        self.refused = 0
+        self.refusal = ''  # reason of the last one
+        self.last: Outcome | None = None  # of the goal that ended last
+        self._server = _Server(
+            node, FollowJointTrajectory, '~/follow_joint_trajectory',
+            execute_callback=self._unused, goal_callback=self._judge,
+            handle_accepted_callback=self._begin, cancel_callback=self._cancel)
+        node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def destroy(self) -> None:
-        """End the server; goals still active are aborted."""
-        self._node.destroy_timer(self._timer)
-        for handle, future in self._waiting.values():
-            if not future.done():
-                future.set_result(Outcome(Status.ABORTED, ResultCode.INVALID_GOAL,
-                                          'the controller was cleaned up'))
-        self._waiting.clear()
-        self._server.destroy()
+    def attach(self, cycle: Cycle) -> None:
+        """
+        Send goals to a cycle.
 
-    # -- callbacks of the server ------------------------------------------------------------
+        :param cycle: of a configured robot.
+        """
+        self._cycle = cycle
 
-    def _judge(self, request: FollowJointTrajectory.Goal) -> GoalResponse:
-        """Refuse at once what can never be followed."""
+    def detach(self) -> None:
+        """Answer what is left and refuse goals from now on."""
+        self.drain()
+        self._cycle = None
+        outcome = Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, 'the robot was cleaned up')
+        for key in list(self._handles):
+            self._answer(key, outcome)
+
+    @property
+    def goals(self) -> int:
+        """Return how many goals are not answered yet."""
+        return len(self._handles)
+
+    # -- a goal comes ---------------------------------------------------------------------------
+
+    def _judge(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
         try:
-            if self._cycle.mode != 'computed_torque':
-                raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {self._cycle.mode}, not '
-                                f'computed_torque')
-            state = self._cycle.supervisor.state
-            if state not in (State.RUNNING, State.RAMPING_IN):
-                raise GoalError(ResultCode.INVALID_GOAL, f'the controller is {state.value}')
-            knots_of(request.trajectory, self._joints)
-            self._tolerances(request)
-        except (RbdError, ValueError) as error:
-            self._node.get_logger().warning(f'~/follow_joint_trajectory: goal refused, {error}')
+            self._plan = self._read(goal)
+        except GoalError as error:
+            self.refused += 1
+            self.refusal = str(error)
+            self._node.get_logger().warning(
+                f'a goal is refused ({error.code.name}): {error}')
+            return GoalResponse.REJECT
+        except Exception:  # the events executor does not survive one of an action
+            self._node.get_logger().error(f'a goal is refused:\n{traceback.format_exc()}')
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
-    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        key = bytes(handle.goal_id.uuid)
+    def _read(self, goal: FollowJointTrajectory.Goal) -> _Plan:
+        """Return what the loop needs; a goal that cannot be followed raises GoalError."""
+        cycle = _ready(self._cycle)
+        if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
+            raise GoalError(ResultCode.INVALID_JOINTS,
+                            'multi_dof_trajectory is given, which this robot has no joints for')
+        joints = cycle.settings.robot.joints
+        knots = knots_of(goal.trajectory, joints)
+        cycle.reference.check(knots.q)
+        _check_speed(knots, cycle.reference.limiter.velocity, joints)
+        tolerances = read_tolerances(
+            joints, cycle.settings.tolerances(), _entries(goal.path_tolerance),
+            _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
+        start = start_time(goal.trajectory, self._node)
+        if start is not None and start + knots.times[-1] < self._node.hot.control_time():
+            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
+                            'the last point of the trajectory lies in the past')
+        return _Plan(goal, knots, tolerances, start)
 
-        def request(_now: float, _steady: float) -> None:
-            self._cycle.reference.cancel(key)
-        self._cycle.loop.post(request)
+    def _begin(self, handle: ServerGoalHandle) -> None:
+        plan, cycle = self._plan, self._cycle
+        key = bytes(handle.goal_id.uuid)
+        self._handles[key] = handle
+        handle.execute()
+        if cycle is None or plan is None or plan.goal is not handle.request:
+            self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL,
+                                      'the controller is not configured'))
+            return
+        self._plan = None
+
+        def request(now: float, _: float) -> None:
+            """Run in the thread of the loop."""
+            reference = cycle.reference
+            try:
+                _ready(cycle)
+                trajectory = reference.follow(
+                    now, plan.knots, now if plan.start is None else plan.start)
+            except GoalError as error:
+                reference.goals.ended.append(
+                    (key, Outcome(Status.ABORTED, error.code, str(error))))
+                return
+            reference.pursue(Goal(key, trajectory, plan.tolerances,
+                                  cycle.settings.robot.joints))
+        cycle.loop.post(request)
+
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        cycle, key = self._cycle, bytes(handle.goal_id.uuid)
+        if cycle is None or key not in self._handles:
+            return CancelResponse.REJECT
+        cycle.loop.post(lambda _now, _steady: cycle.reference.cancel(key))
         return CancelResponse.ACCEPT
 
-    async def _execute(self, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
-        """Hand the goal to the loop and wait for its outcome without blocking."""
-        key = bytes(handle.goal_id.uuid)
-        future: Future = Future()
-        self._waiting[key] = (handle, future)
-        self._begin(key, handle.request, future)
-        outcome = await future
-        self._waiting.pop(key, None)
-        if outcome.status is Status.SUCCEEDED:
-            handle.succeed()
-        elif outcome.status is Status.CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
-        return FollowJointTrajectory.Result(error_code=int(outcome.code),
-                                            error_string=outcome.text)
+    # -- a goal ends ----------------------------------------------------------------------------
 
-    # -- between the threads ------------------------------------------------------------------
-
-    def _tolerances(self, request: FollowJointTrajectory.Goal) -> Tolerances:
-        wait = request.goal_time_tolerance
-        return read_tolerances(
-            self._joints, self._cycle.settings.tolerances(), _entries(request.path_tolerance),
-            _entries(request.goal_tolerance), wait.sec + 1e-9 * wait.nanosec)
-
-    def _begin(self, key: bytes, request: FollowJointTrajectory.Goal, future: Future) -> None:
+    def drain(self) -> None:
+        """Answer goals that have ended and publish feedback of the present one."""
         cycle = self._cycle
-        knots = knots_of(request.trajectory, self._joints)
-        tolerances = self._tolerances(request)
-        begin = start_time(request.trajectory, self._node)
-
-        def start(now: float, _steady: float) -> None:
-            try:
-                if cycle.supervisor.state not in (State.RUNNING, State.RAMPING_IN):
-                    raise GoalError(ResultCode.INVALID_GOAL,
-                                    f'the controller is {cycle.supervisor.state.value}')
-                trajectory = cycle.reference.follow(now, knots, now if begin is None else begin)
-                cycle.reference.pursue(Goal(key, trajectory, tolerances, self._joints))
-            except GoalError as error:
-                cycle.reference.goals.ended.append(
-                    (key, Outcome(Status.ABORTED, error.code, str(error))))
-        cycle.loop.post(start)
-
-    def _look(self) -> None:
-        """Tell outcomes and, less often, how far the goal is."""
-        ended = self._cycle.reference.goals.ended
-        while ended:
-            key, outcome = ended.popleft()
-            waiting = self._waiting.get(key)
-            if waiting is not None and not waiting[1].done():
-                waiting[1].set_result(outcome)
-        self._looks += 1
-        if self._looks % _FEEDBACK:
+        if cycle is None or not self._handles:
             return
-        goal = self._cycle.reference.goals.active
-        waiting = self._waiting.get(goal.key) if goal is not None else None
-        if waiting is not None and waiting[0].is_active:
-            waiting[0].publish_feedback(self._feedback())
+        ended = cycle.reference.goals.ended
+        while ended:
+            self._answer(*ended.popleft())
+        if self._handles:
+            self._feed(cycle)
 
-    def _feedback(self) -> FollowJointTrajectory.Feedback:
-        cycle = self._cycle
-        message = FollowJointTrajectory.Feedback(joint_names=list(self._joints))
+    def _answer(self, key: bytes, outcome: Outcome) -> None:
+        handle = self._handles.pop(key, None)
+        if handle is None:
+            return
+        self.last = outcome
+        text = f'goal {outcome.status.value} ({outcome.code.name}): {outcome.text}'
+        if outcome.status is Status.ABORTED:
+            self._node.get_logger().warning(text)
+        else:
+            self._node.get_logger().info(text)
+
+        def finish(goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
+            if outcome.status is Status.SUCCEEDED:
+                goal.succeed()
+            elif outcome.status is Status.CANCELED and goal.is_cancel_requested:
+                goal.canceled()
+            else:
+                goal.abort()
+            return FollowJointTrajectory.Result(
+                error_code=int(outcome.code), error_string=outcome.text)
+        self._server.notify_execute(handle, finish)
+
+    @staticmethod
+    def _unused(_: ServerGoalHandle) -> FollowJointTrajectory.Result:
+        return FollowJointTrajectory.Result()
+
+    # -- feedback -------------------------------------------------------------------------------
+
+    def _feed(self, cycle: Cycle) -> None:
+        """Publish what the loop has copied, and ask for the next copy."""
+        snapshot, self._snapshot = self._snapshot, None
+        active = cycle.reference.goals.active
+        if snapshot is not None and active is not None:
+            handle = self._handles.get(active.key)
+            if handle is not None and handle.is_active:
+                handle.publish_feedback(self._message(cycle, snapshot))
+        steady = time.monotonic()
+        if steady - self._fed < _FEEDBACK:
+            return
+        self._fed = steady
+
+        def copy(now: float, _: float) -> None:
+            """Run in the thread of the loop."""
+            reference, joints = cycle.reference, cycle.joints
+            if reference.goals.active is None:
+                return
+            index = joints.controlled
+            self._snapshot = _Snapshot(
+                now, reference.goals.active.trajectory.start, reference.target.copy(),
+                np.array([joints.q[index], joints.qd[index]]))
+        cycle.loop.post(copy)
+
+    def _message(self, cycle: Cycle, snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
+        message = FollowJointTrajectory.Feedback(
+            joint_names=list(cycle.settings.robot.joints))
         message.header.stamp = self._node.get_clock().now().to_msg()
-        index = cycle.joints.controlled
-        q, qd = cycle.joints.q[index], cycle.joints.qd[index]
-        wanted, speed, acceleration = cycle.reference.state.copy()
-        message.desired.positions, message.desired.velocities = wanted.tolist(), speed.tolist()
-        message.desired.accelerations = acceleration.tolist()
-        message.actual.positions, message.actual.velocities = q.tolist(), qd.tolist()
-        message.error.positions = (wanted - q).tolist()
-        message.error.velocities = (speed - qd).tolist()
+        q, qd, qdd = snapshot.desired
+        error = cycle.reference.distance(q, snapshot.actual[0])
+        since = max(snapshot.now - snapshot.start, 0.0)
+        message.desired = _point(since, q, qd, qdd)
+        message.actual = _point(since, *snapshot.actual)
+        message.error = _point(since, error, qd - snapshot.actual[1])
         return message
+
+
+def _ready(cycle: Cycle | None) -> Cycle:
+    """Return the cycle if it can follow a trajectory now, else raise GoalError."""
+    if cycle is None:
+        raise GoalError(ResultCode.INVALID_GOAL, 'the controller is not configured')
+    if cycle.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
+        raise GoalError(ResultCode.INVALID_GOAL,
+                        f'the controller is {cycle.supervisor.state.value}')
+    if cycle.mode != _MODE:
+        raise GoalError(ResultCode.INVALID_GOAL,
+                        f'the mode is {cycle.mode}; set the parameter mode to {_MODE}')
+    return cycle
+
+
+def _check_speed(knots: Knots, limit: Array, joints: tuple[str, ...]) -> None:
+    """Refuse what the limited reference could not follow."""
+    speeds = [np.abs(np.diff(knots.q, axis=0)) / np.diff(knots.times)[:, None]]
+    if knots.qd is not None:
+        speeds.append(np.abs(knots.qd))
+    for i, j in np.argwhere(np.vstack(speeds) > (1.0 + _SLACK) * limit)[:1]:
+        raise GoalError(ResultCode.INVALID_GOAL, f'{joints[j]} would move at '
+                        f'{np.vstack(speeds)[i, j]:.4g}, beyond its reference.velocity '
+                        f'{limit[j]:.4g}')
+
+
+def _entries(tolerances: list[JointTolerance]) -> list[tuple[str, float, float, float]]:
+    return [(t.name, t.position, t.velocity, t.acceleration) for t in tolerances]
+
+
+def _seconds(duration: Duration) -> float:
+    return duration.sec + 1e-9 * duration.nanosec
+
+
+def _point(since: float, q: Array, qd: Array, qdd: Array | None = None) -> JointTrajectoryPoint:
+    point = JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist())
+    if qdd is not None:
+        point.accelerations = qdd.tolist()
+    point.time_from_start.sec = int(since)
+    point.time_from_start.nanosec = int((since - int(since)) * 1e9)
+    return point

@@ -76,15 +76,15 @@ def main(args: list[str] | None = None) -> int:
         return 1
     value = {name: node.get_parameter(name).value for name in (
         'executor', 'realtime.priority', 'realtime.cpu', 'realtime.switch_interval')}
-    switch_interval(value['realtime.switch_interval'])
+    node.realtime |= switch_interval(value['realtime.switch_interval'])
     warn = node.get_logger().warning
     hot = make_executor(value['executor'])
     hot.add_node(node.hot)
     slow = make_executor(value['executor'])
     slow.add_node(node)
     threads = [
-        spin_in_thread(hot, 'loop', ending.on_failure, lambda: prepare_thread(
-            value['realtime.priority'], value['realtime.cpu'], warn)),
+        spin_in_thread(hot, 'loop', ending.on_failure, lambda: node.realtime.update(
+            prepare_thread(value['realtime.priority'], value['realtime.cpu'], warn))),
         spin_in_thread(slow, 'services', ending.on_failure)]
     ending.event.wait()
     node.ending.set()

@@ -100,7 +100,7 @@ class Cycle:
             settings.joints('reference.acceleration').tolist(),
             lower=robot.pick(robot.model.lower), upper=robot.pick(robot.model.upper),
             continuous=robot.continuous, timeout=settings.number('reference.timeout'),
-            linear=settings.flag('reference.linear'))
+            linear=settings.flag('reference.linear'), joints=robot.joints)
         self.task_reference = TaskReference(
             settings.task_limits(), timeout=settings.number('task.timeout'),
             wrench_limit=settings.wrench_limit())
@@ -266,6 +266,7 @@ class Cycle:
             return
         self.mode = mode
         self.law = self._laws[KERNEL_OF_MODE[mode]]
+        self.reference.goals.abort(f'the mode changed to {mode}')
         if self.supervisor.state in (State.RAMPING_IN, State.RUNNING):
             self.law.enter(self.now)
             self.loop.switch.switch()
@@ -298,10 +299,7 @@ class Cycle:
                 'payload.mass', 'payload.com', 'payload.inertia')):
             self.payload.set(self.now, self._payload(settings),
                              settings.number('payload.ramp_time'))
-        if settings.numbers('gravity') != before.numbers('gravity'):
-            value = self.gravity.value.copy()
-            self.gravity = self._gravity_source(settings)
-            self.gravity.value[:] = value  # goes to the new one at gravity_slew
+        self.gravity.configure(settings.numbers('gravity'), settings.number('gravity_slew'))
         self.set_mode(settings.text('mode'))
 
     def hold_reference(self) -> None:
@@ -382,7 +380,8 @@ class Cycle:
         elif state is State.HOLDING:
             self._holding.enter(self.now)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):
-            self.reference.goals.abort('the controller stopped: ' + self.fault_text())
+            self.reference.goals.abort('the controller stopped: ' + '; '.join(
+                str(fault) for fault in self.supervisor.faults))
         self.events.append(('state', state.value))
 
     def fault_text(self) -> str:

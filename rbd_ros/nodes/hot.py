@@ -32,8 +32,10 @@ from rbd_ros.control.causes import Cause
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.outputs import Output
+from rbd_ros.nodes.statistics import LoopStatistics
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
@@ -55,36 +57,6 @@ STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 _WATCH = 0.01
 
 
-class Latency:
-    """Times of the last cycles, for statistics."""
-
-    def __init__(self, size: int = 2048) -> None:
-        """
-        Allocate.
-
-        :param size: number of cycles remembered.
-        """
-        self._times = np.zeros(size)
-        self._count = 0
-
-    def add(self, seconds: float) -> None:
-        """
-        Take one time.
-
-        :param seconds: s.
-        """
-        self._times[self._count % len(self._times)] = seconds
-        self._count += 1
-
-    def take(self) -> dict[str, float]:
-        """Return percentiles of what is remembered and begin anew."""
-        times = self._times[:min(self._count, len(self._times))].copy()
-        self._count = 0
-        if not len(times):
-            return {}
-        return dict(zip(('p50', 'p99', 'max'), np.percentile(times, (50, 99, 100)).tolist()))
-
-
 class HotNode(Node):
     """Carry messages between the middleware and the cycle."""
 
@@ -102,8 +74,9 @@ class HotNode(Node):
             parameter_overrides=[Parameter('use_sim_time', value=simulated)])
         self.simulated = simulated
         self.output: Output | None = None
-        self.surprises = 0
-        self.latency = Latency()
+        self.surprises = 0  # states that only rclpy's own reader understood
+        self.lost = 0  # messages that the middleware lost
+        self.statistics = LoopStatistics(0.0)
         self.failure = ''  # traceback of an exception in the loop
         self._cycle: Cycle | None = None
         self._reader = JointStateReader()
@@ -115,8 +88,9 @@ class HotNode(Node):
         self._beats = UInt64()
         name = owner.resolve_topic_name
         self._heart = self.create_publisher(UInt64, name('~/heartbeat'), 1)
-        self.create_subscription(JointState, name('joint_states'), self._on_state, STATES,
-                                 raw=True)
+        self.create_subscription(
+            JointState, name('joint_states'), self._on_state, STATES, raw=True,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
         self.create_subscription(Bool, name('~/dead_man'), self._on_dead_man, 1)
         self.create_service(Trigger, owner.resolve_service_name('~/stop'), self._on_stop)
         self.create_service(Trigger, owner.resolve_service_name('~/reset'), self._on_reset)
@@ -131,6 +105,7 @@ class HotNode(Node):
         :param output: its commands.
         :param heartbeat_rate: Hz.
         """
+        self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
         self.output, self._cycle = output, cycle
         self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
         # The limiter gives a step at most two nominal periods. While states come, the timer
@@ -165,6 +140,10 @@ class HotNode(Node):
 
     # -- callbacks ----------------------------------------------------------------------------
 
+    def control_time(self) -> float:
+        """Return the control clock, s; from any thread."""
+        return self._times(0.0)[0]
+
     def _times(self, stamp: float) -> tuple[float, float]:
         """Return control and steady time; a simulated state is never ahead of its clock."""
         steady = time.monotonic()
@@ -187,9 +166,9 @@ class HotNode(Node):
                 return
             cycle.stamp = self._stamp = (reading.seconds, reading.nanoseconds)
             now, steady = self._times(reading.stamp)
-            if cycle.state(now, steady, reading.names, reading.position, reading.velocity,
-                           reading.effort, reading.stamp):
-                self.latency.add(time.monotonic() - steady)
+            cycle.state(now, steady, reading.names, reading.position, reading.velocity,
+                        reading.effort, reading.stamp)
+            self.statistics.add(steady, time.monotonic(), time.time() - reading.stamp)
         except Exception:
             self._fail(cycle)
 
@@ -203,6 +182,10 @@ class HotNode(Node):
         now, steady = self._times(seconds)
         cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
                     message.effort, seconds)
+        self.statistics.add(steady, time.monotonic(), time.time() - seconds)
+
+    def _on_lost(self, event: QoSMessageLostInfo) -> None:
+        self.lost = event.total_count
 
     def _on_timer(self) -> None:
         cycle = self._cycle

@@ -97,6 +97,9 @@ class ControllerNode(LifecycleNode):
         self._source = ''  # URDF of the configured robot
         self._announcer = Announcer(self)
         self._parts: list[Part] = []
+        self.gravity_input: GravityInput | None = None
+        self.realtime: dict[str, str] = {}  # what became of each setting
+        self.action = TrajectoryAction(self)
         self._diagnostics = Diagnostics(self)
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
@@ -156,7 +159,7 @@ class ControllerNode(LifecycleNode):
         kernels = compile_kernels(settings)
         log.info(f'compiled {len(kernels)} kernels in {time.monotonic() - begin:.2f} s')
         if settings.flag('realtime.lock_memory'):
-            lock_memory(log.warning)
+            self.realtime |= lock_memory(log.warning)
         self._robot, self._source = robot, text
         self._build(settings, kernels)
         log.info(described_output(settings, self.resolve_topic_name('~/commands')))
@@ -168,8 +171,11 @@ class ControllerNode(LifecycleNode):
                           settings.number('liveliness_lease'))
         output = make_output(settings.text('command_type'), self.hot,
                              self.resolve_topic_name('~/commands'), settings.robot.joints, qos)
+        gravity = GravityInput(self, cycle)
         self._parts = [ReferenceInputs(self, cycle), Reports(self, cycle, kernels['report']),
-                       TrajectoryAction(self, cycle), GravityInput(self, cycle)]
+                       gravity]
+        self.gravity_input = gravity
+        self.action.attach(cycle)
         self._announcer.attach(cycle)
         self.hot.attach(cycle, output, settings.number('heartbeat_rate'))
 
@@ -180,6 +186,7 @@ class ControllerNode(LifecycleNode):
             return FAILURE
         if cycle.settings.flag('realtime.freeze_gc'):
             freeze_garbage()
+            self.realtime['realtime.freeze_gc'] = 'applied'
         cycle.loop.post(cycle.activate)
         patience = time.monotonic() + float(self.get_parameter('activation_timeout').value)
         waiting = (State.INACTIVE, State.PROBING, State.RELEASED)
@@ -197,8 +204,7 @@ class ControllerNode(LifecycleNode):
         self._active = True
         return super().on_activate(state)
 
-    @staticmethod
-    def _missing(cycle: Cycle) -> str:
+    def _missing(self, cycle: Cycle) -> str:
         """Return why states do not suffice."""
         missing = cycle.joints.missing(cycle.now)
         why = f' ({cycle.joints.reason})' if cycle.joints.reason else ''
@@ -207,8 +213,9 @@ class ControllerNode(LifecycleNode):
                     'publishes belong in fixed_positions')
         if not cycle.dead_man.alive(time.monotonic()):
             return 'the dead-man signal is missing'
-        if not cycle.gravity.update(cycle.now):
-            return 'the source of the gravity direction says nothing'
+        source = self.gravity_input
+        if source is not None and cycle.gravity.age > cycle.gravity.timeout:
+            return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
         return f'states are not proven{why}'
 
     def _output_is_free(self) -> bool:
@@ -259,9 +266,10 @@ class ControllerNode(LifecycleNode):
     def forget(self) -> None:
         """Destroy everything that belongs to the configured robot."""
         self.hot.detach()
+        self.action.detach()
         for part in self._parts:
             part.destroy()
-        self._parts = []
+        self._parts, self.gravity_input = [], None
         self._announcer.detach()
         self.cycle = self._robot = None
         self._source = ''

@@ -29,52 +29,63 @@ Warn = Callable[[str], None]
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 
 
-def switch_interval(seconds: float) -> None:
+def switch_interval(seconds: float) -> dict[str, str]:
     """
     Set how long a busy thread may keep others from running.
 
     :param seconds: s; 0 changes nothing.
+    :returns: what was set.
     """
     if seconds > 0.0:
         sys.setswitchinterval(seconds)
+    return {'realtime.switch_interval': f'{sys.getswitchinterval():g} s'}
 
 
-def lock_memory(warn: Warn) -> None:
+def lock_memory(warn: Warn) -> dict[str, str]:
     """
     Keep all memory of the process from being paged out.
 
     :param warn: gets the reason of a refusal.
+    :returns: what became of it.
     """
     try:
         library = ctypes.CDLL(None, use_errno=True)
         if library.mlockall(_MCL_CURRENT | _MCL_FUTURE) == 0:
-            return
+            return {'realtime.lock_memory': 'applied'}
         reason = os.strerror(ctypes.get_errno())
     except (OSError, AttributeError) as error:
         reason = str(error)
     warn(f'realtime.lock_memory: mlockall is refused ({reason}); raise memlock in limits.conf, '
          f'going on without')
+    return {'realtime.lock_memory': f'refused ({reason})'}
 
 
-def prepare_thread(priority: int, cpu: int, warn: Warn) -> None:
+def prepare_thread(priority: int, cpu: int, warn: Warn) -> dict[str, str]:
     """
     Give the calling thread a real-time priority and a processor.
 
     :param priority: of SCHED_FIFO; 0: none. ros2_control uses 50.
     :param cpu: number of the processor; -1: any.
     :param warn: gets the reason of a refusal.
+    :returns: what became of each.
     """
+    done = {}
     if priority > 0:
         try:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+            done['realtime.priority'] = f'applied (SCHED_FIFO {priority})'
         except (OSError, AttributeError) as error:
+            done['realtime.priority'] = f'refused ({error})'
             warn(f'realtime.priority: SCHED_FIFO {priority} is refused ({error}); raise rtprio in '
                  f'limits.conf, going on without')
     if cpu >= 0:
         try:
             os.sched_setaffinity(0, {cpu})
+            done['realtime.cpu'] = f'applied ({cpu})'
         except (OSError, AttributeError) as error:
+            done['realtime.cpu'] = f'refused ({error})'
             warn(f'realtime.cpu: processor {cpu} is refused ({error}); going on without')
+    return done
 
 
 def freeze_garbage() -> None:

@@ -102,7 +102,7 @@ class FramesOfRobot:
 
     def in_payload(self, name: str) -> tuple[Array, Array]:
         """
-        Return axes and origin of a frame in the payload frame, to which it must be fixed.
+        Return axes and origin of a frame in the payload frame, as both stand now.
 
         :param name: of the frame; empty: the payload frame.
         """
@@ -110,9 +110,10 @@ class FramesOfRobot:
         if not name or name == carrier:
             return np.eye(3), np.zeros(3)
         model = self._robot.model
-        if model.frame(name).body != model.frame(carrier).body:
-            raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" is not fixed to the payload '
-                            f'frame "{carrier}"; choose payload.frame on the same link')
+        moves = model.frame(name).body != model.frame(carrier).body
+        if moves and not self._cycle.joints.ready(self._cycle.now):
+            raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" moves against the payload frame '
+                            f'"{carrier}", and no fresh joint state tells how it stands')
         R0, p0 = self.pose(carrier)
         R1, p1 = self.pose(name)
         return R0.T @ R1, R0.T @ (p1 - p0)
