@@ -272,4 +272,5 @@ class JointReference:
         if outside.any():
             i, j = np.argwhere(outside)[0]
             raise GoalError(ResultCode.INVALID_GOAL, f'position {q[i, j]:.6g} of joint '
-                            f'{self.joints[j]} is outside [{self.lower[j]:.6g}, {self.upper[j]:.6g}]')
+                            f'{self.joints[j]} is outside [{self.lower[j]:.6g}, '
+                            f'{self.upper[j]:.6g}]')
