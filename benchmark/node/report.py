@@ -85,6 +85,7 @@ def judged(rows: Sequence[Latency], run: Soak, one: dict[str, float]) -> Iterato
     yield 'memory growth', run.memory_growth, 'MB', 'below 1', run.memory_growth < 1.0
     yield 'p99 latency', run.p99, 'us', 'below 1000', run.p99 < 1000.0
     yield 'tick, back to back', one['busy_p50'], 'us', 'below 60', one['busy_p50'] < 60.0
+    yield 'tick at 500 Hz, p50', one['paced_p50'], 'us', 'below 60', one['paced_p50'] < 60.0
     yield 'kernel in it', one['kernel'], 'us', 'below 3', one['kernel'] < 3.0
 
 
