@@ -189,8 +189,9 @@ class Trajectory:
         return True
 
     def _piece(self, i: int) -> Array:
-        q, qd, qdd = (None if x is None else x[i:i + 2] for x in self._knots)
-        return _piece(self._times[i + 1] - self._times[i], q, qd, qdd)
+        q, qd, qdd = self._knots
+        return _piece(self._times[i + 1] - self._times[i], q[i:i + 2],
+                      None if qd is None else qd[i:i + 2], None if qdd is None else qdd[i:i + 2])
 
 
 def _piece(h: float, q: Array, qd: Array | None, qdd: Array | None) -> Array:

@@ -22,6 +22,7 @@ of rclpy run a waiting coroutine again and again, which would take time from the
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 import time
 import traceback
@@ -96,7 +97,7 @@ class TrajectoryAction:
         """
         self._node = node
         self._cycle: Cycle | None = None
-        self._handles: dict[bytes, ServerGoalHandle] = {}
+        self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._plan: _Plan | None = None  # judged, not yet accepted
         self._snapshot: _Snapshot | None = None
         self._fed = 0.0  # steady time of the last feedback
@@ -195,7 +196,11 @@ class TrajectoryAction:
         cycle, key = self._cycle, bytes(handle.goal_id.uuid)
         if cycle is None or key not in self._handles:
             return CancelResponse.REJECT
-        cycle.loop.post(lambda _now, _steady: cycle.reference.cancel(key))
+
+        def request(_now: float, _steady: float) -> None:
+            """Run in the thread of the loop."""
+            cycle.reference.cancel(key)
+        cycle.loop.post(request)
         return CancelResponse.ACCEPT
 
     # -- a goal ends ----------------------------------------------------------------------------
@@ -211,7 +216,7 @@ class TrajectoryAction:
         if self._handles:
             self._feed(cycle)
 
-    def _answer(self, key: bytes, outcome: Outcome) -> None:
+    def _answer(self, key: Hashable, outcome: Outcome) -> None:
         handle = self._handles.pop(key, None)
         if handle is None:
             return
