@@ -30,10 +30,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_banded
-
 from rbd_ros.control.profiles import polynomial_kernel
 from rbd_ros.control.results import GoalError, ResultCode
+from scipy.linalg import solve_banded
 
 __all__ = ['Knots', 'Trajectory', 'read_points', 'unwrap']
 
