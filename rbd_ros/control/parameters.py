@@ -195,7 +195,8 @@ _SAFETY = (
     _scalar('velocity_patience', 0.02, 's', 0.0, 1.0, 'for which a velocity may be exceeded'),
     _joints('tracking_limits', [0.5], 'rad', 1e-4, 100.0, 'tracking error beyond it: fault'),
     _scalar('tracking_patience', 0.1, 's', 0.0, 5.0, 'for which a tracking error is borne'),
-    _joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'D of g(q) - D qd'),
+    _joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'D of g(q) - D qd, at most what a '
+            'loop at nominal_rate can carry'),
     _joints('barrier.margin', [0.05], 'rad', 1e-4, 1.0, 'width of the zone before joint limits'),
     _joints('barrier.stiffness', [50.0], 'N.m/rad', 0.0, 1e5, 'push inside the zone'),
     _joints('barrier.damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'against motion into a limit'),

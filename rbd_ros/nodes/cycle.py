@@ -90,7 +90,7 @@ class Cycle:
         self.torques = Torques(len(robot.joints))
         self.loop = ControlLoop(
             self.supervisor, self.limiter, self.torques, self._compute, publish,
-            brake_damping=settings.joints('brake_damping'),
+            brake_damping=settings.damper('brake_damping'),
             release=Release(settings.text('release_torque')),
             effort_is_torque=settings.flag('effort_is_torque'),
             switch_time=settings.number('switch_time'))

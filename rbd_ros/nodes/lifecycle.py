@@ -163,6 +163,8 @@ class ControllerNode(LifecycleNode):
         self._robot, self._source = robot, text
         self._build(settings, kernels)
         log.info(described_output(settings, self.resolve_topic_name('~/commands')))
+        for text in settings.notices():
+            log.info(text)
 
     def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:
         """Make everything that belongs to one configured robot."""

@@ -100,6 +100,7 @@ class Reports:
         self._observer = MomentumObserver(cycle.settings.joints('observer_gain').tolist())
         self._time: float | None = None
         self._states = 0
+        self._ended = False
         create = node.create_publisher
         self._state = create(JointState, '~/dynamics/joint_state', 10)
         self._arrays = {name: create(Float64MultiArray, f'~/{name}', 10) for name in _MATRICES}
@@ -124,6 +125,7 @@ class Reports:
 
     def destroy(self) -> None:
         """End publishing."""
+        self._ended = True
         for timer in (self._timer, self._soon):
             self._node.destroy_timer(timer)
         for publisher in self._publishers:
@@ -131,6 +133,8 @@ class Reports:
 
     def drain(self) -> None:
         """Publish what the snapshots ask for."""
+        if self._ended:  # the executor may still call a timer that is destroyed
+            return
         snapshots = self._cycle.snapshots
         settings = self._cycle.settings
         dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')

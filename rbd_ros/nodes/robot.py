@@ -18,16 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 import math
 from typing import TypeVar
 
+import numpy as np
 from rbd_ros.control.joint_map import AgeLimits, JointMap
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.model import Model
+from rbd_ros.reference import mass_matrix
 
 __all__ = ['Robot', 'make_robot']
 
 Entry = TypeVar('Entry')
+
+_POSES = 10  # at which inertias are looked at
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,29 @@ class Robot:
         :param values: one entry per independent joint of the model.
         """
         return [values[i] for i in self.index]
+
+    @cached_property
+    def damped_inertia(self) -> tuple[float, ...]:
+        """
+        Inertias M, one per controlled joint, such that a damper D = M / T is stable when sampled.
+
+        A torque -D qd that is held for T diverges where an eigenvalue of T D H^-1 exceeds 2; with
+        these none exceeds 1, at any of some poses. A joint feels less than H_ii if others give.
+        """
+        model, rng = self.model, np.random.default_rng(0)
+        lower = np.maximum(model.lower, -np.pi)
+        upper = np.minimum(model.upper, np.pi)
+        poses = [mass_matrix(model, rng.uniform(lower, upper))[np.ix_(self.index, self.index)]
+                 for _ in range(_POSES)]
+        try:
+            inverses = [np.linalg.inv(H) for H in poses]
+        except np.linalg.LinAlgError:  # a joint that moves nothing
+            return (0.0,) * len(self.index)
+        felt = np.min([1.0 / np.diag(inverse) for inverse in inverses], axis=0)
+        root = np.sqrt(np.maximum(felt, 0.0))
+        worst = max(np.linalg.eigvalsh(root[:, None] * inverse * root).max()
+                    for inverse in inverses)
+        return tuple((root * root / worst).tolist())
 
     @property
     def continuous(self) -> list[bool]:

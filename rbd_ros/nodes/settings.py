@@ -35,6 +35,10 @@ __all__ = ['Settings']
 
 Array = npt.NDArray[np.float64]
 
+#: dampers, and the share of what a sampled loop can carry that each may have: barriers add up
+_DAMPERS = ('free_damping', 'brake_damping', 'barrier.damping', 'barrier.velocity_damping')
+_DAMPER = 0.5
+
 #: torque rate where none is given: the limit ten times per second
 _RATE_PER_LIMIT = 10.0
 
@@ -171,6 +175,27 @@ class Settings:
         goal[1] = _or_infinite(self.joints('tolerance.goal_velocity'))
         return Tolerances(path, goal, self.number('tolerance.goal_time') or math.inf)
 
+    def damper(self, name: str) -> Array:
+        """
+        Return a damping per joint, no larger than a sampled loop can carry without oscillating.
+
+        :param name: of the parameter.
+        """
+        most = _DAMPER * np.array(self.robot.damped_inertia) * self.number('nominal_rate')
+        return np.minimum(self.joints(name), most)
+
+    def notices(self) -> list[str]:
+        """Return what the user should know about the values in use."""
+        texts = []
+        for name in _DAMPERS:
+            wanted, used = self.joints(name), self.damper(name)
+            less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
+                self.robot.joints, wanted, used) if b < a]
+            if less:
+                texts.append(f'{name} in N.m.s/rad is less than asked for, because more would '
+                             f'oscillate at nominal_rate: {", ".join(less)}')
+        return texts
+
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:
         """Return what the kernels get beside state and references, by kernel."""
         barrier = self._barrier()
@@ -183,8 +208,8 @@ class Settings:
         return {
             'gravity': {},
             'float': barrier | friction | {
-                'scale': self.joints('gravity_scale'), 'damping': self.joints('free_damping')},
-            'damping': barrier | {'damping': self.joints('brake_damping')},
+                'scale': self.joints('gravity_scale'), 'damping': self.damper('free_damping')},
+            'damping': barrier | {'damping': self.damper('brake_damping')},
             'joint': barrier | friction | gains,
             'task': barrier | {
                 'task_stiffness': task['stiffness'], 'task_damping': task['damping'],
@@ -200,9 +225,9 @@ class Settings:
             'barrier_upper': np.array(robot.pick(robot.model.upper)),
             'barrier_margin': self.joints('barrier.margin'),
             'barrier_stiffness': self.joints('barrier.stiffness'),
-            'barrier_damping': self.joints('barrier.damping'),
+            'barrier_damping': self.damper('barrier.damping'),
             'barrier_speed': self.number('barrier.velocity') * self.velocity_limits,
-            'barrier_speed_damping': self.joints('barrier.velocity_damping'),
+            'barrier_speed_damping': self.damper('barrier.velocity_damping'),
             'barrier_limit': self.number('barrier.torque') * self.torque_limits,
         }
 

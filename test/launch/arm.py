@@ -28,6 +28,7 @@ MARGIN = 0.5
 RATE = 200.0
 STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3
 REPEATS = 5
+BRAKE_DAMPING = 0.2  # N.m.s/rad, as much as the first joint can carry at this rate
 
 URDF = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
 MODEL = load_urdf(URDF)
@@ -41,5 +42,5 @@ PARAMETERS = {
     'nominal_rate': RATE, 'minimum_rate': 40.0, 'state_timeout': STATE_TIMEOUT,
     'hold_time': HOLD, 'brake_time': BRAKE, 'release_time': RELEASE, 'stop_time': 1.0,
     'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,
-    'activation_timeout': 20.0,
+    'activation_timeout': 20.0, 'brake_damping': [BRAKE_DAMPING],
 }

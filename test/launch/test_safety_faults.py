@@ -345,7 +345,7 @@ class TestFaults(unittest.TestCase):
         speed = np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         begin = time.monotonic()
         self.driver.qd = speed
-        braked = self.wait_torque(GRAVITY - 5.0 * speed)
+        braked = self.wait_torque(GRAVITY - arm.BRAKE_DAMPING * speed)
         self.assertLess(braked.time - begin, 0.02 + MARGIN)
         self.driver.behave()
         self.expect_braking(begin, 'joint_1: velocity 3 beyond 2.2', 0.02)
