@@ -50,6 +50,9 @@ __all__ = ['HotNode', 'make_executor', 'spin_in_thread']
 
 Array = npt.NDArray[np.float64]
 
+#: times that an executor may raise before it is given up
+_SPINS = 1000
+
 #: depth 1 loses messages where several publishers share the topic
 STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -256,18 +259,23 @@ def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
     """
     Run an executor until it is shut down.
 
+    An exception that comes out of the executor itself, as from rclpy's own callbacks, is told
+    and the executor goes on: somebody must carry the stop through.
+
     :param executor: with its node.
     :param name: of the thread.
     :param failed: called with a traceback if the executor raises.
     :param prepare: run first, in the new thread.
     """
     def run() -> None:
-        try:
-            if prepare is not None:
-                prepare()
-            executor.spin()
-        except Exception:
-            failed(traceback.format_exc())
+        if prepare is not None:
+            prepare()
+        for _ in range(_SPINS):
+            try:
+                executor.spin()
+                return
+            except Exception:
+                failed(traceback.format_exc())
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     return thread
