@@ -142,7 +142,6 @@ class TestClock(unittest.TestCase):
         client.wait_said('state', 'fault', begin)
         self.assertFalse(client.commands[-1].effort.any())
 
-
     def test_zz_impossible_clock(self) -> None:
         """A time before all times, at which rclpy itself raises, still ends in a release."""
         client = self.client
