@@ -19,6 +19,8 @@ Without arguments the built-in seven-joint arm is simulated. With ``urdf`` or
 ``use_robot_description`` only the controller starts, and a driver must publish joint states.
 """
 
+import os
+
 from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction)
@@ -29,17 +31,27 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+#: every line can be typed as it is printed; what follows # is not for the shell
 NEXT = """
-The built-in arm floats in gravity compensation. In another terminal, try:
-  ros2 topic echo /controller/state                        what the supervisor does
-  ros2 topic pub --rate 50 --times 25 /simulator/wrench geometry_msgs/msg/WrenchStamped \\
-    "{header: {frame_id: tool0}, wrench: {force: {x: 15.0}}}"      push the arm
-  ros2 param set /controller mode hold                     stay where it is
-  ros2 param set /controller mode computed_torque          then send a trajectory:
-  ros2 topic pub --once /controller/joint_trajectory trajectory_msgs/msg/JointTrajectory \\
-    "{joint_names: [joint_1, joint_2, joint_3, joint_4, joint_5, joint_6, joint_7], points: \\
-    [{positions: [0.5, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0], time_from_start: {sec: 2}}]}"
-  ros2 service call /controller/stop std_srvs/srv/Trigger  brake and hold; /controller/reset
+The simulated robot floats in gravity compensation. In another terminal, try:
+  # what the supervisor does
+  {ros2} topic echo --qos-durability transient_local {ns}/controller/state std_msgs/msg/String
+  # stay here
+  {ros2} param set {ns}/controller mode hold
+  # brake and hold, as in an emergency; then go on
+  {ros2} service call {ns}/controller/stop std_srvs/srv/Trigger
+  {ros2} service call {ns}/controller/reset std_srvs/srv/Trigger
+"""
+NEXT_BUILT_IN = """\
+  # float again, and be pushed
+  {ros2} param set {ns}/controller mode gravity_compensation
+  {ros2} topic pub --rate 50 --times 25 {ns}/simulator/wrench geometry_msgs/msg/WrenchStamped \\
+    "{{header: {{frame_id: tool0}}, wrench: {{force: {{x: 15.0}}}}}}"
+  # follow a trajectory
+  {ros2} param set {ns}/controller mode computed_torque
+  {ros2} topic pub --once {ns}/controller/joint_trajectory trajectory_msgs/msg/JointTrajectory \\
+    "{{joint_names: [joint_1, joint_2, joint_3, joint_4, joint_5, joint_6, joint_7], points: \\
+    [{{positions: [0.5, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0], time_from_start: {{sec: 2}}}}]}}"
 """
 
 
@@ -53,7 +65,8 @@ def generate_launch_description() -> LaunchDescription:
             description='parameters of the controller, YAML; config/ has examples'),
         DeclareLaunchArgument(
             'urdf', default_value='',
-            description='URDF or xacro file of a real robot; starts the controller alone'),
+            description='URDF or xacro file of a robot; starts the controller alone, for a '
+                        'real driver, unless simulate is true'),
         DeclareLaunchArgument(
             'use_robot_description', default_value='false', choices=['true', 'false'],
             description='take the robot from the topic robot_description; starts the '
@@ -70,7 +83,7 @@ def generate_launch_description() -> LaunchDescription:
                               description='configure and activate without being told to'),
         DeclareLaunchArgument('joint_states', default_value='joint_states',
                               description='topic of the joint states'),
-        DeclareLaunchArgument('commands', default_value='~/commands',
+        DeclareLaunchArgument('commands', default_value='controller/commands',
                               description='topic of the commands, for instance '
                                           '/effort_controller/commands'),
         DeclareLaunchArgument('log_level', default_value='info',
@@ -81,6 +94,9 @@ def generate_launch_description() -> LaunchDescription:
 
 def _controller(context: LaunchContext) -> list[Action]:
     """Return the controller with what the arguments say; an empty urdf says nothing."""
+    file = LaunchConfiguration('params_file').perform(context)
+    if not os.path.isfile(file):  # launch would only warn, and start without parameters
+        raise RuntimeError(f'params_file "{file}" does not exist')
     parameters: dict[str, str | ParameterValue] = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool)
         for name in ('use_sim_time', 'autostart')}
@@ -107,5 +123,14 @@ def _simulation(share: FindPackageShare) -> list[Action]:
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(file), condition=wanted,
             launch_arguments={'publish_clock': LaunchConfiguration('use_sim_time')}.items()),
-        LogInfo(msg=NEXT, condition=wanted),
+        OpaqueFunction(function=_advice, condition=wanted),
     ]
+
+
+def _advice(context: LaunchContext) -> list[Action]:
+    """Say what to try, with the names that it has here."""
+    name = LaunchConfiguration('namespace').perform(context).strip('/')
+    text = NEXT if LaunchConfiguration('urdf').perform(context) else NEXT + NEXT_BUILT_IN
+    return [LogInfo(msg=text.format(
+        ros2='./run ros2' if os.environ.get('RBD_ROS_RUN') else 'ros2',
+        ns=f'/{name}' if name else ''))]

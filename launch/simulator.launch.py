@@ -36,7 +36,12 @@ def generate_launch_description() -> LaunchDescription:
                               description='integrate only when the last state was answered'),
         DeclareLaunchArgument('command_type', default_value='float64_multi_array',
                               choices=['float64_multi_array', 'joint_state'],
-                              description='message of the commands'),
+                              description='message of the commands, as the parameters of the '
+                                          'controller have it'),
+        DeclareLaunchArgument('joint_states', default_value='joint_states',
+                              description='topic of the joint states'),
+        DeclareLaunchArgument('commands', default_value='controller/commands',
+                              description='topic of the commands'),
         DeclareLaunchArgument('publish_clock', default_value='false', choices=['true', 'false'],
                               description='publish simulated time on /clock'),
         DeclareLaunchArgument('log_level', default_value='info',
@@ -44,6 +49,8 @@ def generate_launch_description() -> LaunchDescription:
         Node(package='rbd_ros', executable='simulator', name='simulator', output='screen',
              namespace=LaunchConfiguration('namespace'),
              arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
+             remappings=[('joint_states', LaunchConfiguration('joint_states')),
+                         ('controller/commands', LaunchConfiguration('commands'))],
              parameters=[LaunchConfiguration('simulator_params_file'), {
                  'robot_description_file': ParameterValue(
                      LaunchConfiguration('urdf'), value_type=str),

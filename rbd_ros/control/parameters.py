@@ -72,7 +72,7 @@ class Parameter:
     def _entry(self, value: object) -> str:
         if not _fits(self.kind, value):
             return f'{self.name} must be of type {self.kind}, got {value!r}'
-        if self.choices and value not in self.choices:
+        if self.choices and value not in self.choices and value != self.default:
             return f'{self.name} must be one of {list(self.choices)}, got {value!r}'
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             if not math.isfinite(value) or not self.lower <= value <= self.upper:

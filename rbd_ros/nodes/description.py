@@ -62,6 +62,12 @@ def _expanded(path: Path) -> str:
     try:
         import xacro
     except ImportError as error:
-        raise ModelError(f'"{path}" is a xacro file, and xacro is not installed; expand it to '
-                         'URDF, or install xacro') from error
-    return xacro.process_file(str(path)).toxml()
+        raise ModelError(f'"{path}" is a xacro file, and xacro is not installed: install it '
+                         '(pip install xacro, or the package ros-jazzy-xacro), or expand the '
+                         'file elsewhere (xacro robot.urdf.xacro > robot.urdf)') from error
+    if not path.is_file():
+        raise ModelError(f'there is no robot description "{path}"')
+    try:
+        return xacro.process_file(str(path)).toxml()
+    except Exception as error:  # the file may run any code of its own
+        raise ModelError(f'xacro cannot expand "{path}": {error}') from error

@@ -127,6 +127,13 @@ class ControllerNode(LifecycleNode):
         return self._description.find(str(self.get_parameter('robot_description').value),
                                       str(self.get_parameter('robot_description_file').value))
 
+    def _is_described(self) -> bool:
+        """Tell whether there is a description, or a reason why there is none to be told."""
+        try:
+            return bool(self._find_description()[0])
+        except RbdError:  # configuring says why
+            return True
+
     # -- transitions ----------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -315,7 +322,7 @@ class ControllerNode(LifecycleNode):
             return
         label = self._state_machine.current_state[1]
         if label == 'unconfigured':
-            if not self._find_description()[0]:
+            if not self._is_described():
                 self.get_logger().info(
                     f'waiting for {self.resolve_topic_name("robot_description")}',
                     throttle_duration_sec=5.0)

@@ -16,14 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import math
 from typing import cast
 
 from rbd_ros.control import parameters
 from rbd_ros.control.parameters import Parameter as Row
 from rbd_ros.control.parameters import PARAMETERS, refusals, Value
-from rbd_ros.errors import SettingError
+from rbd_ros.errors import nearest, SettingError
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult)
 from rclpy.exceptions import (
@@ -31,7 +31,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-__all__ = ['declare', 'judge', 'read']
+__all__ = ['declare', 'judge', 'read', 'refused', 'unknown']
 
 _TYPES = {
     parameters.BOOL: ParameterType.PARAMETER_BOOL,
@@ -58,8 +58,41 @@ def declare(node: Node) -> None:
             if empty and _missing(node, row.name):
                 node.set_parameters([Parameter(row.name, kind, [])])
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-            raise SettingError(f'parameter {row.name}: {error} (expected {row.kind}, '
-                               f'{row.description})') from error
+            raise SettingError(refused(node, row.name, row.kind, error)) from error
+    for text in unknown(node, PARAMETERS):
+        node.get_logger().warning(text)
+
+
+def refused(node: Node, name: str, kind: str, error: Exception) -> str:
+    """
+    Return why a value that was given at the start cannot be taken, and what to write instead.
+
+    :param node: the node.
+    :param name: of the parameter.
+    :param kind: its type, in words.
+    :param error: what rclpy raised.
+    """
+    given = getattr(node, '_parameter_overrides', {}).get(name)
+    if given is None or isinstance(error, InvalidParameterValueException):
+        return f'parameter {name}: {error}'
+    whole = given.type_ in (Parameter.Type.INTEGER, Parameter.Type.INTEGER_ARRAY)
+    hint = '; write numbers with a decimal point' if whole else ''
+    return f'parameter {name} must be of type {kind}, got {_plain(given.value)!r}{hint}'
+
+
+def unknown(node: Node, known: Iterable[str]) -> list[str]:
+    """
+    Return a warning for each parameter that was given at the start and does not exist.
+
+    rclpy drops them silently; a misspelt limit would not count, and nobody would know.
+
+    :param node: the node; all its parameters are declared.
+    :param known: names to choose from.
+    """
+    names = [name for name in getattr(node, '_parameter_overrides', {})
+             if not node.has_parameter(name) and not name.startswith('qos_overrides.')]
+    return [f'parameter {name} is unknown and has no effect{nearest(name, known)}'
+            for name in names]
 
 
 def _missing(node: Node, name: str) -> bool:
@@ -74,6 +107,8 @@ def _descriptor(row: Row) -> ParameterDescriptor:
     limits = []
     if row.choices:
         limits.append('one of ' + ', '.join(row.choices))
+    elif row.kind == parameters.DOUBLES and math.isfinite(row.upper - row.lower):
+        limits.append(f'each between {row.lower:g} and {row.upper:g}')
     if row.structural:
         limits.append('read-only while active')
     descriptor = ParameterDescriptor(

@@ -96,6 +96,7 @@ class Reports:
         self._names = list(cycle.joints.names)
         self._joints = list(robot.joints)
         self._index = list(robot.index)
+        self._endless = np.array(robot.continuous, dtype=bool)
         self._base, self._tip = robot.model.body_names[0], robot.tip
         self._observer = MomentumObserver(cycle.settings.joints('observer_gain').tolist())
         self._time: float | None = None
@@ -214,6 +215,8 @@ class Reports:
             message.reference.positions = reference[0].tolist()
             message.reference.velocities = reference[1].tolist()
             message.reference.accelerations = reference[2].tolist()
-            message.error.positions = (reference[0] - q).tolist()
+            error = reference[0] - q
+            error[self._endless] = np.remainder(error[self._endless] + np.pi, 2 * np.pi) - np.pi
+            message.error.positions = error.tolist()
             message.error.velocities = (reference[1] - qd).tolist()
         return message

@@ -19,8 +19,11 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from rbd_ros.errors import SettingError
+from rbd_ros.nodes.parameters import refused, unknown
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
-from rclpy.exceptions import ParameterUninitializedException
+from rclpy.exceptions import (
+    InvalidParameterTypeException, InvalidParameterValueException, ParameterUninitializedException)
 from rclpy.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -42,11 +45,18 @@ def declare(node: Node, table: Mapping[str, Setting]) -> None:
 
     :param node: that gets the parameters.
     :param table: settings by name.
+    :raises SettingError: for a given value of the wrong type or outside of its bounds.
     """
     for setting in table.values():
         kind = _TYPES[setting.kind]
         start = kind if setting.default is None else setting.default
-        node.declare_parameter(setting.name, start, _descriptor(setting))
+        try:
+            node.declare_parameter(setting.name, start, _descriptor(setting))
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            words = kind.name.lower()
+            raise SettingError(refused(node, setting.name, words, error)) from error
+    for text in unknown(node, table):
+        node.get_logger().warning(text)
 
 
 def _descriptor(setting: Setting) -> ParameterDescriptor:

@@ -58,6 +58,7 @@ class SteppedArm:
         self.now = 1_000_000_000  # ns
         self.q, self.qd = q.copy(), np.zeros(len(q))
         self.stuck = True  # held by brakes
+        self.push = np.zeros(len(q))  # N.m, of somebody who pushes the arm
         self.unanswered = 0  # in a row
         self._dynamics = Dynamics(load_urdf(URDF))
 
@@ -85,7 +86,8 @@ class SteppedArm:
     def _move(self, torque: Array, parts: int = 10) -> None:
         h = 1e-9 * PERIOD / parts
         for _ in range(parts):
-            self.qd = self.qd + h * self._dynamics.forward_dynamics(self.q, self.qd, torque)
+            self.qd = self.qd + h * self._dynamics.forward_dynamics(
+                self.q, self.qd, torque + self.push)
             self.q = self.q + h * self.qd
 
     def run(self, seconds: float) -> None:
