@@ -27,7 +27,8 @@ from rbd_ros.control.laws import (
     computed_torque, damping, Friction, friction_torque, gravity_compensation, integrate_error,
     tracking_error)
 from rbd_ros.control.task_law import (
-    pose_error, spatial_acceleration, task_acceleration, task_torque)
+    bounded, Gains, heavier, joint_speed, Operational, pose_error, posture_speed, Room, room,
+    spatial_acceleration, speed_share, unfelt, yielding)
 from scipy.spatial.transform import Rotation
 
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
@@ -204,67 +205,86 @@ def test_pose_error_is_rotation_vector_and_offset():
     assert pose_error(np.eye(3), [0.0] * 3, np.eye(3), [0.0] * 3) == [0.0] * 6
 
 
-def project(robot, q, qd, max_condition=1e12):
-    """Return what the operational-space law needs of the arm's last frame."""
+def project(robot, q, max_condition=1e12):
+    """Return the operational space of the arm's last frame."""
     frame = robot.model.frame_names[-1]
-    space = robot.operational_space(q, qd, frame, max_condition=max_condition)
-    H = robot.mass_matrix(q)
-    Jdqd = robot.jacobian_rate(q, qd, frame)
-    return space, np.linalg.solve(H, space.J.T), Jdqd
+    space = robot.operational_space(q, np.zeros(7), frame, max_condition=max_condition)
+    return Operational(space.J, np.linalg.solve(robot.mass_matrix(q), space.J.T), space.Lambda)
 
 
-def test_task_acceleration_is_reached_and_posture_does_not_disturb(robot):
-    """Forward dynamics of the law's torque gives the wanted acceleration of the frame."""
+def test_joint_speed_moves_the_frame_and_the_rest_does_not(robot):
+    """The frame moves with the wanted velocity, and joint velocities are split in two."""
     for seed in range(5):
-        q, qd, posture = state(robot, seed)
-        space, HinvJT, Jdqd = project(robot, q, qd)
+        q, qd, _ = state(robot, seed)
+        space = project(robot, q)
         wanted = np.random.default_rng(seed).normal(size=6)
-        torque = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
-                             10.0 * posture)
-        qdd = robot.forward_dynamics(q, qd, np.array(torque))
-        np.testing.assert_allclose(space.J @ qdd + Jdqd, wanted, atol=1e-8)
-        alone = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
-                            0.0 * posture)
-        assert np.linalg.norm(np.subtract(torque, alone)) > 0.1
+        # 1e-8: the condition of the inertia enters
+        np.testing.assert_allclose(space.J @ joint_speed(space, wanted), wanted, atol=1e-8)
+        rest = np.array(unfelt(space, qd))
+        np.testing.assert_allclose(space.J @ rest, 0.0, atol=1e-8)
+        np.testing.assert_allclose(rest + joint_speed(space, space.J @ qd), qd, atol=1e-12)
+        assert np.linalg.norm(rest) > 0.1
+        # The inertia makes both parts orthogonal: what is left over has the least energy.
+        assert abs(rest @ robot.mass_matrix(q) @ joint_speed(space, wanted)) < 1e-8
 
 
-def test_wrench_is_exerted_in_statics(robot):
-    """At rest with no motion wanted the torque is gravity plus J^T w."""
-    q, _, _ = state(robot, 3)
-    zero = np.zeros(7)
-    space, HinvJT, Jdqd = project(robot, q, zero)
-    wrench = np.array([1.0, -2.0, 0.5, 10.0, -5.0, 3.0])
-    torque = task_torque(robot.bias(q, zero), space.J, space.Lambda, HinvJT, Jdqd, np.zeros(6),
-                         zero, J_wrench=space.J, wrench=wrench)
-    np.testing.assert_allclose(torque, robot.gravity(q) + space.J.T @ wrench, atol=1e-10)
+def test_joint_speed_is_bounded_at_a_singular_pose(robot):
+    """However near the stretched arm is, a velocity asks the joints for a bounded speed."""
+    for x in (0.0, 1e-12, 1e-8, 1e-4, 1e-2):
+        q = np.array([0.0, 0.4, 0.0, 0.229 + x, 0.0, 0.5, 0.0])  # both halves in one line
+        space = project(robot, q, 1e3)
+        wanted = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+        speeds = np.array(joint_speed(space, wanted))
+        eigenvalue = np.linalg.eigvalsh(space.J @ space.HinvJT)[-1]
+        energy = speeds @ robot.mass_matrix(q) @ speeds
+        # sqrt(lambda) / max(lambda, floor) is at most 1 / sqrt(floor)
+        assert energy <= 1.001 * (wanted @ wanted) / (eigenvalue / 1e3)
 
 
-def test_torque_stays_bounded_at_a_singular_pose(robot):
-    """Through a stretched arm the torque keeps the size that it has elsewhere."""
-    wanted = np.array([0.0, 0.0, 0.0, 3.0, 3.0, 3.0])
-    largest = {}
-    for name, poses in (('singular', np.linspace(-1e-3, 1e-3, 9)), ('regular', [0.6, 0.9, 1.2])):
-        sizes = []
-        for x in poses:
-            q, qd = np.full(7, x), np.zeros(7)
-            space, HinvJT, Jdqd = project(robot, q, qd, 1e3)
-            torque = task_torque(robot.bias(q, qd), space.J, space.Lambda, HinvJT, Jdqd, wanted,
-                                 np.zeros(7))
-            sizes.append(np.abs(np.subtract(torque, robot.gravity(q))).max())
-        largest[name] = max(sizes)
-    assert largest['singular'] < 1.5 * largest['regular']
+def test_speed_share():
+    """The joint that is too fast most scales all; slow joints are left as they are."""
+    assert speed_share([0.5, -1.0], [1.0, 2.0]) == 1.0
+    assert speed_share([0.5, -4.0], [1.0, 2.0]) == 0.5
+    assert speed_share([0.0, 0.0], [1.0, math.inf]) == 1.0
+
+
+def test_room_shrinks_towards_the_limits():
+    """The speed towards a limit is a share of the room before its margin, never negative."""
+    free = room([0.0, 0.95, -1.2], [-1.0] * 3, [1.0] * 3, [0.1] * 3, 5.0)
+    np.testing.assert_allclose(free.up, [4.5, 0.0, 10.5], rtol=1e-12)
+    np.testing.assert_allclose(free.down, [4.5, 9.25, 0.0], rtol=1e-12)
+    endless = room([0.0], [-math.inf], [math.inf], [0.1], 5.0)
+    assert yielding([1e3], endless) == [0.0]
+    assert bounded([0.3], [1e3], endless, [0.0]) == [0.3]
+
+
+def test_only_a_joint_that_moves_into_its_limit_yields():
+    """What moves away, or slowly enough, is left; what yields gets the speed that is left."""
+    free = Room([0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 0.5, 0.5])
+    wanted = [1.0, -1.0, 0.4, 0.8]
+    yields = yielding(wanted, free)
+    assert yields[0] == yields[2] == 0.0
+    assert yields[1] == yields[3] == 1.0
+    assert bounded([0.1] * 4, wanted, free, yields) == [0.1, -0.0, 0.1, 0.5]
+    H = heavier(np.eye(4).tolist(), yields)
+    assert H[0][0] == H[2][2] == 1.0
+    assert H[1][1] > 1e5
+    # A joint does not begin to yield with a step.
+    gentle = yielding([0.5000001] * 4, free)[3]
+    assert 0.0 < gentle < 1e-5
+    assert heavier([[2.0]], [gentle])[0][0] == pytest.approx(2.0, rel=1e-12)
+
+
+def test_posture_is_approached_at_a_bounded_speed():
+    """Near by the speed is Kp / Kd times the way, far away it is the bound."""
+    gains = Gains([10.0, 10.0, 16.0], [5.0, 5.0, 0.0])
+    assert posture_speed([0.1, 9.0, -0.1], [1.0, 1.0, 9.0], gains) == pytest.approx(
+        [0.2, 1.0, -0.4])
 
 
 def test_classical_and_spatial_acceleration():
     """On a circle the spatial acceleration of the moving frame has no linear part."""
     omega, radius = 3.0, 0.5
     velocity = [0.0, 0.0, omega, 0.0, omega * radius, 0.0]
-    result = spatial_acceleration([0.0] * 3, [-omega**2 * radius, 0.0, 0.0], velocity)
+    result = spatial_acceleration([0.0, 0.0, 0.0, -omega**2 * radius, 0.0, 0.0], velocity)
     np.testing.assert_allclose(result, 0.0, atol=1e-12)
-
-
-def test_task_acceleration_adds_its_terms():
-    """The wanted acceleration is a + Kd e' + Kp e per direction."""
-    result = task_acceleration([1.0, 2.0], [3.0, 4.0], [5.0, 6.0], stiffness=[10.0, 20.0],
-                               damping=[100.0, 200.0])
-    assert result == [5.0 + 300.0 + 10.0, 6.0 + 800.0 + 40.0]

@@ -165,3 +165,69 @@ def test_bad_targets_are_refused(call, word):
         call(subject)
     run(subject, 0.1)
     np.testing.assert_array_equal(subject.p, [0.5, 0.0, 0.4])
+
+
+DELAYS = {
+    'in time': lambda _: 0.0,
+    'late': lambda k: 0.04 * ((37 * k) % 10) / 10.0,
+    'in bursts': lambda k: 0.01 * (5 - k % 6),
+}
+
+
+@pytest.mark.parametrize('delay, off', [('in time', 0.002), ('late', 0.03), ('in bursts', 0.05)])
+def test_streams_that_come_late_are_followed_evenly(delay, off):
+    """A line streamed at 100 Hz is followed at nearly its speed, however messages arrive."""
+    subject = started()
+    made = 0.01 * np.arange(200)
+    arrivals = np.maximum.accumulate([t + DELAYS[delay](k) for k, t in enumerate(made)])
+    mail = list(zip(arrivals, made))
+
+    def post(now):
+        while mail and mail[0][0] <= now:
+            subject.target_pose(now, [0.5 + 0.1 * mail.pop(0)[1], 0.0, 0.4], [0, 0, 0, 1])
+    record = run(subject, 1.95, each=post)[round(0.5 / DT):]
+    speeds = np.array([v[3] for _, _, v in record])
+    assert np.abs(speeds - 0.1).max() < off
+    assert abs(subject.p[0] - (0.5 + 0.1 * 1.95)) < 0.1 * 0.06  # no more than it was late
+    record = run(subject, 1.0, 1.95, each=post)
+    assert max(p[0] for p, _, _ in record) < 0.5 + 0.1 * 1.99 + 0.1 * 0.1  # and hardly beyond
+    np.testing.assert_allclose(subject.p, [0.5 + 0.1 * 1.99, 0.0, 0.4], atol=1e-6)
+
+
+@pytest.mark.parametrize('source', ['pose', 'twist'])
+def test_reference_waits_for_a_robot_that_stands(source):
+    """The reference does not lead by more than it may, and goes on when the robot follows."""
+    subject = started()
+    subject.limits = TaskLimits(linear_lead=0.05, angular_lead=0.2)
+    robot = np.array([0.5, 0.0, 0.4])
+
+    def each(now):
+        subject.measured(np.concatenate([[0.0] * 3, subject.p - robot]))
+        if source == 'pose':
+            subject.target_pose(now, [0.9, 0.0, 0.4], [0, 0, 0, 1])
+        else:
+            subject.target_twist(now, [0, 0, 0, 0.3, 0, 0])
+    leads = [p[0] - robot[0] for p, _, _ in run(subject, 2.0, each=each)]
+    # Braking from half of the lead on takes up to v^2 / 2a, 6 cm.
+    assert 0.04 < leads[-1] and max(leads) < 0.09
+    np.testing.assert_allclose(subject.velocity, 0.0, atol=2e-3)
+    robot += [0.3, 0.0, 0.0]
+    run(subject, 2.0, 2.0, each=each)
+    assert 0.04 < subject.p[0] - robot[0] < 0.09
+    # The way back is free at once.
+    subject.target_pose(4.0, [0.5, 0.0, 0.4], [0, 0, 0, 1])
+    record = run(subject, 0.1, 4.0, each=lambda _: subject.measured(
+        np.concatenate([[0.0] * 3, subject.p - robot])))
+    assert record[-1][2][3] < -0.15
+
+
+def test_a_jump_in_a_stream_is_no_velocity():
+    """A target that jumps further than the speed allows is gone to, not extrapolated."""
+    subject = started()
+    for k in range(10):
+        subject.target_pose(0.01 * k, [0.5 + 0.001 * k, 0.0, 0.4], [0, 0, 0, 1])
+        subject.update(0.01 * k)
+    subject.target_pose(0.1, [0.8, 0.0, 0.4], [0, 0, 0, 1])
+    record = run(subject, 2.0, 0.1)
+    assert max(p[0] for p, _, _ in record) < 0.8 + 1e-4
+    np.testing.assert_allclose(subject.p, [0.8, 0.0, 0.4], atol=1e-9)

@@ -14,67 +14,13 @@
 
 """The whole controller without ROS, on a fake clock, with the built-in arm."""
 
-from pathlib import Path
-
+from cycle_rig import Arm
 import numpy as np
 import pytest
-from rbd_ros import Dynamics, load_urdf
 from rbd_ros.control.causes import Cause
-from rbd_ros.control.parameters import defaults
-from rbd_ros.nodes.cycle import Cycle, KERNEL_OF_MODE
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.settings import Settings
-from rbd_ros.nodes.tick import KERNELS, TickKernels
+from rbd_ros.nodes.cycle import KERNEL_OF_MODE
 
-ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
 PERIOD = 0.001
-
-
-class Arm:
-    """The arm under the controller; its plant is the compiled forward dynamics, or stands."""
-
-    def __init__(self, **values):
-        model = load_urdf(ARM)
-        self.robot = make_robot(model)
-        self.dynamics = Dynamics(model)
-        self.values = defaults() | {'driver_adds': 'none'} | values
-        ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],
-                            driver_knows_payload=False)
-        self.sent = []
-        self.cycle = Cycle(self.settings(), {name: ticks.compile(name) for name in KERNELS},
-                           lambda torque: self.sent.append(torque.copy()))
-        self.time = 50.0
-        self.q = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
-        self.qd = np.zeros(7)
-        self.effort = np.zeros(0)
-        self.external = None  # N.m; None: the arm stands
-
-    def settings(self, **changes):
-        """Return the settings with some values changed for good."""
-        self.values |= changes
-        return Settings(self.robot, self.values, simulated=False)
-
-    def run(self, duration):
-        """Let time pass, a state and a tick per period."""
-        for _ in range(round(duration / PERIOD)):
-            self.time += PERIOD
-            self.cycle.state(self.time, self.time, self.robot.joints, self.q, self.qd,
-                             self.effort, self.time + 1e4)
-            self.cycle.tick(self.time, self.time)
-            if self.external is not None and self.sent:
-                qdd = self.dynamics.forward_dynamics(
-                    self.q, self.qd, self.sent[-1] + self.external)
-                self.qd = self.qd + qdd * PERIOD
-                self.q = self.q + self.qd * PERIOD
-
-    def activate(self):
-        """Activate as the node does, from another thread."""
-        self.cycle.loop.post(self.cycle.activate)
-
-    @property
-    def state(self):
-        """State of the supervisor in words."""
-        return self.cycle.supervisor.state.value
 
 
 def test_gravity_is_sent():

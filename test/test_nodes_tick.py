@@ -16,12 +16,14 @@
 
 from pathlib import Path
 
+from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.control.payload import payload_vector
 from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.tick import KERNELS, TickKernels
+from rbd_ros.nodes.tick import AXES, KERNELS, TickKernels
+from scipy.spatial.transform import Rotation
 
 URDF = Path(__file__).parent / 'urdf'
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
@@ -31,7 +33,7 @@ def quiet(bound):
     """Switch barriers off and set gravity, without payload."""
     for name, value in bound.inputs.items():
         value[...] = 0.0
-        if name in ('barrier_upper', 'barrier_speed'):
+        if name in ('barrier_upper', 'barrier_speed', 'joint_speed'):
             value[...] = np.inf
         elif name == 'barrier_lower':
             value[...] = -np.inf
@@ -110,31 +112,143 @@ def test_computed_torque_is_inverse_dynamics(case):
     np.testing.assert_allclose(out['error'], reference[0] - q[index], rtol=0, atol=1e-12)
 
 
+class Task:
+    """The operational-space law of the built-in arm, and what it does to the arm."""
+
+    def __init__(self, axes=AXES, **inputs):
+        self.model = load_urdf(ARM)
+        self.robot = make_robot(self.model)
+        self.dynamics = Dynamics(self.model)
+        self.dynamics.set_gravity((0.3, -0.2, -9.7))
+        self.bound = quiet(TickKernels(self.robot, driver_adds='none',
+                                       driver_knows_payload=False, axes=axes).compile('task'))
+        self.set(**{'max_condition': 1e9, 'R_ref': np.eye(3)} | inputs)
+
+    def set(self, **inputs):
+        """Fill some inputs."""
+        for name, value in inputs.items():
+            self.bound.inputs[name][...] = value
+
+    def acceleration(self, q, qd):
+        """Return the joint accelerations under the law."""
+        return self.dynamics.forward_dynamics(q, qd, run(self.bound, q, qd)['law'])
+
+    def tip(self, q, qd, qdd):
+        """Return axes, velocity in them, and classical acceleration in the base, of the tip."""
+        d = self.dynamics
+        R, v = d.pose(q, 'tool0')[:3, :3], d.velocity(q, qd, 'tool0')
+        spatial = d.jacobian(q, 'tool0') @ qdd + d.jacobian_rate(q, qd, 'tool0')
+        return R, v, np.concatenate([
+            R @ spatial[:3], R @ (spatial[3:] + np.cross(v[:3], v[3:]))])
+
+
 def test_task_law_accelerates_the_tip_as_wanted():
-    """With every joint controlled, the tip gets the wanted acceleration under the law's torque."""
-    model = load_urdf(ARM)
-    robot = make_robot(model)
-    dynamics = Dynamics(model)
-    dynamics.set_gravity((0.3, -0.2, -9.7))
+    """The tip gets a_ref + Kd (v_ref - v) + Kp e, whatever the posture wants meanwhile."""
+    task = Task(posture_stiffness=3.0, posture_damping=2.0)
     rng = np.random.default_rng(4)
     q, qd = rng.uniform(-1.0, 1.0, (2, 7))
-    bound = quiet(kernels(robot).compile('task'))
-    bound.inputs['max_condition'][:] = 1e9
-    bound.inputs['posture_stiffness'][:] = 3.0
-    acceleration = rng.uniform(-1.0, 1.0, 6)  # base axes
-    bound.inputs['acceleration_ref'][:] = acceleration
-    bound.inputs['R_ref'][:] = np.eye(3)
-    out = run(bound, q, qd)
-    qdd = dynamics.forward_dynamics(q, qd, out['law'])
-    pose, v = dynamics.pose(q, 'tool0'), dynamics.velocity(q, qd, 'tool0')
-    spatial = dynamics.jacobian(q, 'tool0') @ qdd + dynamics.jacobian_rate(q, qd, 'tool0')
-    R = pose[:3, :3]
-    classical = np.concatenate([R @ spatial[:3],
-                                R @ (spatial[3:] + np.cross(v[:3], v[3:]))])
-    # 1e-8: the condition number of the inertia enters
-    np.testing.assert_allclose(classical, acceleration, rtol=0, atol=1e-8)
+    kp, kd = rng.uniform(10.0, 90.0, 6), rng.uniform(1.0, 9.0, 6)
+    acceleration, velocity = rng.uniform(-1.0, 1.0, (2, 6))  # base axes
+    pose = task.dynamics.pose(q, 'tool0')
+    R, turn, way = pose[:3, :3], rng.normal(size=3), rng.normal(size=3)
+    task.set(acceleration_ref=acceleration, velocity_ref=velocity, task_stiffness=kp,
+             task_damping=kd, p_ref=pose[:3, 3] + way,
+             R_ref=R @ Rotation.from_rotvec(turn).as_matrix())
+    qdd = task.acceleration(q, qd)
+    R, v, found = task.tip(q, qd, qdd)
+    error = np.concatenate([turn, R.T @ way])
+    v_ref = np.concatenate([R.T @ velocity[:3], R.T @ velocity[3:]])
+    wanted = kd * (v_ref - v) + kp * error
+    expected = acceleration + np.concatenate([R @ wanted[:3], R @ wanted[3:]])
+    # 1e-7: the condition number of the inertia enters
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7)
+    out = task.bound.outputs
     np.testing.assert_allclose(out['R'], R, rtol=0, atol=1e-12)
     np.testing.assert_allclose(out['p'], pose[:3, 3], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(out['lead'], np.concatenate([R @ turn, way]), rtol=0, atol=1e-12)
+
+
+def test_task_law_leaves_axes_that_are_not_chosen():
+    """With x, y, z alone the origin of the tip follows, and no rotation is asked for."""
+    rng = np.random.default_rng(5)
+    q, qd = rng.uniform(-1.0, 1.0, (2, 7))
+    task = Task(('x', 'y', 'z'), task_stiffness=50.0, task_damping=7.0)
+    pose = task.dynamics.pose(q, 'tool0')
+    results = []
+    for turn in ([0.0, 0.0, 0.0], [0.5, -0.4, 0.3]):
+        task.set(p_ref=pose[:3, 3] + [0.1, 0.2, -0.1],
+                 R_ref=Rotation.from_rotvec(turn).as_matrix() @ pose[:3, :3])
+        qdd = task.acceleration(q, qd)
+        R, v, found = task.tip(q, qd, qdd)
+        np.testing.assert_allclose(found[3:], 50.0 * np.array([0.1, 0.2, -0.1])
+                                   - 7.0 * R @ v[3:], rtol=0, atol=1e-8)
+        assert not task.bound.outputs['lead'][:3].any()
+        results.append(qdd)
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_wrench_is_exerted_in_statics():
+    """At rest, at the reference, the torque is gravity plus J^T of the wrench."""
+    rng = np.random.default_rng(6)
+    q = rng.uniform(-1.0, 1.0, 7)
+    task = Task(task_stiffness=50.0, task_damping=7.0)
+    pose = task.dynamics.pose(q, 'tool0')
+    R, wrench = pose[:3, :3], np.array([1.0, -2.0, 0.5, 10.0, -5.0, 3.0])
+    task.set(p_ref=pose[:3, 3], R_ref=R, wrench=wrench)
+    local = np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
+    expected = task.dynamics.gravity(q) + task.dynamics.jacobian(q, 'tool0').T @ local
+    np.testing.assert_allclose(run(task.bound, q, np.zeros(7))['law'], expected,
+                               rtol=0, atol=1e-10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_task_law_asks_no_joint_for_too_much(seed, stretched):
+    """At any pose, whatever the reference, the law damps towards a bounded joint velocity."""
+    task, rng = _hard_task(), np.random.default_rng(seed)
+    model = task.model
+    q = rng.uniform(model.lower, model.upper)
+    if stretched:
+        q[[2, 4]], q[5] = 0.0, rng.choice([0.0, 1e-9, 1e-3])
+        q[3] = 0.229 + rng.choice([0.0, 1e-9, 1e-4])  # both halves of the arm in one line
+    wider = 0.5 if stretched else 0.06  # so that the barriers leave the law as it is
+    task.set(barrier_lower=np.subtract(model.lower, wider),
+             barrier_upper=np.add(model.upper, wider))
+    qd = rng.uniform(-1.0, 1.0, 7) * model.velocity_limit
+    task.set(p_ref=rng.normal(size=3), R_ref=Rotation.random(random_state=rng).as_matrix(),
+             velocity_ref=rng.normal(size=6), acceleration_ref=3.0 * rng.normal(size=6),
+             posture=rng.uniform(model.lower, model.upper))
+    qdd = task.acceleration(q, qd)
+    sought = np.abs(qdd + 20.0 * qd) / 20.0  # k is the damping
+    assert (sought <= 1.5 * 0.5 * np.array(model.velocity_limit) * (1.0 + 1e-6)).all()
+
+
+def test_task_law_does_not_push_a_joint_into_its_limit():
+    """A joint near its limit is asked for no more speed towards it than the room allows."""
+    task = _hard_task()
+    rng = np.random.default_rng(7)
+    lower, upper = np.array(task.model.lower), np.array(task.model.upper)
+    towards = 0
+    for _ in range(200):
+        q = rng.uniform(lower + 0.2, upper - 0.2)
+        j = rng.integers(7)
+        left = rng.choice([0.0, 0.001, 0.02])  # before the margin of 0.05
+        q[j] = upper[j] - 0.05 - left
+        pose = task.dynamics.pose(q, 'tool0')
+        task.set(p_ref=pose[:3, 3] + rng.normal(size=3), R_ref=pose[:3, :3], posture=q,
+                 velocity_ref=0.0, acceleration_ref=0.0)
+        qdd = task.acceleration(q, np.zeros(7))
+        assert qdd[j] <= 20.0 * 0.25 * 20.0 * left + 1e-8  # k times 0.25 k of the room
+        towards += qdd[j] > 0.0
+    assert towards > 20
+
+
+def _hard_task():
+    model = load_urdf(ARM)
+    return Task(max_condition=1e3, task_stiffness=100.0, task_damping=20.0,
+                posture_stiffness=10.0, posture_damping=6.0, barrier_margin=0.05,
+                barrier_lower=model.lower, barrier_upper=model.upper,
+                joint_speed=0.5 * np.array(model.velocity_limit))
 
 
 def test_every_kernel_compiles(case):

@@ -162,8 +162,11 @@ _LAW = (
     _scalar('task.angular_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of orientations'),
     _scalar('task.max_condition', 1e3, '', 1.0, 1e12, 'condition number beyond which directions '
             'of the operational-space inertia are bounded; a radian counts as 0.1 m'),
+    _scalar('task.joint_speed', 0.5, '', 0.01, 1.0, 'share of velocity_limits that the frame may '
+            'ask of a joint; the posture gets half of it beside'),
     _joints('posture.stiffness', [10.0], '1/s^2', 0.0, 1e5, 'Kp of the posture task'),
-    _joints('posture.damping', [6.0], '1/s', 0.0, 1e4, 'Kd of the posture task'),
+    _joints('posture.damping', [6.0], '1/s', 0.0, 1e4, 'Kd of the posture task, which is '
+            'approached at Kp/Kd times the way'),
     _joints('posture.position', [], 'rad or m', -1e3, 1e3, 'posture; none: where it started'),
 )
 
@@ -178,6 +181,9 @@ _REFERENCE = (
     _scalar('task.linear_acceleration', 2.0, 'm/s^2', 1e-2, 100.0, 'limit of the reference pose'),
     _scalar('task.angular_acceleration', 5.0, 'rad/s^2', 1e-2, 300.0,
             'limit of the reference pose'),
+    _scalar('task.linear_lead', 0.05, 'm', 1e-3, 10.0, 'by which the reference pose may be away '
+            'from the robot; it waits for a robot that cannot follow'),
+    _scalar('task.angular_lead', 0.2, 'rad', 1e-3, 3.0, 'likewise, for the orientation'),
     _scalar('task.force_limit', 50.0, 'N', 0.0, 1e4, 'largest force of target_wrench'),
     _scalar('task.moment_limit', 10.0, 'N.m', 0.0, 1e4, 'largest moment of target_wrench'),
     _joints('tolerance.path', [0.0], 'rad', 0.0, 1e3, 'default path tolerance, 0: none'),

@@ -37,6 +37,9 @@ Vector = Sequence[Scalar]
 #: a length below which a direction is not defined
 _TINY = 1e-150
 
+#: s in which the last part of a way is gone, so that small corrections make no jerks
+_SETTLE = 0.05
+
 
 def _sign(x: Scalar) -> Scalar:
     return where(less(x, 0.0), -1.0, where(less(0.0, x), 1.0, 0.0))
@@ -49,6 +52,14 @@ def _norm(v: Vector) -> Scalar:
 def _stopping_speed(way: Scalar, slope: Scalar, dt: Scalar) -> Scalar:
     """Return the speed from which whole steps of braking end exactly after the way."""
     return slope * dt * (sqrt(0.25 + 2.0 * way / (slope * dt * dt)) - 0.5)
+
+
+def _settling_speed(way: Scalar, slope: Scalar, dt: Scalar) -> Scalar:
+    """Return the speed of braking that ends as a decay, without a step of the acceleration."""
+    settle = maximum(_SETTLE, dt)
+    tail = 0.5 * slope * settle * settle
+    far = less(2.0 * tail, way)
+    return where(far, _stopping_speed(maximum(way - tail, 0.0), slope, dt), way / settle)
 
 
 def joint_step(state: Sequence[Vector], target: Sequence[Vector], velocity: Vector,
@@ -161,28 +172,40 @@ def _matrix(orientation: Vector) -> list[list[Scalar]]:
             [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]]
 
 
+def _held_back(wanted: Vector, lead: Vector, longest: Scalar, most: Scalar) -> list[Scalar]:
+    """Return a velocity that does not lead away from a robot that is left behind."""
+    length = _norm(lead)
+    away = [x / maximum(length, _TINY) for x in lead]
+    # All of the speed up to half of the lead; then as if braking evenly, to rest at its end.
+    speed = most * sqrt(clamp(2.0 - 2.0 * length / longest, 0.0, 1.0))
+    along = wanted[0] * away[0] + wanted[1] * away[1] + wanted[2] * away[2]
+    excess = maximum(along - speed, 0.0)
+    return [v - excess * x for v, x in zip(wanted, away)]
+
+
 def _change(way: Vector, velocity: Vector, drift: Vector, twist: Vector, moving: Scalar,
-            most: Scalar, slope: Scalar, dt: Scalar) -> list[Scalar]:
+            lead: Vector, limits: Vector, dt: Scalar) -> list[Scalar]:
     """Return the bounded change of one half of the velocity of a pose."""
+    most, slope, longest = limits
     direct = [x / dt for x in way]
     reach = slope * dt
     near = (less_equal(_norm([a - b for a, b in zip(direct, drift)]), reach)
             * less_equal(_norm([a - b for a, b in zip(direct, velocity)]), reach))
     left = [x - d * dt for x, d in zip(way, drift)]  # beyond what moving along brings
     length = _norm(left)
-    speed = minimum(minimum(_stopping_speed(length, slope, dt), most), length / dt)
-    share = speed / maximum(length, _TINY)
+    share = minimum(_settling_speed(length, slope, dt), most) / maximum(length, _TINY)
     wanted = [where(moving, t, where(near, d, v + share * x))
               for t, d, v, x in zip(twist, direct, drift, left)]
     fit = minimum(1.0, most / maximum(_norm(wanted), _TINY))
-    change = [fit * x - v for x, v in zip(wanted, velocity)]
+    wanted = _held_back([fit * x for x in wanted], lead, longest, most)
+    change = [x - v for x, v in zip(wanted, velocity)]
     bound = minimum(1.0, reach / maximum(_norm(change), _TINY))
     return [bound * x for x in change]
 
 
 def pose_step(orientation: Vector, position: Vector, velocity: Vector, goal: Vector,
-              drift: Vector, twist: Vector, moving: Scalar, limits: Sequence[Vector],
-              dt: Scalar) -> dict[str, list]:
+              drift: Vector, ahead: Scalar, twist: Vector, moving: Scalar, lead: Vector,
+              limits: Sequence[Vector], dt: Scalar) -> dict[str, list]:
     """
     Return the reference pose after one step.
 
@@ -191,17 +214,21 @@ def pose_step(orientation: Vector, position: Vector, velocity: Vector, goal: Vec
     :param velocity: angular, linear; base axes.
     :param goal: quaternion and position to go to.
     :param drift: velocity of the goal itself, angular and linear.
+    :param ahead: s for which the goal has moved on since it was told.
     :param twist: wanted velocity where ``moving`` is 1.
     :param moving: 1: follow the twist, 0: go to the goal.
-    :param limits: (largest angular, linear velocity), (largest angular, linear acceleration).
+    :param lead: from the robot to the reference, angular and linear; base axes.
+    :param limits: angular and linear: largest velocities, accelerations and leads.
     :param dt: s, positive.
     """
-    ways = (turn_between(orientation, goal[:4]), [a - b for a, b in zip(goal[4:], position)])
+    turn = turned(goal[:4], [ahead * w for w in drift[:3]])
+    there = [x + ahead * v for x, v in zip(goal[4:], drift[3:])]
+    ways = (turn_between(orientation, turn), [a - b for a, b in zip(there, position)])
     change: list[Scalar] = []
     for k, way in enumerate(ways):
         part = slice(3 * k, 3 * k + 3)
-        change += _change(way, velocity[part], drift[part], twist[part], moving, limits[0][k],
-                          limits[1][k], dt)
+        change += _change(way, velocity[part], drift[part], twist[part], moving, lead[part],
+                          [row[k] for row in limits], dt)
     speed = [v + c for v, c in zip(velocity, change)]
     after = turned(orientation, [v * dt for v in speed[:3]])
     return {'orientation': after, 'position': [p + v * dt for p, v in zip(position, speed[3:])],
@@ -211,13 +238,15 @@ def pose_step(orientation: Vector, position: Vector, velocity: Vector, goal: Vec
 @cache
 def pose_kernel() -> Kernel:
     """Return ``pose_step`` as a kernel."""
-    def step(orientation: Vector, position: Vector, velocity: Vector, goal: Vector,
-             drift: Vector, twist: Vector, moving: Scalar, limits: Sequence[Vector],
-             dt: Scalar) -> dict[str, list]:
-        found = pose_step(orientation, position, velocity, goal, drift, twist, moving, limits, dt)
-        return {f'next_{name}': value for name, value in found.items()}
-
     shapes: dict[str, tuple[int, ...]] = {
         'orientation': (4,), 'position': (3,), 'velocity': (6,), 'goal': (7,), 'drift': (6,),
-        'twist': (6,), 'moving': (), 'limits': (2, 2), 'dt': ()}
+        'ahead': (), 'twist': (6,), 'moving': (), 'lead': (6,), 'limits': (3, 2), 'dt': ()}
+
+    def step(orientation: Vector, position: Vector, velocity: Vector, goal: Vector,
+             drift: Vector, ahead: Scalar, twist: Vector, moving: Scalar, lead: Vector,
+             limits: Sequence[Vector], dt: Scalar) -> dict[str, list]:
+        found = pose_step(orientation, position, velocity, goal, drift, ahead, twist, moving,
+                          lead, limits, dt)
+        return {f'next_{name}': value for name, value in found.items()}
+
     return compiler.compile(compiler.trace(step, shapes, name='pose_reference'))

@@ -15,30 +15,90 @@
 """
 Operational-space law: motion of a frame, a wrench upon it, and a posture in what is left.
 
-    tau = C(q, qd) + J^T Lambda (a_ref - J' qd) + J_w^T w + N^T tau_posture
+    tau = H k (s J# w / k + s_0 (1 - J# J) u - qd) + C(q, qd) + J_w^T f
+    w = a_ref + Kd (v_ref - v) + Kp e - J' qd + k J qd,    J# = H^-1 J^T Lambda
 
-with N^T = 1 - J^T Lambda J H^-1. Gravity and Coriolis torque enter in joint space, whole, so
-that the support of the arm does not depend on how well Lambda is conditioned. Policy near a
-singular pose: eigenvalues of Lambda^-1 below 1/max_condition of the largest one are raised to
-that value (``rbd_ros.opspace.conditioned_inverse``); the force along such a direction stays
-bounded and continuous, and the posture task gets the freedom that the frame has lost.
+that is J qdd + J' qd = a_ref + Kd (v_ref - v) + Kp e wherever Lambda is the inverse of
+J H^-1 J^T and s is 1. Gravity and Coriolis torque enter in joint space, whole, so that the
+support of the arm does not depend on how well Lambda is conditioned; k is the largest damping
+of the frame, u the joint velocity that the posture asks for. The law is a damper k towards a
+joint velocity, which is bounded whatever is asked of the frame:
+
+- Eigenvalues of Lambda^-1 below 1/max_condition of the largest one are raised to that value
+  (``rbd_ros.opspace.conditioned_inverse``): the pull fades where the frame loses a direction,
+  and the posture gets the freedom that is lost. The damping is in joint space and never fades.
+- The shares s and s_0, at most 1, are such that no joint is asked for more than a given speed
+  (velocity saturation of Khatib 1987, here for the speeds of joints).
+- A joint that the frame would move into its limit goes there no faster than a share of the room
+  that is left (Faverjon and Tournassoud 1987). It is heavy in H, so that the others take over
+  (saturation in the null space, Flacco, De Luca and Khatib 2012), or the direction is lost as
+  at a singular pose.
+
 Generic over scalars.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from rbd_ros.compiler import atan2, less, Scalar, sqrt, where
+from rbd_ros.compiler import (
+    absolute, atan2, clamp, less, maximum, minimum, Scalar, sqrt, where)
 from rbd_ros.opspace import sum_products
 
-__all__ = ['pose_error', 'spatial_acceleration', 'task_acceleration', 'task_torque']
+__all__ = [
+    'Gains', 'Operational', 'Room', 'bounded', 'heavier', 'joint_speed', 'pose_error',
+    'posture_speed', 'room', 'spatial_acceleration', 'speed_share', 'unfelt', 'within',
+    'yielding']
 
 Vector = Sequence[Scalar]
 Matrix = Sequence[Vector]
 
 #: sine of the angle below which the rotation vector equals its sine to rounding
 _SMALL = 1e-8
+
+#: keeps a division by zero finite
+_TINY = 1e-12
+
+#: room beyond which there is no need to count, rad or m
+_FAR = 1e6
+
+#: times its own inertia that is added to a joint whose speed is bounded by its limit
+_HEAVY = 1e6
+
+#: by which share a wanted speed must exceed the bound for the joint to be heavy
+_EXCESS = 0.1
+
+
+class Gains(NamedTuple):
+    """Spring and damper, one pair per direction or joint."""
+
+    stiffness: Vector  # Kp, 1/s^2
+    damping: Vector  # Kd, 1/s
+
+    def rates(self) -> list[Scalar]:
+        """
+        Return per direction what makes a speed, asked for, of an acceleration.
+
+        Against the damper an acceleration a ends in a velocity a / Kd; where the damper is weak
+        a spring swings through with a / sqrt(Kp) at most.
+        """
+        return [maximum(maximum(kd, sqrt(kp)), _TINY) for kp, kd in zip(*self)]
+
+
+class Operational(NamedTuple):
+    """Operational space of the controlled directions."""
+
+    J: Matrix  # m x n
+    HinvJT: Matrix  # n x m
+    Lambda: Matrix  # conditioned, m x m
+
+
+class Room(NamedTuple):
+    """Speeds at which joints may approach their lower and upper limits, not negative."""
+
+    down: Vector
+    up: Vector
 
 
 def pose_error(R: Matrix, p: Vector, R_ref: Matrix, p_ref: Vector) -> list[Scalar]:
@@ -66,61 +126,136 @@ def pose_error(R: Matrix, p: Vector, R_ref: Matrix, p_ref: Vector) -> list[Scala
     return [factor * x for x in axis] + linear
 
 
-def task_acceleration(error: Vector, error_rate: Vector, acceleration: Vector, *,
-                      stiffness: Vector, damping: Vector) -> list[Scalar]:
-    """
-    Return the acceleration that brings the frame to its reference: a + Kd e' + Kp e.
-
-    :param error: way to the reference along the controlled directions.
-    :param error_rate: reference velocity minus velocity.
-    :param acceleration: reference acceleration.
-    :param stiffness: Kp, 1/s^2.
-    :param damping: Kd, 1/s.
-    """
-    return [a + kd * ed + kp * e for a, kd, ed, kp, e
-            in zip(acceleration, damping, error_rate, stiffness, error)]
-
-
-def spatial_acceleration(angular: Vector, linear: Vector, velocity: Vector) -> list[Scalar]:
+def spatial_acceleration(acceleration: Vector, velocity: Vector) -> list[Scalar]:
     """
     Return the spatial acceleration of a frame whose origin accelerates as given.
 
     The Jacobian maps to spatial accelerations, whose linear part lacks omega x v of the origin.
 
-    :param angular: angular acceleration in the axes of the frame, rad/s^2.
-    :param linear: acceleration of the origin in the axes of the frame, m/s^2.
+    :param acceleration: angular, and that of the origin, in the axes of the frame.
     :param velocity: spatial velocity of the frame, angular part first.
     """
     wx, wy, wz, vx, vy, vz = velocity
-    ax, ay, az = linear
+    *angular, ax, ay, az = acceleration
     return [*angular, ax - (wy * vz - wz * vy), ay - (wz * vx - wx * vz),
             az - (wx * vy - wy * vx)]
 
 
-def task_torque(bias: Vector, J: Matrix, Lambda: Matrix, HinvJT: Matrix, Jdqd: Vector,
-                acceleration: Vector, posture: Vector, *,
-                J_wrench: Matrix = (), wrench: Vector = ()) -> list[Scalar]:
+def joint_speed(space: Operational, velocity: Vector) -> list[Scalar]:
     """
-    Return the joint torques of the operational-space law.
+    Return the joint velocities that move the frame with a velocity, as far as it can.
 
-    :param bias: C(q, qd) with gravity, n.
-    :param J: Jacobian of the controlled directions, m x n.
-    :param Lambda: operational-space inertia, conditioned, m x m.
-    :param HinvJT: H^-1 J^T, n x m.
-    :param Jdqd: J' qd, m.
-    :param acceleration: wanted acceleration along the directions, m.
-    :param posture: torque of the posture task, n.
-    :param J_wrench: Jacobian of the directions of force control, k x n.
-    :param wrench: force to be exerted along them, k.
+    :param space: operational space.
+    :param velocity: along the controlled directions, m.
     """
-    n, m = len(bias), len(J)
-    spill = [sum_products([HinvJT[j][i] for j in range(n)], posture) for i in range(m)]
-    wanted = [a - rate - s for a, rate, s in zip(acceleration, Jdqd, spill)]
-    force = [sum_products(row, wanted) for row in Lambda]
-    torque = []
-    for j in range(n):
-        tau = bias[j] + posture[j] + sum_products([row[j] for row in J], force)
-        for row, f in zip(J_wrench, wrench):
-            tau = tau + row[j] * f
-        torque.append(tau)
-    return torque
+    return _times(space.HinvJT, _times(space.Lambda, velocity))
+
+
+def speed_share(wanted: Vector, speed: Vector) -> Scalar:
+    """
+    Return the share of joint velocities that no joint is too slow for, at most 1.
+
+    :param wanted: joint velocities.
+    :param speed: largest ones.
+    """
+    share: Scalar = 1.0
+    for v, most in zip(wanted, speed):
+        share = minimum(share, most / maximum(absolute(v), _TINY))
+    return share
+
+
+def room(q: Vector, lower: Vector, upper: Vector, margin: Vector, rate: Scalar) -> Room:
+    """
+    Return how fast joints may approach their limits: the slower the nearer.
+
+    :param q: joint positions.
+    :param lower: limits; minus infinity: none.
+    :param upper: limits.
+    :param margin: distance from a limit that is left alone.
+    :param rate: speed per room, 1/s.
+    """
+    return Room(
+        [rate * clamp(x - low - zone, 0.0, _FAR) for x, low, zone in zip(q, lower, margin)],
+        [rate * clamp(up - zone - x, 0.0, _FAR) for x, up, zone in zip(q, upper, margin)])
+
+
+def yielding(wanted: Vector, free: Room) -> list[Scalar]:
+    """
+    Return per joint how far it must yield to its limit: 0 not at all, 1 wholly.
+
+    :param wanted: joint velocities.
+    :param free: speeds towards the limits.
+    """
+    result = []
+    for v, down, up in zip(wanted, *free):
+        most = where(less(v, 0.0), down, up)
+        share = minimum(most / maximum(absolute(v), _TINY), 1.0)
+        result.append(minimum((1.0 - share) / _EXCESS, 1.0))
+    return result
+
+
+def bounded(speed: Vector, wanted: Vector, free: Room, yields: Vector) -> list[Scalar]:
+    """
+    Return joint velocities with those of joints that yield replaced by what is left to them.
+
+    :param speed: joint velocities.
+    :param wanted: joint velocities that some joints must not follow.
+    :param free: speeds towards the limits.
+    :param yields: how far joints yield.
+    """
+    result = []
+    for u, v, down, up, share in zip(speed, wanted, *free, yields):
+        weight = minimum(4.0 * share, 1.0)  # before the joint is heavy
+        result.append((1.0 - weight) * u + weight * where(less(v, 0.0), -down, up))
+    return result
+
+
+def within(speed: Vector, free: Room) -> list[Scalar]:
+    """
+    Return joint velocities, none of which is too fast towards a limit.
+
+    :param speed: joint velocities.
+    :param free: speeds towards the limits.
+    """
+    return [clamp(u, -down, up) for u, down, up in zip(speed, *free)]
+
+
+def heavier(H: Matrix, yields: Vector) -> list[list[Scalar]]:
+    """
+    Return an inertia matrix in which joints that yield are heavy.
+
+    :param H: inertia matrix, n x n.
+    :param yields: how far joints yield.
+    """
+    result = [list(row) for row in H]
+    for j, share in enumerate(yields):
+        cube = share * share * share
+        result[j][j] = H[j][j] * (1.0 + _HEAVY * cube * cube)
+    return result
+
+
+def posture_speed(error: Vector, speed: Vector, gains: Gains) -> list[Scalar]:
+    """
+    Return the joint velocities with which a posture is approached: Kp / Kd e, bounded.
+
+    :param error: way to the posture.
+    :param speed: largest ones.
+    :param gains: one pair per joint.
+    """
+    return [clamp(kp * e / rate, -most, most) for e, most, kp, rate in zip(
+        error, speed, gains.stiffness, gains.rates())]
+
+
+def unfelt(space: Operational, speed: Vector) -> list[Scalar]:
+    """
+    Return what remains of joint velocities without those that move the frame.
+
+    :param space: operational space.
+    :param speed: joint velocities.
+    """
+    felt = joint_speed(space, _times(space.J, speed))
+    return [u - v for u, v in zip(speed, felt)]
+
+
+def _times(A: Matrix, x: Vector) -> list[Scalar]:
+    return [sum_products(row, x) for row in A]

@@ -16,12 +16,17 @@
 References of the operational-space law: pose, twist and wrench of a frame.
 
 A pose far away is approached with bounded velocity and acceleration, along a straight line and
-about a fixed axis. A twist moves the reference pose as long as it is repeated; a wrench acts
-as long as it is repeated. Everything is in the base frame, angular part first.
+about a fixed axis. Poses that are streamed are followed with their own velocity, which is taken
+over so long a time that late messages and bursts do not matter; between them the goal moves on.
+A twist moves the reference pose as long as it is repeated; a wrench acts as long as it is
+repeated. The reference waits for a robot that cannot follow (a reference governor as in Garone,
+Di Cairano and Kolmanovsky 2017, in its simplest form: a bounded lead). Everything is in the base
+frame, angular part first.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 import math
 
@@ -35,12 +40,19 @@ __all__ = ['TaskLimits', 'TaskReference', 'quaternion_of']
 
 Array = npt.NDArray[np.float64]
 
+#: s within which a pose must be followed by the next one to be a stream
+_STREAM = 0.25
+
+#: s between two poses of a burst, of which the last one counts
+_TOGETHER = 0.0005
+
 
 class TaskLimits:
-    """Largest velocities and accelerations of the reference pose."""
+    """Largest velocities and accelerations of the reference pose, and its lead."""
 
     def __init__(self, linear_velocity: float = 0.5, angular_velocity: float = 1.0,
-                 linear_acceleration: float = 2.0, angular_acceleration: float = 5.0) -> None:
+                 linear_acceleration: float = 2.0, angular_acceleration: float = 5.0,
+                 linear_lead: float = math.inf, angular_lead: float = math.inf) -> None:
         """
         Set the limits.
 
@@ -48,9 +60,12 @@ class TaskLimits:
         :param angular_velocity: rad/s.
         :param linear_acceleration: m/s^2.
         :param angular_acceleration: rad/s^2.
+        :param linear_lead: m by which the reference may be away from the robot.
+        :param angular_lead: rad.
         """
         self.velocity = (angular_velocity, linear_velocity)
         self.acceleration = (angular_acceleration, linear_acceleration)
+        self.lead = (angular_lead, linear_lead)
         if not all(math.isfinite(x) and x > 0.0 for x in (*self.velocity, *self.acceleration)):
             raise ValueError('limits of the task reference must be positive and finite')
 
@@ -97,6 +112,7 @@ class TaskReference:
         self.R = y['next_R']  # axes of the frame as columns
         self._goal, self._drift, self._twist = x['goal'], x['drift'], x['twist']
         self._moving, self._dt = x['moving'], x['dt']  # a twist, not a pose, is the source
+        self._ahead, self._lead = x['ahead'], x['lead']
         self._bounds = x['limits']
         self.limits = limits or TaskLimits()
         self._advance = [(x[name], y['next_' + name])
@@ -104,7 +120,8 @@ class TaskReference:
         self.wrench = np.zeros(6)
         self.twist_timed_out = self.wrench_timed_out = False
         self._twist_time = self._wrench_time = -math.inf
-        self._drift_until = self._pose_time = -math.inf
+        self._stream: deque[tuple[float, list[float]]] = deque(maxlen=50)  # times and poses
+        self._horizon = 0.0  # s for which the goal moves on by itself
         self._time: float | None = None
         self.start(np.eye(3), np.zeros(3))
 
@@ -116,7 +133,7 @@ class TaskReference:
     @limits.setter
     def limits(self, limits: TaskLimits) -> None:
         self._limits = limits
-        self._bounds[:] = limits.velocity, limits.acceleration
+        self._bounds[:] = limits.velocity, limits.acceleration, limits.lead
 
     def start(self, R: Array, p: Array) -> None:
         """
@@ -128,6 +145,7 @@ class TaskReference:
         self.R[:], self.p[:] = R, p
         self._orientation[:] = quaternion_of(self.R)
         self.velocity[:] = self.acceleration[:] = self.wrench[:] = 0.0
+        self._lead[:] = 0.0
         self._time = None
         self.hold()
 
@@ -138,9 +156,22 @@ class TaskReference:
         self._goal[:4] = turned(self._orientation.tolist(),
                                 (self.velocity[:3] * brake[0]).tolist())
         self._goal[4:] = self.p + self.velocity[3:] * brake[1]
-        self._drift[:] = 0.0
-        self._pose_time = -math.inf
+        self._settle()
         self._moving[()] = 0.0
+
+    def _settle(self) -> None:
+        """Let the goal stand where it is."""
+        self._drift[:] = 0.0
+        self._stream.clear()
+
+    def measured(self, lead: Array) -> None:
+        """
+        Take what the robot makes of the reference, before the next update.
+
+        :param lead: from the robot to the reference along controlled directions; angular,
+            linear; base axes.
+        """
+        self._lead[:] = lead
 
     def target_pose(self, now: float, position: Sequence[float],
                     quaternion: Sequence[float]) -> None:
@@ -157,24 +188,38 @@ class TaskReference:
         if not 0.9 < norm < 1.1:
             raise GoalError(ResultCode.INVALID_GOAL, f'the quaternion has length {norm:.4g}')
         goal = [x / norm for x in quaternion] + [float(x) for x in position]
-        self._estimate_drift(now, goal)
+        if self._moving or (self._stream and now - self._stream[-1][0] > _STREAM):
+            self._settle()
+        if self._stream and now - self._stream[-1][0] < _TOGETHER:
+            self._stream.pop()
+        self._stream.append((now, goal))
+        self._estimate_drift()
         self._goal[:] = goal
-        self._pose_time = now
         self._moving[()] = 0.0
 
-    def _estimate_drift(self, now: float, goal: list[float]) -> None:
-        """Estimate the velocity of streamed poses; a jump has none."""
-        since = now - self._pose_time
+    def _estimate_drift(self) -> None:
+        """Estimate the velocity of streamed poses over two of their longest gaps; jumps end it."""
+        times = [time for time, _ in self._stream]
+        gaps = [b - a for a, b in zip(times, times[1:])]
         self._drift[:] = 0.0
-        if not 0.0 < since <= self.timeout or self._moving:
+        if not gaps:
             return
-        before = self._goal.tolist()
-        turn = [x / since for x in turn_between(before[:4], goal[:4])]
-        way = [(a - b) / since for a, b in zip(goal[4:], before[4:])]
+        now, goal = self._stream[-1]
+        longest = max(gaps)
+        since, before = next(item for item in self._stream
+                             if now - item[0] <= 2.001 * longest)
+        span = now - since
+        if span <= 0.0:
+            return
+        turn = [x / span for x in turn_between(before[:4], goal[:4])]
+        way = [(a - b) / span for a, b in zip(goal[4:], before[4:])]
         if math.hypot(*turn) <= self.limits.velocity[0] and (
                 math.hypot(*way) <= self.limits.velocity[1]):
             self._drift[:] = turn + way
-            self._drift_until = now + 1.5 * since
+            self._horizon = 1.5 * longest
+        else:
+            self._stream.clear()
+            self._stream.append((now, goal))
 
     def target_twist(self, now: float, twist: Sequence[float]) -> None:
         """
@@ -216,11 +261,13 @@ class TaskReference:
             if np.abs(self.velocity).max() < 1e-9:
                 self.velocity[:] = 0.0
                 self.hold()
-        if now > self._drift_until:
+        ahead = now - self._stream[-1][0] if self._stream else 0.0
+        if ahead > self._horizon:
+            ahead = 0.0
             self._drift[:] = 0.0
         if dt <= 0.0:
             return
-        self._dt[()] = dt
+        self._ahead[()], self._dt[()] = ahead, dt
         self._bound()
         for target, value in self._advance:
             target[:] = value

@@ -144,9 +144,12 @@ class Diagnostics:
         condition = cycle.law.outputs.get('condition')
         if condition is not None:
             pairs.append(('condition number', f'{float(condition[0]):.4g}'))
+            lost = _lost(cycle)
+            pairs.append(('lost directions', lost))
             most = cycle.settings.number('task.max_condition')
             if float(condition[0]) > most:
-                return WARN, f'singular: condition number beyond {most:g}', pairs
+                return WARN, (f'singular: condition number beyond {most:g}, lost directions '
+                              f'{lost}'), pairs
         return OK, reference.source.value if cycle.law.tracks else 'not used', pairs
 
     def _load(self, cycle: Cycle) -> Part:
@@ -210,6 +213,13 @@ def _torque(cycle: Cycle) -> Part:
     if full:
         return WARN, f'at the torque limit: {", ".join(full)}', pairs
     return OK, 'within the limits', pairs
+
+
+def _lost(cycle: Cycle) -> str:
+    """Name the directions that the tip has lost by a tenth or more, with their shares."""
+    shares = cycle.law.outputs['lost'].tolist()
+    return ', '.join(f'{axis} {share:.2f}' for axis, share in zip(
+        cycle.settings.names('task.axes'), shares) if share >= 0.1)
 
 
 def _largest_error(cycle: Cycle) -> float:

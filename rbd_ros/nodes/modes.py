@@ -180,3 +180,4 @@ class TaskLaw(Law):
         inputs['acceleration_ref'][:] = reference.acceleration
         inputs['wrench'][:] = reference.wrench
         super().compute(now)
+        reference.measured(self.outputs['lead'])

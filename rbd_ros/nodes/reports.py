@@ -46,7 +46,7 @@ Array = npt.NDArray[np.float64]
 _PERIOD, _SOON = 0.05, 0.005  # s between two looks at the snapshots, where dynamics are wanted
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
-             'operational_space/condition')
+             'operational_space/condition', 'operational_space/lost')
 
 
 def quaternion(R: Array) -> tuple[float, float, float, float]:
@@ -122,7 +122,7 @@ class Reports:
             'dynamics/mass_matrix': (joints, joints), 'dynamics/gravity': (joints,),
             'dynamics/coriolis': (joints,), 'dynamics/jacobian': (six, joints),
             'operational_space/inertia': (axes, axes), 'operational_space/bias': (axes,),
-            'operational_space/condition': ('condition',)}
+            'operational_space/condition': ('condition',), 'operational_space/lost': (axes,)}
 
     def destroy(self) -> None:
         """End publishing."""
@@ -169,7 +169,8 @@ class Reports:
             'dynamics/coriolis': out['coriolis'], 'dynamics/jacobian': out['J'],
             'operational_space/inertia': out['Lambda'],
             'operational_space/bias': out['task_bias'],
-            'operational_space/condition': out['condition']}
+            'operational_space/condition': out['condition'],
+            'operational_space/lost': out['lost']}
         for name, value in values.items():
             self._arrays[name].publish(labelled(value, self._labels[name]))
         self._frame(header, out)

@@ -160,7 +160,8 @@ class Settings:
         return TaskLimits(
             self.number('task.linear_velocity'), self.number('task.angular_velocity'),
             self.number('task.linear_acceleration'),
-            self.number('task.angular_acceleration'))
+            self.number('task.angular_acceleration'), self.number('task.linear_lead'),
+            self.number('task.angular_lead'))
 
     def wrench_limit(self) -> list[float]:
         """Return the largest moments and forces."""
@@ -214,6 +215,7 @@ class Settings:
             'task': barrier | {
                 'task_stiffness': task['stiffness'], 'task_damping': task['damping'],
                 'max_condition': np.array([self.number('task.max_condition')]),
+                'joint_speed': self.number('task.joint_speed') * self.velocity_limits,
                 'posture_stiffness': self.joints('posture.stiffness'),
                 'posture_damping': self.joints('posture.damping')},
         }

@@ -31,6 +31,7 @@ from rbd_ros import opspace, quantities, quantity
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.control import barriers, laws, task_law
 from rbd_ros.digest import digest, source_digest
+from rbd_ros.spectral import largest_and_smallest
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Scalar
@@ -48,6 +49,12 @@ AXES = ('rx', 'ry', 'rz', 'x', 'y', 'z')
 #: m that a radian counts where the condition compares rotations and translations; without it
 #: the light wrist of an ordinary arm looks like a singular pose
 LENGTH = 0.1
+
+#: speed towards a joint limit per room, in units of the damping that brakes it: no overshoot
+_APPROACH = 0.25
+
+#: what the posture may ask of a joint, beside the frame, as a share of the frame's part
+_REST = 0.5
 
 KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 _BARRIER = barriers.Barrier._fields
@@ -86,8 +93,8 @@ class TickKernels:
             'task': common | barrier | {
                 'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
-                'max_condition': (1,), 'posture': (n,), 'posture_stiffness': (n,),
-                'posture_damping': (n,)},
+                'max_condition': (1,), 'joint_speed': (n,), 'posture': (n,),
+                'posture_stiffness': (n,), 'posture_damping': (n,)},
             'report': common | {'max_condition': (1,)},
             'momentum': common,
         }
@@ -188,28 +195,33 @@ class TickKernels:
         return self._with_law(x, self._basics(x), law, error=error)
 
     def _tip(self, x: Inputs) -> dict[str, Sequence]:
-        """Return what both the law and the report know of the tip and the inertia."""
+        """Return what both the law and the report know of the tip."""
         model = self.robot.model
         frame = model.frame(self.robot.tip)
         handles = (opspace.Handle(frame),)
         s = self._state(x)
         H = [self._pick(row) for row in self._pick(self._rules['mass_matrix']['crba'](s)['H'])]
-        bias = self._bias(x)
         J = [self._pick(model.reduce_force(row))
              for row in opspace.task_jacobian(model, s.q, handles)]
         rate = opspace.task_bias(model, s.q, s.qd, handles)
         pose = quantities.pose(model, frame).rules['path'](s)['T']
         chosen = [AXES.index(axis) for axis in self._axes]
-        projection = opspace.project(H, range(-1, len(H) - 1), bias, [J[i] for i in chosen],
-                                     [rate[i] for i in chosen])
+        return {
+            'H': H, 'bias': self._bias(x), 'J': J, 'rate': [rate[i] for i in chosen],
+            'chosen': chosen, 'R': [row[:3] for row in pose[:3]],
+            'p': [row[3] for row in pose[:3]],
+            'velocity': quantities.velocity(model, frame).rules['path'](s)['v']}
+
+    def _project(self, tip: Mapping[str, Sequence],
+                 H: list[list[Scalar]]) -> opspace.Projection:
+        """Return the operational space of the tip."""
+        return opspace.project(H, range(-1, len(H) - 1), tip['bias'],
+                               [tip['J'][i] for i in tip['chosen']], tip['rate'])
+
+    def _conditioned(self, x: Inputs, projection: opspace.Projection) -> opspace.Spectrum:
         spectrum = opspace.conditioned_inverse(self._scaled(projection.Phi),
                                                x['max_condition'][0])
-        return {
-            'H': H, 'bias': bias, 'J': J, 'rate': [rate[i] for i in chosen], 'chosen': chosen,
-            'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
-            'velocity': quantities.velocity(model, frame).rules['path'](s)['v'],
-            'b': projection.b, 'rows': projection.J, 'HinvJT': projection.HinvJT,
-            'Lambda': self._scaled(spectrum.Lambda), 'condition': [spectrum.condition]}
+        return spectrum._replace(Lambda=self._scaled(spectrum.Lambda))
 
     def _scaled(self, matrix: Sequence[Vector]) -> list[list[Scalar]]:
         """Measure rotations of the tip by the way of a point beside it, for the condition."""
@@ -219,13 +231,52 @@ class TickKernels:
 
     def _task(self, x: Inputs) -> dict[str, Sequence]:
         tip = self._tip(x)
-        wanted = self._task_acceleration(x, tip['R'], tip['p'], tip['velocity'])
-        law = task_law.task_torque(
-            tip['bias'], tip['rows'], tip['Lambda'], tip['HinvJT'], tip['rate'],
-            [wanted[i] for i in tip['chosen']], self._posture(x, tip['H']),
-            J_wrench=tip['J'], wrench=_to_frame(tip['R'], x['wrench']))
-        return self._with_law(x, self._basics(x), law, **{
-            name: tip[name] for name in ('condition', 'R', 'p', 'velocity')})
+        R, H, q, qd = tip['R'], tip['H'], self._pick(x['q']), self._pick(x['qd'])
+        error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
+        lead = [e if axis in self._axes else 0.0 for axis, e in zip(AXES, error)]
+        k, wanted = self._wanted(x, tip, error)
+        posture = task_law.posture_speed(
+            laws.tracking_error(q, x['posture'], self.robot.continuous), x['joint_speed'],
+            task_law.Gains(x['posture_stiffness'], x['posture_damping']))
+        projection = self._project(tip, H)
+        guess = self._scaled(opspace.damped_inverse(
+            self._scaled(projection.Phi), x['max_condition'][0]))
+        wish = _scaled_to(task_law.joint_speed(_space(projection, guess), wanted),
+                          x['joint_speed'])
+        free = task_law.room(q, x['barrier_lower'], x['barrier_upper'], x['barrier_margin'],
+                             _APPROACH * k)
+        yields = task_law.yielding(wish, free)
+        projection = self._project(tip, task_law.heavier(H, yields))
+        spectrum = self._conditioned(x, projection)
+        space = _space(projection, spectrum.Lambda)
+        motion = _scaled_to(task_law.joint_speed(space, wanted), x['joint_speed'])
+        rest = _scaled_to(
+            task_law.unfelt(space, task_law.bounded(posture, wish, free, yields)),
+            [_REST * speed for speed in x['joint_speed']])
+        sought = task_law.within([a + b for a, b in zip(motion, rest)], free)
+        qdd = [k * (u - v) for u, v in zip(sought, qd)]
+        force = _to_frame(R, x['wrench'])
+        law = [c + opspace.sum_products(row, qdd)
+               + opspace.sum_products([line[j] for line in tip['J']], force)
+               for j, (c, row) in enumerate(zip(tip['bias'], H))]
+        return self._with_law(x, self._basics(x), law, R=R, p=tip['p'],
+                              velocity=tip['velocity'], condition=[spectrum.condition],
+                              lost=spectrum.lost, lead=_to_base(R, lead))
+
+    def _wanted(self, x: Inputs, tip: Mapping[str, Sequence],
+                error: Vector) -> tuple[Scalar, list[Scalar]]:
+        """Return a damping, and the velocity of the tip that it shall lead to."""
+        chosen, R, v = tip['chosen'], tip['R'], tip['velocity']
+        kp, kd = x['task_stiffness'], x['task_damping']
+        a = task_law.spatial_acceleration(
+            [a_ref + d * (v_ref - speed) + p * e for a_ref, d, v_ref, speed, p, e in zip(
+                _to_frame(R, x['acceleration_ref']), kd, _to_frame(R, x['velocity_ref']), v,
+                kp, error)], v)
+        k, _ = largest_and_smallest(task_law.Gains(
+            [kp[i] for i in chosen], [kd[i] for i in chosen]).rates())
+        qd = self._pick(x['qd'])
+        return k, [(a[i] - rate) / k + opspace.sum_products(tip['J'][i], qd)
+                   for i, rate in zip(chosen, tip['rate'])]
 
     def _momentum(self, x: Inputs) -> dict[str, Sequence]:
         """Return what the momentum observer needs."""
@@ -236,35 +287,37 @@ class TickKernels:
     def _report(self, x: Inputs) -> dict[str, Sequence]:
         """Return what is published about the dynamics."""
         tip = self._tip(x)
-        task_bias = [-opspace.sum_products(row, tip['b']) for row in tip['Lambda']]        # 7.13
+        projection = self._project(tip, tip['H'])
+        spectrum = self._conditioned(x, projection)
+        task_bias = [-opspace.sum_products(row, projection.b) for row in spectrum.Lambda]  # 7.13
         # Without gravity, not as a difference with it: that loses digits at low speeds.
         coriolis = self._bias({**x, 'gravity_vector': [0.0, 0.0, 0.0]})
-        return {'gravity': self._gravity(x), 'coriolis': coriolis, 'task_bias': task_bias, **{
-            name: tip[name] for name in (
-                'H', 'bias', 'J', 'Lambda', 'condition', 'R', 'p', 'velocity')}}
+        return {'gravity': self._gravity(x), 'coriolis': coriolis, 'task_bias': task_bias,
+                'Lambda': spectrum.Lambda, 'condition': [spectrum.condition],
+                'lost': spectrum.lost, **{name: tip[name] for name in (
+                    'H', 'bias', 'J', 'R', 'p', 'velocity')}}
 
-    def _task_acceleration(self, x: Inputs, R: Sequence[Vector], p: Vector,
-                           velocity: Vector) -> list[Scalar]:
-        """Return the spatial acceleration that brings the frame to its reference."""
-        error = task_law.pose_error(R, p, x['R_ref'], x['p_ref'])
-        rate = [a - b for a, b in zip(_to_frame(R, x['velocity_ref']), velocity)]
-        wanted = task_law.task_acceleration(
-            error, rate, _to_frame(R, x['acceleration_ref']),
-            stiffness=x['task_stiffness'], damping=x['task_damping'])
-        return task_law.spatial_acceleration(wanted[:3], wanted[3:], velocity)
 
-    def _posture(self, x: Inputs, H: Sequence[Vector]) -> list[Scalar]:
-        q, qd = self._pick(x['q']), self._pick(x['qd'])
-        error = laws.tracking_error(q, x['posture'], self.robot.continuous)
-        wanted = [kp * e - kd * v for kp, e, kd, v in zip(
-            x['posture_stiffness'], error, x['posture_damping'], qd)]
-        return [opspace.sum_products(row, wanted) for row in H]
+def _space(projection: opspace.Projection,
+           Lambda: Sequence[Vector]) -> task_law.Operational:
+    return task_law.Operational(projection.J, projection.HinvJT, Lambda)
+
+
+def _scaled_to(speeds: Vector, most: Vector) -> list[Scalar]:
+    """Scale joint velocities so that none is larger than it may be."""
+    share = task_law.speed_share(speeds, most)
+    return [share * speed for speed in speeds]
 
 
 def _to_frame(R: Sequence[Vector], six: Vector) -> list[Scalar]:
     """Turn a pair of vectors from base axes to those of the frame."""
     return [opspace.sum_products([R[k][i] for k in range(3)], part)
             for part in (six[:3], six[3:]) for i in range(3)]
+
+
+def _to_base(R: Sequence[Vector], six: Vector) -> list[Scalar]:
+    """Turn a pair of vectors from the axes of the frame to those of the base."""
+    return [opspace.sum_products(row, part) for part in (six[:3], six[3:]) for row in R]
 
 
 @cache
