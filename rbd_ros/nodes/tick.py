@@ -213,9 +213,9 @@ class TickKernels:
             'velocity': quantities.velocity(model, frame).rules['path'](s)['v']}
 
     def _project(self, tip: Mapping[str, Sequence],
-                 H: list[list[Scalar]]) -> opspace.Projection:
+                 H: Sequence[Vector]) -> opspace.Projection:
         """Return the operational space of the tip."""
-        return opspace.project(H, range(-1, len(H) - 1), tip['bias'],
+        return opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],
                                [tip['J'][i] for i in tip['chosen']], tip['rate'])
 
     def _conditioned(self, x: Inputs, projection: opspace.Projection) -> opspace.Spectrum:

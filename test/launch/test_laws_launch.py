@@ -387,7 +387,8 @@ class TestComputedTorque(Case):
             'dynamics/jacobian': [(axes, 6, 42), (joints, 7, 7)],
             'operational_space/inertia': [(axes, 6, 36), (axes, 6, 6)],
             'operational_space/bias': [(axes, 6, 6)],
-            'operational_space/condition': [('condition', 1, 1)]}
+            'operational_space/condition': [('condition', 1, 1)],
+            'operational_space/lost': [(axes, 6, 6)]}
         heard = {name: self.client.listen(Float64MultiArray, f'controller/{name}')
                  for name in wanted}
         states = self.client.listen(JointState, 'controller/dynamics/joint_state')
