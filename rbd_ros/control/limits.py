@@ -21,7 +21,7 @@ memory is what was last published, not what was last computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 import math
 
@@ -115,6 +115,9 @@ class TorqueLimiter:
         self.saturated = outputs['saturated']  # 1 where the limit in N.m acts, else 0
         self.slewing = outputs['slewing']  # 1 where the limit in N.m/s acts, else 0
         self._dt, self._output, self._run = inputs['dt'], outputs['total'], bound.run
+        self._results = {name: memoryview(array) for name, array in (
+            ('total', self.last), ('law', self.wanted), ('driver', self.driver),
+            ('sent', self.sent), ('saturated', self.saturated), ('slewing', self.slewing))}
 
     def reset(self, torque: Array) -> None:
         """
@@ -140,13 +143,29 @@ class TorqueLimiter:
             raise NonFiniteError(f'the torque {torque} must not reach the limiter')
         if torque is not self.wanted:
             self.wanted[:] = torque
-        self._dt[()] = min(max(dt, 0.0), 2.0 * self.period)
+        self._dt[()] = self.step(dt)
         self._run()
         return self._output
 
     def commit(self) -> None:
         """Remember the result of the last ``apply``: it has been published."""
         self.last[:] = self._output
+
+    def step(self, dt: float) -> float:
+        """
+        Return the time that a step is given: never more than two periods.
+
+        :param dt: time since the last published torque in s.
+        """
+        return min(max(dt, 0.0), 2.0 * self.period)
+
+    def results(self, outputs: Mapping[str, Array]) -> list[tuple[memoryview, memoryview]]:
+        """
+        Return what to copy where once a torque has left that a kernel limited by itself.
+
+        :param outputs: of a kernel with ``torque_step`` in it.
+        """
+        return [(target, memoryview(outputs[name])) for name, target in self._results.items()]
 
 
 def check_limits(limit: Sequence[float], rate: Sequence[float], *, stop_time: float,

@@ -22,8 +22,9 @@ sends is finite and within the limits in N.m and N.m/s, or it sends nothing.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import enum
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from rbd_ros.control.causes import Cause
 from rbd_ros.control.limits import is_finite, TorqueLimiter
 from rbd_ros.control.supervisor import Due, State, Supervisor
 
-__all__ = ['ControlLoop', 'Need', 'Release', 'Torques']
+__all__ = ['ControlLoop', 'Need', 'Release', 'Torques', 'WholeTick']
 
 Array = npt.NDArray[np.float64]
 
@@ -65,6 +66,21 @@ class Torques:
         self.law = np.zeros(n)
         self.gravity = np.zeros(n)  # with payload
         self.driver = np.zeros(n)  # what the driver adds by itself
+
+
+class WholeTick(Protocol):
+    """A law whose kernel also limits, and tells whether all is as usual."""
+
+    outputs: Mapping[str, Array]  # law, gravity, driver, total, sent, saturated, slewing
+
+    def whole(self, now: float, dt: float) -> bool:
+        """
+        Evaluate the kernel at the present state.
+
+        :param now: control time, s.
+        :param dt: s since the last torque, bounded for the limiter.
+        :returns: whether everything is finite and within the watched bounds.
+        """
 
 
 class ControlLoop:
@@ -103,6 +119,8 @@ class ControlLoop:
         self._start_blend: float | None = None  # of the blind ramp; None: not in it
         self._times: tuple[float, float] | None = None  # control, steady, of the last command
         self._state = State.INACTIVE
+        self._law: WholeTick | None = None  # whose results are taken over
+        self._results: list[tuple[memoryview, memoryview]] = []
         self._requests: deque[Callable[[float, float], None]] = deque()
 
     def post(self, request: Callable[[float, float], None]) -> None:
@@ -153,6 +171,45 @@ class ControlLoop:
                 supervisor.fault(steady, Cause.BAD_GRAVITY, 'the velocity is not finite')
                 return self._blind(supervisor.advance(now, steady), now, steady)
         return self._send(now, steady, live=True)
+
+    def run_on(self, now: float, steady: float, expiry: float, law: WholeTick) -> bool:
+        """
+        Run one cycle in which nothing is unusual: one kernel gives what is sent.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param expiry: control time until which the state may be used.
+        :param law: of the mode.
+        :returns: whether a torque was published; if not, ``fresh_state`` must follow, which
+            judges what was unusual.
+        """
+        times, switch = self._times, self.switch
+        if (times is None or switch.active or self._requests
+                or not self.supervisor.runs_on(now, steady, expiry)):
+            return False
+        try:
+            usual = law.whole(now, self.limiter.step(now - times[0]))
+        except Exception:  # happens again in fresh_state, which answers it
+            return False
+        if not usual:
+            return False
+        self._publish(law.outputs['sent'])
+        if law is not self._law:
+            self._adopt(law)
+        for target, result in self._results:
+            target[:] = result
+        switch.note(self.wanted)
+        self.supervisor.computed()
+        self._times = (now, steady)
+        self.published += 1
+        return True
+
+    def _adopt(self, law: WholeTick) -> None:
+        """Prepare to take over the results of another law's kernel."""
+        self._law = law
+        self._results = [*self.limiter.results(law.outputs),
+                         (memoryview(self._gravity), memoryview(law.outputs['gravity'])),
+                         (memoryview(self.sent), memoryview(law.outputs['sent']))]
 
     def tick(self, now: float, steady: float) -> bool:
         """

@@ -51,6 +51,11 @@ class _Monitor:
         """Forget that anything was exceeded."""
         self._since = math.nan
 
+    @property
+    def exceeded(self) -> bool:
+        """Return whether the bound was exceeded at the last look."""
+        return not math.isnan(self._since)
+
     def check(self, now: float, value: Array) -> str:
         """
         Look at one value.

@@ -160,6 +160,8 @@ class GravitySource:
         self.size = float(np.linalg.norm(self.value))
         self.timeout, self.slew = timeout, slew
         self._target = self.value.copy()
+        self.changed = True  # the value is not what it was when this was set to False
+        self._settled = True  # the value is the target
         self._received = -math.inf
         self._time: float | None = None
 
@@ -189,8 +191,10 @@ class GravitySource:
         :param down: unit vector.
         """
         self._target[:] = np.multiply(down, self.size)
+        self._settled = False
         if math.isinf(self._received):  # nothing was made of the value before
             self.value[:] = self._target
+            self.changed = True
         self._received = now
 
     def configure(self, gravity: Sequence[float], slew: float) -> None:
@@ -201,6 +205,7 @@ class GravitySource:
         :param slew: m/s^3.
         """
         self.slew = slew
+        self._settled = False
         size = float(np.linalg.norm(gravity))
         if self.timeout <= 0.0:
             self._target[:] = gravity
@@ -216,10 +221,12 @@ class GravitySource:
         :returns: whether the source may be used: constant, or young enough.
         """
         before, self._time = self._time, now
-        if self.value.tolist() != self._target.tolist():
+        if not self._settled:
             dt = 0.0 if before is None else max(now - before, 0.0)
             step = self._target - self.value
             most = self.slew * dt if dt > 0.0 else 0.0
             length = float(np.linalg.norm(step))
             self.value += step if length <= most else step * (most / length)
+            self._settled = self.value.tolist() == self._target.tolist()
+            self.changed = True
         return self.timeout <= 0.0 or now - self._received <= self.timeout

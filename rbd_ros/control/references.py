@@ -68,22 +68,23 @@ class JumpLimiter:
         inputs['velocity'][:], inputs['acceleration'][:] = self.velocity, self.acceleration
         self.velocity, self.acceleration = inputs['velocity'], inputs['acceleration']
         self.state = inputs['state']  # position, velocity, acceleration of the reference, (3, n)
-        self._target, self._dt = inputs['target'], inputs['dt']
-        self._next = self._bound.outputs['next']
+        self.target = inputs['target']  # wanted position, velocity, acceleration, (3, n), finite
+        self._dt, self._run = inputs['dt'], self._bound.run
+        # Copies between flat memoryviews take a fraction of what NumPy takes.
+        self._state, self._next = (memoryview(a.reshape(-1)) for a in (
+            self.state, self._bound.outputs['next']))
 
-    def step(self, target: Array, dt: float) -> None:
+    def step(self, dt: float) -> None:
         """
         Move the reference towards the target.
 
-        :param target: wanted position, velocity and acceleration, (3, n), finite.
         :param dt: s since the last step.
         """
         if dt <= 0.0:
             return
-        self._target[:] = target
         self._dt[()] = dt
-        self._bound()
-        self.state[:] = self._next
+        self._run()
+        self._state[:] = self._next
 
 
 class JointReference:
@@ -115,7 +116,7 @@ class JointReference:
         self.goals = GoalKeeper()
         self.timed_out = False
         n = len(self.lower)
-        self.target = np.zeros((3, n))
+        self.target = self.limiter.target
         self._error = np.zeros((3, n))
         self._endless = bool(self.continuous.any())
         self._trajectory: Trajectory | None = None
@@ -221,7 +222,7 @@ class JointReference:
         elif self.source is Source.STREAM and now - self._received > self.timeout:
             self.timed_out = True
             self.hold()
-        self.limiter.step(self.target, dt)
+        self.limiter.step(dt)
         return self.state
 
     def judge(self, now: float, q: Array, qd: Array) -> None:

@@ -170,6 +170,21 @@ class Supervisor:
         elif self.state in _STOPPING and self._may_recover():
             self._ramp_in(now, steady)
 
+    def runs_on(self, now: float, steady: float, expiry: float) -> bool:
+        """
+        Report a proven fresh state of all joints while the law simply runs.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param expiry: control time until which everything in the state may be used.
+        :returns: whether the law is due; if not, nothing was noted and ``fresh`` must follow.
+        """
+        if (self.state is not State.RUNNING or self.paused
+                or not self._clock <= now <= self._expiry or now > expiry):
+            return False
+        self._expiry, self._heard, self._clock = expiry, steady, now
+        return True
+
     def computed(self) -> None:
         """Report that the gravity torque of the present state is known."""
         self._gravity_until = self._expiry

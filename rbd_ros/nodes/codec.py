@@ -76,7 +76,9 @@ class ReadState:
         self._buffer = np.zeros(3 * len(names) + 6)
         self._bytes = memoryview(self._buffer).cast('B')
         self._words = self._bytes.cast('I')
-        self._tail = -1  # length of the last message after the prefix
+        self._head = struct.Struct(f'<2s2xiI{len(prefix)}s')
+        self._size = -1  # length of the last message
+        self._numbers = self._bytes[:0]  # where what follows the prefix goes
         self._checks: tuple[tuple[int, int], ...] = ()  # word, count expected in it
         self.position: Array = _EMPTY
         self.velocity: Array = _EMPTY
@@ -97,25 +99,35 @@ class ReadState:
         self.prefix = prefix  # the same with other padding, which the next one may have too
         return True
 
+    def again(self, data: bytes) -> bool:
+        """
+        Take a message that is like the last one but for its stamp and its numbers.
+
+        :param data: the serialized message.
+        :returns: False if it is not; then nothing is known of the numbers.
+        """
+        if len(data) != self._size:
+            return False
+        kind, seconds, nanoseconds, prefix = self._head.unpack_from(data)
+        if prefix != self.prefix or kind != _PLAIN:
+            return False
+        self._numbers[:] = data[self.start:]
+        words = self._words
+        for word, count in self._checks:
+            if words[word] != count:
+                return False
+        self.seconds, self.nanoseconds = seconds, nanoseconds
+        self.stamp = seconds + 1e-9 * nanoseconds
+        return True
+
     def fill(self, data: bytes) -> bool:
         """
-        Copy the numbers of a message whose prefix is ours.
+        Take a message whose prefix is ours.
 
         :param data: the serialized message.
         :returns: False if its length or its counts do not fit.
         """
-        tail = len(data) - self.start
-        if tail != self._tail and not self._measure(data, tail):
-            return False
-        self._bytes[self._lead:self._lead + tail] = memoryview(data)[self.start:]
-        words = self._words
-        for word, count in self._checks:
-            if words[word] != count:
-                self._tail = -1
-                return self._measure(data, tail) and self.fill(data)
-        self.seconds, self.nanoseconds = _STAMP.unpack_from(data, _HEAD)
-        self.stamp = self.seconds + 1e-9 * self.nanoseconds
-        return True
+        return self._measure(data, len(data) - self.start) and self.again(data)
 
     def _measure(self, data: bytes, tail: int) -> bool:
         """Find the fields of a message of a new length; False if they do not fit."""
@@ -137,7 +149,8 @@ class ReadState:
             return False
         self.position = self._buffer[:n] if self.count else _EMPTY
         self.velocity, self.effort = fields
-        self._checks, self._tail = tuple(checks), tail
+        self._checks, self._size = tuple(checks), len(data)
+        self._numbers = self._bytes[self._lead:end]
         return True
 
 
@@ -158,9 +171,12 @@ class JointStateReader:
             unexpected.
         """
         layout = self._last
-        if layout is None or data[:2] != _PLAIN or not layout.fits(data):
-            layout = self._find(data)
-        return layout if layout is not None and layout.fill(data) else None
+        if layout is not None and layout.again(data):
+            return layout
+        layout = self._find(data)
+        if layout is not None and (layout.again(data) or layout.fill(data)):
+            return layout
+        return None
 
     def _find(self, data: bytes) -> ReadState | None:
         if data[:2] != _PLAIN:

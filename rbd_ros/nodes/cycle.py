@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ from rbd_ros.control.references import JointReference
 from rbd_ros.control.supervisor import Due, State, Supervisor
 from rbd_ros.control.task_references import TaskReference
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
+from rbd_ros.nodes.modes import JointLaw, Law, MotionLaw, TaskLaw
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.watch import Watch
 
@@ -109,8 +109,6 @@ class Cycle:
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
         self._watch = Watch(settings, self.joints)
         self._laws = self._make_laws(kernels)
-        self._bare = self._laws['gravity']
-        self._holding = cast(JointLaw, self._laws['joint'])
         self._momentum = kernels['momentum']
         self._observer = MomentumObserver(settings.joints('observer_gain').tolist())
         self._observed = 0.0
@@ -120,6 +118,8 @@ class Cycle:
         self.now = self.steady = 0.0
         self.stamp = (0, 0)  # s and ns of the state in work
         self.states = 0
+        self.watched = True  # whether anybody takes the snapshots
+        self._calm = False  # no watched bound was exceeded in the last cycle
         self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
         self.snapshots: deque[Snapshot] = deque(maxlen=200)  # for the thread that reports
         self._sum = np.zeros(len(robot.joints))  # of the torques since the last snapshot
@@ -129,13 +129,15 @@ class Cycle:
         self.payload.update(0.0)
         self._share_load()
 
-    def _make_laws(self, kernels: Mapping[str, Bound]) -> dict[str, Law]:
-        laws: dict[str, Law] = {name: Law(name, kernels[name], self.joints)
-                                for name in ('gravity', 'float', 'damping')}
-        laws['joint'] = JointLaw('joint', kernels['joint'], self.joints, self.reference,
+    def _make_laws(self, kernels: Mapping[str, Bound]) -> dict[str, MotionLaw]:
+        joints, last = self.joints, self.limiter.last
+        self._bare = Law('gravity', kernels['gravity'], joints)
+        self._holding = JointLaw('joint', kernels['joint'], joints, last, self.reference,
                                  self._saturation)
-        laws['task'] = TaskLaw('task', kernels['task'], self.joints, self.task_reference)
-        return laws
+        return {'joint': self._holding,
+                'task': TaskLaw('task', kernels['task'], joints, last, self.task_reference),
+                **{name: MotionLaw(name, kernels[name], joints, last)
+                   for name in ('float', 'damping')}}
 
     @staticmethod
     def _gravity_source(settings: Settings) -> GravitySource:
@@ -174,24 +176,43 @@ class Cycle:
             return supervisor.live and now > joints.expiry and self.loop.tick(now, steady)
         self.now, self.steady = now, steady
         self.states += 1
-        q, qd, effort_now = self._controlled or self._pick()
+        known = self.gravity.update(now)
+        if self.payload.update(now) or self.gravity.changed:
+            self._share_load()
+        sent = (known and self._calm and not joints.rate.low
+                and self.loop.run_on(now, steady, joints.expiry, self.law))
+        if not sent:
+            sent = self._judge(now, steady, known)
+        elif self.reference.goals.active is not None:
+            self._judge_goal()
+        if self._observes and sent:
+            self._observe(now)
+        if self._divider and self.watched:
+            self._note(steady)
+        return sent
+
+    def _judge(self, now: float, steady: float, known: bool) -> bool:
+        """
+        Run a cycle in which something may be unusual: watch, supervise, compute, limit.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param known: whether the direction of gravity is.
+        :returns: whether a torque was published.
+        """
+        joints, supervisor = self.joints, self.supervisor
+        q, qd, effort = self._controlled or self._pick()
         ready = joints.ready(now)
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
-            self._watch.look(now, supervisor.state, self.law, q, qd, self._fault_now)
-        if self.payload.update(now):
-            self._share_load()
-        if not self.gravity.update(now):
+            self._calm = self._watch.look(now, supervisor.state, self.law, q, qd,
+                                          self._fault_now)
+        if not known:
             self._fault(steady, Cause.GRAVITY_STALE, f'{self.gravity.timeout:g} s')
             ready = False
-        sent = self.loop.fresh_state(now, steady, joints.expiry, ready, qd,
-                                     effort_now if joints.effort_known else None)
-        if self._observes and sent:
-            self._observe(now, qd)
-        if self._divider:
-            self._note(steady)
-        return sent
+        return self.loop.fresh_state(now, steady, joints.expiry, ready, qd,
+                                     effort if joints.effort_known else None)
 
     def _pick(self) -> tuple[Array, Array, Array]:
         """Return position, velocity and effort of the controlled joints."""
@@ -211,9 +232,9 @@ class Cycle:
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
 
-    def _observe(self, now: float, qd: Array) -> None:
+    def _observe(self, now: float) -> None:
         """Let the law compensate what the model does not explain; limited torques count."""
-        bound = self._momentum
+        bound, qd = self._momentum, self.joints.qd[self.joints.select]
         bound.inputs['q'][:], bound.inputs['qd'][:] = self.joints.q, self.joints.qd
         bound.inputs['gravity_vector'][:] = self.gravity.value
         bound.inputs['payload'][:] = self.payload.value
@@ -331,20 +352,22 @@ class Cycle:
 
     def _compute(self, need: Need) -> None:
         """Evaluate what the loop needs and hand it over without copies."""
-        law = self._bare
+        law: Law = self._bare
         if need is Need.LAW:
             law = self.law
         elif need is Need.HOLD:
             law = self._holding
-        law.inputs['gravity_vector'][:] = self.gravity.value
         law.compute(self.now)
         torques, outputs = self.torques, law.outputs
         torques.gravity, torques.driver = outputs['gravity'], outputs['driver']
         if need is not Need.GRAVITY:
             torques.law = outputs['law']
         if self.reference.goals.active is not None and need is Need.LAW:
-            index = self.joints.controlled
-            self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
+            self._judge_goal()
+
+    def _judge_goal(self) -> None:
+        index = self.joints.controlled
+        self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
 
     def _may_start(self, now: float, steady: float, qd: Array) -> bool:
         """Tell whether torque may begin, once every joint is known."""
@@ -398,5 +421,7 @@ class Cycle:
             self.limiter.saturated, self.limiter.slewing)
 
     def _share_load(self) -> None:
-        for law in self._laws.values():
+        self.gravity.changed = False
+        for law in (self._bare, *self._laws.values()):
             law.inputs['payload'][:] = self.payload.value
+            law.inputs['gravity_vector'][:] = self.gravity.value

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from rbd_ros.control.joint_map import JointMap
     from rbd_ros.nodes.settings import Settings
 
-__all__ = ['JointLaw', 'Law', 'TaskLaw']
+__all__ = ['JointLaw', 'Law', 'MotionLaw', 'TaskLaw']
 
 Array = npt.NDArray[np.float64]
 
 
 class Law:
-    """A law without references: gravity compensation and damping."""
+    """A kernel that gets the state: gravity alone, or the law of a mode."""
 
     tracks = False  # whether there is a tracking error to be watched
     error: Array
@@ -52,7 +52,9 @@ class Law:
         self.name, self.bound, self._joints = name, bound, joints
         self.inputs, self.outputs = bound.inputs, bound.outputs
         self._run = bound.run
-        self._q, self._qd = bound.inputs['q'], bound.inputs['qd']
+        # Copies between memoryviews take a fraction of what NumPy takes.
+        self._q, self._qd = memoryview(bound.inputs['q']), memoryview(bound.inputs['qd'])
+        self._from_q, self._from_qd = memoryview(joints.q), memoryview(joints.qd)
 
     def enter(self, now: float) -> None:
         """
@@ -76,17 +78,41 @@ class Law:
 
         :param now: control time, s.
         """
-        self._q[:] = self._joints.q
-        self._qd[:] = self._joints.qd
+        self._q[:] = self._from_q
+        self._qd[:] = self._from_qd
         self._run()
 
 
-class JointLaw(Law):
+class MotionLaw(Law):
+    """A law of a mode: its kernel also limits, and says whether all is as usual."""
+
+    def __init__(self, name: str, bound: Bound, joints: JointMap, last: Array) -> None:
+        """
+        Take a kernel.
+
+        :param name: of the kernel.
+        :param bound: the kernel with its buffers.
+        :param joints: source of positions and velocities.
+        :param last: total torque that was published last, of the limiter.
+        """
+        super().__init__(name, bound, joints)
+        self._dt, self._usual = bound.inputs['dt'], bound.outputs['usual']
+        self._last, self._from_last = memoryview(bound.inputs['last']), memoryview(last)
+
+    def whole(self, now: float, dt: float) -> bool:
+        """Evaluate the kernel from the state to what is sent; see ``WholeTick``."""
+        self._last[:] = self._from_last
+        self._dt[()] = dt
+        self.compute(now)
+        return self._usual[0] == 1.0
+
+
+class JointLaw(MotionLaw):
     """Computed torque along a joint reference, with an integral term that does not wind up."""
 
     tracks = True
 
-    def __init__(self, name: str, bound: Bound, joints: JointMap,
+    def __init__(self, name: str, bound: Bound, joints: JointMap, last: Array,
                  reference: JointReference, saturation: Callable[[], Array]) -> None:
         """
         Take a kernel and a reference.
@@ -94,13 +120,16 @@ class JointLaw(Law):
         :param name: of the kernel.
         :param bound: the kernel with its buffers.
         :param joints: source of positions and velocities.
+        :param last: total torque that was published last, of the limiter.
         :param reference: what to follow.
         :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
         """
-        super().__init__(name, bound, joints)
+        super().__init__(name, bound, joints, last)
         self.reference = reference
         self._saturation = saturation
-        self._reference, self._integral = bound.inputs['reference'], bound.inputs['integral']
+        self._reference = memoryview(bound.inputs['reference'].reshape(-1))
+        self._from_reference = memoryview(reference.state.reshape(-1))
+        self._integral = bound.inputs['integral']
         self.error = bound.outputs['error']
         self.external = bound.inputs['external']  # observed torque that is compensated, N.m
         self._gain = self._limit = np.zeros_like(self._integral)
@@ -128,7 +157,8 @@ class JointLaw(Law):
 
     def compute(self, now: float) -> None:
         """Advance the reference and evaluate the kernel."""
-        self._reference[:] = self.reference.update(now)
+        self.reference.update(now)
+        self._reference[:] = self._from_reference
         super().compute(now)
         if self._integrates:
             dt = 0.0 if self._time is None else now - self._time
@@ -138,10 +168,10 @@ class JointLaw(Law):
                 limit=self._limit.tolist(), saturation=self._saturation().tolist())
 
 
-class TaskLaw(Law):
+class TaskLaw(MotionLaw):
     """Operational-space law of the tip."""
 
-    def __init__(self, name: str, bound: Bound, joints: JointMap,
+    def __init__(self, name: str, bound: Bound, joints: JointMap, last: Array,
                  reference: TaskReference) -> None:
         """
         Take a kernel and a reference.
@@ -149,9 +179,10 @@ class TaskLaw(Law):
         :param name: of the kernel.
         :param bound: the kernel with its buffers.
         :param joints: source of positions and velocities.
+        :param last: total torque that was published last, of the limiter.
         :param reference: what to follow.
         """
-        super().__init__(name, bound, joints)
+        super().__init__(name, bound, joints, last)
         self.reference = reference
         self._posture: Array | None = None
 

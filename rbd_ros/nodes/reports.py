@@ -143,7 +143,8 @@ class Reports:
         if (dynamics > 0) is self._soon.is_canceled():
             (self._soon.reset if dynamics > 0 else self._soon.cancel)()
         state = state if self._control.get_subscription_count() else 0
-        if not state and not dynamics:
+        self._cycle.watched = bool(state or dynamics)
+        if not self._cycle.watched:
             snapshots.clear()
         while snapshots:
             snapshot = snapshots.popleft()

@@ -199,7 +199,8 @@ class Settings:
 
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:
         """Return what the kernels get beside state and references, by kernel."""
-        barrier = self._barrier()
+        law = self._barrier() | {'limit': self.torque_limits, 'rate': self.torque_rates,
+                                 'speed': self.velocity_limits}
         friction = {f'friction_{name}': self.joints(f'friction.{name}')
                     for name in ('viscous', 'coulomb', 'speed')}
         gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
@@ -208,11 +209,11 @@ class Settings:
                 for name in ('stiffness', 'damping')}
         return {
             'gravity': {},
-            'float': barrier | friction | {
+            'float': law | friction | {
                 'scale': self.joints('gravity_scale'), 'damping': self.damper('free_damping')},
-            'damping': barrier | {'damping': self.damper('brake_damping')},
-            'joint': barrier | friction | gains,
-            'task': barrier | {
+            'damping': law | {'damping': self.damper('brake_damping')},
+            'joint': law | friction | gains | {'far': self.joints('tracking_limits')},
+            'task': law | {
                 'task_stiffness': task['stiffness'], 'task_damping': task['damping'],
                 'max_condition': np.array([self.number('task.max_condition')]),
                 'joint_speed': self.number('task.joint_speed') * self.velocity_limits,

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ class LoopStatistics:
         self.count = 0  # states
         self.superseded = 0  # states whose successor was waiting when their torque left
         self._idle = 0.1 * period  # less than that after a cycle: the next one was waiting
-        self._begin, self._end, self._latency = ([0.0] * _SIZE for _ in range(3))
+        self._begin, self._end, self._latency = (array('d', bytes(8 * _SIZE)) for _ in range(3))
         self._last = float('-inf')
         self._read = 0
         self._read_time: float | None = None

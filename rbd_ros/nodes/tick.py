@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbd_ros import opspace, quantities, quantity
-from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.control import barriers, laws, task_law
+from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, trace
+from rbd_ros.control import barriers, laws, limits, task_law
+from rbd_ros.control.limits import torque_step
 from rbd_ros.digest import digest, source_digest
 from rbd_ros.spectral import largest_and_smallest
 
@@ -55,6 +56,9 @@ _APPROACH = 0.25
 
 #: what the posture may ask of a joint, beside the frame, as a share of the frame's part
 _REST = 0.5
+
+#: a sum of torques that no robot has, N.m
+_HUGE = 1e12
 
 KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 _BARRIER = barriers.Barrier._fields
@@ -85,12 +89,14 @@ class TickKernels:
         barrier: Shapes = {f'barrier_{name}': (n,) for name in _BARRIER}
         friction: Shapes = dict.fromkeys([f'friction_{name}' for name in _FRICTION], (n,))
         joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral', 'external'), (n,))
+        output: Shapes = {**dict.fromkeys(('last', 'limit', 'rate', 'speed'), (n,)), 'dt': ()}
+        law = common | barrier | output
         self._shapes: dict[str, Shapes] = {
             'gravity': common,
-            'float': common | barrier | friction | {'scale': (n,), 'damping': (n,)},
-            'damping': common | barrier | {'damping': (n,)},
-            'joint': common | barrier | friction | joint | {'reference': (3, n)},
-            'task': common | barrier | {
+            'float': law | friction | {'scale': (n,), 'damping': (n,)},
+            'damping': law | {'damping': (n,)},
+            'joint': law | friction | joint | {'reference': (3, n), 'far': (n,)},
+            'task': law | {
                 'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
                 'max_condition': (1,), 'joint_speed': (n,), 'posture': (n,),
@@ -161,9 +167,24 @@ class TickKernels:
     def _with_law(self, x: Inputs, basics: dict[str, Sequence], law: Vector,
                   **more: Sequence) -> dict[str, Sequence]:
         barrier = barriers.Barrier(*(x[f'barrier_{name}'] for name in _BARRIER))
-        guarded = barriers.guard(self._pick(x['q']), self._pick(x['qd']), basics['gravity'],
-                                 law, barrier)
-        return {'law': guarded, **basics, **more}
+        qd = self._pick(x['qd'])
+        guarded = barriers.guard(self._pick(x['q']), qd, basics['gravity'], law, barrier)
+        limited = torque_step(guarded, basics['driver'], x['last'], x['limit'], x['rate'],
+                              x['dt'])
+        watched = [*zip(qd, x['speed']), *zip(more.get('error', ()), x.get('far', ()))]
+        usual = self._usual([*guarded, *basics['gravity'], *basics['driver']], watched)
+        return {'law': guarded, **basics, **limited, 'usual': [usual], **more}
+
+    @staticmethod
+    def _usual(results: Vector, watched: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
+        """Return 1 if all is finite and within its bounds, else 0 or NaN."""
+        size: Scalar = 0.0
+        for value in results:
+            size = size + absolute(value)
+        usual = less_equal(size, _HUGE)
+        for value, most in watched:
+            usual = usual * less_equal(absolute(value), most)
+        return usual
 
     def _float(self, x: Inputs) -> dict[str, Sequence]:
         basics = self._basics(x)
@@ -324,5 +345,5 @@ def _to_base(R: Sequence[Vector], six: Vector) -> list[Scalar]:
 def _own_source() -> str:
     """Return a digest of the laws and of this file."""
     files = [Path(__file__), *(Path(module.__file__ or '') for module in (
-        barriers, laws, task_law))]
+        barriers, laws, limits, task_law))]
     return digest([(file.name, file.read_bytes()) for file in files])

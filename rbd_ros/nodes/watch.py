@@ -121,7 +121,7 @@ class Watch:
         return True
 
     def look(self, now: float, state: State, law: Law, q: Array, qd: Array,
-             fault: Report) -> None:
+             fault: Report) -> bool:
         """
         Look for faults that show while the state is good.
 
@@ -131,6 +131,7 @@ class Watch:
         :param q: positions of the controlled joints.
         :param qd: their velocities.
         :param fault: takes what is wrong.
+        :returns: whether all is calm: what a kernel watches by itself needs no look.
         """
         wrong = self._speed.check(now, qd)
         if wrong:
@@ -146,3 +147,4 @@ class Watch:
             wrong = self._motion.check(now, q, qd)
             if wrong:
                 fault(Cause.WRONG_MODEL, wrong)
+        return not (rate.low or self._speed.exceeded or self._error.exceeded)
