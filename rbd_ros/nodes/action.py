@@ -108,7 +108,8 @@ class TrajectoryAction:
             node, FollowJointTrajectory, '~/follow_joint_trajectory',
             execute_callback=self._unused, goal_callback=self._judge,
             handle_accepted_callback=self._begin, cancel_callback=self._cancel)
-        node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = node.create_timer(  # runs while there are goals
+            _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
 
     def attach(self, cycle: Cycle) -> None:
         """
@@ -170,6 +171,7 @@ class TrajectoryAction:
         plan, cycle = self._plan, self._cycle
         key = bytes(handle.goal_id.uuid)
         self._handles[key] = handle
+        self._timer.reset()
         handle.execute()
         if cycle is None or plan is None or plan.goal is not handle.request:
             self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL,
@@ -209,6 +211,7 @@ class TrajectoryAction:
         """Answer goals that have ended and publish feedback of the present one."""
         cycle = self._cycle
         if cycle is None or not self._handles:
+            self._timer.cancel()
             return
         ended = cycle.reference.goals.ended
         while ended:

@@ -43,7 +43,7 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 Pair = tuple[str, object]
 Part = tuple[bytes, str, list[Pair]]  # level, message, values
 
-_LOOK = 0.1  # s between two looks at the levels
+_LOOK = 0.2  # s between two looks at the levels
 _PERIOD = 1.0  # s between two messages without change
 _SLOW = 0.8  # share of nominal_rate below which the rate is warned of
 _WORKING = (State.RUNNING, State.RAMPING_IN, State.INACTIVE, State.RELEASED)

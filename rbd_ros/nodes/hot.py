@@ -22,6 +22,7 @@ names of the lifecycle node, which resolves them, so that remapping works as for
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 import threading
 import time
 import traceback
@@ -56,8 +57,8 @@ _SPINS = 1000
 #: depth 1 loses messages where several publishers share the topic
 STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-#: s between two looks at the clocks while nothing depends on them
-_WATCH = 0.01
+#: s between two looks at the clocks while states come
+_WATCH = 0.025
 
 
 class HotNode(Node):
@@ -87,6 +88,7 @@ class HotNode(Node):
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list = []
+        self._looks, self._looked = 1, 0
         self._asserts = False
         self._beats = UInt64()
         name = owner.resolve_topic_name
@@ -112,14 +114,14 @@ class HotNode(Node):
         self.output, self._cycle = output, cycle
         self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
         # The limiter gives a step at most two nominal periods. While states come, the timer
-        # only watches: each time it fires costs as much as half a tick.
+        # only watches, and beats: each time it fires costs more than a tick.
         period = 2.0 / cycle.settings.number('nominal_rate')
         watch = max(period, min(_WATCH, cycle.settings.number('state_timeout') / 5.0))
+        self._looks = max(math.ceil(1.0 / (heartbeat_rate * watch)), 1)  # in one beat
         self._fast_timer = self.create_timer(period, self._on_timer, clock=self._steady,
                                              autostart=False)
-        self._own_timers = [
-            self._fast_timer, self.create_timer(watch, self._on_timer, clock=self._steady),
-            self.create_timer(1.0 / heartbeat_rate, self._beat, clock=self._steady)]
+        self._own_timers = [self._fast_timer, self.create_timer(
+            1.0 / (heartbeat_rate * self._looks), self._look, clock=self._steady)]
 
     def detach(self) -> None:
         """End serving; the cycle must have finished."""
@@ -210,6 +212,12 @@ class HotNode(Node):
         self.failure = self.failure or trace
         text = trace.strip().splitlines()[-1]
         cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.EXCEPTION, text))
+
+    def _look(self) -> None:
+        self._on_timer()
+        self._looked += 1
+        if self._looked % self._looks == 0:
+            self._beat()
 
     def _beat(self) -> None:
         self._beats.data += 1

@@ -42,7 +42,7 @@ __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
 Array = npt.NDArray[np.float64]
 
-_GUARD_PERIOD = 0.1  # s between two looks at the graph
+_GUARD_PERIOD = 0.2  # s between two looks at the graph
 
 
 def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:

@@ -43,7 +43,7 @@ __all__ = ['Reports', 'quaternion']
 
 Array = npt.NDArray[np.float64]
 
-_PERIOD, _SOON = 0.05, 0.005  # s between two looks at the snapshots, where dynamics are wanted
+_PERIOD, _SOON = 0.1, 0.005  # s between two looks at the snapshots: nobody wants them, else
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
              'operational_space/condition', 'operational_space/lost')
@@ -140,11 +140,11 @@ class Reports:
         settings = self._cycle.settings
         dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')
         step = settings.report_divider
-        if (dynamics > 0) is self._soon.is_canceled():
-            (self._soon.reset if dynamics > 0 else self._soon.cancel)()
         state = state if self._control.get_subscription_count() else 0
-        self._cycle.watched = bool(state or dynamics)
-        if not self._cycle.watched:
+        wanted = self._cycle.watched = bool(state or dynamics)
+        if wanted is self._soon.is_canceled():
+            (self._soon.reset if wanted else self._soon.cancel)()
+        if not wanted:
             snapshots.clear()
         while snapshots:
             snapshot = snapshots.popleft()
