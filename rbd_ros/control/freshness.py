@@ -117,7 +117,8 @@ class StateAge:
         if self.known_offset is not None:
             self.excess = max(offset - self.known_offset, 0.0)
             return
-        self._offset = min(self._offset + self.drift * max(since, 0.0), offset)
+        smallest = self._offset + self.drift * since if since > 0.0 else self._offset
+        self._offset = offset if offset < smallest else smallest
         self.excess = offset - self._offset
 
     def _begin(self, now: float, stamp: float, reason: str) -> Freshness:

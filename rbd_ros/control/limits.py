@@ -157,7 +157,8 @@ class TorqueLimiter:
 
         :param dt: time since the last published torque in s.
         """
-        return min(max(dt, 0.0), 2.0 * self.period)
+        most = 2.0 * self.period
+        return most if dt > most else dt if dt > 0.0 else 0.0
 
     def results(self, outputs: Mapping[str, Array]) -> list[tuple[memoryview, memoryview]]:
         """

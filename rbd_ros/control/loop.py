@@ -121,7 +121,8 @@ class ControlLoop:
         self._state = State.INACTIVE
         self._law: WholeTick | None = None  # whose results are taken over
         self._results: list[tuple[memoryview, memoryview]] = []
-        self._requests: deque[Callable[[float, float], None]] = deque()
+        # posted, not yet run
+        self.requests: deque[Callable[[float, float], None]] = deque()
 
     def post(self, request: Callable[[float, float], None]) -> None:
         """
@@ -129,7 +130,7 @@ class ControlLoop:
 
         :param request: gets control and steady time; may call the supervisor.
         """
-        self._requests.append(request)
+        self.requests.append(request)
 
     def fresh_state(self, now: float, steady: float, expiry: float, ready: bool,
                     qd: Array, effort: Array | None = None) -> bool:
@@ -184,7 +185,7 @@ class ControlLoop:
             judges what was unusual.
         """
         times, switch = self._times, self.switch
-        if (times is None or switch.active or self._requests
+        if (times is None or switch.active or self.requests
                 or not self.supervisor.runs_on(now, steady, expiry)):
             return False
         try:
@@ -237,10 +238,10 @@ class ControlLoop:
         :param now: control time, s.
         :param steady: steady time, s.
         """
-        if self._requests:
+        if self.requests:
             self.supervisor.advance(now, steady)  # a request meets the state of now
-        while self._requests:
-            self._requests.popleft()(now, steady)
+        while self.requests:
+            self.requests.popleft()(now, steady)
 
     def _announce(self) -> None:
         if self.supervisor.state is not self._state:

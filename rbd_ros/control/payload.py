@@ -100,8 +100,9 @@ class PayloadRamp:
         """
         self.duration = duration
         self.value = np.zeros(10)
+        self.ramping = False
         self._from, self._to = np.zeros(10), np.zeros(10)
-        self._start: float | None = None
+        self._start = 0.0
 
     def set(self, now: float, payload: Array, duration: float | None = None) -> None:
         """
@@ -115,12 +116,7 @@ class PayloadRamp:
             self.duration = duration
         self._from[:] = self.value
         self._to[:] = payload
-        self._start = now
-
-    @property
-    def ramping(self) -> bool:
-        """Return whether a ramp is under way."""
-        return self._start is not None
+        self._start, self.ramping = now, True
 
     def update(self, now: float) -> bool:
         """
@@ -129,12 +125,12 @@ class PayloadRamp:
         :param now: control time, s.
         :returns: whether it changed.
         """
-        if self._start is None:
+        if not self.ramping:
             return False
         share = (now - self._start) / self.duration if self.duration > 0.0 else 1.0
         if share >= 1.0:
             self.value[:] = self._to
-            self._start = None
+            self.ramping = False
         else:
             np.subtract(self._to, self._from, out=self.value)
             self.value *= max(share, 0.0)
@@ -161,7 +157,7 @@ class GravitySource:
         self.timeout, self.slew = timeout, slew
         self._target = self.value.copy()
         self.changed = True  # the value is not what it was when this was set to False
-        self._settled = True  # the value is the target
+        self.constant = timeout <= 0.0  # and at its target
         self._received = -math.inf
         self._time: float | None = None
 
@@ -191,7 +187,6 @@ class GravitySource:
         :param down: unit vector.
         """
         self._target[:] = np.multiply(down, self.size)
-        self._settled = False
         if math.isinf(self._received):  # nothing was made of the value before
             self.value[:] = self._target
             self.changed = True
@@ -205,10 +200,11 @@ class GravitySource:
         :param slew: m/s^3.
         """
         self.slew = slew
-        self._settled = False
         size = float(np.linalg.norm(gravity))
         if self.timeout <= 0.0:
             self._target[:] = gravity
+            if self.constant:  # time did not count until now
+                self.constant, self._time = False, None
         elif self.size > 0.0:
             self._target *= size / self.size
         self.size = size
@@ -221,12 +217,12 @@ class GravitySource:
         :returns: whether the source may be used: constant, or young enough.
         """
         before, self._time = self._time, now
-        if not self._settled:
+        if not self.constant:
             dt = 0.0 if before is None else max(now - before, 0.0)
             step = self._target - self.value
             most = self.slew * dt if dt > 0.0 else 0.0
             length = float(np.linalg.norm(step))
             self.value += step if length <= most else step * (most / length)
-            self._settled = self.value.tolist() == self._target.tolist()
+            self.constant = self.timeout <= 0.0 and length <= most
             self.changed = True
         return self.timeout <= 0.0 or now - self._received <= self.timeout

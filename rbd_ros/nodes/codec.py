@@ -249,7 +249,7 @@ class FloatArrayWriter:
         """
         head = struct.pack('<HHIII', 0x0100, 0, 0, 0, n)  # no dimensions, no offset
         self._buffer = bytearray(head + bytes(_pad(len(head))) + bytes(8 * n))
-        self._values = np.frombuffer(self._buffer, '<f8', n, len(self._buffer) - 8 * n)
+        self._values = memoryview(self._buffer)[len(self._buffer) - 8 * n:].cast('d')
 
     def write(self, values: Array) -> bytes:
         """
@@ -280,7 +280,7 @@ class JointStateWriter:
         out += bytes(-len(out) % 4) + struct.pack('<III', 0, 0, len(names))
         out += bytes(_pad(len(out))) + bytes(8 * len(names))
         self._buffer = out
-        self._values = np.frombuffer(out, '<f8', len(names), len(out) - 8 * len(names))
+        self._values = memoryview(out)[len(out) - 8 * len(names):].cast('d')
 
     def write(self, effort: Array, seconds: int, nanoseconds: int) -> bytes:
         """

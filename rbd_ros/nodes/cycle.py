@@ -168,7 +168,8 @@ class Cycle:
         :returns: whether a torque was published.
         """
         joints, supervisor = self.joints, self.supervisor
-        self.loop.serve(now, steady)  # an activation must not meet a judgement made before it
+        if self.loop.requests:  # an activation must not meet a judgement made before it
+            self.loop.serve(now, steady)
         arrival = joints.update(now, names, position, velocity, effort, stamp)
         if joints.notices:
             self._notices()
@@ -176,8 +177,9 @@ class Cycle:
             return supervisor.live and now > joints.expiry and self.loop.tick(now, steady)
         self.now, self.steady = now, steady
         self.states += 1
-        known = self.gravity.update(now)
-        if self.payload.update(now) or self.gravity.changed:
+        known = self.gravity.constant or self.gravity.update(now)
+        if self.payload.ramping or self.gravity.changed:
+            self.payload.update(now)
             self._share_load()
         sent = (known and self._calm and not joints.rate.low
                 and self.loop.run_on(now, steady, joints.expiry, self.law))

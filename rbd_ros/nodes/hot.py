@@ -30,7 +30,7 @@ import traceback
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.causes import Cause
-from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.codec import JointStateReader, ReadState
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.outputs import Output
 from rbd_ros.nodes.statistics import LoopStatistics
@@ -84,7 +84,7 @@ class HotNode(Node):
         self.failure = ''  # traceback of an exception in the loop
         self._cycle: Cycle | None = None
         self._reader = JointStateReader()
-        self._stamp = (0, 0)
+        self._reading: ReadState | None = None  # of the last message
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list = []
@@ -139,9 +139,9 @@ class HotNode(Node):
 
         :param torque: one number per controlled joint.
         """
-        output = self.output
-        if output is not None:
-            output.publish(torque, self._stamp)
+        output, cycle = self.output, self._cycle
+        if output is not None and cycle is not None:
+            output.publish(torque, cycle.stamp)
 
     # -- callbacks ----------------------------------------------------------------------------
 
@@ -165,12 +165,16 @@ class HotNode(Node):
         if cycle is None:
             return
         try:
-            reading = self._reader.read(data)
-            if reading is None:
-                self._slow_state(cycle, data)
-                return
-            cycle.stamp = self._stamp = (reading.seconds, reading.nanoseconds)
-            now, steady = self._times(reading.stamp)
+            reading = self._reading
+            if reading is None or not reading.again(data):
+                reading = self._reading = self._reader.read(data)
+                if reading is None:
+                    self._slow_state(cycle, data)
+                    return
+            cycle.stamp = (reading.seconds, reading.nanoseconds)
+            now = steady = time.monotonic()
+            if self.simulated:
+                now, steady = self._times(reading.stamp)
             cycle.state(now, steady, reading.names, reading.position, reading.velocity,
                         reading.effort, reading.stamp)
             self.statistics.add(steady, time.monotonic(), time.time() - reading.stamp)
@@ -182,7 +186,7 @@ class HotNode(Node):
         self.surprises += 1
         message = deserialize_message(data, JointState)
         stamp = message.header.stamp
-        cycle.stamp = self._stamp = (stamp.sec, stamp.nanosec)
+        cycle.stamp = (stamp.sec, stamp.nanosec)
         seconds = stamp.sec + 1e-9 * stamp.nanosec
         now, steady = self._times(seconds)
         cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
