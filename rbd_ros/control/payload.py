@@ -203,8 +203,7 @@ class GravitySource:
         size = float(np.linalg.norm(gravity))
         if self.timeout <= 0.0:
             self._target[:] = gravity
-            if self.constant:  # time did not count until now
-                self.constant, self._time = False, None
+            self.constant = False
         elif self.size > 0.0:
             self._target *= size / self.size
         self.size = size

@@ -322,6 +322,7 @@ class Cycle:
                 'payload.mass', 'payload.com', 'payload.inertia')):
             self.payload.set(self.now, self._payload(settings),
                              settings.number('payload.ramp_time'))
+        self.gravity.update(self.now)  # the slew begins now
         self.gravity.configure(settings.numbers('gravity'), settings.number('gravity_slew'))
         self.set_mode(settings.text('mode'))
 
