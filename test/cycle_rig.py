@@ -68,6 +68,7 @@ class Arm:
         self.q, self.qd = np.array(q, dtype=float), np.zeros(7)
         self.effort = np.zeros(0)
         self.external: Array | None = None  # N.m; None: the arm stands
+        self.hand: Callable[[Array], Array] | None = None  # N.m at a velocity
         self.each: Callable[[float], None] | None = None  # called with the time, every period
         self.q_log: list[Array] = []
         self.qd_log: list[Array] = []
@@ -88,13 +89,20 @@ class Arm:
                              self.effort, self.time + 1e4)
             self.cycle.tick(self.time, self.time)
             if self.external is not None and self.sent:
-                qdd = self.dynamics.forward_dynamics(
-                    self.q, self.qd, self.sent[-1] + self.external)
-                self.qd = self.qd + qdd * self.period
-                self.q = self.q + self.qd * self.period
+                self._move(self.sent[-1] + self.external)
             self.q_log.append(self.q)
             self.qd_log.append(self.qd)
             self.law_log.append(self.cycle.loop.wanted.copy())
+
+    def _move(self, torque: Array) -> None:
+        """Move the arm; in smaller steps where a firm hand is at the light wrist."""
+        parts = 1 if self.hand is None else 10
+        h = self.period / parts
+        for _ in range(parts):
+            by_hand = 0.0 if self.hand is None else self.hand(self.qd)
+            self.qd = self.qd + h * self.dynamics.forward_dynamics(
+                self.q, self.qd, torque + by_hand)
+            self.q = self.q + h * self.qd
 
     def activate(self) -> None:
         """Activate as the node does, from another thread."""
@@ -106,6 +114,10 @@ class Arm:
         self.run(float(self.values['ramp_time']) + 0.1)
         assert self.state == 'running', self.cycle.fault_text()
         self.external = np.zeros(7)
+
+    def push(self, torque: Array) -> None:
+        """Push the joints from now on."""
+        self.external = torque
 
     def change(self, **values: object) -> None:
         """Change parameters as the node does, at the next cycle."""

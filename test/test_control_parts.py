@@ -207,8 +207,8 @@ def test_gravity_parameters_change_a_constant_and_the_size_of_a_measured_one():
 # -- bumpless switch --------------------------------------------------------------------------
 
 
-@given(st.floats(-30.0, 30.0), st.floats(-30.0, 30.0))
-def test_switch_steps_by_less_than_a_hundredth_of_the_limit(old, new):
+@given(st.floats(-30.0, 30.0), st.floats(-30.0, 30.0), st.floats(-3.0, 3.0))
+def test_switch_steps_by_less_than_a_hundredth_of_the_limit(old, new, speed):
     """Whatever two laws want inside the limit, the output never steps by 1 % of it."""
     limit = 40.0
     switch = BumplessSwitch([limit], 0.5)
@@ -216,7 +216,8 @@ def test_switch_steps_by_less_than_a_hundredth_of_the_limit(old, new):
     for k in range(700):
         if k == 100:
             switch.switch()
-        outputs.append(switch.apply(k * 0.001, np.array([old if k < 100 else new]))[0])
+        outputs.append(switch.apply(k * 0.001, np.array([old if k < 100 else new]),
+                                    np.array([speed]))[0])
     assert np.abs(np.diff(outputs)).max() <= 0.01 * limit
     assert outputs[0] == old
     assert outputs[-1] == new
@@ -228,10 +229,24 @@ def test_switch_takes_over_from_the_brake():
     switch.note(np.array([12.0]))
     switch.switch()
     assert switch.active
-    assert switch.apply(0.0, np.array([0.0]))[0] == pytest.approx(12.0)
+    assert switch.apply(0.0, np.zeros(1), np.zeros(1))[0] == pytest.approx(12.0)
     switch.cancel()
-    assert switch.apply(0.001, np.array([0.0]))[0] == 0.0
+    assert switch.apply(0.001, np.zeros(1), np.zeros(1))[0] == 0.0
     assert (smooth_step(-1.0), smooth_step(0.5), smooth_step(2.0)) == (0.0, 0.5, 1.0)
+
+
+@pytest.mark.parametrize('speed, gone', [(1.0, True), (-1.0, False), (0.0, False)])
+def test_offset_that_drives_a_joint_falls_first(speed, gone):
+    """What pushes a joint the way it moves is gone in no time; what brakes it or rests fades."""
+    switch = BumplessSwitch([40.0], 0.5)
+    switch.note(np.array([10.0]))
+    switch.switch()
+    outputs = [switch.apply(k * 0.001, np.zeros(1), np.array([speed]))[0] for k in range(100)]
+    assert outputs[0] == 10.0
+    if gone:  # 0.6 % of 40 N.m a time
+        assert outputs[40] > 0.0 and outputs[45] == 0.0
+    else:
+        assert outputs[-1] == pytest.approx(10.0 * (1.0 - smooth_step(0.099 / 0.5)))
 
 
 # -- start-up ---------------------------------------------------------------------------------

@@ -167,6 +167,38 @@ def test_bad_targets_are_refused(call, word):
     np.testing.assert_array_equal(subject.p, [0.5, 0.0, 0.4])
 
 
+def test_start_in_motion_comes_to_rest_smoothly():
+    """The pose goes on with the velocity that it had, which falls to zero without a step."""
+    subject = TaskReference()
+    velocity = np.array([0.0, 0.0, 1.0, 0.8, 0.0, 0.0])  # faster than the limit
+    subject.start(np.eye(3), np.array([0.5, 0.0, 0.4]), velocity, 0.5)
+    subject.update(0.0)
+    accelerations = []
+    record = run(subject, 0.6, each=lambda _: accelerations.append(subject.acceleration.copy()))
+    np.testing.assert_allclose(record[0][2], velocity, rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(subject.p, [0.5 + 0.8 * 0.25, 0.0, 0.4], atol=1e-9)
+    np.testing.assert_allclose(subject.R, Rotation.from_rotvec([0, 0, 0.25]).as_matrix(),
+                               atol=1e-9)
+    np.testing.assert_allclose(subject.velocity, 0.0, atol=1e-12)
+    p, v = np.array([p for p, _, _ in record]), np.array([v for _, _, v in record])
+    np.testing.assert_allclose(np.diff(p, axis=0) / DT, 0.5 * (v[1:, 3:] + v[:-1, 3:]), atol=1e-4)
+    np.testing.assert_allclose(np.diff(v, axis=0)[:-1] / DT, accelerations[2:], atol=0.05)
+    assert np.abs(np.diff(accelerations, axis=0)).max() < 0.1
+
+
+def test_target_ends_the_coming_to_rest():
+    """A target that comes meanwhile is gone to from the velocity of then."""
+    subject = TaskReference()
+    subject.start(np.eye(3), np.array([0.5, 0.0, 0.4]), np.array([0, 0, 0, 0.3, 0, 0]), 0.5)
+    subject.update(0.0)
+    before = run(subject, 0.1)[-1][2][3]
+    subject.target_pose(0.1, [0.8, 0.0, 0.4], [0, 0, 0, 1])
+    after = run(subject, DT, 0.1)[-1][2][3]
+    assert abs(after - before) <= 2.0 * DT + 1e-12
+    run(subject, 2.0, 0.1 + DT)
+    np.testing.assert_allclose(subject.p, [0.8, 0.0, 0.4], atol=1e-9)
+
+
 DELAYS = {
     'in time': lambda _: 0.0,
     'late': lambda k: 0.04 * ((37 * k) % 10) / 10.0,

@@ -225,6 +225,46 @@ def test_hold_stops_within_the_stopping_distance():
     np.testing.assert_array_equal(record[-1, 1], [0.0, 0.0])
 
 
+def test_rest_is_smooth():
+    """From a velocity to rest the acceleration begins and ends at zero, over half the time."""
+    subject = reference()
+    subject.start(np.zeros(2), np.array([1.0, -0.5]))
+    subject.rest(0.0, 0.4)
+    subject.update(0.0)
+    record = follow(subject, 0.5)
+    np.testing.assert_allclose(record[-1], [[0.2, -0.1], [0.0, 0.0], [0.0, 0.0]], atol=1e-9)
+    dt = 0.5 / len(record)
+    np.testing.assert_allclose(np.diff(record[:, 0], axis=0)[1:] / dt, record[1:-1, 1],
+                               atol=0.02)
+    jerk = np.abs(np.diff(record[:, 2], axis=0)) / dt
+    assert np.abs(record[0, 2]).max() < 0.5
+    assert np.abs(record[:, 2]).max() == pytest.approx(1.5 / 0.4, rel=0.01)
+    assert jerk.max() < 1.01 * 6.0 / 0.4**2  # of a velocity that falls along a cubic
+
+
+def test_rest_goes_on_from_the_acceleration_of_the_reference():
+    """Out of an accelerated motion the acceleration does not step."""
+    subject = reference()
+    subject.start(np.zeros(2), np.array([0.5, 0.0]))
+    subject.state[2] = [3.0, -2.0]
+    subject.rest(0.0, 0.4)
+    record = follow(subject, 0.5)
+    assert np.abs(record[0, 2] - [3.0, -2.0]).max() < 1.0
+    np.testing.assert_allclose(record[-1, 1:], 0.0, atol=1e-12)
+
+
+def test_rest_keeps_clear_of_a_limit_and_of_the_largest_acceleration():
+    """Before a limit the stop is shorter; a fast joint takes longer than it was given."""
+    subject = reference()
+    near = subject.upper[0] - 0.1
+    subject.start(np.array([near, 0.0]), np.array([1.0, 0.0]))
+    subject.rest(0.0, 0.5)
+    assert follow(subject, 0.6)[-1, 0, 0] == pytest.approx(near + 0.1, abs=1e-9)
+    subject.start(np.zeros(2), np.array([1.0, 0.0]))
+    subject.rest(0.6, 0.01)
+    assert np.abs(follow(subject, 0.5, 0.6)[:, 2]).max() <= subject.limiter.acceleration[0]
+
+
 def test_continuous_joint_takes_the_short_way():
     """From 3.0 to -3.0 a continuous joint goes 0.28 rad forward, not 6 rad back."""
     subject = reference(timeout=10.0)

@@ -17,7 +17,9 @@ Switching from one law to another without a step of the torque.
 
 At the switch the difference between the old and the new law is taken over as an offset,
 which then fades along a quintic. The output is continuous by construction, whatever the two
-laws are; the offset is finite and never larger than twice the limit.
+laws are; the offset is finite and never larger than twice the limit. Where it pushes a joint the
+way that it moves it goes faster, as fast as a continuous output allows: an offset that is frozen
+would drive a joint on that the old law had accelerated, or that nothing holds any more.
 """
 
 from __future__ import annotations
@@ -30,6 +32,12 @@ import numpy.typing as npt
 __all__ = ['BumplessSwitch', 'smooth_step']
 
 Array = npt.NDArray[np.float64]
+
+#: share of the limit by which an offset that drives a joint falls from one torque to the next
+_FALL = 0.006
+
+#: rad/s from which on a joint moves
+_MOVES = 0.05
 
 
 def smooth_step(s: float) -> float:
@@ -58,7 +66,9 @@ class BumplessSwitch:
         self._last = np.zeros_like(self._limit)
         self._offset = np.zeros_like(self._limit)
         self._work = np.zeros_like(self._limit)
+        self._fall = _FALL * self._limit
         self._start: float | None = None
+        self._share = 1.0  # of the offset, that is left by now
         self._armed = False
         self._valid = False
 
@@ -86,26 +96,38 @@ class BumplessSwitch:
         self._start = None
         self._armed, self._valid = False, True
 
-    def apply(self, now: float, torque: Array) -> Array:
+    def apply(self, now: float, torque: Array, qd: Array) -> Array:
         """
         Add the offset of now.
 
         :param now: control time, s.
         :param torque: finite torque of the present law, N.m; changed in place.
+        :param qd: joint velocities.
         """
         if self._armed:
             self._armed = False
-            self._start = now
+            self._start, self._share = now, 1.0
             np.clip(self._last, self._negative, self._limit, out=self._last)
             np.clip(torque, self._negative, self._limit, out=self._work)
             np.subtract(self._last, self._work, out=self._offset)
+        elif self._start is not None:
+            self._fade((now - self._start) / self.duration, qd)
         if self._start is not None:
-            share = 1.0 - smooth_step((now - self._start) / self.duration)
-            if share > 0.0:
-                np.multiply(self._offset, share, out=self._work)
-                np.add(torque, self._work, out=torque)
-            else:
-                self._start = None
+            np.add(torque, self._offset, out=torque)
         self._last[:] = torque
         self._valid = True
         return torque
+
+    def _fade(self, progress: float, qd: Array) -> None:
+        """Let the offset fade, and fall where it drives a joint."""
+        share = 1.0 - smooth_step(progress)
+        if share <= 0.0:
+            self._start = None
+            return
+        offset, work = self._offset, self._work
+        np.multiply(offset, share / self._share, out=offset)
+        self._share = share
+        np.clip(qd * (np.sign(offset) / _MOVES), 0.0, 1.0, out=work)  # 1: it drives the joint
+        np.multiply(work, self._fall, out=work)
+        np.minimum(work, np.abs(offset), out=work)
+        np.subtract(offset, np.sign(offset) * work, out=offset)

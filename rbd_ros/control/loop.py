@@ -303,7 +303,7 @@ class ControlLoop:
                 np.add(wanted, gravity, out=wanted)
             if not is_finite(wanted):
                 return False
-            self.switch.apply(now, wanted)
+            self.switch.apply(now, wanted, qd)
             return True
         np.multiply(self._damping, qd, out=self._work)
         np.subtract(gravity, self._work, out=wanted)

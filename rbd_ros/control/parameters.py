@@ -151,7 +151,8 @@ _LAW = (
     _switch('observer_feedback', False, 'subtract the observed external torque in '
             'computed_torque', structural=False),
     _joints('observer_gain', [30.0], '1/s', 0.1, 1e3, 'bandwidth of the momentum observer'),
-    _scalar('switch_time', 0.5, 's', 0.05, 5.0, 'fading of a change of the mode'),
+    _scalar('switch_time', 0.5, 's', 0.05, 5.0, 'fading of a change of the mode, in which '
+            'references come to rest'),
     _text('task.frame', '', 'frame of operational_space; empty: the last one of the chain'),
     Parameter('task.axes', STRINGS, ['rx', 'ry', 'rz', 'x', 'y', 'z'], '',
               'controlled directions of the frame', structural=True,

@@ -143,6 +143,28 @@ class JointReference:
         self.goals.abort('the controller started anew')
         self.hold()
 
+    def rest(self, now: float, duration: float) -> None:
+        """
+        Come to rest from the present reference without a step of the acceleration.
+
+        :param now: control time, s.
+        :param duration: s in which to stop; less where a joint limit is near, more where the
+            acceleration would exceed its limit.
+        """
+        q, qd, qdd = self.state.copy()
+        speed = np.abs(qd)
+        room = np.where(self.continuous, np.inf,
+                        np.where(qd < 0.0, q - self.lower, self.upper - q))
+        fits = float(np.min(2.0 * np.maximum(room, 0.0) / np.maximum(speed, 1e-9)))
+        least = float(np.max(2.0 * speed / self.limiter.acceleration))
+        duration = max(min(duration, fits), least, 1e-3)
+        end = q + qd * (duration / 2.0) + qdd * (duration * duration / 12.0)
+        still = np.zeros((1, len(q)))
+        self.goals.abort('the reference is held')
+        self._trajectory = Trajectory(Knots(np.array([duration]), end[None], still, still), now,
+                                      now, (q, qd, qdd))
+        self.source = Source.HOLD
+
     def hold(self) -> None:
         """Come to rest as fast as the limits allow and stay there."""
         q, qd, _ = self.state

@@ -29,10 +29,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.control.bumpless import smooth_step
+from rbd_ros.control.payload import rotation
 from rbd_ros.control.profiles import pose_kernel, turn_between, turned
 from rbd_ros.control.results import GoalError, ResultCode
 
@@ -123,6 +126,7 @@ class TaskReference:
         self._stream: deque[tuple[float, list[float]]] = deque(maxlen=50)  # times and poses
         self._horizon = 0.0  # s for which the goal moves on by itself
         self._time: float | None = None
+        self._rest: _Rest | None = None
         self.start(np.eye(3), np.zeros(3))
 
     @property
@@ -135,12 +139,15 @@ class TaskReference:
         self._limits = limits
         self._bounds[:] = limits.velocity, limits.acceleration, limits.lead
 
-    def start(self, R: Array, p: Array) -> None:
+    def start(self, R: Array, p: Array, velocity: Array | None = None,
+              duration: float = 0.0) -> None:
         """
-        Begin at the present pose, at rest, without wrench.
+        Begin at the present pose, come to rest, without wrench.
 
         :param R: axes of the frame as columns, in the base.
         :param p: origin of the frame in the base, m.
+        :param velocity: angular, linear; base axes, at the origin of the frame; None: rest.
+        :param duration: s in which to stop without a step of the acceleration.
         """
         self.R[:], self.p[:] = R, p
         self._orientation[:] = quaternion_of(self.R)
@@ -148,9 +155,14 @@ class TaskReference:
         self._lead[:] = 0.0
         self._time = None
         self.hold()
+        if velocity is not None and duration > 0.0:
+            self.velocity[:] = velocity
+            self._rest = _Rest(self._orientation.tolist(), self.p.tolist(),
+                               self.velocity.tolist(), duration)
 
     def hold(self) -> None:
         """Come to rest as fast as the limits allow and stay there."""
+        self._rest = None
         brake = [math.hypot(*self.velocity[part].tolist()) / (2.0 * slope) for part, slope
                  in zip((slice(0, 3), slice(3, 6)), self.limits.acceleration)]
         self._goal[:4] = turned(self._orientation.tolist(),
@@ -188,6 +200,7 @@ class TaskReference:
         if not 0.9 < norm < 1.1:
             raise GoalError(ResultCode.INVALID_GOAL, f'the quaternion has length {norm:.4g}')
         goal = [x / norm for x in quaternion] + [float(x) for x in position]
+        self._rest = None
         if self._moving or (self._stream and now - self._stream[-1][0] > _STREAM):
             self._settle()
         if self._stream and now - self._stream[-1][0] < _TOGETHER:
@@ -229,6 +242,7 @@ class TaskReference:
         :param twist: angular, linear; base axes, at the origin of the frame.
         """
         self._twist[:] = _six('twist', twist)
+        self._rest = None
         self._twist_time = now
         self._moving[()] = 1.0
         self.twist_timed_out = False
@@ -267,12 +281,41 @@ class TaskReference:
             self._drift[:] = 0.0
         if dt <= 0.0:
             return
+        if self._rest is not None:
+            self._come_to_rest(self._rest, dt)
+            return
         self._ahead[()], self._dt[()] = ahead, dt
         self._bound()
         for target, value in self._advance:
             target[:] = value
         if self._moving:
             self._goal[:4], self._goal[4:] = self._orientation, self.p
+
+    def _come_to_rest(self, rest: _Rest, dt: float) -> None:
+        """Go on along a motion whose velocity falls smoothly to zero."""
+        since = rest.since + dt
+        s = min(since / rest.duration, 1.0)
+        # The integral of the smooth step, its value and its slope.
+        gone = rest.duration * (s - s**4 * (2.5 + s * (s - 3.0)))
+        share, slope = 1.0 - smooth_step(s), -30.0 * (s * (1.0 - s))**2 / rest.duration
+        self._orientation[:] = turned(rest.orientation, [gone * w for w in rest.velocity[:3]])
+        self.p[:] = [x + gone * v for x, v in zip(rest.position, rest.velocity[3:])]
+        self.velocity[:] = [share * v for v in rest.velocity]
+        self.acceleration[:] = [slope * v for v in rest.velocity]
+        self.R[:] = rotation(self._orientation.tolist())
+        self._rest = rest._replace(since=since)
+        if s == 1.0:
+            self.hold()
+
+
+class _Rest(NamedTuple):
+    """A motion that comes to rest."""
+
+    orientation: list[float]
+    position: list[float]
+    velocity: list[float]
+    duration: float
+    since: float = 0.0
 
 
 def _six(name: str, values: Sequence[float]) -> Array:

@@ -287,12 +287,16 @@ class Cycle:
         """
         if mode == self.mode:
             return
+        before = self.law
         self.mode = mode
         self.law = self._laws[KERNEL_OF_MODE[mode]]
         self.reference.goals.abort(f'the mode changed to {mode}')
         if self.supervisor.state in (State.RAMPING_IN, State.RUNNING):
-            self.law.enter(self.now)
-            self.loop.switch.switch()
+            if self.law is before:
+                self.law.rest(self.now)
+            else:
+                self.law.enter(self.now)
+                self.loop.switch.switch()
         self._watch.changed_law()
         self.events.append(('mode', mode))
 

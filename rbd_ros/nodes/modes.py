@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
+from rbd_ros.control.bumpless import smooth_step
 from rbd_ros.control.laws import integrate_error
 from rbd_ros.control.references import JointReference
 from rbd_ros.control.task_references import TaskReference
@@ -59,6 +60,13 @@ class Law:
     def enter(self, now: float) -> None:
         """
         Begin at the present state.
+
+        :param now: control time, s.
+        """
+
+    def rest(self, now: float) -> None:
+        """
+        Go on in another mode with the same law: come to rest from the present reference.
 
         :param now: control time, s.
         """
@@ -134,24 +142,29 @@ class JointLaw(MotionLaw):
         self.external = bound.inputs['external']  # observed torque that is compensated, N.m
         self._gain = self._limit = np.zeros_like(self._integral)
         self._integrates = False
+        self._rest_time = 0.0
         self._time: float | None = None
 
     def enter(self, now: float) -> None:
-        """Begin at the present state."""
+        """Begin at the present state, and come to rest."""
         index = self._joints.controlled
-        # At rest, though the robot may move: a reference that brakes has steps of acceleration,
-        # and the law would step with it right after the switch.
-        self.reference.start(self._joints.q[index])
+        self.reference.start(self._joints.q[index], self._joints.qd[index])
+        self.reference.rest(now, self._rest_time)
         self._integral[:] = 0.0
         self.external[:] = 0.0
         self.error[:] = 0.0
         self._time = None
+
+    def rest(self, now: float) -> None:
+        """Come to rest from the present reference."""
+        self.reference.rest(now, self._rest_time)
 
     def apply(self, settings: Settings) -> None:
         """Take new gains."""
         super().apply(settings)
         self._gain, self._limit = settings.joints('integral'), settings.joints('integral_limit')
         self._integrates = bool(self._gain.any())
+        self._rest_time = settings.number('switch_time')
         if not self._integrates:
             self._integral[:] = 0.0
 
@@ -185,17 +198,27 @@ class TaskLaw(MotionLaw):
         super().__init__(name, bound, joints, last)
         self.reference = reference
         self._posture: Array | None = None
+        self._drift = bound.inputs['drift']
+        self._rest_time = 0.0
+        self._entered = 0.0
+        self._start_speed: Array | None = None  # of the joints, until they rest
 
     def enter(self, now: float) -> None:
-        """Begin at the present pose and posture."""
+        """Begin at the present pose and posture, and come to rest."""
+        self._drift[:] = 0.0
         super().compute(now)  # for the pose; the torque is not used
-        self.reference.start(self.outputs['R'], self.outputs['p'])
+        R, velocity = self.outputs['R'], self.outputs['velocity']
+        self.reference.start(R, self.outputs['p'], np.concatenate([
+            R @ velocity[:3], R @ velocity[3:]]), self._rest_time)
         here = self._joints.q[self._joints.controlled]
         self.inputs['posture'][:] = here if self._posture is None else self._posture
+        self._entered = now
+        self._start_speed = self._joints.qd[self._joints.controlled].copy()
 
     def apply(self, settings: Settings) -> None:
         """Take new gains."""
         super().apply(settings)
+        self._rest_time = settings.number('switch_time')
         given = settings.numbers('posture.position')
         self._posture = settings.joints('posture.position') if given else None
         if self._posture is not None:
@@ -205,6 +228,8 @@ class TaskLaw(MotionLaw):
         """Advance the reference and evaluate the kernel."""
         reference, inputs = self.reference, self.inputs
         reference.update(now)
+        if self._start_speed is not None:
+            self._come_to_rest(self._start_speed, now)
         inputs['R_ref'][:] = reference.R
         inputs['p_ref'][:] = reference.p
         inputs['velocity_ref'][:] = reference.velocity
@@ -212,3 +237,10 @@ class TaskLaw(MotionLaw):
         inputs['wrench'][:] = reference.wrench
         super().compute(now)
         reference.measured(self.outputs['lead'])
+
+    def _come_to_rest(self, speed: Array, now: float) -> None:
+        """Let joint motion that the frame does not show fade like the motion of the frame."""
+        share = 1.0 - smooth_step((now - self._entered) / self._rest_time)
+        np.multiply(speed, share, out=self._drift)
+        if share == 0.0:
+            self._start_speed = None

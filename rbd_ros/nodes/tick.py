@@ -99,7 +99,7 @@ class TickKernels:
             'task': law | {
                 'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
-                'max_condition': (1,), 'joint_speed': (n,), 'posture': (n,),
+                'max_condition': (1,), 'joint_speed': (n,), 'drift': (n,), 'posture': (n,),
                 'posture_stiffness': (n,), 'posture_damping': (n,)},
             'report': common | {'max_condition': (1,)},
             'momentum': common,
@@ -259,6 +259,7 @@ class TickKernels:
         posture = task_law.posture_speed(
             laws.tracking_error(q, x['posture'], self.robot.continuous), x['joint_speed'],
             task_law.Gains(x['posture_stiffness'], x['posture_damping']))
+        posture = [u + v for u, v in zip(posture, x['drift'])]
         projection = self._project(tip, H)
         guess = self._scaled(opspace.damped_inverse(
             self._scaled(projection.Phi), x['max_condition'][0]))
