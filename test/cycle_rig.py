@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
+from rbd_ros.control.causes import Cause
 from rbd_ros.control.parameters import defaults
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.robot import make_robot
@@ -103,6 +104,21 @@ class Arm:
             self.qd = self.qd + h * self.dynamics.forward_dynamics(
                 self.q, self.qd, torque + by_hand)
             self.q = self.q + h * self.qd
+
+    def silence(self, duration: float) -> None:
+        """Let time pass without states."""
+        for _ in range(round(duration / self.period)):
+            self.time += self.period
+            self.cycle.tick(self.time, self.time)
+
+    def restart(self) -> None:
+        """Stop, whatever was, and run again, after seconds of silence."""
+        cycle = self.cycle
+        cycle.loop.post(lambda _now, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
+        self.silence(3.0)
+        self.activate()
+        self.run(1.2)
+        assert self.state == 'running', cycle.fault_text()
 
     def activate(self) -> None:
         """Activate as the node does, from another thread."""

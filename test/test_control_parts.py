@@ -20,7 +20,8 @@ from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 from rbd_ros.control.bumpless import BumplessSwitch, smooth_step
-from rbd_ros.control.guards import Access, DeadMan, OutputGuard, ReferenceGuard
+from rbd_ros.control.guards import (
+    Access, DeadMan, OutputGuard, ReferenceGuard, RefusalCount)
 from rbd_ros.control.monitors import ErrorMonitor, SpeedMonitor
 from rbd_ros.control.observer import external_wrench, MomentumObserver
 from rbd_ros.control.payload import (
@@ -348,3 +349,13 @@ def test_second_publisher_on_the_output():
     assert guard.check(25.0, 1)[0] is Access.REFUSED
     assert guard.check(0.0, 1)[0] is Access.WAIT
     assert guard.check(20.0, 0)[0] is Access.FREE
+
+
+def test_refused_references_in_a_row_are_counted():
+    """The given number in a row is too many; a good one, or a second of silence, ends the row."""
+    count = RefusalCount(3)
+    assert [count.refused(0.1 * k) for k in range(4)] == [False, False, True, True]
+    count.accepted()
+    assert [count.refused(1.0 + 0.9 * k) for k in range(3)] == [False, False, True]
+    assert [count.refused(10.0 + 1.1 * k) for k in range(9)] == [False] * 9
+    assert not any(RefusalCount(0).refused(0.0) for _ in range(9))

@@ -171,5 +171,5 @@ def test_absurd_law_is_limited_or_refused(size):
     if math.isfinite(size):
         assert rig.limiter.last.tolist() == [math.copysign(LIMIT, size)] * 2
     else:
-        assert rig.supervisor.faults[0].cause is Cause.BAD_TORQUE
+        assert rig.supervisor.faults[0].cause is Cause.BAD_COMMAND
         assert rig.limiter.last.tolist() == [10.0, -5.0]

@@ -299,9 +299,10 @@ def test_law_that_fails_becomes_a_brake(kind):
     rig.run(0.2)
     assert rig.supervisor.state is State.BRAKING
     assert settled(rig, GRAVITY)
-    assert rig.supervisor.faults[0].cause is Cause.BAD_TORQUE
-    if kind == 'raise':
-        assert 'law broke' in str(rig.supervisor.faults[0])
+    assert rig.supervisor.faults[0].cause is Cause.BAD_COMMAND
+    assert str(rig.supervisor.faults[0]) == 'bad command: ' + {
+        'law': 'the control law gave no finite torque',
+        'raise': 'the control law failed with RuntimeError: law broke'}[kind]
 
 
 def test_wrong_model_does_not_go_on_with_its_gravity():

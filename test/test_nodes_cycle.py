@@ -14,11 +14,19 @@
 
 """The whole controller without ROS, on a fake clock, with the built-in arm."""
 
+from pathlib import Path
+
 from cycle_rig import Arm
 import numpy as np
 import pytest
+from rbd_ros import load_urdf
+from rbd_ros.control.barriers import Barrier, guard
 from rbd_ros.control.causes import Cause
+from rbd_ros.control.parameters import defaults
+from rbd_ros.control.trajectory import Knots
 from rbd_ros.nodes.cycle import KERNEL_OF_MODE
+from rbd_ros.nodes.robot import make_robot
+from rbd_ros.nodes.settings import Settings
 
 PERIOD = 0.001
 
@@ -106,3 +114,121 @@ def test_dead_man_must_be_held_before_and_while():
     arm.run(0.9)
     assert arm.state == 'holding'
     assert 'dead-man' in arm.cycle.fault_text()
+
+
+# -- bad commands -----------------------------------------------------------------------------
+
+
+def bad(arm, count):
+    """Refuse references, ten milliseconds apart."""
+    for _ in range(count):
+        arm.cycle.loop.post(lambda _now, _steady: arm.cycle.refused('positions are not finite'))
+        arm.run(0.01)
+
+
+def moving(arm):
+    """Let the reference move slowly for a long time."""
+    def follow(now, _steady):
+        arm.cycle.refer(lambda: arm.cycle.reference.follow(now, Knots(
+            np.array([4.0]), (arm.q + 0.1)[None], None, None), now))
+    arm.cycle.loop.post(follow)
+    arm.run(0.3)
+    assert np.abs(arm.cycle.reference.state[1]).max() > 1e-3
+
+
+def test_refused_references_at_rest_change_nothing():
+    """A robot that holds goes on holding, however many references are refused."""
+    arm = Arm(mode='computed_torque')
+    arm.restart()
+    bad(arm, 20)
+    assert arm.state == 'running'
+
+
+def test_row_of_refused_references_in_motion_brakes():
+    """In motion the fifth in a row brakes, live, and names the last reason; then it holds."""
+    arm = Arm(mode='computed_torque')
+    arm.restart()
+    moving(arm)
+    bad(arm, 4)
+    assert arm.state == 'running'
+    bad(arm, 1)
+    assert arm.state == 'braking'
+    fault, = arm.cycle.supervisor.faults
+    assert fault.cause is Cause.BAD_COMMAND
+    assert str(fault) == ('bad command: 5 references in a row were refused while the robot moves, '
+                          'the last one: positions are not finite')
+    np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), rtol=0, atol=0.5)
+    arm.run(1.0)
+    assert arm.state == 'holding'
+
+
+def test_good_reference_between_bad_ones_ends_the_row():
+    """Who mostly sends good references is not stopped for a bad one now and then."""
+    arm = Arm(mode='computed_torque')
+    arm.restart()
+    for _ in range(4):
+        moving(arm)
+        bad(arm, 4)
+    assert arm.state == 'running'
+
+
+def test_reference_that_the_loop_refuses_counts_too():
+    """A reference beyond the joint limits is refused in the loop and is one of the row."""
+    arm = Arm(mode='computed_torque', **{'reference.refusals': 2})
+    arm.restart()
+    moving(arm)
+    for _ in range(2):
+        arm.cycle.loop.post(lambda now, _steady: arm.cycle.refer(
+            lambda: arm.cycle.reference.set_point(now, arm.q + 50.0)))
+        arm.run(0.01)
+    assert arm.state == 'braking'
+    assert 'outside' in arm.cycle.fault_text()
+
+
+def test_law_without_finite_torque_brakes_at_once():
+    """Velocities whose square overflows: no such torque leaves, the robot is braked."""
+    arm = Arm(mode='computed_torque')
+    arm.restart()
+    before = len(arm.sent)
+    arm.qd = np.full(7, 1e200)
+    arm.run(PERIOD)
+    assert arm.state == 'braking'
+    assert arm.cycle.supervisor.faults[0].cause is Cause.BAD_COMMAND
+    assert 'no finite torque' in arm.cycle.fault_text()
+    assert np.isfinite(arm.sent[before:]).all()
+
+
+# -- barriers ---------------------------------------------------------------------------------
+
+
+def settings_of(name, **values):
+    """Return the settings of a small robot."""
+    robot = make_robot(load_urdf(Path(__file__).parent / 'urdf' / name))
+    return Settings(robot, defaults() | {'driver_adds': 'none'} | values, simulated=False)
+
+
+def test_zone_before_a_limit_is_at_most_a_tenth_of_the_range():
+    """A gripper of 4 cm stroke has zones of 4 mm, an elbow those asked for; both are told."""
+    settings = settings_of('mimic_gripper.urdf')
+    model = settings.robot.model
+    span = np.array(settings.robot.pick(model.upper)) - settings.robot.pick(model.lower)
+    np.testing.assert_allclose(settings.barrier_margins, np.minimum(0.05, 0.1 * span), rtol=1e-15)
+    assert (settings.barrier_margins < 0.05).any()
+    assert any('barrier.margin is less than asked for' in text and ' m instead of 0.05' in text
+               for text in settings.notices())
+    narrow = settings_of('mimic_gripper.urdf', **{'barrier.margin': [1e-4]})
+    np.testing.assert_array_equal(narrow.barrier_margins, 1e-4)
+
+
+def test_zones_never_meet():
+    """In the middle of any range no barrier acts, so that every joint can be moved."""
+    for name in ('mimic_gripper.urdf', 'gantry.urdf', 'branched.urdf'):
+        settings = settings_of(name, **{'barrier.margin': [1.0]})
+        model, n = settings.robot.model, len(settings.robot.joints)
+        lower, upper = (np.array(settings.robot.pick(x)) for x in (model.lower, model.upper))
+        middle = 0.5 * (np.maximum(lower, -1.0) + np.minimum(upper, 1.0))
+        middle = np.where(np.isfinite(lower), 0.5 * (lower + upper), middle)
+        barrier = Barrier(lower, upper, settings.barrier_margins, *np.full((2, n), 50.0),
+                          np.full(n, np.inf), np.full(n, 10.0), np.full(n, 100.0))
+        torque = guard(middle, np.zeros(n), np.ones(n), np.full(n, 3.0), barrier)
+        np.testing.assert_array_equal(torque, 3.0)

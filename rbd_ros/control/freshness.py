@@ -74,8 +74,9 @@ class StateAge:
         self.unstamped = False
         self.excess = 0.0  # s, delay of the last message above the smallest one
         self.expiry = -math.inf  # time until which the last fresh state may be used
-        self.reason = 'no message yet'
+        self.reason = ''  # why the last message was not fresh; empty: it was
         self._count = -1
+        self._refused = -math.inf  # time of the last message that could not be used
         self._received = self._first = 0.0
         self._stamp = self._first_stamp = 0.0
         self._offset = math.inf
@@ -88,28 +89,76 @@ class StateAge:
         :param stamp: ``header.stamp`` in s; 0 means that the publisher does not stamp.
         """
         if self._count < 0:
-            return self._begin(now, stamp, 'first message')
+            return self._begin(now, stamp, 'its age is not proven yet')
         since = now - self._received
         if since > self.timeout or since < 0.0:
-            return self._begin(now, stamp, f'gap of {since:.4g} s')
+            return self._begin(now, stamp, self._break(now, since))
         if stamp == 0.0:
             self.unstamped = True
             self.excess = 0.0
         else:
             if self.unstamped:
-                return self._begin(now, stamp, 'stamps begin')
+                return self._begin(now, stamp, 'stamps began after states without')
             if stamp <= self._stamp:
-                self.reason = 'the stamp does not advance'
+                back = self._stamp - stamp
+                self.refuse(now, f'the stamp went back by {back:.4g} s' if back > 0.0
+                            else 'the stamp does not advance')
                 return Freshness.REPEATED
             self._measure(now, stamp, since)
             if self.excess > self.timeout:
-                self.reason = f'the message was {self.excess:.4g} s old when it arrived'
+                self.refuse(now, self.lag())
                 return Freshness.OLD
         self._received, self._stamp = now, stamp
         if not self.proven and not self._prove(now, stamp):
             return Freshness.PROBE
         self.expiry = now + self.timeout - self.excess
+        self.reason = ''
         return Freshness.FRESH
+
+    @property
+    def heard(self) -> float:
+        """Return the time of the last message, used or not; minus infinity if there was none."""
+        return max(self._received, self._refused) if self._count >= 0 else self._refused
+
+    def refuse(self, now: float, reason: str) -> None:
+        """
+        Note a message that came but cannot be used, so that nobody takes it for a silence.
+
+        :param now: time of reception, s.
+        :param reason: why not.
+        """
+        self._refused, self.reason = now, reason
+
+    def lag(self) -> str:
+        """Say how late the last message was."""
+        return (f'stamps fall behind reception: the state was {self.excess:.4g} s old when it '
+                f'arrived')
+
+    def account(self, now: float) -> str:
+        """
+        Say why the last state may not be used any more, whoever asks and whenever.
+
+        The age has two parts: what the message had when it arrived, and the time since. The larger
+        one is the reason, unless messages came that could not be used.
+
+        :param now: time in s.
+        """
+        silent = now - self.heard
+        if silent > 0.5 * self.timeout:
+            text = f'no message for {silent:.4g} s'
+            if self.reason:
+                return f'{text} (of the last one: {self.reason})'
+            late = f', and the last state was {self.excess:.4g} s old when it arrived'
+            return text + (late if self.excess > 0.1 * self.timeout else '')
+        return self.reason or self.lag()
+
+    def _break(self, now: float, since: float) -> str:
+        """Say why the stream must prove itself again."""
+        if since < 0.0:
+            return f'the clock of reception went back by {-since:.4g} s'
+        if now - self._refused <= self.timeout:
+            return self.reason  # messages came all the time, but none that could be used
+        return f'being proved again after a gap of {since:.4g} s'
 
     def _measure(self, now: float, stamp: float, since: float) -> None:
         """Compare the offset with the smallest one, which may creep up by the drift."""

@@ -19,7 +19,10 @@ from __future__ import annotations
 import enum
 import math
 
-__all__ = ['Access', 'DeadMan', 'OutputGuard', 'ReferenceGuard']
+__all__ = ['Access', 'DeadMan', 'OutputGuard', 'ReferenceGuard', 'RefusalCount']
+
+#: s between two refused references beyond which they are no row
+_ROW = 1.0
 
 
 class DeadMan:
@@ -76,6 +79,37 @@ class ReferenceGuard:
         """
         before, self.count = self.count, count
         return before <= 1 < count
+
+
+class RefusalCount:
+    """Count refused references in a row: who sends nothing but these has lost the robot."""
+
+    def __init__(self, limit: int) -> None:
+        """
+        Start with none.
+
+        :param limit: number in a row that is too many; 0: any number is borne.
+        """
+        self.limit = limit
+        self.count = 0
+        self._time = -math.inf
+
+    def accepted(self) -> None:
+        """Note a reference that was taken: the row ends."""
+        self.count = 0
+
+    def refused(self, steady: float) -> bool:
+        """
+        Note a reference that was refused.
+
+        :param steady: steady time, s.
+        :returns: whether it is one too many.
+        """
+        if steady - self._time > _ROW:
+            self.count = 0
+        self.count += 1
+        self._time = steady
+        return 0 < self.limit <= self.count
 
 
 class Access(enum.Enum):

@@ -158,6 +158,7 @@ class JointMap:
         self.rate = RateMeter(self.limits.minimum_rate)
         self.notices: list[str] = []  # things to announce once; the node takes them out
         self.rejected = 0
+        self.unreadable = 0  # messages whose bytes are no joint state
         self.restart()
 
     def restart(self) -> None:
@@ -169,7 +170,8 @@ class JointMap:
         self._seen = 0
         self._announced: set[str] = set()
         self.expiry = -math.inf  # control time until which the whole state may be used
-        self.reason = ''
+        self.reason = ''  # of the last message that was not used; empty: the last one was
+        self._garbage = -math.inf, ''  # control time and text of the last unreadable message
         self.rate.restart()
 
     def update(self, now: float, names: Sequence[str], position: Values,
@@ -194,11 +196,13 @@ class JointMap:
                  and math.isfinite(sum(piece.q.tolist()) + sum(piece.qd.tolist())))
         if not again:
             if not len(piece.target) and not piece.defect:
+                piece.age.refuse(now, 'none of our joints')
                 return Arrival.IGNORED
             reason = piece.defect or self._take(piece, position, velocity, effort)
             if reason:
                 self.rejected += 1
                 self.reason = reason
+                piece.age.refuse(now, reason)
                 return Arrival.REJECTED
         freshness = piece.age.observe(now, stamp)
         if piece.age.unstamped:
@@ -241,19 +245,64 @@ class JointMap:
         expiry = self._ages()
         return [self.names[i] for i in (*self.controlled, *self.prescribed) if now > expiry[i]]
 
+    def spoiled(self, now: float, text: str) -> Arrival:
+        """
+        Take a message that cannot be read: it counts as not received, and is announced once.
+
+        :param now: control time of reception, s.
+        :param text: what is wrong with it.
+        """
+        self.unreadable += 1
+        self.rejected += 1
+        self.reason = f'unreadable: {text}'
+        self._garbage = now, text
+        self._announce('unreadable', f'a message on joint_states cannot be read and is left out: '
+                       f'{text}')
+        return Arrival.REJECTED
+
     def diagnose(self, now: float) -> tuple[Cause, str]:
         """
-        Say which joints made the state too old, for the supervisor.
+        Say which joints made the state too old and why, for the supervisor.
+
+        The answer rests on what came, not on who asks: it is the same whether a message or the
+        timer finds the state too old.
 
         :param now: control time, s.
         """
-        missing = self.missing(now)
-        controlled = {self.names[i] for i in self.controlled}
+        joints = [int(i) for i in (*self.controlled, *self.prescribed)]
+        expiry = self._ages()
+        missing = [i for i in joints if now > expiry[i]] or [
+            i for i in joints if self._lags(i)]  # the next one came too late
         cause = Cause.PRESCRIBED_STALE
-        if not missing or controlled.intersection(missing):
+        if not missing or not set(self.controlled.tolist()).isdisjoint(missing):
             cause = Cause.STATE_STALE
-        why = f' (last refusal: {self.reason})' if self.reason else ''
-        return cause, (', '.join(missing) + why).strip()
+        reasons: dict[str, list[str]] = {}
+        for i in missing:
+            reasons.setdefault(self._account(i, now), []).append(self.names[i])
+        return cause, '; '.join(f'{", ".join(names)}: {why}' for why, names in reasons.items())
+
+    def _witness(self, joint: int) -> StateAge | None:
+        """Return the age of what brought a joint last; None if nothing ever did."""
+        ages = [piece.age for piece in self._pieces.values() if joint in piece.target]
+        return max(ages, key=lambda age: age.heard, default=None)
+
+    def _lags(self, joint: int) -> bool:
+        age = self._witness(joint)
+        return age is not None and age.excess > 0.5 * age.timeout
+
+    def _account(self, joint: int, now: float) -> str:
+        """Say why the state of one joint is too old, or never was."""
+        age = self._witness(joint)
+        limit = age.timeout if age is not None else self.limits.state_timeout
+        if age is not None and now - age.heard <= 0.5 * limit:
+            return age.account(now)
+        text = 'in no message so far' if age is None else age.account(now)
+        at, why = self._garbage
+        if now - at <= limit:
+            return f'{text}; {self.unreadable} unreadable, the last one: {why}'
+        if any(now - piece.age.heard <= 0.5 * limit for piece in self._pieces.values()):
+            text += ', while messages without it come'
+        return text
 
     def take_notices(self) -> list[str]:
         """Return what must be announced, once."""

@@ -163,7 +163,7 @@ class ControlLoop:
         if self._times is None:
             self._begin(effort)
         if not self._live_torque(supervisor.due, now, qd):
-            supervisor.fault(steady, Cause.BAD_TORQUE, 'not finite')
+            supervisor.fault(steady, Cause.BAD_COMMAND, 'the control law gave no finite torque')
             self._announce()
             self.switch.cancel()
             np.multiply(self._damping, qd, out=self._work)
@@ -267,7 +267,8 @@ class ControlLoop:
         try:
             self._compute(need)
         except Exception as error:
-            self.supervisor.fault(steady, Cause.BAD_TORQUE, f'{type(error).__name__}: {error}')
+            self.supervisor.fault(steady, Cause.BAD_COMMAND, f'the control law failed with '
+                                  f'{type(error).__name__}: {error}')
             self._announce()
             try:
                 self._compute(Need.GRAVITY)

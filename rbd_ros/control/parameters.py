@@ -175,6 +175,8 @@ _REFERENCE = (
     _joints('reference.velocity', [], 'rad/s', 1e-3, 1e3, 'limit; none: of the URDF'),
     _joints('reference.acceleration', [20.0], 'rad/s^2', 1e-2, 1e4, 'limit of the reference'),
     _scalar('reference.timeout', 0.5, 's', 0.01, 10.0, 'of streamed set-points'),
+    Parameter('reference.refusals', INTEGER, 5, '', 'references refused in a row, each within 1 s '
+              'of the one before, that are a fault while the robot moves; 0: none', 0, 1000),
     _switch('reference.linear', False, 'straight lines between points without velocities'),
     _scalar('task.timeout', 0.1, 's', 0.01, 10.0, 'of twist and wrench'),
     _scalar('task.linear_velocity', 0.5, 'm/s', 1e-3, 10.0, 'limit of the reference pose'),
@@ -204,11 +206,14 @@ _SAFETY = (
     _scalar('tracking_patience', 0.1, 's', 0.0, 5.0, 'for which a tracking error is borne'),
     _joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'D of g(q) - D qd, at most what a '
             'loop at nominal_rate can carry'),
-    _joints('barrier.margin', [0.05], 'rad', 1e-4, 1.0, 'width of the zone before joint limits'),
-    _joints('barrier.stiffness', [50.0], 'N.m/rad', 0.0, 1e5, 'push inside the zone'),
-    _joints('barrier.damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'against motion into a limit'),
+    _joints('barrier.margin', [0.05], 'rad or m', 1e-4, 1.0, 'width of the zone before joint '
+            'limits, at most a tenth of the range of the joint'),
+    _joints('barrier.stiffness', [50.0], 'N.m/rad or N/m', 0.0, 1e5, 'push inside the zone'),
+    _joints('barrier.damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
+            'against motion into a limit'),
     _scalar('barrier.velocity', 0.9, '', 0.1, 1.0, 'share of velocity_limits where it begins'),
-    _joints('barrier.velocity_damping', [10.0], 'N.m.s/rad', 0.0, 1e4, 'of the excess velocity'),
+    _joints('barrier.velocity_damping', [10.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
+            'of the excess velocity'),
     _scalar('barrier.torque', 0.3, '', 0.0, 1.0, 'bound of the barriers, share of torque_limits'),
     _scalar('nominal_rate', 1000.0, 'Hz', 10.0, 4000.0, 'of joint_states', True),
     _scalar('minimum_rate', 100.0, 'Hz', 0.0, 4000.0, 'of joint_states; below it: fault', True),

@@ -28,7 +28,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ['GravityCheck', 'MotionWatch', 'Verdict']
+__all__ = ['REST_SPEED', 'GravityCheck', 'MotionWatch', 'Verdict']
+
+#: rad/s or m/s below which a joint counts as at rest
+REST_SPEED = 0.02
 
 Array = npt.NDArray[np.float64]
 
@@ -52,7 +55,7 @@ class GravityCheck:
     """Average the measured effort at rest and compare it with the predicted gravity torque."""
 
     def __init__(self, joints: Sequence[str], limit: Sequence[float], *,
-                 tolerance: float = 0.15, rest_speed: float = 0.02) -> None:
+                 tolerance: float = 0.15, rest_speed: float = REST_SPEED) -> None:
         """
         Start with nothing measured.
 

@@ -185,6 +185,20 @@ class Supervisor:
         self._expiry, self._heard, self._clock = expiry, steady, now
         return True
 
+    def renewed(self, now: float, steady: float, expiry: float) -> None:
+        """
+        Report that joints which make no cycle were heard of, so that the state lasts longer.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :param expiry: control time until which everything in the state may be used.
+        """
+        if not self.live:
+            return
+        if now > self._expiry:
+            self.advance(now, steady)  # too late for the state before
+        self._expiry = expiry
+
     def computed(self) -> None:
         """Report that the gravity torque of the present state is known."""
         self._gravity_until = self._expiry
@@ -259,7 +273,10 @@ class Supervisor:
         silent = steady - self._heard
         before, self._clock = self._clock, now
         if now < before:
-            self.fault(steady, Cause.CLOCK_JUMP, f'by {before - now:.4g} s')
+            self.fault(steady, Cause.CLOCK_JUMP, f'backwards by {before - now:.4g} s')
+        elif now > self._expiry and now - before > timeout > silent:  # not the states are late
+            self.fault(steady, Cause.CLOCK_JUMP,
+                       f'ahead by {now - before:.4g} s within {silent:.4g} s')
         elif now > self._expiry:
             cause, detail = self.diagnose(now) if self.diagnose else (Cause.STATE_STALE, '')
             self.fault(steady, cause, detail or f'{silent:.4g} s since the last one')

@@ -35,6 +35,7 @@ from rbd_ros.control.goals import Goal, read_tolerances, Tolerances
 from rbd_ros.control.results import GoalError, Outcome, ResultCode, Status
 from rbd_ros.control.supervisor import State
 from rbd_ros.control.trajectory import Knots
+from rbd_ros.nodes.guard import last_line
 from rbd_ros.nodes.references_io import knots_of, start_time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
@@ -80,6 +81,7 @@ class _Plan:
 class _Snapshot:
     """What feedback tells, copied in the thread of the loop."""
 
+    key: Hashable  # of the goal
     now: float  # s, control time
     start: float  # s, control time at which the goal began
     desired: Array  # (3, n)
@@ -134,17 +136,27 @@ class TrajectoryAction:
 
     # -- a goal comes ---------------------------------------------------------------------------
 
+    # The events executor does not survive an exception out of an action: no callback raises.
+
+    def _report(self, what: str) -> str:
+        """Log the exception in work; return its last line."""
+        trace = traceback.format_exc()
+        self._node.get_logger().error(f'{what}:\n{trace}')
+        return last_line(trace)
+
     def _judge(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
         try:
-            self._plan = self._read(goal)
+            with self._node.lock:
+                self._plan = self._read(goal)
         except GoalError as error:
             self.refused += 1
             self.refusal = str(error)
             self._node.get_logger().warning(
                 f'a goal is refused ({error.code.name}): {error}')
             return GoalResponse.REJECT
-        except Exception:  # the events executor does not survive one of an action
-            self._node.get_logger().error(f'a goal is refused:\n{traceback.format_exc()}')
+        except Exception:
+            self.refused += 1
+            self.refusal = self._report('a goal is refused')
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
@@ -168,11 +180,20 @@ class TrajectoryAction:
         return _Plan(goal, knots, tolerances, start)
 
     def _begin(self, handle: ServerGoalHandle) -> None:
-        plan, cycle = self._plan, self._cycle
         key = bytes(handle.goal_id.uuid)
-        self._handles[key] = handle
-        self._timer.reset()
-        handle.execute()
+        try:
+            with self._node.lock:
+                self._handles[key] = handle
+                self._timer.reset()
+                handle.execute()
+                self._accept(key, handle)
+        except Exception:
+            text = self._report('a goal is aborted')
+            self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, text))
+
+    def _accept(self, key: bytes, handle: ServerGoalHandle) -> None:
+        """Hand an accepted goal to the loop."""
+        plan, cycle = self._plan, self._cycle
         if cycle is None or plan is None or plan.goal is not handle.request:
             self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL,
                                       'the controller is not configured'))
@@ -195,6 +216,17 @@ class TrajectoryAction:
         cycle.loop.post(request)
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        try:
+            with self._node.lock:
+                return self._give_up(handle)
+        except Exception:
+            # Somebody wants it to end, and it cannot be ended as it should: stop the robot.
+            self._report('a goal cannot be cancelled, the robot is stopped')
+            self._node.hot.fail(traceback.format_exc())
+            return CancelResponse.REJECT
+
+    def _give_up(self, handle: ServerGoalHandle) -> CancelResponse:
+        """Have the loop end a goal."""
         cycle, key = self._cycle, bytes(handle.goal_id.uuid)
         if cycle is None or key not in self._handles:
             return CancelResponse.REJECT
@@ -251,7 +283,7 @@ class TrajectoryAction:
         """Publish what the loop has copied, and ask for the next copy."""
         snapshot, self._snapshot = self._snapshot, None
         active = cycle.reference.goals.active
-        if snapshot is not None and active is not None:
+        if snapshot is not None and active is not None and snapshot.key == active.key:
             handle = self._handles.get(active.key)
             if handle is not None and handle.is_active:
                 handle.publish_feedback(self._message(cycle, snapshot))
@@ -263,11 +295,12 @@ class TrajectoryAction:
         def copy(now: float, _: float) -> None:
             """Run in the thread of the loop."""
             reference, joints = cycle.reference, cycle.joints
-            if reference.goals.active is None:
+            goal = reference.goals.active
+            if goal is None:
                 return
             index = joints.controlled
             self._snapshot = _Snapshot(
-                now, reference.goals.active.trajectory.start, reference.target.copy(),
+                goal.key, now, goal.trajectory.start, reference.target.copy(),
                 np.array([joints.q[index], joints.qd[index]]))
         cycle.loop.post(copy)
 

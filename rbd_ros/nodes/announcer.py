@@ -53,7 +53,6 @@ class Announcer:
         self._saturation = node.create_publisher(UInt8MultiArray, '~/saturation', _LATCHED)
         self._last: dict[str, str] = {}
         self._flags: list[int] = []
-        self._failure = ''
         node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._say('state', State.INACTIVE.value)
         self._say('fault', '')
@@ -66,7 +65,6 @@ class Announcer:
         """
         self._cycle = cycle
         self._flags = []
-        self._failure = ''
         self._say('mode', cycle.mode)
 
     def detach(self) -> None:
@@ -101,9 +99,6 @@ class Announcer:
         fault = cycle.fault_text()
         if self._say('fault', fault) and fault:
             log.error(fault)
-        if self._node.hot.failure and not self._failure:
-            self._failure = self._node.hot.failure
-            log.fatal(f'the loop raised an exception and stops:\n{self._failure}')
         self._flag(cycle)
 
     def _flag(self, cycle: Cycle) -> None:

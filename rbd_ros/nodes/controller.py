@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The controller process: two nodes in two threads, and signals in the main thread.
+The controller process: nodes in threads of their own, and signals in the main thread.
 
 The main thread only waits, so that Python can run a signal handler at any time. It stops the
 robot before anything is shut down: rclpy's own handlers would make the context invalid before
@@ -82,10 +82,13 @@ def main(args: list[str] | None = None) -> int:
     hot.add_node(node.hot)
     slow = make_executor(value['executor'])
     slow.add_node(node)
+    changes = make_executor(value['executor'])
+    changes.add_node(node.transitions)
     threads = [
         spin_in_thread(hot, 'loop', ending.on_failure, lambda: node.realtime.update(
             prepare_thread(value['realtime.priority'], value['realtime.cpu'], warn))),
-        spin_in_thread(slow, 'services', ending.on_failure)]
+        spin_in_thread(slow, 'services', ending.on_failure),
+        spin_in_thread(changes, 'transitions', ending.on_failure)]
     ending.event.wait()
     node.ending.set()
     log = node.get_logger()
@@ -93,7 +96,7 @@ def main(args: list[str] | None = None) -> int:
     if not node.stop(ending.cause):
         log.error('the stop sequence did not end in time')
     time.sleep(_LAST_WORDS)
-    for executor in (slow, hot):
+    for executor in (changes, slow, hot):
         executor.shutdown(timeout_sec=_JOIN)
     for thread in threads:
         thread.join(_JOIN)
@@ -105,7 +108,7 @@ def main(args: list[str] | None = None) -> int:
     if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
         os._exit(code)
     node.forget()
-    for each in (node.hot, node):
+    for each in (node.hot, node.transitions, node):
         each.destroy_node()
     rclpy.try_shutdown()
     return code

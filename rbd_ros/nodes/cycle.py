@@ -29,13 +29,14 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.control.causes import Cause
-from rbd_ros.control.guards import DeadMan
+from rbd_ros.control.guards import DeadMan, RefusalCount
 from rbd_ros.control.joint_map import Arrival
 from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.observer import MomentumObserver
 from rbd_ros.control.payload import GravitySource, payload_vector, PayloadRamp
 from rbd_ros.control.references import JointReference
+from rbd_ros.control.startup import REST_SPEED
 from rbd_ros.control.supervisor import Due, State, Supervisor
 from rbd_ros.control.task_references import TaskReference
 from rbd_ros.errors import RbdError
@@ -51,6 +52,10 @@ KERNEL_OF_MODE = {
     'gravity_compensation': 'float', 'damping': 'damping', 'computed_torque': 'joint',
     'hold': 'joint', 'operational_space': 'task',
 }
+
+
+#: rad/s or m/s below which a reference counts as at rest
+_REST = 1e-3
 
 
 class Snapshot(NamedTuple):
@@ -107,6 +112,7 @@ class Cycle:
         self.payload = PayloadRamp(settings.number('payload.ramp_time'))
         self.gravity = self._gravity_source(settings)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
+        self._refusals = RefusalCount(settings.integer('reference.refusals'))
         self._watch = Watch(settings, self.joints)
         self._laws = self._make_laws(kernels)
         self._momentum = kernels['momentum']
@@ -174,7 +180,9 @@ class Cycle:
         if joints.notices:
             self._notices()
         if arrival is not Arrival.STATE:
-            return supervisor.live and now > joints.expiry and self.loop.tick(now, steady)
+            if arrival is Arrival.PRESCRIBED:
+                supervisor.renewed(now, steady, joints.expiry)
+            return self._unused(now, steady)
         self.now, self.steady = now, steady
         self.states += 1
         known = self.gravity.constant or self.gravity.update(now)
@@ -215,6 +223,25 @@ class Cycle:
             ready = False
         return self.loop.fresh_state(now, steady, joints.expiry, ready, qd,
                                      effort if joints.effort_known else None)
+
+    def spoiled(self, now: float, steady: float, text: str) -> bool:
+        """
+        Take a message that cannot be read: counted and announced; a loss only if it goes on.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param text: what is wrong with it.
+        :returns: whether a torque was published.
+        """
+        self.loop.serve(now, steady)
+        self.joints.spoiled(now, text)
+        self._notices()
+        return self._unused(now, steady)
+
+    def _unused(self, now: float, steady: float) -> bool:
+        """Look at the age after a message that made no cycle, not only when the timer fires."""
+        late = now > self.joints.expiry or now < self.now
+        return late and self.supervisor.live and self.loop.tick(now, steady)
 
     def _pick(self) -> tuple[Array, Array, Array]:
         """Return position, velocity and effort of the controlled joints."""
@@ -316,6 +343,7 @@ class Cycle:
         if not self._observes:
             self._holding.external[:] = 0.0
         self._watch.apply(settings)
+        self._refusals.limit = settings.integer('reference.refusals')
         self.reference.timeout = settings.number('reference.timeout')
         self.reference.limiter.velocity[:] = settings.reference_velocity
         self.reference.limiter.acceleration[:] = settings.joints('reference.acceleration')
@@ -350,6 +378,31 @@ class Cycle:
             action()
         except RbdError as error:
             self.events.append(('warning', f'a reference is refused: {error}'))
+            self.refused(str(error))
+        else:
+            self._refusals.accepted()
+
+    def refused(self, reason: str) -> None:
+        """
+        Note a reference that cannot be used: one changes nothing, a row of them in motion brakes.
+
+        :param reason: why it was refused.
+        """
+        if self.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
+            return
+        if self._refusals.refused(self.steady) and self._moves():
+            self._fault(self.steady, Cause.BAD_COMMAND, f'{self._refusals.count} references in a '
+                        f'row were refused while the robot moves, the last one: {reason}')
+
+    def _moves(self) -> bool:
+        """Tell whether the robot moves, or shall."""
+        wanted = np.zeros(1)
+        if isinstance(self.law, JointLaw):
+            wanted = self.reference.state[1]
+        elif isinstance(self.law, TaskLaw):
+            wanted = self.task_reference.velocity
+        measured = self.joints.qd[self.joints.controlled]
+        return bool(np.abs(wanted).max() > _REST or np.abs(measured).max() > REST_SPEED)
 
     def set_payload(self, now: float, payload: Array) -> None:
         """Begin a ramp to a payload given as ten numbers."""

@@ -115,6 +115,7 @@ class Diagnostics:
             *self._latency(found.latency),
             ('states', hot.statistics.count), ('superseded states', hot.statistics.superseded),
             ('refused messages', joints.rejected), ('last refusal', joints.reason),
+            ('unreadable messages', joints.unreadable),
             ('messages of unusual form', hot.surprises), ('lost messages', hot.lost)]
         if not found.states:
             age = f'{found.age:.3g} s' if hot.statistics.count else 'the start'

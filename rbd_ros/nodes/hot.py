@@ -32,6 +32,7 @@ import numpy.typing as npt
 from rbd_ros.control.causes import Cause
 from rbd_ros.nodes.codec import JointStateReader, ReadState
 from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.outputs import Output
 from rbd_ros.nodes.statistics import LoopStatistics
 from rclpy.clock import Clock
@@ -39,7 +40,6 @@ from rclpy.clock_type import ClockType
 from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
@@ -61,7 +61,7 @@ STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 _WATCH = 0.025
 
 
-class HotNode(Node):
+class HotNode(GuardedNode):
     """Carry messages between the middleware and the cycle."""
 
     def __init__(self, owner: LifecycleNode, *, simulated: bool) -> None:
@@ -71,6 +71,9 @@ class HotNode(Node):
         :param owner: node whose names are used.
         :param simulated: whether /clock is the control clock.
         """
+        self.guard = Guard(self.fail, lambda text: owner.get_logger().fatal(text))
+        self._cycle: Cycle | None = None
+        self.failure = ''  # traceback of the first exception
         # Global arguments would give this node the owner's name.
         super().__init__(
             f'{owner.get_name()}_loop', namespace=owner.get_namespace(),
@@ -81,8 +84,7 @@ class HotNode(Node):
         self.surprises = 0  # states that only rclpy's own reader understood
         self.lost = 0  # messages that the middleware lost
         self.statistics = LoopStatistics(0.0)
-        self.failure = ''  # traceback of an exception in the loop
-        self._cycle: Cycle | None = None
+        self.cancel: Callable[[], bool] = lambda: False  # ends an activation that still waits
         self._reader = JointStateReader()
         self._reading: ReadState | None = None  # of the last message
         self._ros_clock = self.get_clock()
@@ -156,8 +158,12 @@ class HotNode(Node):
             return steady, steady
         now = self._ros_clock.now().nanoseconds * 1e-9
         cycle = self._cycle
-        if cycle is not None and 0.0 < stamp - now < cycle.supervisor.timing.state_timeout:
-            now = stamp  # the state has overtaken the message of the clock
+        if cycle is not None:
+            timeout = cycle.supervisor.timing.state_timeout
+            if 0.0 < stamp - now < timeout:
+                now = stamp  # the state has overtaken the message of the clock
+            if 0.0 < cycle.now - now < timeout:
+                now = cycle.now  # a state before did; a clock that is behind further went back
         return now, steady
 
     def _on_state(self, data: bytes) -> None:
@@ -179,12 +185,17 @@ class HotNode(Node):
                         reading.effort, reading.stamp)
             self.statistics.add(steady, time.monotonic(), time.time() - reading.stamp)
         except Exception:
-            self._fail(cycle)
+            self.guard.caught('joint_states')
 
     def _slow_state(self, cycle: Cycle, data: bytes) -> None:
         """Take a message that our reader does not understand through rclpy's own."""
         self.surprises += 1
-        message = deserialize_message(data, JointState)
+        try:
+            message = deserialize_message(data, JointState)
+        except Exception as error:  # of whatever kind the middleware has for bytes it cannot read
+            text = f'{len(data)} bytes that are no sensor_msgs/JointState ({error})'
+            cycle.spoiled(*self._times(0.0), text)
+            return
         stamp = message.header.stamp
         cycle.stamp = (stamp.sec, stamp.nanosec)
         seconds = stamp.sec + 1e-9 * stamp.nanosec
@@ -201,21 +212,24 @@ class HotNode(Node):
         if cycle is None:
             return
         try:
-            now, steady = self._times(0.0)
-            if self.simulated:
-                now = max(now, cycle.now)  # a state may have been ahead of the clock
-            cycle.tick(now, steady)
+            cycle.tick(*self._times(0.0))
         except Exception:
-            self._fail(cycle)
+            self.guard.caught('the timer of the loop')
         if cycle.supervisor.blind is self._fast_timer.is_canceled():
             (self._fast_timer.reset if cycle.supervisor.blind else self._fast_timer.cancel)()
 
-    def _fail(self, cycle: Cycle) -> None:
-        """Turn an exception into a stop that the timer carries through."""
-        trace = traceback.format_exc()
+    def fail(self, trace: str) -> None:
+        """
+        Turn an exception into a stop that the timer carries through; from any thread.
+
+        :param trace: traceback.
+        """
         self.failure = self.failure or trace
-        text = trace.strip().splitlines()[-1]
-        cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.EXCEPTION, text))
+        cycle = self._cycle
+        if cycle is not None:
+            text = last_line(trace)
+            cycle.loop.post(
+                lambda _, steady: cycle.supervisor.fault(steady, Cause.EXCEPTION, text))
 
     def _look(self) -> None:
         self._on_timer()
@@ -235,12 +249,14 @@ class HotNode(Node):
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         cycle = self._cycle
-        if cycle is None or cycle.supervisor.finished:
-            response.success, response.message = True, 'nothing to stop: no torque is published'
-            return response
-        cycle.supervisor.fault(time.monotonic(), Cause.OPERATOR_STOP, '~/stop')
         response.success = True
-        response.message = f'stopping: {cycle.supervisor.state.value}'
+        cancelled = self.cancel()
+        if cycle is not None and not cycle.supervisor.finished:
+            cycle.supervisor.fault(time.monotonic(), Cause.OPERATOR_STOP, '~/stop')
+            response.message = f'stopping: {cycle.supervisor.state.value}'
+        if cancelled:
+            response.message = 'the activation is cancelled'
+        response.message = response.message or 'nothing to stop: no torque is published'
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -15,13 +15,14 @@
 """
 The controller as others see it: lifecycle, parameters, description, what is announced.
 
-It waits where it must, in its own thread; the hot node goes on meanwhile. Nothing that
-publishes torque happens here: requests are posted to the loop.
+Transitions wait where they must, in their own thread; everything else goes on meanwhile. Nothing
+that publishes torque happens here: requests are posted to the loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 import threading
 import time
 import traceback
@@ -41,6 +42,7 @@ from rbd_ros.nodes.assembly import (
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.diagnostics import Diagnostics
 from rbd_ros.nodes.gravity_input import GravityInput
+from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.hot import HotNode
 from rbd_ros.nodes.outputs import command_qos, make_output
 from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
@@ -49,6 +51,7 @@ from rbd_ros.nodes.reports import Reports
 from rbd_ros.nodes.robot import Robot
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.source import DescriptionSource
+from rbd_ros.nodes.transitions import TransitionNode
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
@@ -62,12 +65,39 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+ERROR = TransitionCallbackReturn.ERROR
+
+Transition = Callable[['ControllerNode', LifecycleState], TransitionCallbackReturn]
 
 #: s after the start within which others may not have been discovered yet
 DISCOVERY = 1.0
 
 #: s that a stop may take before the process ends regardless; launch escalates at 5 s
 STOP_LIMIT = 3.8
+
+
+def _transition(doing: str) -> Callable[[Transition], Transition]:
+    """
+    Make a transition that says what it does and what it raises: rclpy would not say a word.
+
+    :param doing: what the controller does meanwhile.
+    """
+    def decorate(method: Transition) -> Transition:
+        @wraps(method)
+        def told(self: ControllerNode, state: LifecycleState) -> TransitionCallbackReturn:
+            with self.lock:  # a change of parameters is before it or after it
+                self.doing = doing
+            try:
+                return method(self, state)
+            except Exception:
+                trace = traceback.format_exc()
+                self.get_logger().fatal(f'exception while {doing}, the transition fails:\n{trace}')
+                self.hot.fail(trace)
+                return ERROR
+            finally:
+                self.doing = ''
+        return told
+    return decorate
 
 
 class Part(Protocol):
@@ -77,7 +107,7 @@ class Part(Protocol):
         """End it."""
 
 
-class ControllerNode(LifecycleNode):
+class ControllerNode(GuardedNode, LifecycleNode):
     """Lifecycle, parameters and everything else that may wait."""
 
     def __init__(self, name: str = 'controller') -> None:
@@ -86,11 +116,19 @@ class ControllerNode(LifecycleNode):
 
         :param name: name of the node unless launch gives another.
         """
+        self.lock = threading.RLock()  # held by callbacks, and while things come and go
+        self.guard = Guard(lambda trace: self.hot.fail(trace),
+                           lambda text: self.get_logger().fatal(text), self.lock)
         super().__init__(name)
         parameters.declare(self)
         self.hot = HotNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
+        self.hot.cancel = self._cancel_activation
+        told = self.get_logger().fatal
+        self.transitions = TransitionNode(self, Guard(self.hot.fail, lambda text: told(text)))
         self.cycle: Cycle | None = None
         self.ending = threading.Event()  # the process ends: stop waiting for anything
+        self.doing = ''  # transition under way
+        self._cancelled: threading.Event | None = None  # set: this activation is not wanted
         self._active = False
         self._robot: Robot | None = None
         self._description = DescriptionSource()
@@ -104,7 +142,7 @@ class ControllerNode(LifecycleNode):
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
         self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
-        self._start_timer = self.create_timer(
+        self._start_timer = self.transitions.create_timer(
             0.2, self._autostart, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._begin = time.monotonic()
 
@@ -136,6 +174,7 @@ class ControllerNode(LifecycleNode):
 
     # -- transitions ----------------------------------------------------------------------------
 
+    @_transition('configuring')
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the robot, compile every kernel; inactive afterwards."""
         try:
@@ -144,9 +183,6 @@ class ControllerNode(LifecycleNode):
             self.get_logger().error(f'cannot configure: {error}')
             self.forget()
             return FAILURE
-        except Exception:  # rclpy would turn it into an error without a word
-            self.get_logger().fatal(f'cannot configure:\n{traceback.format_exc()}')
-            return TransitionCallbackReturn.ERROR
         return SUCCESS
 
     def _configure(self) -> None:
@@ -167,8 +203,9 @@ class ControllerNode(LifecycleNode):
         log.info(f'compiled {len(kernels)} kernels in {time.monotonic() - begin:.2f} s')
         if settings.flag('realtime.lock_memory'):
             self.realtime |= lock_memory(log.warning)
-        self._robot, self._source = robot, text
-        self._build(settings, kernels)
+        with self.lock:
+            self._robot, self._source = robot, text
+            self._build(settings, kernels)
         log.info(described_output(settings, self.resolve_topic_name('~/commands')))
         for text in settings.notices():
             log.info(text)
@@ -188,46 +225,60 @@ class ControllerNode(LifecycleNode):
         self._announcer.attach(cycle)
         self.hot.attach(cycle, output, settings.number('heartbeat_rate'))
 
+    @_transition('activating')
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Prove the states, then ramp in; fails if a joint is not heard of."""
         cycle = self.cycle
-        if cycle is None or not self._output_is_free():
+        self._cancelled = cancelled = threading.Event()
+        if cycle is None or not self._output_is_free(cancelled):
             return FAILURE
         if cycle.settings.flag('realtime.freeze_gc'):
             freeze_garbage()
             self.realtime['realtime.freeze_gc'] = 'applied'
         cycle.loop.post(cycle.activate)
-        patience = time.monotonic() + float(self.get_parameter('activation_timeout').value)
         waiting = (State.INACTIVE, State.PROBING, State.RELEASED)
-        begun = self._wait(lambda: cycle.supervisor.state not in waiting,
-                           patience - time.monotonic())
-        if not begun or cycle.supervisor.state is State.FAULT:
+        begun = self._wait(
+            lambda: cycle.supervisor.state not in waiting or cancelled.is_set(),
+            float(self.get_parameter('activation_timeout').value))
+        if not begun or cycle.supervisor.state in (*waiting, State.FAULT):
             fault = cycle.fault_text()
             told = fault or self._missing(cycle)
             cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
             self._wait(lambda: cycle.supervisor.state is State.INACTIVE, 1.0)
-            self.get_logger().error(f'cannot activate: {told}')
-            if fault:  # a fault latches: nobody but a person may try again
-                self._start_timer.cancel()
+            self._not_activated(cancelled, told, for_good=bool(fault))
             return FAILURE
         self._active = True
         return super().on_activate(state)
 
+    def _not_activated(self, cancelled: threading.Event, reason: str, *, for_good: bool) -> None:
+        """Say why; after a fault, which latches, and a stop nobody but a person may try again."""
+        reason = 'it was cancelled by ~/stop' if cancelled.is_set() else reason
+        self.get_logger().error(f'cannot activate: {reason}')
+        if for_good or cancelled.is_set():
+            self._start_timer.cancel()
+
+    def _cancel_activation(self) -> bool:
+        """End an activation that still waits; for the thread of the loop."""
+        cancelled = self._cancelled
+        if self.doing != 'activating' or cancelled is None:
+            return False
+        cancelled.set()
+        return True
+
     def _missing(self, cycle: Cycle) -> str:
         """Return why states do not suffice."""
-        missing = cycle.joints.missing(cycle.now)
-        why = f' ({cycle.joints.reason})' if cycle.joints.reason else ''
+        missing = cycle.joints.diagnose(cycle.now)[1]
         if missing:
-            return ('no proven state of ' + ', '.join(missing) + why + '; joints that nobody '
-                    'publishes belong in fixed_positions')
+            return (f'no proven state of {missing}. Joints that nobody publishes belong in '
+                    f'fixed_positions')
         if not cycle.dead_man.alive(time.monotonic()):
             return 'the dead-man signal is missing'
         source = self.gravity_input
         if source is not None and cycle.gravity.age > cycle.gravity.timeout:
             return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
-        return f'states are not proven{why}'
+        return f'states are not proven {cycle.joints.reason}'.rstrip()
 
-    def _output_is_free(self) -> bool:
+    def _output_is_free(self, cancelled: threading.Event) -> bool:
         """Wait until nobody else publishes on our output, saying why."""
         topic = self.resolve_topic_name('~/commands')
         guard = OutputGuard()
@@ -238,26 +289,29 @@ class ControllerNode(LifecycleNode):
             access, text = guard.check(now, self.count_publishers(topic) - 1)
             if access is Access.FREE:
                 return True
-            if access is Access.REFUSED:
-                self.get_logger().error(f'cannot activate: {text}')
+            if access is Access.REFUSED or cancelled.is_set():
+                self._not_activated(cancelled, text, for_good=False)
                 return False
             if now - told > 5.0:
                 told = now
                 self.get_logger().warning(text)
-            self._wait(self.ending.is_set, 0.1)
+            self._wait(cancelled.is_set, 0.1)
         return False
 
+    @_transition('deactivating')
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake, ramp to the release torque, publish it several times."""
         self.stop(Cause.DEACTIVATED)
         self._active = False
         return super().on_deactivate(state)
 
+    @_transition('cleaning up')
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Forget the robot."""
         self.forget()
         return SUCCESS
 
+    @_transition('shutting down')
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop as in deactivation, then forget the robot."""
         self.stop(Cause.DEACTIVATED)
@@ -265,23 +319,27 @@ class ControllerNode(LifecycleNode):
         self.forget()
         return SUCCESS
 
+    @_transition('ending after an exception')
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop after an exception in a transition; unconfigured afterwards."""
-        self.stop(Cause.EXCEPTION)
+        self._start_timer.cancel()
+        if not self.stop(Cause.EXCEPTION):
+            self.get_logger().fatal('the stop sequence did not end in time')
         self._active = False
         self.forget()
         return SUCCESS
 
     def forget(self) -> None:
         """Destroy everything that belongs to the configured robot."""
-        self.hot.detach()
-        self.action.detach()
-        for part in self._parts:
-            part.destroy()
-        self._parts, self.gravity_input = [], None
-        self._announcer.detach()
-        self.cycle = self._robot = None
-        self._source = ''
+        with self.lock:
+            self.hot.detach()
+            self.action.detach()
+            parts, self._parts, self.gravity_input = self._parts, [], None
+            for part in parts:
+                part.destroy()
+            self._announcer.detach()
+            self.cycle = self._robot = None
+            self._source = ''
 
     def stop(self, cause: Cause, limit: float = STOP_LIMIT) -> bool:
         """
@@ -310,8 +368,6 @@ class ControllerNode(LifecycleNode):
         while not condition():
             if time.monotonic() > end or (self.ending.is_set() and not always):
                 return False
-            if threading.current_thread() is not threading.main_thread():
-                self._announcer.drain()
             time.sleep(0.005)
         return True
 
@@ -336,6 +392,19 @@ class ControllerNode(LifecycleNode):
     # -- parameters -----------------------------------------------------------------------------
 
     def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+        """Judge changes as a set; what goes wrong meanwhile is a refusal too."""
+        try:
+            return self._judgement(changes)
+        except Exception:
+            trace = traceback.format_exc()
+            self.get_logger().error(f'a change of parameters is refused:\n{trace}')
+            return SetParametersResult(successful=False, reason=last_line(trace))
+
+    def _judgement(self, changes: list[Parameter]) -> SetParametersResult:
+        if self.doing:
+            return SetParametersResult(
+                successful=False, reason=f'parameters are not changed while the controller is '
+                f'{self.doing}: wait until that has ended')
         if any(change.name == 'use_sim_time' for change in changes):
             return SetParametersResult(successful=False, reason='use_sim_time is fixed at start')
         current = parameters.read(self)

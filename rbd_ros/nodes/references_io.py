@@ -43,6 +43,11 @@ __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 Array = npt.NDArray[np.float64]
 
 _GUARD_PERIOD = 0.2  # s between two looks at the graph
+_PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
+
+
+class WrongMode(GoalError):
+    """A reference that another mode would take."""
 
 
 def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:
@@ -144,7 +149,7 @@ class ReferenceInputs:
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)
         self._listen(WrenchStamped, '~/target_wrench', self._on_wrench)
-        self._listen(InertiaStamped, '~/payload', self._on_payload)
+        self._listen(InertiaStamped, _PAYLOAD, self._on_payload)
         self._timer = node.create_timer(
             _GUARD_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -166,10 +171,17 @@ class ReferenceInputs:
                 return
             try:
                 callback(message)
+            except WrongMode as error:  # nothing is wrong with it, only nobody wants it now
+                self._warn(f'{topic}: refused, {error}')
             except (RbdError, ValueError) as error:
                 self._warn(f'{topic}: refused, {error}')
+                if name != _PAYLOAD:
+                    self._refuse(f'{topic}: {error}')
         self._subscriptions.append(
             self._node.create_subscription(kind, topic, guarded, 1))
+
+    def _refuse(self, text: str) -> None:
+        self._cycle.loop.post(lambda _now, _steady: self._cycle.refused(text))
 
     def _look(self) -> None:
         for topic, guard in self._guards.items():
@@ -186,7 +198,7 @@ class ReferenceInputs:
 
     def _needs(self, mode: str) -> None:
         if self._cycle.mode != mode:
-            raise GoalError(ResultCode.INVALID_GOAL, f'the mode is {self._cycle.mode}, not {mode}')
+            raise WrongMode(ResultCode.INVALID_GOAL, f'the mode is {self._cycle.mode}, not {mode}')
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         cycle = self._cycle

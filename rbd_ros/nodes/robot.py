@@ -92,6 +92,13 @@ class Robot:
                 and model.joint[model.joint_index(name)].type_name == 'revolute'
                 for i, name in zip(self.index, self.joints, strict=True)]
 
+    @property
+    def units(self) -> list[str]:
+        """Return the unit of position of each controlled joint: rad, or m if it slides."""
+        model = self.model
+        return ['m' if model.joint[model.joint_index(name)].type_name == 'prismatic' else 'rad'
+                for name in self.joints]
+
     def joint_map(self, limits: AgeLimits) -> JointMap:
         """
         Return what sorts incoming joint states into the vectors of the model.

@@ -39,6 +39,10 @@ Array = npt.NDArray[np.float64]
 _DAMPERS = ('free_damping', 'brake_damping', 'barrier.damping', 'barrier.velocity_damping')
 _DAMPER = 0.5
 
+#: share of the range of a joint that the zone before each of its limits may take
+_ZONE = 0.1
+_LEAST_ZONE = 1e-6  # rad or m, for a joint that has no range at all
+
 #: torque rate where none is given: the limit ten times per second
 _RATE_PER_LIMIT = 10.0
 
@@ -185,9 +189,27 @@ class Settings:
         most = _DAMPER * np.array(self.robot.damped_inertia) * self.number('nominal_rate')
         return np.minimum(self.joints(name), most)
 
+    @property
+    def barrier_margins(self) -> Array:
+        """
+        Return the widths of the zones before joint limits, at most a tenth of each range.
+
+        One number for all joints is in rad for some and in m for others: what is little for
+        an elbow is more than the whole stroke of a gripper, which then could not be moved.
+        """
+        robot = self.robot
+        span = np.array(robot.pick(robot.model.upper)) - np.array(robot.pick(robot.model.lower))
+        return np.minimum(self.joints('barrier.margin'), np.maximum(_ZONE * span, _LEAST_ZONE))
+
     def notices(self) -> list[str]:
         """Return what the user should know about the values in use."""
         texts = []
+        narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g}' for joint, unit, a, b in zip(
+            self.robot.joints, self.robot.units, self.joints('barrier.margin'),
+            self.barrier_margins) if b < a]
+        if narrow:
+            texts.append(f'barrier.margin is less than asked for, a tenth of the range of the '
+                         f'joint: {", ".join(narrow)}')
         for name in _DAMPERS:
             wanted, used = self.joints(name), self.damper(name)
             less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
@@ -226,7 +248,7 @@ class Settings:
         return {
             'barrier_lower': np.array(robot.pick(robot.model.lower)),
             'barrier_upper': np.array(robot.pick(robot.model.upper)),
-            'barrier_margin': self.joints('barrier.margin'),
+            'barrier_margin': self.barrier_margins,
             'barrier_stiffness': self.joints('barrier.stiffness'),
             'barrier_damping': self.damper('barrier.damping'),
             'barrier_speed': self.number('barrier.velocity') * self.velocity_limits,

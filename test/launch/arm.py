@@ -39,7 +39,7 @@ GRAVITY = PinocchioRobot(MODEL, URDF.read_text()).gravity(Q)
 
 PARAMETERS = {
     'robot_description_file': str(URDF), 'driver_adds': 'none', 'command_type': 'joint_state',
-    'nominal_rate': RATE, 'minimum_rate': 40.0, 'state_timeout': STATE_TIMEOUT,
+    'nominal_rate': RATE, 'minimum_rate': 10.0, 'state_timeout': STATE_TIMEOUT,
     'hold_time': HOLD, 'brake_time': BRAKE, 'release_time': RELEASE, 'stop_time': 1.0,
     'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,
     'activation_timeout': 20.0, 'brake_damping': [BRAKE_DAMPING],

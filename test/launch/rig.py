@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
+import sys
 import threading
 import time
 from typing import NamedTuple
@@ -36,6 +38,7 @@ import numpy.typing as npt
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
+from rclpy.client import Client as RosClient
 from rclpy.executors import ExternalShutdownException
 from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.node import Node
@@ -53,6 +56,9 @@ Array = npt.NDArray[np.float64]
 #: s for what must come some time: start of a process, discovery, an answer on a busy machine
 PATIENCE = 60.0
 
+#: s of sleep by which stalls of the machine are measured
+_NAP = 0.01
+
 LATCHED = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 #: empty lists, whose type a parameter cannot tell by itself
@@ -67,6 +73,26 @@ def controller(namespace: str = '', **parameters: object) -> NodeAction:
     """Return the action that starts a controller."""
     return NodeAction(package='rbd_ros', executable='controller', name='controller',
                       namespace=namespace, output='screen', parameters=[dict(parameters)])
+
+
+def saboteur(folder: Path, namespace: str = '', **parameters: object) -> NodeAction:
+    """Return the action that starts a controller which raises when told so by ``break_it``."""
+    return NodeAction(executable=sys.executable, name='controller', namespace=namespace,
+                      arguments=[str(Path(__file__).with_name('saboteur.py'))], output='screen',
+                      parameters=[dict(parameters)],
+                      additional_env={'SABOTAGE': str(folder / 'sabotage')})
+
+
+def break_it(folder: Path, kind: str) -> None:
+    """Let a saboteur raise the next time it comes to a place."""
+    file = folder / 'sabotage'
+    made = file.with_suffix('.new')
+    made.write_text(kind)
+    made.rename(file)
+    end = time.monotonic() + PATIENCE
+    while file.exists():
+        assert time.monotonic() < end, 'nobody takes the sabotage'
+        time.sleep(0.01)
 
 
 def to_time(ns: int) -> Time:
@@ -105,12 +131,17 @@ class Client:
         self.saturation: list[tuple[float, list[int]]] = []
         self.heard: dict[str, list[Said]] = {'state': [], 'fault': [], 'mode': [], 'log': []}
         self._answers: dict[int, Command] = {}
+        self._clients: dict[str, RosClient] = {}
         self._arrived = threading.Condition()
         self._subscribe()
         self._executor = EventsExecutor()
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
+        self._stalls: list[tuple[float, float]] = []
+        self._closed = threading.Event()
+        self._meter = threading.Thread(target=self._measure, daemon=True)
+        self._meter.start()
 
     def _subscribe(self) -> None:
         create = self.node.create_subscription
@@ -127,8 +158,23 @@ class Client:
         except ExternalShutdownException:
             pass
 
+    def stalled(self, since: float) -> float:
+        """Return for how long this process stood still since a time, in s: no fault of others."""
+        return sum(lost for at, lost in self._stalls if at >= since)
+
+    def _measure(self) -> None:
+        """Note each time that a short sleep took long: the machine did not let us run."""
+        before = time.monotonic()
+        while not self._closed.wait(_NAP):
+            now = time.monotonic()
+            if now - before > 3 * _NAP:
+                self._stalls.append((now, now - before - _NAP))
+            before = now
+
     def close(self) -> None:
-        """End the node and its thread."""
+        """End the node and its threads."""
+        self._closed.set()
+        self._meter.join()
         self._executor.shutdown(timeout_sec=5.0)
         self._thread.join(5.0)
         self.node.destroy_node()
@@ -216,7 +262,11 @@ class Client:
 
     def ask(self, kind: type, name: str, request: object) -> rclpy.Future:
         """Begin to call a service of the controller."""
-        client = self.node.create_client(kind, f'controller/{name}')
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self.node.create_client(kind, f'controller/{name}')
+            self.wait(client.service_is_ready, f'service {name}')
+            time.sleep(0.2)  # the server must have found us too, or its answer is lost
         self.wait(client.service_is_ready, f'service {name}')
         future = client.call_async(request)
         future.add_done_callback(lambda _: None)

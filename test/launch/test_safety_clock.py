@@ -126,7 +126,7 @@ class TestClock(unittest.TestCase):
                     'a reaction', 20.0)
         lost = client.wait_said('state', 'state lost', begin)
         self.assertLess(lost.time - begin, MARGIN)
-        client.wait_said('fault', 'the clock went backwards', begin)
+        client.wait_said('fault', 'the clock jumped: backwards by 2 s', begin)
         client.wait_said('state', 'fault', begin)
 
     def test_pause_that_does_not_end(self) -> None:

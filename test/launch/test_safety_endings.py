@@ -22,7 +22,9 @@ simulated time, which is killed before the controller is told to end.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 import signal
+import tempfile
 import time
 import unittest
 
@@ -35,14 +37,17 @@ import launch_testing.markers
 import numpy as np
 import pytest
 import rclpy
-from rclpy.serialization import serialize_message
 import rig
 from sensor_msgs.msg import JointState
 
 #: s from the signal to the end of the process; launch loses its patience after 5 s
 DEADLINE = 4.0
 
-DRIVEN = ('interrupt', 'terminate', 'twice', 'broken')
+DRIVEN = ('interrupt', 'terminate', 'twice', 'occupied', 'deaf')
+
+#: s from the signal to the end where no torque is on
+PROMPTLY = 1.5
+FOLDER = Path(tempfile.mkdtemp())
 
 
 @pytest.mark.launch_test
@@ -50,6 +55,7 @@ DRIVEN = ('interrupt', 'terminate', 'twice', 'broken')
 def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     """Start a controller for each way to end, and a simulator for the one that loses it."""
     driven = {name: rig.controller(name, **arm.PARAMETERS) for name in DRIVEN}
+    driven['broken'] = rig.saboteur(FOLDER, 'broken', **arm.PARAMETERS)
     described = {k: v for k, v in arm.PARAMETERS.items() if k != 'robot_description_file'}
     orphan = rig.controller('orphan', **described, use_sim_time=True, autostart=True)
     simulator = NodeAction(
@@ -109,12 +115,12 @@ class TestEndings(unittest.TestCase):
               f'{len(zeros)} zeros')
 
     def end(self, client: rig.Client, process: object, proc_info: object, begin: float) -> float:
-        """Wait for the end of the process; return how long it took."""
+        """Wait for the end of the process; return how long it took, without stalls."""
         proc_info.assertWaitForShutdown(process=process, timeout=30.0)
         took = time.monotonic() - begin
         print(f'{self.id().rpartition(".")[2]}: ended after {took:.2f} s')
         time.sleep(0.3)
-        return took
+        return took - client.stalled(begin)
 
     def test_sigint(self, interrupt: object, proc_info: object) -> None:
         """Ctrl-C releases the robot in order, then the process ends, all within 4 s."""
@@ -156,11 +162,10 @@ class TestEndings(unittest.TestCase):
         self.assertEqual(proc_info[twice].returncode, 0)
 
     def test_exception(self, broken: object, proc_info: object) -> None:
-        """An exception in the loop, here by bytes that are no message, ends as a stop does."""
+        """An exception in the loop ends as a stop does, and the exit code tells of it."""
         client, _ = self.bring_up('broken')
         begin = time.monotonic()
-        spoiled = serialize_message(JointState())[:7]
-        client.states.publish(spoiled)
+        rig.break_it(FOLDER, 'state')
         client.wait(lambda: client.last('state') == 'released', 'the end', 20.0)
         time.sleep(0.3)
         self.expect_release(client, begin, time.monotonic(), GRAVITY)
@@ -169,6 +174,35 @@ class TestEndings(unittest.TestCase):
         os.kill(pid(broken), signal.SIGINT)
         self.assertLess(self.end(client, broken, proc_info, begin), DEADLINE)
         self.assertEqual(proc_info[broken].returncode, 1)
+
+    def end_activation(self, client: rig.Client, process: object, proc_info: object) -> None:
+        """Interrupt a process whose activation waits; it ends at once, without a torque."""
+        begin = time.monotonic()
+        os.kill(pid(process), signal.SIGINT)
+        took = self.end(client, process, proc_info, begin)
+        self.assertLess(took, PROMPTLY)
+        self.assertFalse(client.commands)
+        self.assertEqual(proc_info[process].returncode, 0)
+
+    def test_sigint_while_the_output_is_awaited(self, occupied: object,
+                                                proc_info: object) -> None:
+        """An activation that waits for another publisher to leave does not hold up the end."""
+        client = rig.Client('occupied')
+        self.addCleanup(client.close)
+        client.node.create_publisher(JointState, 'controller/commands', 1)
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+        client.ask_transition(rig.ACTIVATE)
+        client.wait_said('log', 'was killed stays visible', 0.0)
+        self.end_activation(client, occupied, proc_info)
+
+    def test_sigint_while_states_are_awaited(self, deaf: object, proc_info: object) -> None:
+        """The same while it waits for states."""
+        client = rig.Client('deaf')
+        self.addCleanup(client.close)
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+        client.ask_transition(rig.ACTIVATE)
+        client.wait_said('state', 'probing', 0.0)
+        self.end_activation(client, deaf, proc_info)
 
     def test_dead_simulator(self, orphan: object, simulator: object, proc_info: object) -> None:
         """With the simulator killed, and its clock, the controller still ends in order."""

@@ -38,6 +38,7 @@ import launch_testing.markers
 import numpy as np
 import pytest
 import rclpy
+from rclpy.serialization import serialize_message
 import rig
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -45,9 +46,6 @@ from trajectory_msgs.msg import JointTrajectory
 REFERENCE_TIMEOUT = 0.5
 TRACKING_LIMIT = 0.2
 RATE_WINDOW = 0.5  # s over which the controller counts states
-
-#: refusals of stamps that stand still; when the last state has expired, a gap is seen
-STILL = 'the stamp does not advance|gap of'
 
 
 @pytest.mark.launch_test
@@ -114,7 +112,7 @@ class TestFaults(unittest.TestCase):
     def note(self, took: float, configured: float) -> None:
         """Compare a reaction time with what was configured, and keep it for the summary."""
         self.reactions[self.id().rpartition('.')[2]] = (took, configured)
-        self.assertLess(took, configured + MARGIN)
+        self.assertLess(took, configured + MARGIN + self.client.stalled(self.begin))
 
     def renew(self) -> None:
         """Lose the state and reset, so that everything is announced anew."""
@@ -136,8 +134,9 @@ class TestFaults(unittest.TestCase):
             np.testing.assert_allclose(command.effort, GRAVITY, atol=1e-9)
         zeros = [c for c in shown if not c.effort.any()]
         self.assertGreaterEqual(len(zeros), REPEATS)
-        self.assertLess(zeros[0].time - lost.time, HOLD + RELEASE + MARGIN)
-        self.assertLess(ended.time - lost.time, HOLD + RELEASE + 2 * MARGIN)
+        stalled = client.stalled(good)
+        self.assertLess(zeros[0].time - lost.time, HOLD + RELEASE + MARGIN + stalled)
+        self.assertLess(ended.time - lost.time, HOLD + RELEASE + 2 * MARGIN + stalled)
         time.sleep(0.3)
         self.assertFalse(self.commands_between(ended.time + 0.25, time.monotonic()),
                          'commands after the end')
@@ -148,7 +147,7 @@ class TestFaults(unittest.TestCase):
         braking = client.wait_said('state', 'braking', since, 30.0)
         self.note(braking.time - since, patience)
         holding = client.wait_said('state', 'holding', since, 30.0)
-        self.assertLess(holding.time - braking.time, BRAKE + MARGIN)
+        self.assertLess(holding.time - braking.time, BRAKE + MARGIN + client.stalled(since))
         self.assertGreater(holding.time - since, BRAKE)
         client.wait_said('fault', reason, since, 30.0)
         return braking
@@ -174,7 +173,7 @@ class TestFaults(unittest.TestCase):
 
     def test_silence(self) -> None:
         """Without states: the last gravity torque, then a ramp to zero, then silence."""
-        self.expect_lost(self.driver.silence(), 'no fresh joint state')
+        self.expect_lost(self.driver.silence(), r'joint_1, .*joint_7: no message for 0\.\d+ s$')
 
     def test_stamp_stands_still(self) -> None:
         """States whose stamp does not advance are one old state."""
@@ -182,13 +181,14 @@ class TestFaults(unittest.TestCase):
 
         def change(message: JointState) -> None:
             message.header.stamp = frozen
-        self.expect_lost(self.spoil(change), STILL)
+        self.expect_lost(self.spoil(change), 'joint_7: the stamp does not advance$|'
+                         r'joint_7: the stamp went back by 0\.0\d* s$')
 
     def test_stamp_jumps_back(self) -> None:
         """States from before the last one are old."""
         def change(message: JointState) -> None:
             message.header.stamp.sec -= 5
-        self.expect_lost(self.spoil(change), STILL)
+        self.expect_lost(self.spoil(change), r'joint_7: the stamp went back by 4\.\d+ s$')
 
     def test_stamps_fall_behind(self) -> None:
         """States that come out of a growing queue are old, though each has just arrived."""
@@ -197,12 +197,9 @@ class TestFaults(unittest.TestCase):
         def change(message: JointState) -> None:
             late = (rig.to_ns(message.header.stamp) - begin) // 2
             message.header.stamp = rig.to_time(begin + late)
-        # At half the pace a state is STATE_TIMEOUT old after twice that time; the last one
-        # that was young enough expires when it is that old. Which of the two comes first, and so
-        # which sentence is said, depends on when the timer looks.
-        self.expect_lost(self.spoil(change),
-                         'old when it arrived|since the last one|no fresh joint state',
-                         2 * STATE_TIMEOUT)
+        # At half the pace a state is STATE_TIMEOUT old after twice that time.
+        self.expect_lost(self.spoil(change), 'joint_7: stamps fall behind reception: the state '
+                         r'was 0\.\d+ s old when it arrived$', 2 * STATE_TIMEOUT)
 
     def test_zero_stamps(self) -> None:
         """A driver that does not stamp is borne, and that is announced."""
@@ -219,9 +216,9 @@ class TestFaults(unittest.TestCase):
     def test_rate_too_low(self) -> None:
         """States below the minimum rate are not enough to control with."""
         begin = time.monotonic()
-        self.driver.rate = 15.0
+        self.driver.rate = 4.0
         lost = self.client.wait_said('state', 'state lost', begin, 30.0)
-        self.note(lost.time - begin, 2 * RATE_WINDOW)
+        self.note(lost.time - begin, 2 * (RATE_WINDOW + 1 / self.driver.rate))  # two windows
         self.client.wait_said('fault', 'slower than minimum_rate', begin, 30.0)
         self.client.wait_said('state', 'fault', begin, 30.0)
 
@@ -253,9 +250,8 @@ class TestFaults(unittest.TestCase):
         def change(message: JointState) -> None:
             for row in (message.name, message.position, message.velocity, message.effort):
                 del row[4]
-        good = self.spoil(change)
-        self.expect_lost(good, 'joint_5')
-        self.assertNotIn('joint_4', self.client.last('fault'))
+        self.expect_lost(self.spoil(change), r': joint_5: no message for 0\.\d+ s, while messages '
+                         'without it come$')
 
     def test_joint_twice(self) -> None:
         """A joint that appears twice makes the state ambiguous."""
@@ -276,12 +272,36 @@ class TestFaults(unittest.TestCase):
 
     def test_empty_states(self) -> None:
         """Messages without names, or without positions, are no states."""
-        self.expect_lost(self.driver.provoke(lambda _: (JointState(),)), 'no fresh joint state')
+        self.expect_lost(self.driver.provoke(lambda _: (JointState(),)),
+                         r'no message for 0\.\d+ s, while messages without it come$')
 
         def change(message: JointState) -> None:
             del message.position[:]
         self.setUp()
         self.expect_lost(self.spoil(change), '0 positions for 7 names')
+
+    def test_unreadable_states(self) -> None:
+        """Bytes that are no message are counted and announced; only if they go on they matter."""
+        whole = serialize_message(rig.state_message(JOINTS, Q, np.zeros(7), stamp=time.time_ns()))
+        kinds = {
+            'nothing': b'', 'one byte': b'\x00', 'a header alone': whole[:4],
+            'cut in a name': whole[:len(whole) // 4], 'cut in a number': whole[:-60],
+            'noise': bytes(np.random.default_rng(1).integers(0, 256, 200, dtype=np.uint8)),
+            'noise after a header': whole[:4] + bytes(range(256)),
+            'huge counts': whole[:12] + b'\xff' * (len(whole) - 12)}
+        for name, data in kinds.items():
+            with self.subTest(name):
+                self.renew()
+                for _ in range(10):  # states are best effort: some are lost on a busy machine
+                    self.client.states.publish(data)
+                    time.sleep(0.02)
+                if len(data) >= 4:  # less is not even handed over by every middleware
+                    self.client.wait_said('log', 'cannot be read', self.begin, 10.0)
+                self.expect_unmoved()
+        noise = kinds['noise after a header']
+        self.expect_lost(self.driver.provoke(lambda _: (noise,)),
+                         r'no message for 0\.\d+ s; \d+ unreadable, the last one: 260 bytes')
+        self.setUp()
 
     def test_other_order(self) -> None:
         """Joints are found by name, whatever their order."""
@@ -404,6 +424,40 @@ class TestFaults(unittest.TestCase):
                 client.wait_said('log', reason, begin, 10.0)
                 time.sleep(1.0)  # warnings of one place are throttled to one per second
         self.expect_unmoved()
+
+    def test_bad_references_in_motion(self) -> None:
+        """One that is refused in motion changes nothing; a row of them brakes, then holds."""
+        self.track()
+        client, zeros = self.client, np.zeros(7)
+        bad = rig.trajectory_message(JOINTS, [0.3], [(np.full(7, math.nan), zeros, zeros)])
+        self.follow(0.15, 6.0)
+        client.wait(lambda: np.abs(client.commands[-1].effort - GRAVITY).max() > 0.1, 'motion')
+        for _ in range(3):
+            client.trajectory.publish(bad)
+            time.sleep(0.1)
+        self.assertEqual(client.last('state'), 'running')
+        begin = time.monotonic()
+        while client.last('state') == 'running':
+            self.assertLess(time.monotonic() - begin, 10.0)
+            client.trajectory.publish(bad)
+            time.sleep(0.05)
+        self.expect_braking(begin, 'bad command: 5 references in a row were refused while the '
+                            'robot moves, the last one: /controller/joint_trajectory: ', 0.2)
+        self.assertIn('not all finite', client.last('fault'))
+        self.wait_torque(GRAVITY)
+
+    def test_law_without_finite_torque(self) -> None:
+        """A law whose torque overflows is not obeyed: live g(q) - D qd, then a hold."""
+        self.track()
+        begin = time.monotonic()
+        self.driver.qd = np.array([0.0, 1e200, 0.0, 0.0, 0.0, 0.0, 0.0])
+        said = self.client.wait_said('fault', 'bad command: the control law gave no finite torque',
+                                     begin, 20.0)
+        self.driver.behave()
+        self.note(said.time - begin, 0.0)
+        self.expect_braking(begin, 'bad command', 0.0)
+        for command in self.commands_between(begin, time.monotonic()):
+            self.assertTrue(np.isfinite(command.effort).all())
 
     def test_set_points_time_out(self) -> None:
         """Set-points that cease are held; the reference does not run on."""

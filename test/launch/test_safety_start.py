@@ -183,6 +183,56 @@ class TestStart(unittest.TestCase):
         self.refuse(rig.ACTIVATE, 'no proven state of joint_1')
         self.assertEqual(self.client.lifecycle(), 'inactive')
 
+    # -- while activation waits -----------------------------------------------------------------
+
+    def expect_cancelled(self, done: rclpy.Future) -> None:
+        """Expect that services answer while activation waits, and that a stop ends it."""
+        client, begin = self.client, time.monotonic()
+        self.assertEqual(client.lifecycle(), 'activating')
+        self.assertEqual(client.get('mode'), 'gravity_compensation')
+        taken, reason = client.set({'mode': 'hold'})
+        self.assertFalse(taken)
+        self.assertIn('not changed while the controller is activating', reason)
+        self.assertEqual(client.get('mode'), 'gravity_compensation')
+        answered = time.monotonic() - begin
+        self.assertLess(answered, MARGIN + client.stalled(begin))
+        self.assertFalse(done.done())
+        stopped = time.monotonic()
+        answer = client.trigger('stop')
+        self.assertTrue(answer.success)
+        self.assertIn('activation is cancelled', answer.message)
+        client.wait(done.done, 'the end of the activation')
+        took = time.monotonic() - stopped
+        print(f'{self.id().rpartition(".")[2]}: six answers within {answered:.3f} s, activation '
+              f'ended {took:.3f} s after the stop')
+        self.assertLess(took, MARGIN + client.stalled(stopped))
+        self.assertFalse(done.result().success)
+        client.wait_said('log', 'cannot activate: it was cancelled by ~/stop', begin, 10.0)
+        self.assertEqual(client.lifecycle(), 'inactive')
+
+    def test_activation_that_waits_for_the_output(self) -> None:
+        """While activation waits for somebody to leave, others are served; a stop ends it."""
+        client = self.client
+        self.configure()
+        rival = client.node.create_publisher(JointState, 'controller/commands', 1)
+        before = len(client.commands)
+        done = client.ask_transition(rig.ACTIVATE)
+        client.wait_said('log', 'was killed stays visible', self.begin, 20.0)
+        self.expect_cancelled(done)
+        self.assertEqual(len(client.commands), before, 'a torque was sent')
+        client.node.destroy_publisher(rival)
+        self.run_it()
+
+    def test_activation_that_waits_for_states(self) -> None:
+        """The same while it waits for states."""
+        self.driver.silence()
+        self.configure(activation_timeout=20.0)
+        done = self.client.ask_transition(rig.ACTIVATE)
+        self.client.wait_said('state', 'probing', self.begin, 20.0)
+        self.expect_cancelled(done)
+        self.driver.behave()
+        self.run_it()
+
     # -- is it the described robot? -------------------------------------------------------------
 
     def test_effort_tells_another_robot(self) -> None:

@@ -1,0 +1,158 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Guards around callbacks: what one of them raises is told and answered, and no executor ends by it.
+
+An exception that leaves a callback ends the executor that runs it; out of an action it even ends
+the process, without a word and with the last torque standing. The nodes here therefore wrap each
+callback when it is created, so that none can be forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import contextlib
+import threading
+import time
+import traceback
+from typing import TypeVar
+
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
+
+__all__ = ['Guard', 'GuardedNode', 'last_line']
+
+Message = TypeVar('Message')
+
+#: s within which the same exception is told once
+_AGAIN = 10.0
+
+
+def last_line(trace: str) -> str:
+    """
+    Return what a traceback ends with: kind and text of the exception.
+
+    :param trace: traceback.
+    """
+    return trace.strip().splitlines()[-1]
+
+
+class Guard:
+    """Wraps callbacks of one node."""
+
+    def __init__(self, failed: Callable[[str], None], told: Callable[[str], None],
+                 lock: threading.RLock | None = None) -> None:
+        """
+        Say who hears of exceptions.
+
+        :param failed: gets the traceback; must see to it that the robot is stopped.
+        :param told: gets a text for the log, not more often than every few seconds.
+        :param lock: held while a callback runs, where another thread creates and destroys things.
+        """
+        self._failed, self._told = failed, told
+        self._lock = lock or contextlib.nullcontext()
+        self._times: dict[str, float] = {}
+
+    def caught(self, what: str) -> str:
+        """
+        Take the exception in work: tell it, have the robot stopped.
+
+        :param what: where it was raised.
+        :returns: kind and text of the exception.
+        """
+        trace = traceback.format_exc()
+        text = last_line(trace)
+        now = time.monotonic()
+        if now - self._times.get(what + text, -_AGAIN) >= _AGAIN:
+            self._times[what + text] = now
+            self._told(f'exception in {what}, the robot is stopped:\n{trace}')
+        self._failed(trace)
+        return text
+
+    def timer(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """
+        Wrap the callback of a timer.
+
+        :param callback: without arguments.
+        """
+        def guarded() -> None:
+            with self._lock:
+                try:
+                    callback()
+                except Exception:
+                    self.caught(_name(callback))
+        return guarded
+
+    def subscription(self, callback: Callable[[Message], object]) -> Callable[[Message], None]:
+        """
+        Wrap the callback of a subscription.
+
+        :param callback: gets a message.
+        """
+        def guarded(message: Message) -> None:  # one argument: rclpy counts them
+            with self._lock:
+                try:
+                    callback(message)
+                except Exception:
+                    self.caught(_name(callback))
+        return guarded
+
+    def service(self, callback: Callable[..., object]) -> Callable[[object, object], object]:
+        """
+        Wrap the callback of a service; its answer after an exception is a refusal.
+
+        :param callback: gets request and response, returns the response.
+        """
+        def guarded(request: object, response: object) -> object:
+            with self._lock:
+                try:
+                    return callback(request, response)
+                except Exception:
+                    text = self.caught(_name(callback))
+                    for field, value in (('success', False), ('message', text)):
+                        if hasattr(response, field):
+                            setattr(response, field, value)
+                    return response
+        return guarded
+
+
+class GuardedNode(Node):
+    """A node whose callbacks are guarded; whoever creates one need not think of it."""
+
+    guard: Guard  # must be there before the node is: that one creates services too
+
+    def create_timer(self, period: float, callback: Callable[[], object],
+                     **more: object) -> Timer:
+        """Create a timer whose exceptions are caught."""
+        return super().create_timer(period, self.guard.timer(callback), **more)
+
+    def create_service(self, kind: type, name: str, callback: Callable[..., object],
+                       **more: object) -> Service:
+        """Create a service whose exceptions are caught."""
+        return super().create_service(kind, name, self.guard.service(callback), **more)
+
+    def create_subscription(self, kind: type, topic: str, callback: Callable[..., object],
+                            qos_profile: QoSProfile | int, **more: object) -> Subscription:
+        """Create a subscription whose exceptions are caught; a raw one does it by itself."""
+        if not more.get('raw'):  # the hot path: one call less
+            callback = self.guard.subscription(callback)
+        return super().create_subscription(kind, topic, callback, qos_profile, **more)
+
+
+def _name(callback: Callable[..., object]) -> str:
+    return getattr(callback, '__qualname__', repr(callback)).replace('.<locals>', '')

@@ -1,0 +1,89 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A controller whose callbacks raise when they are told to.
+
+The environment names a file; what is written there is the next thing to break, once.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+import os
+from pathlib import Path
+import sys
+import threading
+import time
+
+from rbd_ros.control.guards import DeadMan
+from rbd_ros.nodes import parameters
+from rbd_ros.nodes.action import TrajectoryAction
+from rbd_ros.nodes.announcer import Announcer
+from rbd_ros.nodes.controller import main
+from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.diagnostics import Diagnostics
+from rbd_ros.nodes.hot import HotNode
+from rbd_ros.nodes.lifecycle import ControllerNode
+from rbd_ros.nodes.references_io import ReferenceInputs
+from rbd_ros.nodes.reports import Reports
+from rclpy.lifecycle import LifecycleNode
+
+#: where to break what
+PLACES = {
+    'state': (Cycle, 'state'), 'tick': (Cycle, 'tick'), 'reset': (Cycle, 'reset'),
+    'dead-man': (DeadMan, 'signal'), 'stop': (ControllerNode, '_cancel_activation'),
+    'heartbeat': (HotNode, '_beat'), 'request': (Cycle, 'refer'),
+    'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_accept'),
+    'cancellation': (TrajectoryAction, '_give_up'), 'reference': (ReferenceInputs, '_on_pose'),
+    'judgement': (parameters, 'judge'), 'parameters': (ControllerNode, '_apply'),
+    'report': (Reports, 'drain'), 'announcement': (Announcer, '_flag'),
+    'diagnostics': (Diagnostics, '_parts'), 'description': (ControllerNode, '_on_description'),
+    'configuration': (ControllerNode, '_configure'),
+    'activation': (ControllerNode, '_output_is_free'),
+    'late activation': (LifecycleNode, 'on_activate'),
+    'deactivation': (LifecycleNode, 'on_deactivate'),
+    'clean-up': (HotNode, 'detach'), 'graph': (ReferenceInputs, '_look'),
+}
+
+armed: set[str] = set()
+
+
+def sabotage(kind: str, owner: object, name: str) -> None:
+    """Let a function raise once when it is armed."""
+    plain = getattr(owner, name)
+
+    @wraps(plain)
+    def broken(*args: object, **more: object) -> object:
+        if kind in armed:
+            armed.discard(kind)
+            raise RuntimeError(f'sabotage of {kind}')
+        return plain(*args, **more)
+    setattr(owner, name, broken)
+
+
+def listen(file: Path) -> None:
+    """Arm what is written into a file."""
+    while True:
+        if file.exists():
+            armed.add(file.read_text())
+            file.unlink()
+        time.sleep(0.01)
+
+
+if __name__ == '__main__':
+    for kind, (owner, name) in PLACES.items():
+        sabotage(kind, owner, name)
+    threading.Thread(target=listen, args=(Path(os.environ['SABOTAGE']),), daemon=True).start()
+    sys.exit(main())

@@ -1,0 +1,257 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Let every kind of callback raise: the robot is released in order or runs on, the process lives.
+
+What asks for something (a goal, a change of parameters) is refused; any other exception ends as a
+stop does. Transitions that raise fail with a word, and leave no torque behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+import tempfile
+import time
+import unittest
+
+from action_msgs.msg import GoalStatus
+import arm
+from arm import BRAKE, GRAVITY, JOINTS, MARGIN, Q, RATE, RELEASE, REPEATS
+from control_msgs.action import FollowJointTrajectory
+from geometry_msgs.msg import PoseStamped
+from launch import LaunchDescription
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import numpy as np
+import pytest
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
+import rig
+from std_msgs.msg import Bool, String
+
+FOLDER = Path(tempfile.mkdtemp())
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start a controller that breaks where it is told to."""
+    return LaunchDescription([rig.saboteur(FOLDER, **arm.PARAMETERS), ReadyToTest()])
+
+
+class TestCallbacks(unittest.TestCase):
+    """Each test begins with a controller that runs in computed torque."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start the driver and the clients."""
+        rclpy.init()
+        cls.client = rig.Client()
+        cls.driver = rig.Driver(cls.client, JOINTS, Q, RATE)
+        create = cls.client.node.create_publisher
+        cls.dead_man = create(Bool, 'controller/dead_man', 1)
+        cls.pose = create(PoseStamped, 'controller/target_pose', 1)
+        cls.description = create(String, 'robot_description', rig.LATCHED)
+        cls.action = ActionClient(cls.client.node, FollowJointTrajectory,
+                                  'controller/follow_joint_trajectory')
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """End driver and client."""
+        cls.action.destroy()
+        cls.driver.close()
+        cls.client.close()
+        rclpy.shutdown()
+
+    def setUp(self) -> None:
+        """Have a running controller, whatever the test before did to it."""
+        client = self.client
+        if client.lifecycle() == 'active' and client.last('state') != 'running':
+            assert client.transition(rig.DEACTIVATE), client.last('log')
+        if client.lifecycle() == 'unconfigured':
+            assert client.transition(rig.CONFIGURE), client.last('log')
+        if client.lifecycle() == 'inactive':
+            assert client.transition(rig.ACTIVATE), client.last('log')
+        client.wait(lambda: client.last('state') == 'running', 'running')
+        for mode in ('gravity_compensation', 'computed_torque'):  # holds where the arm is
+            client.must_set({'mode': mode})
+            client.wait(lambda: client.last('mode') == mode, mode)
+        client.wait(lambda: np.allclose(client.commands[-1].effort, GRAVITY, atol=1e-6), 'gravity')
+        self.begin = time.monotonic()
+
+    def expect_release(self, kind: str) -> None:
+        """Expect: the exception is told, the robot braked and released, the process alive."""
+        client = self.client
+        client.wait_said('log', f'sabotage of {kind}', self.begin, 20.0)
+        ended = client.wait_said('state', 'released', self.begin, 20.0)
+        self.assertIn(f'RuntimeError: sabotage of {kind}', client.last('fault'))
+        self.assertLess(ended.time - self.begin,
+                        BRAKE + RELEASE + 4 * MARGIN + client.stalled(self.begin))
+        client.wait(lambda: all(not c.effort.any() for c in client.commands[-REPEATS:]), 'zeros')
+        self.assertEqual(client.lifecycle(), 'active')
+
+    def expect_running(self, kind: str) -> None:
+        """Expect: the exception is told, and the robot runs on."""
+        self.client.wait_said('log', f'sabotage of {kind}', self.begin, 20.0)
+        time.sleep(0.3)
+        self.assertEqual(self.client.last('state'), 'running')
+        self.assertEqual(self.client.last('fault'), '')
+
+    def goal(self, seconds: float = 20.0) -> ClientGoalHandle:
+        """Send a goal that takes long; return what became of it."""
+        goal = FollowJointTrajectory.Goal(trajectory=rig.trajectory_message(
+            JOINTS, [seconds], [(Q + 0.05, np.zeros(7), np.zeros(7))]))
+        self.client.wait(self.action.server_is_ready, 'the action')
+        future = self.action.send_goal_async(goal)
+        self.client.wait(future.done, 'an answer to the goal')
+        return future.result()
+
+    # -- what stops the robot -------------------------------------------------------------------
+
+    def test_what_comes_by_itself(self) -> None:
+        """States, timers of either thread and what they call: each exception is a stop."""
+        for kind in ('state', 'tick', 'heartbeat', 'report', 'announcement', 'diagnostics',
+                     'graph'):
+            with self.subTest(kind):
+                self.setUp()
+                rig.break_it(FOLDER, kind)
+                self.expect_release(kind)
+
+    def test_messages(self) -> None:
+        """Subscriptions, of either thread, and requests that they post to the loop."""
+        provocations: dict[str, Callable[[], None]] = {
+            'dead-man': lambda: self.dead_man.publish(Bool(data=True)),
+            'reference': lambda: self.pose.publish(PoseStamped()),
+            'request': lambda: self.client.trajectory.publish(rig.trajectory_message(
+                JOINTS, [1.0], [(Q, np.zeros(7), np.zeros(7))])),
+            'description': lambda: self.description.publish(
+                String(data=f'<robot name="{time.monotonic()}"/>'))}
+        for kind, provoke in provocations.items():
+            with self.subTest(kind):
+                self.setUp()
+                rig.break_it(FOLDER, kind)
+                if kind == 'reference':
+                    self.client.must_set({'mode': 'operational_space'})
+                provoke()
+                self.expect_release(kind)
+
+    def test_services(self) -> None:
+        """A service that raises answers with a refusal, and the robot is stopped."""
+        for kind in ('stop', 'reset'):
+            with self.subTest(kind):
+                self.setUp()
+                rig.break_it(FOLDER, kind)
+                answer = self.client.trigger(kind)
+                self.assertFalse(answer.success)
+                self.assertIn(f'sabotage of {kind}', answer.message)
+                self.expect_release(kind)
+
+    def test_parameters_not_applied(self) -> None:
+        """Parameters that were taken but cannot be handed over stop the robot."""
+        rig.break_it(FOLDER, 'parameters')
+        self.assertFalse(self.client.set({'stiffness': [90.0]})[0])
+        self.expect_release('parameters')
+
+    def test_cancellation(self) -> None:
+        """A goal that cannot be cancelled as it should stops the robot."""
+        goal = self.goal()
+        self.assertTrue(goal.accepted)
+        result = goal.get_result_async()
+        rig.break_it(FOLDER, 'cancellation')
+        cancelled = goal.cancel_goal_async()
+        self.client.wait(cancelled.done, 'an answer to the cancellation')
+        self.expect_release('cancellation')
+        self.client.wait(result.done, 'the result')
+        self.assertEqual(result.result().status, GoalStatus.STATUS_ABORTED)
+
+    # -- what is refused ------------------------------------------------------------------------
+
+    def test_goal(self) -> None:
+        """A goal that raises while it is judged is rejected; the robot runs on."""
+        rig.break_it(FOLDER, 'goal')
+        self.assertFalse(self.goal().accepted)
+        self.expect_running('goal')
+        self.assertTrue(self.goal(0.5).accepted)
+
+    def test_acceptance(self) -> None:
+        """A goal that raises after it was accepted is aborted; the robot runs on."""
+        rig.break_it(FOLDER, 'acceptance')
+        goal = self.goal()
+        result = goal.get_result_async()
+        self.client.wait(result.done, 'the result')
+        self.assertEqual(result.result().status, GoalStatus.STATUS_ABORTED)
+        self.assertIn('sabotage of acceptance', result.result().result.error_string)
+        self.expect_running('acceptance')
+
+    def test_judgement(self) -> None:
+        """A change of parameters that raises is refused with the reason; the robot runs on."""
+        before = self.client.get('stiffness')
+        rig.break_it(FOLDER, 'judgement')
+        taken, reason = self.client.set({'stiffness': [90.0]})
+        self.assertFalse(taken)
+        self.assertIn('sabotage of judgement', reason)
+        self.expect_running('judgement')
+        self.assertEqual(self.client.get('stiffness'), before)
+
+    # -- transitions ----------------------------------------------------------------------------
+
+    def expect_failure(self, kind: str, transition: int, doing: str) -> None:
+        """Expect: a transition that raises fails with a word, and nothing is left of it."""
+        self.begin = time.monotonic()
+        rig.break_it(FOLDER, kind)
+        self.assertFalse(self.client.transition(transition))
+        said = self.client.wait_said('log', f'exception while {doing}', self.begin, 10.0)
+        self.assertIn(f'RuntimeError: sabotage of {kind}', said.text)
+        self.assertEqual(self.client.lifecycle(), 'unconfigured')
+        self.assertFalse(self.client.commands[-1].effort.any())
+
+    def test_transitions(self) -> None:
+        """Whichever transition raises: it fails, is told, and no torque is left behind."""
+        client = self.client
+        with self.subTest('deactivation'):
+            self.expect_failure('deactivation', rig.DEACTIVATE, 'deactivating')
+        with self.subTest('configuration'):
+            self.expect_failure('configuration', rig.CONFIGURE, 'configuring')
+        with self.subTest('activation'):
+            self.assertTrue(client.transition(rig.CONFIGURE))
+            self.expect_failure('activation', rig.ACTIVATE, 'activating')
+        with self.subTest('late activation'):
+            self.assertTrue(client.transition(rig.CONFIGURE))
+            before = len(client.commands)
+            self.expect_failure('late activation', rig.ACTIVATE, 'activating')
+            self.assertTrue(any(c.effort.any() for c in client.commands[before:]))
+            self.assertTrue(all(not c.effort.any() for c in client.commands[-REPEATS:]))
+        with self.subTest('clean-up'):
+            self.assertTrue(client.transition(rig.CONFIGURE))
+            self.expect_failure('clean-up', rig.CLEANUP, 'cleaning up')
+
+    def test_impossible_transition(self) -> None:
+        """A transition that does not fit is refused with a word, and changes nothing."""
+        self.assertFalse(self.client.transition(rig.CONFIGURE))
+        self.client.wait_said('log', 'is refused: not possible while active', self.begin, 10.0)
+        self.assertEqual(self.client.lifecycle(), 'active')
+        self.assertEqual(self.client.last('state'), 'running')
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how the controller ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """It ended when it was told to, and tells that something was wrong before."""
+        launch_testing.asserts.assertExitCodes(proc_info, allowable_exit_codes=[1])

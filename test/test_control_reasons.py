@@ -1,0 +1,270 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The reason of a lost state is the true one, whether a message or the timer finds it."""
+
+from collections.abc import Callable
+import math
+import re
+
+from cycle_rig import Arm
+import numpy as np
+import pytest
+
+from rbd_ros.control.causes import Cause
+from rbd_ros.control.joint_map import AgeLimits, JointMap
+from rbd_ros.control.supervisor import State, Supervisor, Timing
+
+PERIOD = 0.001
+EVERY = 5  # periods between two messages
+TIMEOUT = 0.1
+
+Fields = dict[str, object]
+
+
+def nan(fields: Fields) -> None:
+    """Spoil one position."""
+    fields['position'] = np.where(np.arange(7) == 2, math.nan, fields['position'])
+
+
+def lacking(fields: Fields) -> None:
+    """Leave the fifth joint out."""
+    for name in ('names', 'position', 'velocity'):
+        row = list(fields[name])
+        del row[4]
+        fields[name] = tuple(row)
+
+
+def twice(fields: Fields) -> None:
+    """Name the fourth joint in the place of the fifth."""
+    names = fields['names']
+    fields['names'] = (*names[:4], names[3], *names[5:])
+
+
+def short(fields: Fields) -> None:
+    """Give too few positions."""
+    fields['position'] = fields['position'][:3]
+
+
+def velocities(fields: Fields) -> None:
+    """Give too few velocities."""
+    fields['velocity'] = fields['velocity'][:3]
+
+
+def empty(fields: Fields) -> None:
+    """Name no joint at all."""
+    fields.update(names=(), position=(), velocity=())
+
+
+def frozen(fields: Fields) -> None:
+    """Let the stamp stand still."""
+    fields['stamp'] = fields['begin']
+
+
+def back(fields: Fields) -> None:
+    """Set the stamp back by five seconds."""
+    fields['stamp'] -= 5.0
+
+
+def slow(fields: Fields) -> None:
+    """Let the stamp run at half the pace."""
+    fields['stamp'] = fields['begin'] + 0.5 * (fields['stamp'] - fields['begin'])
+
+
+def comes_and_goes(fields: Fields) -> None:
+    """Leave every second stamp out."""
+    if fields['count'] % 2:
+        fields['stamp'] = 0.0
+
+
+def garbage(fields: Fields) -> None:
+    """Be no joint state."""
+    fields['garbage'] = '7 bytes that are no message'
+
+
+PROVOCATIONS: list[tuple[Callable[[Fields], None], str]] = [
+    (nan, 'joint_1, .*: the position of joint_3 is not finite$'),
+    (lacking, r'joint_5: no message for 0\.1\d* s, while messages without it come$'),
+    (twice, 'joint_1, .*joint_7: joint_4 appears twice in one message; '
+            r'joint_5: no message for 0\.1\d* s, while messages without it come$'),
+    (short, 'joint_1, .*: 3 positions for 7 names$'),
+    (velocities, 'joint_1, .*: 3 velocities for 7 names$'),
+    (empty, r'joint_1, .*: no message for 0\.1\d* s, while messages without it come$'),
+    (frozen, 'joint_1, .*: the stamp does not advance$'),
+    (back, r'joint_1, .*: the stamp went back by 4\.\d* s$'),
+    (slow, r'joint_1, .*: stamps fall behind reception: the state was 0\.\d* s old'),
+    (comes_and_goes, 'joint_1, .*: stamps began after states without$'),
+    (garbage, r'joint_1, .*: no message for 0\.1\d* s; \d+ unreadable, the last one: 7 bytes '
+              'that are no message$'),
+]
+
+
+def provoke(arm: Arm, spoil: Callable[[Fields], None], *, timer: bool, seconds: float) -> None:
+    """Spoil every message; ``timer``: it looks in each period, else only messages do."""
+    begin = arm.time + 1e4
+    for count in range(1, round(seconds / PERIOD) + 1):
+        arm.time += PERIOD
+        if count % EVERY == 0:
+            fields: Fields = {
+                'names': arm.robot.joints, 'position': arm.q, 'velocity': arm.qd,
+                'stamp': arm.time + 1e4, 'begin': begin, 'count': count // EVERY}
+            spoil(fields)
+            if 'garbage' in fields:
+                arm.cycle.spoiled(arm.time, arm.time, fields['garbage'])
+            else:
+                arm.cycle.state(arm.time, arm.time, fields['names'], fields['position'],
+                                fields['velocity'], (), fields['stamp'])
+        if timer:
+            arm.cycle.tick(arm.time, arm.time)
+        if arm.state != 'running':
+            return
+
+
+@pytest.fixture(scope='module')
+def arm() -> Arm:
+    """Return a controller that is reset between the tests."""
+    return Arm()
+
+
+@pytest.mark.parametrize('timer', [True, False], ids=['timer', 'message'])
+@pytest.mark.parametrize('spoil, reason', PROVOCATIONS, ids=[p[0].__name__ for p in PROVOCATIONS])
+def test_reason_is_true_whoever_finds_it(arm, spoil, reason, timer):
+    """Each way to lose the state has its own sentence, by the timer and by a message alike."""
+    arm.restart()
+    provoke(arm, spoil, timer=timer, seconds=0.5)
+    fault, = arm.cycle.supervisor.faults
+    assert arm.state == 'state lost'
+    assert fault.cause is Cause.STATE_STALE
+    assert re.search(reason, fault.detail), fault.detail
+
+
+@pytest.mark.parametrize('spoil', [nan, garbage, short], ids=lambda f: f.__name__)
+def test_bad_messages_that_end_in_time_do_no_harm(arm, spoil):
+    """Messages that cannot be used are counted and left out; the next good one is as ever."""
+    arm.restart()
+    rejected = arm.cycle.joints.rejected
+    provoke(arm, spoil, timer=True, seconds=0.05)
+    assert arm.state == 'running'
+    assert arm.cycle.joints.rejected - rejected == 10
+    arm.run(0.5)
+    assert arm.state == 'running'
+
+
+def test_unreadable_messages_are_announced_once(arm):
+    """The log names what came, once, and the count goes on."""
+    arm.restart()
+    arm.cycle.events.clear()
+    before = arm.cycle.joints.unreadable
+    provoke(arm, garbage, timer=True, seconds=0.05)
+    told = [text for kind, text in arm.cycle.events if 'cannot be read' in text]
+    assert len(told) == 1 and '7 bytes' in told[0]
+    assert arm.cycle.joints.unreadable == before + 10
+
+
+def test_silence_after_a_bad_message_is_a_silence(arm):
+    """One bad message before a silence is mentioned, but is not made the reason."""
+    arm.restart()
+    arm.cycle.state(arm.time, arm.time, arm.robot.joints, arm.q * math.nan, arm.qd, (), 1.0)
+    arm.silence(0.2)
+    assert re.search(r'joint_1, .*: no message for 0\.\d* s \(of the last one: the position of '
+                     r'joint_1, .* not finite\)', arm.cycle.fault_text())
+
+
+def test_late_last_state_before_a_silence_is_mentioned():
+    """A state that was late when it came, then silence: both parts of its age are told."""
+    subject = JointMap(('a',), ('a',), limits=AgeLimits(state_timeout=0.1, period=0.0, probes=1))
+    for k in range(5):
+        subject.update(1.0 + 0.01 * k, ('a',), [0.0], [0.0], (), 50.0 + 0.01 * k)
+    subject.update(1.08, ('a',), [0.0], [0.0], (), 50.05)  # 30 ms late
+    assert subject.expiry == pytest.approx(1.15, abs=1e-4)
+    assert 'no message for 0.071 s, and the last state was 0.0299' in subject.diagnose(1.151)[1]
+
+
+def test_joint_never_heard_of_is_told_so():
+    """A joint that no message ever named is told apart from one that fell silent."""
+    subject = JointMap(('a', 'b'), ('a', 'b'), limits=AgeLimits(state_timeout=0.1))
+    assert subject.diagnose(1.0)[1] == 'a, b: in no message so far'
+    subject.update(1.0, ('a',), [0.0], [0.0], (), 50.0)
+    assert subject.diagnose(1.01)[1] == ('a: its age is not proven yet; b: in no message so far, '
+                                         'while messages without it come')
+
+
+def test_rate_below_the_timeout_is_a_silence_and_above_it_a_rate(arm):
+    """States so rare that each expires are silences; a little more often the rate is named."""
+    for period, cause, text in ((0.125, Cause.STATE_STALE, 'no message for 0.1'),
+                                (0.05, Cause.LOW_RATE, '20 Hz, minimum_rate 100 Hz')):
+        arm.restart()
+        since = 0
+        while arm.state == 'running':
+            since += 1
+            assert since < 3000
+            arm.time += PERIOD
+            if since % round(period / PERIOD) == 0:
+                arm.cycle.state(arm.time, arm.time, arm.robot.joints, arm.q, arm.qd, (),
+                                arm.time + 1e4)
+            arm.cycle.tick(arm.time, arm.time)
+        fault = arm.cycle.supervisor.faults[0]
+        assert fault.cause is cause
+        assert text in fault.detail
+
+
+# -- clocks -----------------------------------------------------------------------------------
+
+
+def running(**timing) -> Supervisor:
+    """Return a supervisor that runs at control time 10.0 and steady time 3.0."""
+    subject = Supervisor(Timing(ramp_time=0.0, **timing))
+    subject.activate(10.0, 3.0)
+    subject.fresh(10.0, 3.0, 10.1)
+    subject.advance(10.0, 3.0)
+    subject.computed()
+    assert subject.state is State.RUNNING
+    return subject
+
+
+@pytest.mark.parametrize('now, text', [
+    (8.0, 'the clock jumped: backwards by 2 s'),
+    (110.0, 'the clock jumped: ahead by 100 s within 0.01 s')])
+def test_jump_of_the_simulated_clock_is_named(now, text):
+    """A simulation that is reset or wound forward is no silence of the driver."""
+    subject = running(simulated=True)
+    subject.advance(now, 3.01)
+    assert subject.stopping
+    assert [str(fault) for fault in subject.faults] == [text]
+
+
+def test_silence_under_simulated_time_is_no_jump():
+    """While the clock runs as the steady one does, missing states are missing states."""
+    subject = running(simulated=True)
+    for k in range(1, 20):
+        subject.advance(10.0 + 0.01 * k, 3.0 + 0.01 * k)
+    assert [fault.cause for fault in subject.faults] == [Cause.STATE_STALE]
+
+
+def test_clock_that_jumps_back_is_seen_at_the_first_message(arm):
+    """The first message after a jump shows it, though it is no more than a probe."""
+    arm.restart()
+    arm.cycle.state(arm.time - 3.0, arm.time, arm.robot.joints, arm.q, arm.qd, (), arm.time)
+    assert re.search('the clock jumped: backwards by 3', arm.cycle.fault_text())
+
+
+def test_prescribed_joint_renews_the_state_between_two_cycles():
+    """A gripper heard just before its limit keeps the state alive until the next arm state."""
+    subject = running()
+    subject.fresh(10.01, 3.01, 10.02)  # the gripper expires soon
+    subject.renewed(10.015, 3.015, 10.11)
+    subject.advance(10.03, 3.03)
+    assert subject.state is State.RUNNING
+    subject.renewed(10.2, 3.2, 10.5)  # too late: what expired is not revived
+    assert subject.stopping
