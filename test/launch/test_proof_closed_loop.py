@@ -12,99 +12,44 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-The closed loop in lockstep with the simulator: tracking, a wrong model, mode switches, goals.
-
-The simulator waits for the answer to each state, so that the motion is the same on any machine.
-The limits of the rate are so wide that they never act: what is seen is the output of the laws.
-"""
+"""The closed loop in lockstep with the simulator: tracking, a wrong model, switches, goals."""
 
 from __future__ import annotations
 
-import threading
 import unittest
 
 from action_msgs.msg import GoalStatus
 import arm
+from closed_loop import assert_clean_end, ClosedLoop, description, PERIOD, RATE
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from launch import LaunchDescription
-from launch_ros.actions import Node as NodeAction
-from launch_testing.actions import ReadyToTest
-import launch_testing.asserts
+import launch_testing
 import launch_testing.markers
 import numpy as np
 from paths import Quintic, random_path
 import pytest
 from rcl_interfaces.srv import SetParameters
-import rclpy
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 import rig
-from sensor_msgs.msg import JointState
 
 PERFECT = 1e-3  # rad, with the described masses
 WRONG = 0.05  # rad, with masses that are 20 % larger
 STEP = 0.01  # of the torque limit, between two commands, also where the mode changes
 
-RATE = 500.0
-PERIOD = 2_000_000  # ns
-STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-
 
 @pytest.mark.launch_test
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
-    """Start the arm without friction in lockstep, and a controller that starts by itself."""
-    simulator = NodeAction(
-        package='rbd_ros', executable='simulator', name='simulator', output='screen',
-        parameters=[{
-            'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
-            'lockstep': True, 'initial_positions': arm.Q.tolist(),
-            'friction': [0.0], 'damping': [0.0]}])
-    controller = rig.controller(
-        use_sim_time=True, autostart=True, driver_adds='none', command_type='joint_state',
-        nominal_rate=RATE, minimum_rate=100.0, activation_timeout=30.0,
-        torque_rate_limits=(1e3 * arm.LIMIT).tolist(), stiffness=[400.0], damping=[40.0],
-        ramp_time=0.2, switch_time=0.1, **{'reference.acceleration': [1e3]})
-    return LaunchDescription([simulator, controller, ReadyToTest()])
+    """Start arm and controller; a change of the mode takes the default time."""
+    return description(arm.Q, stiffness=[400.0], damping=[40.0],
+                       **{'reference.acceleration': [1e3]})
 
 
-class TestClosedLoop(unittest.TestCase):
+class TestClosedLoop(ClosedLoop):
     """Move the arm."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        """Wait until the arm is carried."""
-        rclpy.init()
-        cls.client = rig.Client()
-        cls.lock = threading.Lock()
-        cls.motion: dict[int, np.ndarray] = {}
-        cls.last = 0
-
-        def on_state(message: JointState) -> None:
-            stamp = rig.to_ns(message.header.stamp)
-            with cls.lock:
-                cls.motion[stamp] = np.array(message.position)
-                cls.last = stamp
-        cls.client.node.create_subscription(JointState, 'joint_states', on_state, STATES)
-        cls.client.wait(lambda: cls.client.last('state') == 'running', 'running')
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        """End the client."""
-        cls.client.close()
-        rclpy.shutdown()
-
-    def wait_until(self, stamp: int) -> None:
-        """Wait for a simulated time."""
-        self.client.wait(lambda: self.last >= stamp, f'{stamp * 1e-9:.3f} s of simulated time')
-
-    def pass_time(self, seconds: float) -> None:
-        """Let simulated time pass."""
-        self.wait_until(self.last + round(seconds * 1e9))
 
     def follow(self, path: Quintic) -> np.ndarray:
         """Follow a path in computed torque; return the errors of all joints at each state."""
@@ -114,11 +59,10 @@ class TestClosedLoop(unittest.TestCase):
             arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
         end = begin + round(path.times[-1] * 1e9)
         self.wait_until(end)
-        with self.lock:
-            motion = {s: q for s, q in self.motion.items() if begin < s < end}
+        motion = self.positions(begin, end)
         self.assertGreater(len(motion), 0.9 * (end - begin) / PERIOD)
-        self.assertEqual(client.last('state'), 'running', client.last('fault'))
-        return np.array([q - path((s - begin) * 1e-9)[0] for s, q in sorted(motion.items())])
+        self.assert_running()
+        return np.array([q - path((s - begin) * 1e-9)[0] for s, q in motion.items()])
 
     def path(self, seed: int, speed: float = 0.8) -> Quintic:
         """Return a path from the start and back, up to a share of the speed limits."""
@@ -138,7 +82,7 @@ class TestClosedLoop(unittest.TestCase):
             self.client.wait(lambda: self.client.last('state') == 'running', 'running')
         self.client.must_set({'mode': 'computed_torque'})
         self.client.wait(lambda: self.client.last('mode') == 'computed_torque', 'the mode')
-        self.pass_time(0.2)
+        self.pass_time(0.6)  # until a reference that was moving has come to rest
         rest = np.zeros(7)
         self.client.trajectory.publish(
             rig.trajectory_message(arm.JOINTS, [0.7], [(arm.Q, rest, rest)]))
@@ -193,8 +137,8 @@ class TestClosedLoop(unittest.TestCase):
             client.wait(lambda: client.last('mode') == mode, f'the mode {mode}')
             switched.append(mode)
             self.pass_time(seconds)
-            self.assertEqual(client.last('state'), 'running', client.last('fault'))
-        commands = {c.stamp: c.effort for c in client.commands if c.stamp > begin}
+            self.assert_running()
+        commands = self.torques(begin)
         steps = {s: np.abs(commands[s + PERIOD] - tau) / arm.LIMIT
                  for s, tau in commands.items() if s + PERIOD in commands}
         self.assertGreater(len(steps), 0.9 * (self.last - begin) / PERIOD)
@@ -215,8 +159,7 @@ class TestClosedLoop(unittest.TestCase):
         client.wait(lambda: client.last('state') == 'holding', 'holding')
         self.assertEqual([s.text for s in client.heard['state'][heard:]],
                          ['braking', 'holding'], client.last('fault'))
-        with self.lock:
-            q = np.array([q for s, q in sorted(self.motion.items()) if s > begin])
+        q = np.array(list(self.positions(begin).values()))
         speed = np.abs(np.diff(q, axis=0)).max(axis=1) * RATE
         print(f'stop in motion: {speed[0]:.2f} rad/s at first, {speed.max():.2f} at most, '
               f'{speed[-1]:.3f} rad/s at the end')
@@ -259,7 +202,7 @@ class TestClosedLoop(unittest.TestCase):
         before = self.motion[self.last]
         self.pass_time(0.2)
         np.testing.assert_allclose(self.motion[self.last], before, atol=1e-4)
-        self.assertEqual(self.client.last('state'), 'running', self.client.last('fault'))
+        self.assert_running()
 
     def test_goal_succeeds(self) -> None:
         """A goal that is reached in time succeeds, with feedback on the way."""
@@ -337,4 +280,4 @@ class TestShutdown(unittest.TestCase):
 
     def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
         """Both end cleanly when they are told to."""
-        launch_testing.asserts.assertExitCodes(proc_info)
+        assert_clean_end(proc_info)

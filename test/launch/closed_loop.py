@@ -1,0 +1,127 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The built-in arm in lockstep with the controller, as the proofs of the closed loop have it.
+
+The simulator waits for the answer to each state, so that the motion is the same on any machine.
+The limits of the rate are so wide that they never act: what is seen is the output of the laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import threading
+import unittest
+
+import arm
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import numpy as np
+import rclpy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+import rig
+from sensor_msgs.msg import JointState
+
+RATE = 500.0
+PERIOD = 2_000_000  # ns
+STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+def description(start: Sequence[float], **parameters: object) -> LaunchDescription:
+    """
+    Start the arm without friction in lockstep, and a controller that starts by itself.
+
+    :param start: where the arm stands.
+    :param parameters: of the controller, beside or instead of the usual ones.
+    """
+    simulator = NodeAction(
+        package='rbd_ros', executable='simulator', name='simulator', output='screen',
+        parameters=[{
+            'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
+            'lockstep': True, 'initial_positions': list(start), 'friction': [0.0],
+            'damping': [0.0]}])
+    usual = {
+        'use_sim_time': True, 'autostart': True, 'driver_adds': 'none',
+        'command_type': 'joint_state', 'nominal_rate': RATE, 'minimum_rate': 100.0,
+        'activation_timeout': 30.0, 'torque_rate_limits': (1e3 * arm.LIMIT).tolist(),
+        'ramp_time': 0.2}
+    return LaunchDescription([simulator, rig.controller(**usual | parameters), ReadyToTest()])
+
+
+class ClosedLoop(unittest.TestCase):
+    """A client beside simulator and controller, which keeps every position of the arm."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Wait until the arm is carried."""
+        rclpy.init()
+        cls.client = rig.Client()
+        cls.lock = threading.Lock()
+        cls.motion: dict[int, np.ndarray] = {}
+        cls.last = 0  # ns, stamp of the last state
+        cls.prepare()
+        cls.client.node.create_subscription(JointState, 'joint_states', cls._on_state, STATES)
+        cls.client.wait(lambda: cls.client.last('state') == 'running', 'running')
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Make what a test needs before the first state comes."""
+
+    @classmethod
+    def on_state(cls, stamp: int) -> None:
+        """Follow the time of the simulator, in the thread of the client."""
+
+    @classmethod
+    def _on_state(cls, message: JointState) -> None:
+        stamp = rig.to_ns(message.header.stamp)
+        with cls.lock:
+            cls.motion[stamp] = np.array(message.position)
+            cls.last = stamp
+        cls.on_state(stamp)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """End the client."""
+        cls.client.close()
+        rclpy.shutdown()
+
+    def wait_until(self, stamp: int) -> None:
+        """Wait for a simulated time."""
+        self.client.wait(lambda: self.last >= stamp, f'{stamp * 1e-9:.3f} s of simulated time',
+                         120.0)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let simulated time pass."""
+        self.wait_until(self.last + round(seconds * 1e9))
+
+    def positions(self, begin: int, end: float = np.inf) -> dict[int, np.ndarray]:
+        """Return the positions of the arm between two stamps, in their order."""
+        with self.lock:
+            return {s: q for s, q in sorted(self.motion.items()) if begin < s < end}
+
+    def torques(self, begin: int) -> dict[int, np.ndarray]:
+        """Return the commands after a stamp, by the stamps of the states they answer."""
+        return {c.stamp: c.effort for c in self.client.commands if c.stamp > begin}
+
+    def assert_running(self) -> None:
+        """Expect that no fault has stopped the controller."""
+        self.assertEqual(self.client.last('state'), 'running', self.client.last('fault'))
+
+
+def assert_clean_end(proc_info: launch_testing.ProcInfoHandler) -> None:
+    """Expect that both nodes ended cleanly when they were told to."""
+    launch_testing.asserts.assertExitCodes(proc_info)
