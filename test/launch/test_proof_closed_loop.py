@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import unittest
 
 from action_msgs.msg import GoalStatus
@@ -23,6 +24,7 @@ import arm
 from closed_loop import assert_clean_end, ClosedLoop, description, PERIOD, RATE
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
+from geometry_msgs.msg import WrenchStamped
 from launch import LaunchDescription
 import launch_testing
 import launch_testing.markers
@@ -33,10 +35,12 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.parameter import Parameter
+from rclpy.publisher import Publisher
 import rig
 
 PERFECT = 1e-3  # rad, with the described masses
 WRONG = 0.05  # rad, with masses that are 20 % larger
+MODES = ('gravity_compensation', 'computed_torque', 'operational_space', 'hold', 'damping')
 STEP = 0.01  # of the torque limit, between two commands, also where the mode changes
 
 
@@ -120,22 +124,49 @@ class TestClosedLoop(ClosedLoop):
         self.assertLess(errors[1], 1.1 * errors[0])
 
     def test_mode_switches(self) -> None:
-        """No change of the mode steps the output of the law by more than 1 % of the limit."""
-        client = self.client
+        """Along a trajectory no change of the mode steps the law by more than 1 % of a limit."""
         self.settle()
-        begin = self.last
         path = self.path(2, 0.5)
-        client.trajectory.publish(rig.trajectory_message(
+        self.client.trajectory.publish(rig.trajectory_message(
             arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd))))
-        switched = []
-        for mode, seconds in (
-                ('computed_torque', 0.8), ('gravity_compensation', 0.1), ('damping', 0.2),
-                ('computed_torque', 0.3), ('hold', 0.7), ('operational_space', 0.7),
-                ('gravity_compensation', 0.3), ('operational_space', 0.3),
-                ('computed_torque', 0.7)):
+        self.change_modes([
+            ('computed_torque', 0.8), ('gravity_compensation', 0.1), ('damping', 0.2),
+            ('computed_torque', 0.3), ('hold', 0.7), ('operational_space', 0.7),
+            ('gravity_compensation', 0.3), ('operational_space', 0.3),
+            ('computed_torque', 0.7)])
+
+    def test_every_pair_of_modes(self) -> None:
+        """From each mode to each other, at rest and while somebody pushes the tip."""
+        n = len(MODES)
+        chain = [MODES[0]]
+        for step in range(1, n):  # n is prime: each way round comes back to the beginning
+            chain += [MODES[(k + 1) * step % n] for k in range(n)]
+        pairs = set(zip(chain, chain[1:]))
+        self.assertEqual(len(pairs), n * (n - 1))
+        pushes = self.client.node.create_publisher(WrenchStamped, 'simulator/wrench', 10)
+        self.client.wait(lambda: pushes.get_subscription_count() > 0, 'the simulator')
+        for force in (0.0, 3.0):
+            with self.subTest(force=force):
+                self.settle()
+                self.change_modes([(mode, 0.3) for mode in chain],
+                                  lambda k, force=force: self.push(pushes, force * (-1)**k))
+                self.push(pushes, 0.0)
+
+    def push(self, pushes: Publisher, force: float) -> None:
+        """Push the tip sideways, N."""
+        message = WrenchStamped()
+        message.header.frame_id = 'tool0'
+        message.wrench.force.x, message.wrench.force.y = force, -force
+        pushes.publish(message)
+
+    def change_modes(self, modes: list[tuple[str, float]],
+                     before: Callable[[int], None] = lambda _: None) -> None:
+        """Change the mode some times, each for some seconds; look at the steps of the torque."""
+        client, begin = self.client, self.last
+        for k, (mode, seconds) in enumerate(modes):
+            before(k)
             client.must_set({'mode': mode})
-            client.wait(lambda: client.last('mode') == mode, f'the mode {mode}')
-            switched.append(mode)
+            client.wait(lambda mode=mode: client.last('mode') == mode, f'the mode {mode}')
             self.pass_time(seconds)
             self.assert_running()
         commands = self.torques(begin)
@@ -143,7 +174,10 @@ class TestClosedLoop(ClosedLoop):
                  for s, tau in commands.items() if s + PERIOD in commands}
         self.assertGreater(len(steps), 0.9 * (self.last - begin) / PERIOD)
         largest = max(step.max() for step in steps.values())
-        print(f'{len(switched)} switches: largest step {100.0 * largest:.3f} % of the limit')
+        q = np.array(list(self.positions(begin).values()))
+        speed = (np.abs(np.diff(q, axis=0)) * RATE / arm.MODEL.velocity_limit).max()
+        print(f'{len(modes)} switches: largest step {100.0 * largest:.3f} % of the limit, joints '
+              f'at up to {100.0 * speed:.0f} % of their speed limits')
         self.assertLess(largest, STEP)
 
     def test_stop_in_motion(self) -> None:
