@@ -136,7 +136,7 @@ class TestClosedLoop(ClosedLoop):
             ('computed_torque', 0.7)])
 
     def test_every_pair_of_modes(self) -> None:
-        """From each mode to each other, at rest and while somebody pushes the tip."""
+        """From each mode to each other, at rest and while somebody pushes the elbow."""
         n = len(MODES)
         chain = [MODES[0]]
         for step in range(1, n):  # n is prime: each way round comes back to the beginning
@@ -145,7 +145,7 @@ class TestClosedLoop(ClosedLoop):
         self.assertEqual(len(pairs), n * (n - 1))
         pushes = self.client.node.create_publisher(WrenchStamped, 'simulator/wrench', 10)
         self.client.wait(lambda: pushes.get_subscription_count() > 0, 'the simulator')
-        for force in (0.0, 3.0):
+        for force in (0.0, 4.0):
             with self.subTest(force=force):
                 self.settle()
                 self.change_modes([(mode, 0.3) for mode in chain],
@@ -153,9 +153,9 @@ class TestClosedLoop(ClosedLoop):
                 self.push(pushes, 0.0)
 
     def push(self, pushes: Publisher, force: float) -> None:
-        """Push the tip sideways, N."""
+        """Push the elbow sideways, N; the free wrist would be too light for that."""
         message = WrenchStamped()
-        message.header.frame_id = 'tool0'
+        message.header.frame_id = 'link_4'
         message.wrench.force.x, message.wrench.force.y = force, -force
         pushes.publish(message)
 
