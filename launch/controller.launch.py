@@ -35,7 +35,8 @@ from launch_ros.substitutions import FindPackageShare
 NEXT = """
 The simulated robot floats in gravity compensation. In another terminal, try:
   # what the supervisor does
-  {ros2} topic echo --qos-durability transient_local {ns}/controller/state std_msgs/msg/String
+  {ros2} topic echo --qos-reliability reliable --qos-durability transient_local \\
+    {ns}/controller/state std_msgs/msg/String
   # stay here
   {ros2} param set {ns}/controller mode hold
   # brake and hold, as in an emergency; then go on
@@ -97,9 +98,13 @@ def _controller(context: LaunchContext) -> list[Action]:
     file = LaunchConfiguration('params_file').perform(context)
     if not os.path.isfile(file):  # launch would only warn, and start without parameters
         raise RuntimeError(f'params_file "{file}" does not exist')
-    parameters: dict[str, str | ParameterValue] = {
+    parameters: dict[str, bool | str | ParameterValue] = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool)
         for name in ('use_sim_time', 'autostart')}
+    if _wanted().evaluate(context):  # what is simulated must be spoken to in its own way
+        parameters |= {'driver_adds': 'none', 'effort_is_torque': True}
+        parameters['command_type'] = ParameterValue(
+            LaunchConfiguration('command_type'), value_type=str)
     if LaunchConfiguration('urdf').perform(context):
         parameters['robot_description_file'] = ParameterValue(
             LaunchConfiguration('urdf'), value_type=str)
@@ -112,18 +117,22 @@ def _controller(context: LaunchContext) -> list[Action]:
         parameters=[LaunchConfiguration('params_file'), parameters])]
 
 
-def _simulation(share: FindPackageShare) -> list[Action]:
-    """Return the simulated robot and advice, unless the controller starts alone."""
-    wanted = IfCondition(PythonExpression([
+def _wanted() -> IfCondition:
+    """Return whether the robot is to be simulated."""
+    return IfCondition(PythonExpression([
         '"', LaunchConfiguration('simulate'), '" == "true" or ("', LaunchConfiguration('simulate'),
         '" == "auto" and not "', LaunchConfiguration('urdf'), '" and "',
         LaunchConfiguration('use_robot_description'), '" == "false")']))
+
+
+def _simulation(share: FindPackageShare) -> list[Action]:
+    """Return the simulated robot and advice, unless the controller starts alone."""
     file = PathJoinSubstitution([share, 'launch', 'simulator.launch.py'])
     return [
         IncludeLaunchDescription(
-            PythonLaunchDescriptionSource(file), condition=wanted,
+            PythonLaunchDescriptionSource(file), condition=_wanted(),
             launch_arguments={'publish_clock': LaunchConfiguration('use_sim_time')}.items()),
-        OpaqueFunction(function=_advice, condition=wanted),
+        OpaqueFunction(function=_advice, condition=_wanted()),
     ]
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from rbd_ros.control.parameter_rules import activation_refusals
 from rbd_ros.control.parameters import defaults, PARAMETERS, refusals
+from rbd_ros.sim.settings import Settings, SETTINGS
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
 ROOT = Path(__file__).parents[1]
@@ -35,9 +36,19 @@ def test_examples_are_valid(name):
     assert activation_refusals(defaults() | values) == []
 
 
-def test_document_lists_every_parameter():
-    """docs/controller.md has a row for each parameter, and no other."""
-    lines = (ROOT / 'docs' / 'controller.md').read_text().splitlines()
+@pytest.mark.parametrize(('name', 'table'), [
+    ('controller.md', PARAMETERS), ('simulator.md', SETTINGS)])
+def test_document_lists_every_parameter(name, table):
+    """The document of each node has a row for each parameter, and no other."""
+    lines = (ROOT / 'docs' / name).read_text().splitlines()
     begin = lines.index('## Parameters')
     rows = [line.split('`')[1] for line in lines[begin:] if line.startswith('| `')]
-    assert rows == list(PARAMETERS)
+    assert rows == list(table)
+
+
+def test_simulator_example_is_valid():
+    """The parameters of the simulated arm are known, and accepted as a set."""
+    content = yaml.safe_load((ROOT / 'config' / 'simulator.yaml').read_text())
+    values = content['/**']['simulator']['ros__parameters']
+    assert not set(values) - set(SETTINGS)
+    Settings(values)

@@ -35,7 +35,8 @@ MODEL = load_urdf(URDF)
 JOINTS = MODEL.independent_joint_names
 LIMIT = np.array(MODEL.effort_limit)
 Q = np.array([0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
-GRAVITY = PinocchioRobot(MODEL, URDF.read_text()).gravity(Q)
+PEER = PinocchioRobot(MODEL, URDF.read_text())
+GRAVITY = PEER.gravity(Q)
 
 PARAMETERS = {
     'robot_description_file': str(URDF), 'driver_adds': 'none', 'command_type': 'joint_state',

@@ -69,10 +69,12 @@ CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEA
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
 
 
-def controller(namespace: str = '', **parameters: object) -> NodeAction:
-    """Return the action that starts a controller."""
+def controller(namespace: str = '', prefix: str | None = None,
+               **parameters: object) -> NodeAction:
+    """Return the action that starts a controller, by way of another program if one is given."""
     return NodeAction(package='rbd_ros', executable='controller', name='controller',
-                      namespace=namespace, output='screen', parameters=[dict(parameters)])
+                      namespace=namespace, output='screen', prefix=prefix,
+                      parameters=[dict(parameters)])
 
 
 def saboteur(folder: Path, namespace: str = '', **parameters: object) -> NodeAction:

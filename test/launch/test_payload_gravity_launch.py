@@ -281,10 +281,12 @@ class TestGravity(Case):
         self.ramp(lambda: self.client.must_set({'gravity': DOWN.tolist()}), tilted, level,
                   np.abs(unit @ way) * SLEW * DT)
 
-    def turned(self) -> tuple[pin.Quaternion, np.ndarray]:
-        """Return an orientation of the base in the world, and gravity in it."""
-        R = pin.rpy.rpyToMatrix(0.3, -0.4, 0.9)
-        return pin.Quaternion(R), R.T @ DOWN
+    angles = (0.3, -0.4, 0.9)  # rad, of the base in the world
+
+    def turned(self, mounting: np.ndarray | None = None) -> tuple[pin.Quaternion, np.ndarray]:
+        """Return the orientation of what is mounted on the base, and gravity in the base."""
+        R = pin.rpy.rpyToMatrix(*self.angles)
+        return pin.Quaternion(R if mounting is None else R @ mounting), R.T @ DOWN
 
     def feed(self, send: Callable[[int], None]) -> None:
         """Send a direction with every state."""
@@ -307,8 +309,11 @@ class TestGravity(Case):
         alone = bench.step
         self.feed(send)
         self.activate()
-        wanted = Peer(gravity=self.turned()[1]).torque(START)
-        self.expect(wanted)
+        for angles in (self.angles, (-0.6, 0.2, 2.0), (0.5, 0.7, -1.1)):  # it moves
+            self.angles = angles
+            wanted = Peer(gravity=self.turned()[1]).torque(START)
+            bench.run(0.7)  # as long as gravity_slew takes for the largest change
+            self.expect(wanted)
         bench.step, begin = alone, bench.now
         bench.run_until(lambda: client.last('state') == 'state lost', 'a fault', 3.0)
         client.wait(lambda: 'gravity direction is too old' in client.last('fault'), 'its cause')
@@ -324,15 +329,21 @@ class TestGravity(Case):
 
     def test_imu(self) -> None:
         """The orientation of an IMU on the base turns gravity; in another frame it is refused."""
-        q, _ = self.turned()
+        mounting = pin.rpy.rpyToMatrix(0.2, -0.1, 1.5)
+        urdf = URDF.replace('</robot>', """<link name="imu"/>
+            <joint name="imu_mount" type="fixed"><parent link="base_link"/><child link="imu"/>
+            <origin rpy="0.2 -0.1 1.5"/></joint></robot>""")
+        self.addCleanup(self.client.must_set, {'robot_description': URDF})
 
-        def send(now: int, frame: str = 'base_link') -> None:
+        def send(now: int, frame: str = 'imu') -> None:
             message = Imu()
+            q, _ = self.turned(mounting)
             message.header.stamp, message.header.frame_id = rig.to_time(now), frame
             for name in 'xyzw':
                 setattr(message.orientation, name, float(getattr(q, name)))
             self.imu.publish(message)
-        self.moving_base(send, 'the topic /controller/imu', gravity_source='imu')
+        self.moving_base(send, 'the topic /controller/imu', gravity_source='imu',
+                         robot_description=urdf)
         self.feed(lambda now: send(now, 'link_7'))
         begin = self.client.heard['log'][-1].time
         self.bench.run_until(lambda: any(
@@ -341,9 +352,8 @@ class TestGravity(Case):
 
     def test_tf(self) -> None:
         """The z axis of a TF frame is up, wherever the base turns to."""
-        q, _ = self.turned()
-
         def send(now: int) -> None:
+            q, _ = self.turned()
             message = TransformStamped(child_frame_id='base_link')
             message.header.stamp, message.header.frame_id = rig.to_time(now), 'world'
             for name in 'xyzw':

@@ -94,11 +94,15 @@ class TestClosedLoop(ClosedLoop):
 
     def masses(self, scale: float) -> None:
         """Change the masses of the simulated arm, not those that the controller knows."""
+        self.simulate(mass_scale=scale)
+
+    def simulate(self, **values: object) -> None:
+        """Change parameters of the simulator."""
         node = self.client.node
         setter = node.create_client(SetParameters, 'simulator/set_parameters')
         self.client.wait(setter.service_is_ready, 'the simulator')
-        future = setter.call_async(SetParameters.Request(
-            parameters=[Parameter('mass_scale', value=scale).to_parameter_msg()]))
+        future = setter.call_async(SetParameters.Request(parameters=[
+            Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]))
         self.client.wait(future.done, 'the answer of the simulator')
         assert future.result().results[0].successful
 
@@ -200,6 +204,35 @@ class TestClosedLoop(ClosedLoop):
         self.assertGreater(speed[0], 0.5)
         self.assertLess(speed.max(), 1.5 * speed[:5].max())
         self.assertLess(speed[-1], 0.5 * speed[0])
+
+    def test_push_is_observed(self) -> None:
+        """A push on the simulated arm is estimated as what it is; without it there is none."""
+        client = self.client
+        self.settle()
+        torques = client.listen(JointState, 'controller/external_torque', 1000)
+        wrenches = client.listen(WrenchStamped, 'controller/external_wrench', 1000)
+        client.must_set({'dynamics_divider': 5})
+        push = client.node.create_publisher(WrenchStamped, 'simulator/wrench', 10)
+        client.wait(lambda: push.get_subscription_count() > 0, 'the simulator')
+        self.simulate(wrench_timeout=0.0)
+        message = WrenchStamped()
+        message.header.frame_id = 'tool0'
+        for force in (np.array([6.0, -4.0, 8.0]), np.zeros(3)):
+            message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = force.tolist()
+            push.publish(message)
+            self.pass_time(2.0)
+            q = self.motion[self.last]
+            f, m = wrenches[-1].wrench.force, wrenches[-1].wrench.torque
+            found = np.array([m.x, m.y, m.z, f.x, f.y, f.z])
+            error = np.abs(found - [0.0, 0.0, 0.0, *force]).max()
+            torque = arm.PEER.jacobian(q, 'tool0')[3:].T @ force
+            wrong = np.abs(np.array(torques[-1].effort) - torque).max()
+            print(f'push of {np.linalg.norm(force):.1f} N: estimate wrong by {error:.1e} N or '
+                  f'N.m, joint torque by {wrong:.1e} N.m')
+            self.assertLess(error, 0.05)
+            self.assertLess(wrong, 0.01)
+        client.must_set({'dynamics_divider': 0})
+        self.assertEqual(client.last('state'), 'running', client.last('fault'))
 
     # -- follow_joint_trajectory --------------------------------------------------------------
 

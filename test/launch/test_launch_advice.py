@@ -1,0 +1,203 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The launch file as a user meets it: its arguments, and each line that it says to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import os
+from pathlib import Path
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='ROS is not sourced')
+rig = pytest.importorskip('rig')
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: what each kind of command must say
+ANSWERS = {'topic echo': 'data: running', 'param set': 'Set parameter successful',
+           'service call': 'success=True', 'topic pub': 'publishing #'}
+
+#: arguments that change every name, so that the advice must change with them
+ARGUMENTS = ('namespace:=cell', 'joint_states:=states', 'commands:=/torques',
+             'use_sim_time:=true', 'log_level:=info')
+
+
+@pytest.fixture
+def ros2() -> str:
+    """Return the program, or skip where the environment has none."""
+    found = shutil.which('ros2')
+    if not found:
+        pytest.skip('there is no ros2 program on PATH: run this through ./run test')
+    return found
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """Keep the log files of launch out of the home folder."""
+    return {**os.environ, 'ROS_LOG_DIR': str(tmp_path / 'log')}
+
+
+class Launched:
+    """A launch file that runs, and what it printed so far."""
+
+    def __init__(self, ros2: str, env: dict[str, str], file: Path, *arguments: str) -> None:
+        self._file = file
+        with file.open('wb') as out:
+            self._process = subprocess.Popen(
+                [ros2, 'launch', 'rbd_ros', 'controller.launch.py', *arguments], env=env,
+                stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                # the shell of a background job ignores SIGINT, and children inherit that
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+
+    @property
+    def text(self) -> str:
+        """Return what it printed."""
+        return self._file.read_text()
+
+    def wait(self, condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+        """Wait for something."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, f'{what}: not within {seconds:g} s\n{self.text}'
+            assert self._process.poll() is None, self.text
+            time.sleep(0.1)
+
+    def close(self) -> int:
+        """Press Ctrl-C; return the exit code."""
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(30.0)
+
+
+def advised(text: str) -> list[str]:
+    """Return the commands that are printed, each in one piece."""
+    lines = text.split('In another terminal, try:\n')[1].split('\n[INFO]')[0].splitlines()
+    whole = '\n'.join(line for line in lines if not line.strip().startswith('#'))
+    return [command.strip() for command in
+            re.split(r'(?<!\\)\n', whole) if command.strip()]
+
+
+def answer(command: str, wanted: str) -> str:
+    """Type a command; return what it says until the wanted text or its end."""
+    process = subprocess.Popen(['sh', '-c', f'exec {command}'], cwd=ROOT, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    lines = []
+    patience = threading.Timer(60.0, os.killpg, (process.pid, signal.SIGKILL))
+    patience.start()
+    try:
+        for line in process.stdout or ():
+            lines.append(line)
+            if wanted in line and 'echo' in command:  # would go on for ever
+                break
+        else:
+            assert process.wait(60.0) == 0, ''.join(lines)
+    finally:
+        patience.cancel()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30.0)
+    return ''.join(lines)
+
+
+@pytest.fixture
+def client() -> Iterator[rig.Client]:
+    """Return a node in the namespace of the robot."""
+    rclpy.init()
+    made = rig.Client('cell')
+    yield made
+    made.close()
+    rclpy.shutdown()
+
+
+def test_advice(ros2: str, env: dict[str, str], tmp_path: Path, client: rig.Client) -> None:
+    """Everything that the launch file says to try works as printed, in any namespace."""
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+    states = client.listen(JointState, 'states', 1000)
+    commands = client.listen(Float64MultiArray, '/torques', 1000)
+    launched = Launched(ros2, env, tmp_path / 'out', *ARGUMENTS)
+    try:
+        launched.wait(lambda: '[cell.controller]: running' in launched.text, 'running')
+        todo = advised(launched.text)
+        assert len(todo) == 8, todo
+        for command in todo:
+            kind = next(kind for kind in ANSWERS if kind in command)
+            before = states[-1].position
+            said = answer(command, ANSWERS[kind])
+            print(f'{command}\n{said.splitlines()[-1] if said else said}')
+            assert ANSWERS[kind] in said, f'{command}\n{said}'
+            if 'wrench' in command:
+                launched.wait(lambda: max(abs(a - b) for a, b in zip(
+                    states[-1].position, before)) > 0.02, 'the arm gives way')
+            if '/stop ' in command:
+                launched.wait(lambda: client.last('state') == 'holding', 'holding')
+            if '/reset ' in command:
+                launched.wait(lambda: client.last('state') == 'running', 'running again')
+        launched.wait(lambda: abs(states[-1].position[0] - 0.5) < 0.05, 'the end of the path')
+        assert client.last('mode') == 'computed_torque'
+        assert len(commands[-1].data) == 7
+        assert client.node.count_publishers('/clock') == 1
+    finally:
+        ended = launched.close()
+        subprocess.run([ros2, 'daemon', 'stop'], env=env, check=False, timeout=60)
+    assert ended == 0, launched.text
+
+
+def test_arguments(ros2: str, env: dict[str, str]) -> None:
+    """All arguments are listed, and each has a meaning."""
+    done = subprocess.run([ros2, 'launch', 'rbd_ros', 'controller.launch.py', '--show-args'],
+                          env=env, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^    '(\w+)':\n        (.+)$", done.stdout, re.MULTILINE)
+    assert {name for name, _ in rows} >= {
+        'params_file', 'urdf', 'use_robot_description', 'simulate', 'namespace', 'use_sim_time',
+        'autostart', 'joint_states', 'commands', 'log_level', 'simulator_params_file'}
+    assert all(len(text) > 10 and 'no description' not in text for _, text in rows), rows
+
+
+@pytest.mark.parametrize(('argument', 'message'), [
+    ('params_file:=/no/such.yaml', 'params_file "/no/such.yaml" does not exist'),
+    ('use_robot_description:=maybe', 'maybe'),
+])
+def test_refused_arguments(ros2: str, env: dict[str, str], argument: str, message: str) -> None:
+    """An argument that cannot be used ends the launch with a reason, before anything starts."""
+    done = subprocess.run([ros2, 'launch', 'rbd_ros', 'controller.launch.py', argument],
+                          env=env, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode != 0
+    assert message in done.stderr + done.stdout
+    assert 'process started' not in done.stderr + done.stdout
+
+
+def test_wrong_parameters(ros2: str, env: dict[str, str], tmp_path: Path) -> None:
+    """A parameter of the wrong type is refused with what to write instead."""
+    file = tmp_path / 'wrong.yaml'
+    file.write_text('/**:\n  ros__parameters:\n    nominal_rate: 500\n')
+    for node, known in (('controller', True), ('simulator', False)):
+        done = subprocess.run(
+            [ros2, 'run', 'rbd_ros', node, '--ros-args', '--params-file', str(file), '-p',
+             'state_rate:=100'], env=env, capture_output=True, text=True, check=False, timeout=60)
+        said = done.stderr + done.stdout
+        assert done.returncode != 0
+        assert 'Traceback' not in said
+        name = 'nominal_rate' if known else 'state_rate'
+        assert re.search(rf'{name} must be of type double, got \d+; write numbers with a', said)
