@@ -196,6 +196,7 @@ class Reports:
             self._observer.reset()
             return
         dt = 0.0 if before is None else snapshot.now - before
+        self._observer.gain[:] = self._cycle.settings.joints('observer_gain')
         torque = self._observer.update(out['H'], snapshot.qd[self._index], out['bias'],
                                        snapshot.torque, dt, acted=snapshot.torque)
         self._torque.publish(JointState(

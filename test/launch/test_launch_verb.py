@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
+import re
 import shutil
 import signal
 import subprocess
@@ -87,10 +88,14 @@ def test_show_args(ros2: str, logs: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_package_and_file(ros2: str, logs: dict[str, str]) -> None:
-    """A launch file is found by package and name, as the README writes it."""
+    """A launch file is found by package and name; each of its arguments has a meaning."""
     done = call(ros2, logs, 'rbd_ros', 'controller.launch.py', '--show-args')
     assert done.returncode == 0, done.stderr
-    assert 'Arguments' in done.stdout
+    rows = re.findall(r"^    '(\w+)':\n        (.+)$", done.stdout, re.MULTILINE)
+    assert {name for name, _ in rows} >= {
+        'params_file', 'urdf', 'use_robot_description', 'simulate', 'namespace', 'use_sim_time',
+        'autostart', 'joint_states', 'commands', 'log_level', 'simulator_params_file'}
+    assert all(len(text) > 10 and 'no description' not in text for _, text in rows), rows
 
 
 @pytest.mark.parametrize(('words', 'message'), [

@@ -1,0 +1,112 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is published about the robot, and in which order, without a middleware."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS is not sourced')
+cycle_rig = pytest.importorskip('cycle_rig')
+from rbd_ros.nodes.reports import Reports  # noqa: E402
+from rbd_ros.nodes.tick import TickKernels  # noqa: E402
+
+
+class FakeNode:
+    """Keeps what is published, in order."""
+
+    def __init__(self):
+        self.sent = []
+
+    def create_publisher(self, _, name, depth):
+        """Return something to publish with."""
+        node = self
+
+        class Publisher:
+            def publish(self, message):
+                node.sent.append((name.removeprefix('~/'), message))
+
+            def get_subscription_count(self):
+                return 1
+        return Publisher()
+
+    def create_timer(self, *_, **__):
+        """Return a timer that never comes."""
+        class Timer:
+            def is_canceled(self):
+                return False
+
+            reset = cancel = is_canceled
+        return Timer()
+
+
+@pytest.fixture
+def arm():
+    """Return an arm that stands while somebody pushes it, and what is told about it."""
+    made = cycle_rig.Arm(dynamics_divider=5, state_divider=10, ramp_time=0.1)
+    node = FakeNode()
+    ticks = TickKernels(made.robot, driver_adds='none', driver_knows_payload=False)
+    reports = Reports(node, made.cycle, ticks.compile('report'))
+    made.activate()
+
+    def told(seconds):
+        node.sent.clear()
+        made.run(seconds)
+        reports.drain()
+        return node.sent
+    made.told = told
+    told(0.6)
+    return made
+
+
+def test_order_of_a_burst(arm):
+    """Each burst begins with its state, and has everything once before the next one begins."""
+    sent = [name for name, _ in arm.told(0.1) if name != 'controller_state']
+    starts = [k for k, name in enumerate(sent) if name == 'dynamics/joint_state']
+    assert len(starts) == 20
+    assert starts[0] == 0
+    bursts = [sent[a:b] for a, b in zip(starts, [*starts[1:], None])]
+    assert all(burst == bursts[0] for burst in bursts)
+    assert len(set(bursts[0])) == len(bursts[0])
+    assert {'dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis', 'dynamics/jacobian',
+            'operational_space/inertia', 'operational_space/bias', 'operational_space/condition',
+            'frame_pose', 'frame_twist', 'external_torque', 'external_wrench'} <= set(bursts[0])
+
+
+def test_divided_rates(arm):
+    """A burst comes every dynamics_divider states, the controller's state by its own divider."""
+    sent = [name for name, _ in arm.told(0.2)]
+    assert sent.count('dynamics/joint_state') == 40
+    assert sent.count('controller_state') == 20
+
+
+def test_no_reference_in_free_drive(arm):
+    """Gravity compensation has neither reference nor error, but feedback and output."""
+    state = next(message for name, message in arm.told(0.1) if name == 'controller_state')
+    assert len(state.reference.positions) == len(state.error.positions) == 0
+    assert list(state.feedback.positions) == arm.q.tolist()
+    np.testing.assert_allclose(state.output.effort, arm.dynamics.gravity(arm.q), atol=1e-9)
+
+
+@pytest.mark.parametrize('gain', [5.0, 50.0])
+def test_observer_gain_counts_at_once(arm, gain):
+    """The estimate approaches a push as exp(-K t), with the gain that was set last."""
+    arm.change(observer_gain=[gain])
+    tip = [message for name, message in arm.told(0.05) if name == 'external_torque']
+    np.testing.assert_allclose(tip[-1].effort, 0.0, atol=1e-6)
+    arm.change(gravity_scale=[0.9])  # it stands all the same: somebody carries the rest
+    wanted = 0.1 * arm.dynamics.gravity(arm.q)
+    found = [np.array(message.effort) for name, message in arm.told(0.1)
+             if name == 'external_torque']
+    assert abs(1.0 - found[-1][1] / wanted[1] - np.exp(-gain * 0.1)) < 0.1
