@@ -96,6 +96,14 @@ class BumplessSwitch:
         self._start = None
         self._armed, self._valid = False, True
 
+    def results(self, torque: Array) -> list[tuple[Array, Array]]:
+        """
+        Return what to copy, and where, instead of ``apply`` while nothing fades.
+
+        :param torque: buffer of the torque before the limiter.
+        """
+        return [(torque, self._last)]
+
     def apply(self, now: float, torque: Array, qd: Array) -> Array:
         """
         Add the offset of now.

@@ -35,7 +35,7 @@ from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
 from rbd_ros.control.limits import is_finite
 from rbd_ros.errors import ModelError, UnknownName
 
-__all__ = ['AgeLimits', 'Arrival', 'JointMap']
+__all__ = ['AgeLimits', 'Arrival', 'JointMap', 'Piece']
 
 Array = npt.NDArray[np.float64]
 Values = Array | Sequence[float]
@@ -77,7 +77,7 @@ class AgeLimits:
 
 
 @dataclass
-class _Piece:
+class Piece:
     """One list of names: where its values come from and go to."""
 
     source: npt.NDArray[np.intp]  # positions in the message
@@ -95,8 +95,6 @@ class _Piece:
     last_q: Array = field(init=False)
     last_time: float = math.nan
     until: float = -math.inf  # control time until which its last state may be used
-    arrays: tuple[object, object, object] = (None, None, None)  # of the last good message
-    copies: tuple[tuple[memoryview, memoryview], ...] = ()  # from them to the model
     has_effort: bool = False  # in the last message
 
     def __post_init__(self) -> None:
@@ -159,12 +157,14 @@ class JointMap:
         self.notices: list[str] = []  # things to announce once; the node takes them out
         self.rejected = 0
         self.unreadable = 0  # messages whose bytes are no joint state
+        self.generation = 0  # of the pieces: those of another one are not known any more
         self.restart()
 
     def restart(self) -> None:
         """Forget every message, at activation and reset: all must prove themselves again."""
-        self._pieces: dict[tuple[str, ...], _Piece] = {}
-        self._last: _Piece | None = None
+        self._pieces: dict[tuple[str, ...], Piece] = {}
+        self.last: Piece | None = None  # that came last
+        self.generation += 1
         self._has_effort = False  # the last message had efforts of every controlled joint
         self._expiry = np.full(len(self.names), -math.inf)
         self._seen = 0
@@ -186,42 +186,43 @@ class JointMap:
         :param effort: as many, or none.
         :param stamp: ``header.stamp`` in s.
         """
-        piece = self._last
+        piece = self.last
         if piece is None or names is not piece.names:
             key = names if type(names) is tuple else tuple(names)
-            piece = self._last = self._pieces.get(key) or self._learn(key)
-        # A reader of serialized messages fills the same arrays again: only their numbers are new.
-        arrays = piece.arrays
-        again = (position is arrays[0] and velocity is arrays[1] and effort is arrays[2]
-                 and math.isfinite(sum(piece.q.tolist()) + sum(piece.qd.tolist())))
-        if not again:
-            if not len(piece.target) and not piece.defect:
-                piece.age.refuse(now, 'none of our joints')
-                return Arrival.IGNORED
-            reason = piece.defect or self._take(piece, position, velocity, effort)
-            if reason:
-                self.rejected += 1
-                self.reason = reason
-                piece.age.refuse(now, reason)
-                return Arrival.REJECTED
+            piece = self.last = self._pieces.get(key) or self._learn(key)
+        if not len(piece.target) and not piece.defect:
+            piece.age.refuse(now, 'none of our joints')
+            return Arrival.IGNORED
+        reason = piece.defect or self._take(piece, position, velocity, effort)
+        if reason:
+            self.rejected += 1
+            self.reason = reason
+            piece.age.refuse(now, reason)
+            return Arrival.REJECTED
+        arrival = self.heard(piece, now, stamp)
+        if arrival is Arrival.REJECTED:
+            return arrival
+        self._velocity(piece, now, velocity, stamp)
+        if arrival is not Arrival.PROBE:
+            self._store(piece, effort)
+        return arrival
+
+    def heard(self, piece: Piece, now: float, stamp: float) -> Arrival:
+        """
+        Judge the age of a message, whoever copies its numbers.
+
+        :param piece: what it carries.
+        :param now: control time of reception, s.
+        :param stamp: ``header.stamp`` in s.
+        """
         freshness = piece.age.observe(now, stamp)
         if piece.age.unstamped:
             self._announce('stamp', 'joint states carry no stamp: their age is known from '
                            'reception alone')
-        if freshness is not Freshness.FRESH and freshness is not Freshness.PROBE:
-            self.reason = piece.age.reason
-            return Arrival.REJECTED
-        if not again:
-            self._velocity(piece, now, velocity, stamp)
-        if freshness is Freshness.PROBE:
-            self.reason = piece.age.reason
-            return Arrival.PROBE
-        if again:
-            for target, source in piece.copies:
-                target[:] = source
-        else:
-            self._store(piece, position, velocity, effort)
-        return self._accept(piece, now)
+        if freshness is Freshness.FRESH:
+            return self._accept(piece, now)
+        self.reason = piece.age.reason
+        return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
 
     def ready(self, now: float) -> bool:
         """
@@ -311,17 +312,18 @@ class JointMap:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _learn(self, names: tuple[str, ...]) -> _Piece:
+    def _learn(self, names: tuple[str, ...]) -> Piece:
         """Build the permutation of a list of names seen for the first time."""
         if len(self._pieces) >= _MOST_PIECES:
             self._pieces.clear()
+            self.generation += 1
         wanted = [(i, self._index[name]) for i, name in enumerate(names)
                   if name in self._index and name not in self._fixed]
         twice = sorted({names[i] for i, _ in wanted if names.count(names[i]) > 1})
         bits = {int(j): 1 << k for k, j in enumerate(self.controlled)}
         mask = sum(bits.get(j, 0) for j in {j for _, j in wanted})
         asked = {int(j) for j in (*self.controlled, *self.prescribed)}
-        piece = _Piece(np.array([i for i, _ in wanted], dtype=np.intp),
+        piece = Piece(np.array([i for i, _ in wanted], dtype=np.intp),
                        np.array([j for _, j in wanted], dtype=np.intp),
                        mask == self._all, mask, self._age(bool(mask)), names,
                        f'{", ".join(twice)} appears twice in one message' if twice else '',
@@ -340,7 +342,7 @@ class JointMap:
                             minimum_rate=limits.minimum_rate, offset=limits.stamp_offset)
         return StateAge(limits.prescribed_timeout, probes=1, offset=limits.stamp_offset)
 
-    def _take(self, piece: _Piece, position: Values, velocity: Values, effort: Values) -> str:
+    def _take(self, piece: Piece, position: Values, velocity: Values, effort: Values) -> str:
         """Copy the positions if all fields can be used, else say why not."""
         if len(position) != piece.count:
             return f'{len(position)} positions for {piece.count} names'
@@ -354,7 +356,7 @@ class JointMap:
             return f'the position of {", ".join(bad)} is not finite'
         return ''
 
-    def _velocity(self, piece: _Piece, now: float, velocity: Values, stamp: float) -> None:
+    def _velocity(self, piece: Piece, now: float, velocity: Values, stamp: float) -> None:
         """Take the velocity, or difference the position where it is missing."""
         known = len(velocity) > 0
         if known:
@@ -384,24 +386,17 @@ class JointMap:
         piece.last_q[:] = piece.q
         piece.last_time = time
 
-    def _store(self, piece: _Piece, position: Values, velocity: Values, effort: Values) -> None:
-        """Copy the numbers to the model, and remember how if the same arrays may come again."""
+    def _store(self, piece: Piece, effort: Values) -> None:
         put = piece.put
         self.q[put] = piece.q
         self.qd[put] = piece.qd
-        if len(effort):
-            self.effort[put] = piece.part(effort)
         piece.has_effort = len(effort) > 0
-        piece.arrays, piece.copies = (None, None, None), ()
-        given = (position, velocity, effort)
-        ours = (piece.q, piece.qd, piece.part(effort))
-        if isinstance(put, slice) and all(np.shares_memory(a, b) or not len(b)
-                                          for a, b in zip(ours, given)):
-            piece.arrays = given
-            piece.copies = tuple((memoryview(target[put]), memoryview(part)) for target, part in zip(
-                (self.q, self.qd, self.effort), ours) if len(part))
+        if piece.has_effort:
+            self.effort[put] = piece.part(effort)
+        if piece.mask:
+            self._has_effort = piece.whole and piece.has_effort
 
-    def _accept(self, piece: _Piece, now: float) -> Arrival:
+    def _accept(self, piece: Piece, now: float) -> Arrival:
         """Note until when the state may be used."""
         piece.until = piece.age.expiry
         self.reason = ''
@@ -413,7 +408,6 @@ class JointMap:
                                     expiry[self.prescribed].min(initial=math.inf)))
         if not piece.mask:
             return Arrival.PRESCRIBED
-        self._has_effort = piece.whole and piece.has_effort
         self._seen |= piece.mask
         if self._seen == self._all:
             self._seen = 0

@@ -115,9 +115,6 @@ class TorqueLimiter:
         self.saturated = outputs['saturated']  # 1 where the limit in N.m acts, else 0
         self.slewing = outputs['slewing']  # 1 where the limit in N.m/s acts, else 0
         self._dt, self._output, self._run = inputs['dt'], outputs['total'], bound.run
-        self._results = {name: memoryview(array) for name, array in (
-            ('total', self.last), ('law', self.wanted), ('driver', self.driver),
-            ('sent', self.sent), ('saturated', self.saturated), ('slewing', self.slewing))}
 
     def reset(self, torque: Array) -> None:
         """
@@ -160,13 +157,15 @@ class TorqueLimiter:
         most = 2.0 * self.period
         return most if dt > most else dt if dt > 0.0 else 0.0
 
-    def results(self, outputs: Mapping[str, Array]) -> list[tuple[memoryview, memoryview]]:
+    def results(self, outputs: Mapping[str, Array]) -> list[tuple[Array, Array]]:
         """
-        Return what to copy where once a torque has left that a kernel limited by itself.
+        Return what to copy, and where, once a torque has left that a kernel limited by itself.
 
         :param outputs: of a kernel with ``torque_step`` in it.
         """
-        return [(target, memoryview(outputs[name])) for name, target in self._results.items()]
+        targets = {'total': self.last, 'law': self.wanted, 'driver': self.driver,
+                   'sent': self.sent, 'saturated': self.saturated, 'slewing': self.slewing}
+        return [(outputs[name], target) for name, target in targets.items()]
 
 
 def check_limits(limit: Sequence[float], rate: Sequence[float], *, stop_time: float,

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 import enum
-from typing import Protocol
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from rbd_ros.control.causes import Cause
 from rbd_ros.control.limits import is_finite, TorqueLimiter
 from rbd_ros.control.supervisor import Due, State, Supervisor
 
-__all__ = ['ControlLoop', 'Need', 'Release', 'Torques', 'WholeTick']
+__all__ = ['ControlLoop', 'Need', 'Release', 'Torques']
 
 Array = npt.NDArray[np.float64]
 
@@ -66,21 +66,6 @@ class Torques:
         self.law = np.zeros(n)
         self.gravity = np.zeros(n)  # with payload
         self.driver = np.zeros(n)  # what the driver adds by itself
-
-
-class WholeTick(Protocol):
-    """A law whose kernel also limits, and tells whether all is as usual."""
-
-    outputs: Mapping[str, Array]  # law, gravity, driver, total, sent, saturated, slewing
-
-    def whole(self, now: float, dt: float) -> bool:
-        """
-        Evaluate the kernel at the present state.
-
-        :param now: control time, s.
-        :param dt: s since the last torque, bounded for the limiter.
-        :returns: whether everything is finite and within the watched bounds.
-        """
 
 
 class ControlLoop:
@@ -119,8 +104,6 @@ class ControlLoop:
         self._start_blend: float | None = None  # of the blind ramp; None: not in it
         self._times: tuple[float, float] | None = None  # control, steady, of the last command
         self._state = State.INACTIVE
-        self._law: WholeTick | None = None  # whose results are taken over
-        self._results: list[tuple[memoryview, memoryview]] = []
         # posted, not yet run
         self.requests: deque[Callable[[float, float], None]] = deque()
 
@@ -173,44 +156,36 @@ class ControlLoop:
                 return self._blind(supervisor.advance(now, steady), now, steady)
         return self._send(now, steady, live=True)
 
-    def run_on(self, now: float, steady: float, expiry: float, law: WholeTick) -> bool:
+    def usual_step(self, now: float) -> float:
         """
-        Run one cycle in which nothing is unusual: one kernel gives what is sent.
+        Return the time of the limiter's next step if nothing but the law is at work, else NaN.
 
-        :param now: control time of reception, s.
-        :param steady: steady time, s.
-        :param expiry: control time until which the state may be used.
-        :param law: of the mode.
-        :returns: whether a torque was published; if not, ``fresh_state`` must follow, which
-            judges what was unusual.
+        :param now: control time, s.
         """
-        times, switch = self._times, self.switch
-        if (times is None or switch.active or self.requests
-                or not self.supervisor.runs_on(now, steady, expiry)):
-            return False
-        try:
-            usual = law.whole(now, self.limiter.step(now - times[0]))
-        except Exception:  # happens again in fresh_state, which answers it
-            return False
-        if not usual:
-            return False
-        self._publish(law.outputs['sent'])
-        if law is not self._law:
-            self._adopt(law)
-        for target, result in self._results:
-            target[:] = result
-        switch.note(self.wanted)
-        self.supervisor.computed()
+        if self._times is None or self.switch.active or self.requests:
+            return math.nan
+        return self.limiter.step(now - self._times[0])
+
+    def results(self, outputs: Mapping[str, Array]) -> list[tuple[Array, Array]]:
+        """
+        Return what must be copied once a torque has left that a kernel limited by itself.
+
+        :param outputs: of a kernel of law and limits.
+        :returns: sources and targets.
+        """
+        return [*self.limiter.results(outputs), *self.switch.results(outputs['law']),
+                (outputs['gravity'], self._gravity), (outputs['sent'], self.sent)]
+
+    def passed_on(self, now: float, steady: float) -> None:
+        """
+        Note that such a torque has left and its results are copied.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
         self._times = (now, steady)
         self.published += 1
-        return True
-
-    def _adopt(self, law: WholeTick) -> None:
-        """Prepare to take over the results of another law's kernel."""
-        self._law = law
-        self._results = [*self.limiter.results(law.outputs),
-                         (memoryview(self._gravity), memoryview(law.outputs['gravity'])),
-                         (memoryview(self.sent), memoryview(law.outputs['sent']))]
+        self.supervisor.computed()
 
     def tick(self, now: float, steady: float) -> bool:
         """

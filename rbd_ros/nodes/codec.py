@@ -33,12 +33,15 @@ import struct
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.compiler.relay import Expected
 
-__all__ = ['FloatArrayWriter', 'JointStateReader', 'JointStateWriter', 'ReadState']
+__all__ = ['FloatArrayWriter', 'JointStateReader', 'JointStateWriter', 'ReadState', 'STAMP',
+           'read_stamp']
 
 Array = npt.NDArray[np.float64]
 
-_HEAD = 4  # bytes of encapsulation
+#: where the stamp of a message begins, after its encapsulation
+STAMP = _HEAD = 4
 _STAMP_END = 12
 _PLAIN = b'\x00\x01'  # representation: plain CDR, little endian
 _EMPTY = np.zeros(0)
@@ -66,7 +69,7 @@ class ReadState:
         :param count: number of positions, equal to the number of names or zero.
         """
         self.names, self.prefix, self.count = names, prefix, count
-        self._mask = int.from_bytes(mask, 'little')
+        self._mask, self._mask_bytes = int.from_bytes(mask, 'little'), mask
         self._key = int.from_bytes(prefix, 'little') & self._mask
         self.start = _STAMP_END + len(prefix)
         self.stamp = 0.0  # s
@@ -80,6 +83,7 @@ class ReadState:
         self._size = -1  # length of the last message
         self._numbers = self._bytes[:0]  # where what follows the prefix goes
         self._checks: tuple[tuple[int, int], ...] = ()  # word, count expected in it
+        self.places: tuple[int, int, int] = (0, 0, 0)  # of positions, velocities, efforts
         self.position: Array = _EMPTY
         self.velocity: Array = _EMPTY
         self.effort: Array = _EMPTY
@@ -129,11 +133,25 @@ class ReadState:
         """
         return self._measure(data, len(data) - self.start) and self.again(data)
 
+    def expected(self, data: bytes) -> Expected:
+        """
+        Return what another message must have in common with the last one taken.
+
+        :param data: that message.
+        """
+        mask = bytearray(len(data))
+        mask[:2] = b'\xff\xff'  # the rest of the encapsulation is options
+        mask[_STAMP_END:self.start] = self._mask_bytes
+        for word, _ in self._checks:
+            place = self.start + 4 * word - self._lead
+            mask[place:place + 4] = b'\xff' * 4
+        return Expected(data, bytes(mask))
+
     def _measure(self, data: bytes, tail: int) -> bool:
         """Find the fields of a message of a new length; False if they do not fit."""
         n, at = len(self.names), self._lead + 8 * self.count
         end = self._lead + tail
-        fields, checks = [], []
+        fields, checks, places = [], [], [self.start]
         for _ in range(2):  # velocity, effort
             if at + 4 > end:
                 return False
@@ -144,14 +162,25 @@ class ReadState:
             at += 4
             at += -at % 8 if count else 0
             fields.append(self._buffer[at // 8:at // 8 + n] if count else _EMPTY)
+            places.append(self.start + at - self._lead)
             at += 8 * count
         if not 0 <= end - at <= _SURPLUS or end > len(self._bytes):
             return False
         self.position = self._buffer[:n] if self.count else _EMPTY
         self.velocity, self.effort = fields
         self._checks, self._size = tuple(checks), len(data)
+        self.places = (places[0], places[1], places[2])
         self._numbers = self._bytes[self._lead:end]
         return True
+
+
+def read_stamp(data: bytes) -> tuple[int, int]:
+    """
+    Return s and ns of the stamp of a message that begins with a header; zeros if it is too short.
+
+    :param data: the serialized message, little endian.
+    """
+    return _STAMP.unpack_from(data, STAMP) if len(data) >= _STAMP_END else (0, 0)
 
 
 class JointStateReader:
@@ -249,7 +278,8 @@ class FloatArrayWriter:
         """
         head = struct.pack('<HHIII', 0x0100, 0, 0, 0, n)  # no dimensions, no offset
         self._buffer = bytearray(head + bytes(_pad(len(head))) + bytes(8 * n))
-        self._values = memoryview(self._buffer)[len(self._buffer) - 8 * n:].cast('d')
+        self.form = bytes(self._buffer), len(self._buffer) - 8 * n  # and where the values are
+        self._values = memoryview(self._buffer)[self.form[1]:].cast('d')
 
     def write(self, values: Array) -> bytes:
         """
@@ -280,7 +310,8 @@ class JointStateWriter:
         out += bytes(-len(out) % 4) + struct.pack('<III', 0, 0, len(names))
         out += bytes(_pad(len(out))) + bytes(8 * len(names))
         self._buffer = out
-        self._values = memoryview(out)[len(out) - 8 * len(names):].cast('d')
+        self.form = bytes(out), len(out) - 8 * len(names)  # and where the values are
+        self._values = memoryview(out)[self.form[1]:].cast('d')
 
     def write(self, effort: Array, seconds: int, nanoseconds: int) -> bytes:
         """

@@ -40,7 +40,7 @@ from rbd_ros.control.startup import REST_SPEED
 from rbd_ros.control.supervisor import Due, State, Supervisor
 from rbd_ros.control.task_references import TaskReference
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes.modes import JointLaw, Law, MotionLaw, TaskLaw
+from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.watch import Watch
 
@@ -124,7 +124,7 @@ class Cycle:
         self.now = self.steady = 0.0
         self.stamp = (0, 0)  # s and ns of the state in work
         self.states = 0
-        self.watched = True  # whether anybody takes the snapshots
+        self.watched = False  # whether anybody takes the snapshots
         self._calm = False  # no watched bound was exceeded in the last cycle
         self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
         self.snapshots: deque[Snapshot] = deque(maxlen=200)  # for the thread that reports
@@ -135,15 +135,14 @@ class Cycle:
         self.payload.update(0.0)
         self._share_load()
 
-    def _make_laws(self, kernels: Mapping[str, Bound]) -> dict[str, MotionLaw]:
-        joints, last = self.joints, self.limiter.last
+    def _make_laws(self, kernels: Mapping[str, Bound]) -> dict[str, Law]:
+        joints = self.joints
         self._bare = Law('gravity', kernels['gravity'], joints)
-        self._holding = JointLaw('joint', kernels['joint'], joints, last, self.reference,
+        self._holding = JointLaw('joint', kernels['joint'], joints, self.reference,
                                  self._saturation)
         return {'joint': self._holding,
-                'task': TaskLaw('task', kernels['task'], joints, last, self.task_reference),
-                **{name: MotionLaw(name, kernels[name], joints, last)
-                   for name in ('float', 'damping')}}
+                'task': TaskLaw('task', kernels['task'], joints, self.task_reference),
+                **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
 
     @staticmethod
     def _gravity_source(settings: Settings) -> GravitySource:
@@ -173,7 +172,7 @@ class Cycle:
         :param stamp: ``header.stamp``, s.
         :returns: whether a torque was published.
         """
-        joints, supervisor = self.joints, self.supervisor
+        joints = self.joints
         if self.loop.requests:  # an activation must not meet a judgement made before it
             self.loop.serve(now, steady)
         arrival = joints.update(now, names, position, velocity, effort, stamp)
@@ -181,35 +180,67 @@ class Cycle:
             self._notices()
         if arrival is not Arrival.STATE:
             if arrival is Arrival.PRESCRIBED:
-                supervisor.renewed(now, steady, joints.expiry)
-            return self._unused(now, steady)
+                self.supervisor.renewed(now, steady, joints.expiry)
+                self.law.see()
+            return self.unheard(now, steady)
+        return self.judge(now, steady)
+
+    def unheard(self, now: float, steady: float) -> bool:
+        """
+        Go on without the message that has just come.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was published.
+        """
+        late = now > self.joints.expiry or now < self.now  # do not wait for the timer
+        return late and self.supervisor.live and self.loop.tick(now, steady)
+
+    def judge(self, now: float, steady: float) -> bool:
+        """
+        Run a cycle on the state that has just come: watch, supervise, compute, limit.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was published.
+        """
         self.now, self.steady = now, steady
         self.states += 1
-        known = self.gravity.constant or self.gravity.update(now)
-        if self.payload.ramping or self.gravity.changed:
-            self.payload.update(now)
+        known = self.gravity.update(now)
+        if self.payload.update(now) or self.gravity.changed:
             self._share_load()
-        sent = (known and self._calm and not joints.rate.low
-                and self.loop.run_on(now, steady, joints.expiry, self.law))
-        if not sent:
-            sent = self._judge(now, steady, known)
-        elif self.reference.goals.active is not None:
+        sent = self._supervise(now, steady, known)
+        self._tell_others(now, steady, sent)
+        return sent
+
+    @property
+    def usual(self) -> bool:
+        """Return whether a kernel of law and limits may do all that a cycle does."""
+        return (self._calm and self.gravity.constant and not self.gravity.changed
+                and not self.payload.ramping and not self.joints.rate.low)
+
+    def passed_on(self, now: float, steady: float) -> None:
+        """
+        Take notice of a cycle that such a kernel has done.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        """
+        self.now, self.steady = now, steady
+        self.states += 1
+        self.loop.passed_on(now, steady)
+        self.law.finish(now)
+        if self.reference.goals.active is not None:
             self._judge_goal()
+        self._tell_others(now, steady, True)
+
+    def _tell_others(self, now: float, steady: float, sent: bool) -> None:
         if self._observes and sent:
             self._observe(now)
         if self._divider and self.watched:
             self._note(steady)
-        return sent
 
-    def _judge(self, now: float, steady: float, known: bool) -> bool:
-        """
-        Run a cycle in which something may be unusual: watch, supervise, compute, limit.
-
-        :param now: control time of reception, s.
-        :param steady: steady time, s.
-        :param known: whether the direction of gravity is.
-        :returns: whether a torque was published.
-        """
+    def _supervise(self, now: float, steady: float, known: bool) -> bool:
         joints, supervisor = self.joints, self.supervisor
         q, qd, effort = self._controlled or self._pick()
         ready = joints.ready(now)
@@ -236,12 +267,7 @@ class Cycle:
         self.loop.serve(now, steady)
         self.joints.spoiled(now, text)
         self._notices()
-        return self._unused(now, steady)
-
-    def _unused(self, now: float, steady: float) -> bool:
-        """Look at the age after a message that made no cycle, not only when the timer fires."""
-        late = now > self.joints.expiry or now < self.now
-        return late and self.supervisor.live and self.loop.tick(now, steady)
+        return self.unheard(now, steady)
 
     def _pick(self) -> tuple[Array, Array, Array]:
         """Return position, velocity and effort of the controlled joints."""

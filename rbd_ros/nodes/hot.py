@@ -30,8 +30,9 @@ import traceback
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.causes import Cause
-from rbd_ros.nodes.codec import JointStateReader, ReadState
+from rbd_ros.nodes.codec import JointStateReader, read_stamp
 from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.express import Express
 from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.outputs import Output
 from rbd_ros.nodes.statistics import LoopStatistics
@@ -86,7 +87,7 @@ class HotNode(GuardedNode):
         self.statistics = LoopStatistics(0.0)
         self.cancel: Callable[[], bool] = lambda: False  # ends an activation that still waits
         self._reader = JointStateReader()
-        self._reading: ReadState | None = None  # of the last message
+        self._express: Express | None = None
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list = []
@@ -114,6 +115,7 @@ class HotNode(GuardedNode):
         """
         self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
         self.output, self._cycle = output, cycle
+        self._express = Express(cycle, output)
         self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
         # The limiter gives a step at most two nominal periods. While states come, the timer
         # only watches, and beats: each time it fires costs more than a tick.
@@ -127,7 +129,7 @@ class HotNode(GuardedNode):
 
     def detach(self) -> None:
         """End serving; the cycle must have finished."""
-        self._cycle = None
+        self._cycle = self._express = None
         for timer in self._own_timers:
             self.destroy_timer(timer)
         self._own_timers = []
@@ -171,21 +173,27 @@ class HotNode(GuardedNode):
         if cycle is None:
             return
         try:
-            reading = self._reading
-            if reading is None or not reading.again(data):
-                reading = self._reading = self._reader.read(data)
-                if reading is None:
-                    self._slow_state(cycle, data)
-                    return
-            cycle.stamp = (reading.seconds, reading.nanoseconds)
+            cycle.stamp = seconds, nanoseconds = read_stamp(data)
+            stamp = seconds + 1e-9 * nanoseconds
             now = steady = time.monotonic()
             if self.simulated:
-                now, steady = self._times(reading.stamp)
-            cycle.state(now, steady, reading.names, reading.position, reading.velocity,
-                        reading.effort, reading.stamp)
-            self.statistics.add(steady, time.monotonic(), time.time() - reading.stamp)
+                now, steady = self._times(stamp)
+            if not (self._express is not None and self._express.run(now, steady, data, stamp)):
+                self._long_way(cycle, now, steady, data)
+            self.statistics.add(steady, time.monotonic(), time.time() - stamp)
         except Exception:
             self.guard.caught('joint_states')
+
+    def _long_way(self, cycle: Cycle, now: float, steady: float, data: bytes) -> None:
+        """Take a message with which something may be unusual."""
+        reading = self._reader.read(data)
+        if reading is None:
+            self._slow_state(cycle, data)
+            return
+        sent = cycle.state(now, steady, reading.names, reading.position, reading.velocity,
+                           reading.effort, reading.stamp)
+        if sent and self._express is not None:
+            self._express.learn(reading, data)
 
     def _slow_state(self, cycle: Cycle, data: bytes) -> None:
         """Take a message that our reader does not understand through rclpy's own."""
@@ -202,7 +210,6 @@ class HotNode(GuardedNode):
         now, steady = self._times(seconds)
         cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
                     message.effort, seconds)
-        self.statistics.add(steady, time.monotonic(), time.time() - seconds)
 
     def _on_lost(self, event: QoSMessageLostInfo) -> None:
         self.lost = event.total_count

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rbd_ros.control.joint_map import JointMap
     from rbd_ros.nodes.settings import Settings
 
-__all__ = ['JointLaw', 'Law', 'MotionLaw', 'TaskLaw']
+__all__ = ['JointLaw', 'Law', 'TaskLaw']
 
 Array = npt.NDArray[np.float64]
 
@@ -86,41 +86,37 @@ class Law:
 
         :param now: control time, s.
         """
+        self.prepare(now)
+        self.see()
+        self._run()
+        self.finish(now)
+
+    def prepare(self, now: float) -> None:
+        """
+        Fill the inputs that are no measurement.
+
+        :param now: control time, s.
+        """
+
+    def see(self) -> None:
+        """Fill in the present state."""
         self._q[:] = self._from_q
         self._qd[:] = self._from_qd
-        self._run()
 
-
-class MotionLaw(Law):
-    """A law of a mode: its kernel also limits, and says whether all is as usual."""
-
-    def __init__(self, name: str, bound: Bound, joints: JointMap, last: Array) -> None:
+    def finish(self, now: float) -> None:
         """
-        Take a kernel.
+        Make use of the results.
 
-        :param name: of the kernel.
-        :param bound: the kernel with its buffers.
-        :param joints: source of positions and velocities.
-        :param last: total torque that was published last, of the limiter.
+        :param now: control time, s.
         """
-        super().__init__(name, bound, joints)
-        self._dt, self._usual = bound.inputs['dt'], bound.outputs['usual']
-        self._last, self._from_last = memoryview(bound.inputs['last']), memoryview(last)
-
-    def whole(self, now: float, dt: float) -> bool:
-        """Evaluate the kernel from the state to what is sent; see ``WholeTick``."""
-        self._last[:] = self._from_last
-        self._dt[()] = dt
-        self.compute(now)
-        return self._usual[0] == 1.0
 
 
-class JointLaw(MotionLaw):
+class JointLaw(Law):
     """Computed torque along a joint reference, with an integral term that does not wind up."""
 
     tracks = True
 
-    def __init__(self, name: str, bound: Bound, joints: JointMap, last: Array,
+    def __init__(self, name: str, bound: Bound, joints: JointMap,
                  reference: JointReference, saturation: Callable[[], Array]) -> None:
         """
         Take a kernel and a reference.
@@ -128,11 +124,10 @@ class JointLaw(MotionLaw):
         :param name: of the kernel.
         :param bound: the kernel with its buffers.
         :param joints: source of positions and velocities.
-        :param last: total torque that was published last, of the limiter.
         :param reference: what to follow.
         :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
         """
-        super().__init__(name, bound, joints, last)
+        super().__init__(name, bound, joints)
         self.reference = reference
         self._saturation = saturation
         self._reference = memoryview(bound.inputs['reference'].reshape(-1))
@@ -168,11 +163,13 @@ class JointLaw(MotionLaw):
         if not self._integrates:
             self._integral[:] = 0.0
 
-    def compute(self, now: float) -> None:
-        """Advance the reference and evaluate the kernel."""
+    def prepare(self, now: float) -> None:
+        """Advance the reference."""
         self.reference.update(now)
         self._reference[:] = self._from_reference
-        super().compute(now)
+
+    def finish(self, now: float) -> None:
+        """Advance the integral."""
         if self._integrates:
             dt = 0.0 if self._time is None else now - self._time
             self._time = now
@@ -181,10 +178,10 @@ class JointLaw(MotionLaw):
                 limit=self._limit.tolist(), saturation=self._saturation().tolist())
 
 
-class TaskLaw(MotionLaw):
+class TaskLaw(Law):
     """Operational-space law of the tip."""
 
-    def __init__(self, name: str, bound: Bound, joints: JointMap, last: Array,
+    def __init__(self, name: str, bound: Bound, joints: JointMap,
                  reference: TaskReference) -> None:
         """
         Take a kernel and a reference.
@@ -192,10 +189,9 @@ class TaskLaw(MotionLaw):
         :param name: of the kernel.
         :param bound: the kernel with its buffers.
         :param joints: source of positions and velocities.
-        :param last: total torque that was published last, of the limiter.
         :param reference: what to follow.
         """
-        super().__init__(name, bound, joints, last)
+        super().__init__(name, bound, joints)
         self.reference = reference
         self._posture: Array | None = None
         self._drift = bound.inputs['drift']
@@ -206,7 +202,8 @@ class TaskLaw(MotionLaw):
     def enter(self, now: float) -> None:
         """Begin at the present pose and posture, and come to rest."""
         self._drift[:] = 0.0
-        super().compute(now)  # for the pose; the torque is not used
+        self.see()  # for the pose; the torque is not used
+        self._run()
         R, velocity = self.outputs['R'], self.outputs['velocity']
         self.reference.start(R, self.outputs['p'], np.concatenate([
             R @ velocity[:3], R @ velocity[3:]]), self._rest_time)
@@ -224,8 +221,8 @@ class TaskLaw(MotionLaw):
         if self._posture is not None:
             self.inputs['posture'][:] = self._posture
 
-    def compute(self, now: float) -> None:
-        """Advance the reference and evaluate the kernel."""
+    def prepare(self, now: float) -> None:
+        """Advance the reference."""
         reference, inputs = self.reference, self.inputs
         reference.update(now)
         if self._start_speed is not None:
@@ -235,8 +232,10 @@ class TaskLaw(MotionLaw):
         inputs['velocity_ref'][:] = reference.velocity
         inputs['acceleration_ref'][:] = reference.acceleration
         inputs['wrench'][:] = reference.wrench
-        super().compute(now)
-        reference.measured(self.outputs['lead'])
+
+    def finish(self, now: float) -> None:
+        """Tell the reference how far ahead it is."""
+        self.reference.measured(self.outputs['lead'])
 
     def _come_to_rest(self, speed: Array, now: float) -> None:
         """Let joint motion that the frame does not show fade like the motion of the frame."""

@@ -172,7 +172,8 @@ class TickKernels:
         limited = torque_step(guarded, basics['driver'], x['last'], x['limit'], x['rate'],
                               x['dt'])
         watched = [*zip(qd, x['speed']), *zip(more.get('error', ()), x.get('far', ()))]
-        usual = self._usual([*guarded, *basics['gravity'], *basics['driver']], watched)
+        usual = self._usual([*x['q'], *x['qd'], *guarded, *basics['gravity'],
+                             *basics['driver']], watched)
         return {'law': guarded, **basics, **limited, 'usual': [usual], **more}
 
     @staticmethod

@@ -1,0 +1,146 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The express way of a state to its torque: one built-in function for all that is the same.
+
+It serves cycles in which nothing is unusual: the law runs, nothing ramps or fades, no bound is
+exceeded, and the message is like the one before. It decides nothing else. Whatever is not so goes
+the long way, which knows every case; there is no torque that only this way could give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rbd_ros.compiler.relay import make_mover, make_relay, Relay
+from rbd_ros.control.joint_map import Arrival, Piece
+from rbd_ros.control.supervisor import State
+from rbd_ros.nodes.codec import ReadState, STAMP
+from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.modes import Law
+from rbd_ros.nodes.outputs import Output
+
+__all__ = ['Express']
+
+
+class Express:
+    """Runs the usual cycles of one robot."""
+
+    def __init__(self, cycle: Cycle, output: Output) -> None:
+        """
+        Start without any message to expect.
+
+        :param cycle: of the robot.
+        :param output: its commands.
+        """
+        self.runs = 0  # messages taken
+        self._cycle, self._output = cycle, output
+        self._joints, self._loop = cycle.joints, cycle.loop
+        self._supervisor = cycle.supervisor
+        self._effort = cycle.joints.effort.copy()
+        self._law: Law | None = None
+        self._kind: tuple[object, ...] = ()  # what was learned last
+        self._relay: Relay
+        self._piece: Piece
+        self._keep_state: Callable[[], None]
+        self._keep_results: Callable[[], None]
+        self._generation = self._published = -1
+
+    def run(self, now: float, steady: float, data: bytes, stamp: float) -> bool:
+        """
+        Take a message, if nothing about it is unusual.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param data: the serialized message.
+        :param stamp: its stamp, s.
+        :returns: whether it is dealt with; if not, it goes the long way.
+        """
+        cycle, joints, law = self._cycle, self._joints, self._law
+        if (law is None or law is not cycle.law or self._generation != joints.generation
+                or self._supervisor.state is not State.RUNNING or not cycle.usual):
+            return False
+        dt = self._loop.usual_step(now)
+        if not dt >= 0.0:
+            return False
+        if self._published != self._loop.published:  # other torques have left meanwhile
+            law.inputs['last'][:] = self._loop.limiter.last
+        law.inputs['dt'][()] = dt
+        try:
+            law.prepare(now)
+            command = self._relay(data)
+        except Exception:  # happens again on the long way, which answers it
+            return False
+        if command is None:
+            return False
+        self.runs += 1
+        if joints.heard(self._piece, now, stamp) is not Arrival.STATE:
+            cycle.unheard(now, steady)
+            return True
+        self._keep_state()
+        if not self._supervisor.runs_on(now, steady, joints.expiry):
+            cycle.judge(now, steady)
+            return True
+        self._output.publisher.publish(command)
+        self._keep_results()
+        cycle.passed_on(now, steady)
+        self._published = self._loop.published
+        return True
+
+    def learn(self, reading: ReadState, data: bytes) -> None:
+        """
+        Expect messages like one that has gone the long way.
+
+        :param reading: its kind.
+        :param data: the serialized message.
+        """
+        cycle, joints = self._cycle, self._joints
+        law, piece, form = cycle.law, joints.last, self._output.form
+        if self._supervisor.state is not State.RUNNING or piece is None or form is None:
+            return
+        kind = (reading, law, len(data), joints.generation)
+        if kind == self._kind:
+            return
+        self._law, self._kind = None, kind  # if it cannot be done, it is not tried again
+        if not piece.whole or not len(reading.velocity) or len(data) < 8:
+            return
+        relay = self._make_relay(law, piece, reading, data)
+        effort = [(self._effort, joints.effort)] if piece.has_effort else []
+        state = make_mover([(law.inputs['q'], joints.q), (law.inputs['qd'], joints.qd), *effort])
+        results = make_mover([*self._loop.results(law.outputs),
+                              (law.outputs['total'], law.inputs['last'])])
+        if relay is None or state is None or results is None:
+            return
+        self._relay, self._keep_state, self._keep_results = relay, state, results
+        self._law, self._piece, self._generation = law, piece, joints.generation
+        self._published = -1
+        self._effort[:] = joints.effort
+
+    def _make_relay(self, law: Law, piece: Piece, reading: ReadState, data: bytes,
+                    ) -> Relay | None:
+        form = self._output.form
+        if form is None:
+            return None
+        fields = [law.inputs['q'], law.inputs['qd']]
+        if piece.has_effort:
+            fields.append(self._effort)
+        gather = [(place + 8 * int(i), field, int(j))
+                  for place, field in zip(reading.places, fields)
+                  for i, j in zip(piece.source, piece.target)]
+        sent = law.outputs['sent']
+        scatter = [(sent, k, form.at + 8 * k) for k in range(sent.size)]
+        stamps = [] if form.stamp is None else [(STAMP, form.stamp)]
+        return make_relay(reading.expected(data), gather, law.bound.run, law.outputs['usual'],
+                          form.template, scatter, stamps)
