@@ -77,7 +77,7 @@ class Express:
             return False
         if self._published != self._loop.published:  # other torques have left meanwhile
             law.inputs['last'][:] = self._loop.limiter.last
-        law.inputs['dt'][()] = dt
+        law.inputs['dt'][0] = dt
         try:
             law.prepare(now)
             command = self._relay(data)
