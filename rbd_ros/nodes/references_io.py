@@ -26,6 +26,7 @@ import numpy.typing as npt
 from rbd_ros.control.guards import ReferenceGuard
 from rbd_ros.control.payload import payload_vector, rotation
 from rbd_ros.control.results import GoalError, ResultCode
+from rbd_ros.control.supervisor import State
 from rbd_ros.control.trajectory import Knots, read_points
 from rbd_ros.dynamics import Dynamics
 from rbd_ros.errors import RbdError
@@ -43,6 +44,7 @@ __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 Array = npt.NDArray[np.float64]
 
 _GUARD_PERIOD = 0.2  # s between two looks at the graph
+_SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
 
 
@@ -184,8 +186,19 @@ class ReferenceInputs:
         self._cycle.loop.post(lambda _now, _steady: self._cycle.refused(text))
 
     def _look(self) -> None:
+        self._look_at_output()
         for topic, guard in self._guards.items():
             self._count(topic, guard)
+
+    def _look_at_output(self) -> None:
+        """Say that somebody else has begun to send commands: the robot obeys both."""
+        topic = self._node.resolve_topic_name('~/commands')
+        others = self._node.count_publishers(topic) - 1
+        if others > 0 and self._cycle.supervisor.state not in _SILENT:
+            self._node.get_logger().error(
+                f'{others} other publisher(s) on {topic} beside this controller: the robot gets '
+                f'the commands of both. End one of them, or call ~/stop',
+                throttle_duration_sec=5.0)
 
     def _count(self, topic: str, guard: ReferenceGuard) -> None:
         if guard.publishers(self._node.count_publishers(topic)):

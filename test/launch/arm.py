@@ -22,9 +22,6 @@ from benchmark.pinocchio_bridge import PinocchioRobot
 import numpy as np
 from rbd_ros import load_urdf
 
-#: s that a busy machine may add to a reaction: of the controller, the middleware, this test
-MARGIN = 0.5
-
 RATE = 200.0
 STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3
 REPEATS = 5

@@ -56,6 +56,9 @@ Array = npt.NDArray[np.float64]
 #: s for what must come some time: start of a process, discovery, an answer on a busy machine
 PATIENCE = 60.0
 
+#: s that a busy machine may add to a reaction: of the controller, the middleware, this test
+MARGIN = 0.5
+
 #: s of sleep by which stalls of the machine are measured
 _NAP = 0.01
 
@@ -163,6 +166,10 @@ class Client:
     def stalled(self, since: float) -> float:
         """Return for how long this process stood still since a time, in s: no fault of others."""
         return sum(lost for at, lost in self._stalls if at >= since)
+
+    def margin(self, since: float, times: int = 1) -> float:
+        """Return what a reaction may take beyond its configured time: MARGIN, and stalls."""
+        return times * MARGIN + self.stalled(since)
 
     def _measure(self) -> None:
         """Note each time that a short sleep took long: the machine did not let us run."""

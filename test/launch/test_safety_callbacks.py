@@ -29,7 +29,7 @@ import unittest
 
 from action_msgs.msg import GoalStatus
 import arm
-from arm import BRAKE, GRAVITY, JOINTS, MARGIN, Q, RATE, RELEASE, REPEATS
+from arm import BRAKE, GRAVITY, JOINTS, Q, RATE, RELEASE, REPEATS
 from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import PoseStamped
 from launch import LaunchDescription
@@ -101,7 +101,7 @@ class TestCallbacks(unittest.TestCase):
         ended = client.wait_said('state', 'released', self.begin, 20.0)
         self.assertIn(f'RuntimeError: sabotage of {kind}', client.last('fault'))
         self.assertLess(ended.time - self.begin,
-                        BRAKE + RELEASE + 4 * MARGIN + client.stalled(self.begin))
+                        BRAKE + RELEASE + client.margin(self.begin, 4))
         client.wait(lambda: all(not c.effort.any() for c in client.commands[-REPEATS:]), 'zeros')
         self.assertEqual(client.lifecycle(), 'active')
 

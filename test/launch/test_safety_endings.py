@@ -21,6 +21,7 @@ simulated time, which is killed before the controller is told to end.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 import signal
@@ -29,7 +30,7 @@ import time
 import unittest
 
 import arm
-from arm import BRAKE, GRAVITY, HOLD, MARGIN, RELEASE, REPEATS, STATE_TIMEOUT
+from arm import BRAKE, GRAVITY, HOLD, RELEASE, REPEATS, STATE_TIMEOUT
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
 from launch_testing.actions import ReadyToTest
@@ -37,13 +38,20 @@ import launch_testing.markers
 import numpy as np
 import pytest
 import rclpy
+from rclpy.duration import Duration
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import LivelinessPolicy, QoSProfile
 import rig
 from sensor_msgs.msg import JointState
+from std_msgs.msg import UInt64
 
 #: s from the signal to the end of the process; launch loses its patience after 5 s
 DEADLINE = 4.0
 
-DRIVEN = ('interrupt', 'terminate', 'twice', 'occupied', 'deaf')
+DRIVEN = ('interrupt', 'terminate', 'twice', 'occupied', 'deaf', 'frozen')
+
+#: s that the commands offer by default
+DEADLINE_OFFERED, LEASE_OFFERED = 0.1, 0.2
 
 #: s from the signal to the end where no torque is on
 PROMPTLY = 1.5
@@ -70,6 +78,12 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
 def pid(process: object) -> int:
     """Return the number of a process that launch started."""
     return process.process_details['pid']
+
+
+def wake(process: object) -> None:
+    """Let a process go on that a test may have left frozen."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid(process), signal.SIGCONT)
 
 
 class TestEndings(unittest.TestCase):
@@ -104,7 +118,7 @@ class TestEndings(unittest.TestCase):
         zeros = [c for c in after if not c.effort.any()]
         self.assertGreaterEqual(len(zeros), REPEATS)
         self.assertTrue(all(not c.effort.any() for c in after[-REPEATS:]))
-        self.assertLess(zeros[0].time - begin, BRAKE + lost + RELEASE + MARGIN)
+        self.assertLess(zeros[0].time - begin, BRAKE + lost + RELEASE + client.margin(begin))
         limit, period = 10.0 * arm.LIMIT, 1.0 / arm.RATE
         steps = np.abs(np.diff([c.effort for c in after], axis=0))
         self.assertTrue((steps <= limit * 2.0 * period * (1.0 + 1e-9)).all())
@@ -128,7 +142,7 @@ class TestEndings(unittest.TestCase):
         with self.subTest('deactivation'):
             begin = time.monotonic()
             self.assertTrue(client.transition(rig.DEACTIVATE))
-            self.assertLess(time.monotonic() - begin, BRAKE + RELEASE + 2 * MARGIN)
+            self.assertLess(time.monotonic() - begin, BRAKE + RELEASE + client.margin(begin, 2))
             time.sleep(0.3)
             self.expect_release(client, begin, time.monotonic(), GRAVITY)
             self.assertEqual(client.lifecycle(), 'inactive')
@@ -174,6 +188,51 @@ class TestEndings(unittest.TestCase):
         os.kill(pid(broken), signal.SIGINT)
         self.assertLess(self.end(client, broken, proc_info, begin), DEADLINE)
         self.assertEqual(proc_info[broken].returncode, 1)
+
+    def test_frozen_process(self, frozen: object, proc_info: object) -> None:
+        """A driver that asks for deadline and liveliness sees that the process hangs."""
+        client, _ = self.bring_up('frozen')
+        missed: list[float] = []
+        alive: list[tuple[float, int]] = []
+        watched = QoSProfile(
+            depth=1, deadline=Duration(seconds=DEADLINE_OFFERED),
+            liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
+            liveliness_lease_duration=Duration(seconds=LEASE_OFFERED))
+        commands: list[JointState] = []
+        client.node.create_subscription(
+            JointState, 'controller/commands', commands.append, watched,
+            event_callbacks=SubscriptionEventCallbacks(
+                deadline=lambda _: missed.append(time.monotonic()),
+                liveliness=lambda info: alive.append((time.monotonic(), info.alive_count))))
+        beats = client.listen(UInt64, 'controller/heartbeat')
+        client.wait(lambda: len(commands) > 100 and bool(alive) and len(beats) > 10,
+                    'commands and signs of life')
+        self.assertEqual(alive[-1][1], 1)
+        begin = time.monotonic()
+        os.kill(pid(frozen), signal.SIGSTOP)
+        self.addCleanup(wake, frozen)
+        client.wait(lambda: any(t > begin for t in missed), 'a missed deadline', 20.0)
+        client.wait(lambda: alive[-1][1] == 0, 'lost liveliness', 20.0)
+        at = next(t for t in missed if t > begin)
+        print(f'frozen: deadline missed after {at - begin:.3f} s, offered {DEADLINE_OFFERED}; '
+              f'liveliness lost after {alive[-1][0] - begin:.3f} s, offered {LEASE_OFFERED}')
+        self.assertLess(at - begin, DEADLINE_OFFERED + client.margin(begin))
+        self.assertLess(alive[-1][0] - begin, LEASE_OFFERED + client.margin(begin))
+        time.sleep(STATE_TIMEOUT + HOLD)
+        silent = len(beats)
+        time.sleep(0.5)
+        self.assertEqual(len(beats), silent, 'a heart that beats in a frozen process')
+        woken = time.monotonic()
+        os.kill(pid(frozen), signal.SIGCONT)
+        # What waited in the queue looks fresh and is old: nothing is derived from it.
+        client.wait_said('state', 'fault', woken, 20.0)
+        client.wait_said('fault', 'no fresh joint state', woken, 20.0)
+        states = [said.text for said in client.heard['state'] if said.time > woken]
+        self.assertNotIn('running', states)
+        self.assertFalse(client.commands[-1].effort.any())
+        begin = time.monotonic()
+        os.kill(pid(frozen), signal.SIGINT)
+        self.assertLess(self.end(client, frozen, proc_info, begin), DEADLINE)
 
     def end_activation(self, client: rig.Client, process: object, proc_info: object) -> None:
         """Interrupt a process whose activation waits; it ends at once, without a torque."""
