@@ -34,6 +34,7 @@ from rbd_ros.nodes.announcer import Announcer
 from rbd_ros.nodes.controller import main
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.diagnostics import Diagnostics
+from rbd_ros.nodes.express import Express
 from rbd_ros.nodes.hot import HotNode
 from rbd_ros.nodes.lifecycle import ControllerNode
 from rbd_ros.nodes.references_io import ReferenceInputs
@@ -42,7 +43,7 @@ from rclpy.lifecycle import LifecycleNode
 
 #: where to break what
 PLACES = {
-    'state': (Cycle, 'state'), 'tick': (Cycle, 'tick'), 'reset': (Cycle, 'reset'),
+    'state': (Express, 'run'), 'tick': (Cycle, 'tick'), 'reset': (Cycle, 'reset'),
     'dead-man': (DeadMan, 'signal'), 'stop': (ControllerNode, '_cancel_activation'),
     'heartbeat': (HotNode, '_beat'), 'request': (Cycle, 'refer'),
     'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_accept'),

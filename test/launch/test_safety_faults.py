@@ -521,6 +521,35 @@ class TestFaults(unittest.TestCase):
         self.assertIn('nothing to reset', answer.message)
         self.expect_unmoved()
 
+    # -- barriers -----------------------------------------------------------------------------
+
+    def test_at_a_joint_limit(self) -> None:
+        """At the end of a joint the whole gravity torque is there, and a push back, no less."""
+        joint, push = 3, 0.05 * 50.0  # barrier.margin by barrier.stiffness
+        for end, sign in ((arm.MODEL.upper[joint], -1.0), (arm.MODEL.lower[joint], 1.0)):
+            with self.subTest(end):
+                q = Q.copy()
+                q[joint] = end
+                self.driver.q[:] = q
+                self.addCleanup(self.driver.q.__setitem__, slice(None), Q)
+                expected = arm.PEER.gravity(q)
+                expected[joint] += sign * push
+                self.wait_torque(expected)
+        self.driver.q[:] = Q
+        self.wait_torque(GRAVITY)
+
+    def test_near_a_velocity_limit(self) -> None:
+        """Beyond nine tenths of its velocity limit a joint is braked, and only that joint."""
+        most = arm.MODEL.velocity_limit[0]
+        self.driver.qd = np.array([0.95 * most, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        self.client.wait(lambda: self.client.commands[-1].effort[0] < GRAVITY[0] - 1e-3,
+                         'a braking torque', 20.0)
+        time.sleep(0.2)
+        torque = self.client.commands[-1].effort
+        self.assertEqual(self.client.last('state'), 'running')
+        self.assertGreater(torque[0], GRAVITY[0] - 10.0 * 0.05 * most - 1e-9)
+        np.testing.assert_allclose(torque[1:], GRAVITY[1:], atol=1e-9)
+
     # -- limits and parameters ----------------------------------------------------------------
 
     def test_saturation(self) -> None:
