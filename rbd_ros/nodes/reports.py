@@ -22,6 +22,7 @@ published about them, so that publishing many messages never delays a torque.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import time
 from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
@@ -44,6 +45,7 @@ __all__ = ['Reports', 'quaternion']
 Array = npt.NDArray[np.float64]
 
 _PERIOD, _SOON = 0.1, 0.005  # s between two looks at the snapshots: nobody wants them, else
+_BUSY = 0.01  # s that are spent on snapshots at once
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
              'operational_space/condition', 'operational_space/lost')
@@ -146,7 +148,11 @@ class Reports:
             (self._soon.reset if wanted else self._soon.cancel)()
         if not wanted:
             snapshots.clear()
-        while snapshots:
+        end = time.monotonic() + _BUSY
+        # States may come faster than they can be told: others have their turn in between.
+        for _ in range(len(snapshots)):
+            if time.monotonic() > end:
+                break
             snapshot = snapshots.popleft()
             before, self._states = self._states, self._states + step
             header = Header(stamp=Time(sec=snapshot.stamp[0], nanosec=snapshot.stamp[1]))
