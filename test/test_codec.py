@@ -14,8 +14,7 @@
 
 """Serialized messages, against bytes made by hand and against the middleware's own."""
 
-import struct
-
+from codec_oracle import Cdr, joint_state
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
@@ -23,53 +22,6 @@ import pytest
 from rbd_ros.nodes.codec import FloatArrayWriter, JointStateReader, JointStateWriter
 
 NAMES = ('a', 'joint_2', 'élan')
-
-
-class Cdr:
-    """A slow, plain writer of CDR: the oracle."""
-
-    def __init__(self, padding=0):
-        self.body, self.padding = b'', padding
-
-    def align(self, size):
-        """Pad to a multiple of the size, with whatever is in memory."""
-        self.body += bytes([self.padding]) * (-len(self.body) % size)
-
-    def number(self, kind, value):
-        """Append one aligned number."""
-        self.align(struct.calcsize('<' + kind))
-        self.body += struct.pack('<' + kind, value)
-
-    def text(self, value):
-        """Append a string."""
-        data = value.encode() + b'\x00'
-        self.number('I', len(data))
-        self.body += data
-
-    def doubles(self, values):
-        """Append a sequence of doubles."""
-        self.number('I', len(values))
-        for value in values:
-            self.number('d', value)
-
-    @property
-    def message(self):
-        """Return the message with its encapsulation."""
-        return b'\x00\x01\x00\x00' + self.body
-
-
-def joint_state(names, position, velocity, effort, frame='', stamp=(12, 500000000), padding=0):
-    """Serialise a JointState by the oracle."""
-    cdr = Cdr(padding)
-    cdr.number('i', stamp[0])
-    cdr.number('I', stamp[1])
-    cdr.text(frame)
-    cdr.number('I', len(names))
-    for name in names:
-        cdr.text(name)
-    for values in (position, velocity, effort):
-        cdr.doubles(values)
-    return cdr.message
 
 
 def same(found, names, position, velocity, effort):

@@ -324,10 +324,10 @@ class JointMap:
         mask = sum(bits.get(j, 0) for j in {j for _, j in wanted})
         asked = {int(j) for j in (*self.controlled, *self.prescribed)}
         piece = Piece(np.array([i for i, _ in wanted], dtype=np.intp),
-                       np.array([j for _, j in wanted], dtype=np.intp),
-                       mask == self._all, mask, self._age(bool(mask)), names,
-                       f'{", ".join(twice)} appears twice in one message' if twice else '',
-                       asked <= {j for _, j in wanted})
+                      np.array([j for _, j in wanted], dtype=np.intp),
+                      mask == self._all, mask, self._age(bool(mask)), names,
+                      f'{", ".join(twice)} appears twice in one message' if twice else '',
+                      asked <= {j for _, j in wanted})
         self._pieces[names] = piece
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]

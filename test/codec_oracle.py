@@ -1,0 +1,64 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A slow, plain writer of serialized messages: the oracle of the fast ones."""
+
+import struct
+
+
+class Cdr:
+    """A slow, plain writer of CDR: the oracle."""
+
+    def __init__(self, padding=0):
+        self.body, self.padding = b'', padding
+
+    def align(self, size):
+        """Pad to a multiple of the size, with whatever is in memory."""
+        self.body += bytes([self.padding]) * (-len(self.body) % size)
+
+    def number(self, kind, value):
+        """Append one aligned number."""
+        self.align(struct.calcsize('<' + kind))
+        self.body += struct.pack('<' + kind, value)
+
+    def text(self, value):
+        """Append a string."""
+        data = value.encode() + b'\x00'
+        self.number('I', len(data))
+        self.body += data
+
+    def doubles(self, values):
+        """Append a sequence of doubles."""
+        self.number('I', len(values))
+        for value in values:
+            self.number('d', value)
+
+    @property
+    def message(self):
+        """Return the message with its encapsulation."""
+        return b'\x00\x01\x00\x00' + self.body
+
+
+def joint_state(names, position, velocity, effort, frame='', stamp=(12, 500000000), padding=0):
+    """Serialise a JointState by the oracle."""
+    cdr = Cdr(padding)
+    cdr.number('i', stamp[0])
+    cdr.number('I', stamp[1])
+    cdr.text(frame)
+    cdr.number('I', len(names))
+    for name in names:
+        cdr.text(name)
+    for values in (position, velocity, effort):
+        cdr.doubles(values)
+    return cdr.message

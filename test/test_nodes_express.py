@@ -1,0 +1,261 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The express way gives, bit by bit, what the long way gives, and takes nothing unusual."""
+
+from codec_oracle import joint_state
+from cycle_rig import Arm
+import numpy as np
+import pytest
+
+from rbd_ros.control.causes import Cause
+from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.express import Express
+from rbd_ros.nodes.outputs import ArrayOutput, JointStateOutput
+
+PERIOD = 0.001
+MODES = ('gravity_compensation', 'damping', 'computed_torque', 'hold', 'operational_space')
+
+
+class Wire:
+    """A publisher that keeps what it gets."""
+
+    def __init__(self):
+        self.messages = []
+
+    def publish(self, message):
+        """Keep."""
+        self.messages.append(message)
+
+
+class Pair:
+    """The same arm twice: on the express way wherever it goes, and on the long way alone."""
+
+    def __init__(self, kind=ArrayOutput, order=None, frame='', **values):
+        self.arms = Arm(**values), Arm(**values)
+        self.wires = Wire(), Wire()
+        self.outputs = [kind(wire, self.arms[0].robot.joints) for wire in self.wires]
+        for arm, output in zip(self.arms, self.outputs):
+            arm.cycle.loop._publish = lambda torque, arm=arm, output=output: output.publish(
+                torque, arm.cycle.stamp)
+        self.express = Express(self.arms[0].cycle, self.outputs[0])
+        self.reader = JointStateReader()
+        self.names = list(self.arms[0].robot.joints)
+        self.order = list(order) if order is not None else list(range(len(self.names)))
+        self.frame, self.time, self.padding = frame, 50.0, 0
+
+    def post(self, action):
+        """Post a request to both."""
+        for arm in self.arms:
+            arm.cycle.loop.post(lambda now, steady, arm=arm: action(arm.cycle, now, steady))
+
+    def apply(self, **values):
+        """Change parameters of both."""
+        for arm in self.arms:
+            arm.change(**values)
+
+    def data(self, q, qd, effort=(), stamp=None):
+        """Serialise a state, joints in the order of the publisher."""
+        ns = round((self.time + 1e4 if stamp is None else stamp) * 1e9)
+        names = [self.names[k] for k in self.order]
+        values = [[float(v[k]) for k in self.order] if len(v) else [] for v in (q, qd, effort)]
+        return joint_state(names, *values, frame=self.frame, stamp=divmod(ns, 10**9),
+                           padding=self.padding)
+
+    def state(self, q, qd, effort=(), stamp=None, tick=True):
+        """Give one message to both; returns whether the first took the express way."""
+        self.time += PERIOD
+        data = self.data(q, qd, effort, stamp)
+        taken = False
+        for k, arm in enumerate(self.arms):
+            reading = self.reader.read(data)
+            arm.cycle.stamp = reading.seconds, reading.nanoseconds
+            if k == 0 and self.express.run(self.time, self.time, data, reading.stamp):
+                taken = True
+            else:
+                sent = arm.cycle.state(self.time, self.time, reading.names, reading.position,
+                                       reading.velocity, reading.effort, reading.stamp)
+                if sent and k == 0:
+                    self.express.learn(reading, data)
+            if tick:
+                arm.cycle.tick(self.time, self.time)
+        return taken
+
+    def path(self, t):
+        """Return a smooth motion."""
+        phase = np.arange(7) * 0.9
+        return 0.1 * np.sin(2.0 * t + phase) - 0.3, 0.2 * np.cos(2.0 * t + phase)
+
+    def run(self, steps):
+        """Give many states along the path; returns how many went by express."""
+        return sum(self.state(*self.path(self.time)) for _ in range(steps))
+
+    def check(self):
+        """Compare everything that others can see of the two."""
+        assert self.wires[0].messages == self.wires[1].messages
+        one, two = (arm.cycle for arm in self.arms)
+        for pick in (lambda c: c.joints.q, lambda c: c.joints.qd, lambda c: c.joints.effort,
+                     lambda c: c.limiter.last, lambda c: c.limiter.sent,
+                     lambda c: c.limiter.wanted, lambda c: c.limiter.driver,
+                     lambda c: c.limiter.saturated, lambda c: c.limiter.slewing,
+                     lambda c: c.loop.sent, lambda c: c.loop._gravity,
+                     lambda c: c.loop.switch._last, lambda c: c.reference.state):
+            np.testing.assert_array_equal(pick(one), pick(two))
+        assert (one.supervisor.state, one.loop.published, one.states, one.joints.expiry) == (
+            two.supervisor.state, two.loop.published, two.states, two.joints.expiry)
+        assert one.fault_text() == two.fault_text()
+
+    def start(self):
+        """Activate and run until the law is in force and the express way is taken."""
+        self.post(lambda cycle, now, steady: cycle.activate(now, steady))
+        self.run(1300)
+        assert self.express.runs > 0
+        assert self.arms[0].state == 'running'
+
+
+@pytest.mark.parametrize('mode', MODES)
+def test_both_ways_are_one(mode):
+    """A thousand states of a moving arm give the same bytes on both ways, in every mode."""
+    pair = Pair(mode=mode, tracking_limits=[10.0])
+    pair.start()
+    assert pair.run(1000) == 1000
+    pair.check()
+    assert len(pair.wires[0].messages) > 2000
+
+
+@pytest.mark.parametrize('kind', [ArrayOutput, JointStateOutput])
+@pytest.mark.parametrize('frame', ['', 'base', 'world_link'])
+def test_any_publisher_and_command(kind, frame):
+    """Order of the joints, frame, padding and kind of command do not matter."""
+    pair = Pair(kind, order=(3, 0, 6, 1, 2, 5, 4), frame=frame)
+    pair.padding = 0xa5
+    pair.start()
+    pair.padding = 0x5a
+    assert pair.run(200) == 200
+    pair.check()
+
+
+def test_driver_and_payload_and_limits():
+    """What the driver adds, a payload and acting limits are the same on both ways."""
+    pair = Pair(driver_adds='gravity', mode='computed_torque', tracking_limits=[10.0],
+                torque_limits=[20.0], torque_rate_limits=[30.0], **{'payload.mass': 2.0})
+    pair.start()
+    limiter, slewing, saturated = pair.arms[0].cycle.limiter, 0, 0
+    for k in range(1000):
+        stiffness = [400.0] if k % 200 < 100 else [10.0]
+        if k % 100 == 0:
+            pair.apply(stiffness=stiffness)
+        if pair.state(*pair.path(pair.time)):
+            slewing += bool(limiter.slewing.any())
+            saturated += bool(limiter.saturated.any())
+        pair.check()
+    assert slewing > 100 and saturated > 100
+
+
+@pytest.mark.parametrize('field', ['q', 'qd'])
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+def test_bad_numbers_go_the_long_way(field, bad):
+    """A number that is not finite is not taken, and the next state is."""
+    pair = Pair()
+    pair.start()
+    q, qd = pair.path(pair.time)
+    (q if field == 'q' else qd)[3] = bad
+    count = len(pair.wires[0].messages)
+    assert not pair.state(q, qd)
+    if field == 'q':
+        assert len(pair.wires[0].messages) == count
+    pair.check()
+    pair.run(5)
+    assert pair.run(10) == 10
+    pair.check()
+
+
+def test_speed_goes_the_long_way():
+    """A joint above its speed limit is watched on the long way, and trips on both."""
+    pair = Pair()
+    pair.start()
+    q, _ = pair.path(pair.time)
+    assert not pair.state(q, np.full(7, 50.0))
+    for _ in range(100):
+        assert not pair.state(q, np.full(7, 50.0))
+    pair.check()
+    assert 'velocity' in pair.arms[0].cycle.fault_text()
+
+
+def test_old_and_repeated_states_make_no_torque():
+    """A stamp that stands still or is behind is refused on the express way, too."""
+    pair = Pair()
+    pair.start()
+    count = len(pair.wires[0].messages)
+    still = pair.time + 1e4
+    for _ in range(20):
+        pair.state(*pair.path(pair.time), stamp=still)
+    assert len(pair.wires[0].messages) == count
+    pair.check()
+    pair.run(300)
+    pair.check()
+
+
+def test_silence_is_seen_by_the_state_that_ends_it():
+    """After a gap the first state is only a probe, whichever way it comes."""
+    pair = Pair()
+    pair.start()
+    pair.time += 0.5
+    count = len(pair.wires[0].messages)
+    pair.state(*pair.path(pair.time), tick=False)
+    assert len(pair.wires[0].messages) - count <= 1  # that of the lost state, not of this one
+    pair.check()
+    pair.run(1500)
+    pair.check()
+    assert 'no fresh joint state' in pair.arms[0].cycle.fault_text()
+
+
+def test_requests_and_changes_are_met():
+    """Modes, gains, payload, stop and reset come in between and are the same on both ways."""
+    pair = Pair(mode='computed_torque', tracking_limits=[10.0])
+    pair.start()
+    for changes in ({'mode': 'gravity_compensation'}, {'mode': 'operational_space'},
+                    {'mode': 'computed_torque', 'stiffness': [80.0]}, {'payload.mass': 1.0},
+                    {'gravity': [0.0, 1.0, -9.7]}):
+        pair.apply(**changes)
+        assert pair.run(1500) > 100
+        pair.check()
+    pair.post(lambda cycle, now, steady: cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    pair.run(1000)
+    pair.check()
+    assert pair.arms[0].state == 'holding'
+    pair.post(lambda cycle, now, steady: cycle.reset(now, steady))
+    assert pair.run(1500) > 100
+    pair.check()
+
+
+def test_effort_is_kept():
+    """Measured effort is as fresh on the express way as on the long one."""
+    pair = Pair()
+    pair.start()
+    for k in range(20):
+        pair.state(*pair.path(pair.time), effort=np.arange(7) + 0.1 * k)
+    assert pair.state(*pair.path(pair.time), effort=np.full(7, 5.0))
+    pair.check()
+    assert pair.arms[0].cycle.joints.effort_known
+
+
+def test_missing_velocity_goes_the_long_way():
+    """Where velocity must be differenced, no state is taken."""
+    pair = Pair()
+    pair.start()
+    for _ in range(50):
+        q, _ = pair.path(pair.time)
+        assert not pair.state(q, ())
+    pair.check()
