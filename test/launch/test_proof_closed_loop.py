@@ -37,6 +37,7 @@ from rclpy.action.client import ClientGoalHandle
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 import rig
+from sensor_msgs.msg import JointState
 
 PERFECT = 1e-3  # rad, with the described masses
 WRONG = 0.05  # rad, with masses that are 20 % larger

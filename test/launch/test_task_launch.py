@@ -189,7 +189,7 @@ class TestPoses(Case):
 
     def test_axes(self) -> None:
         """With x, y, z alone the place counts and the turn does not."""
-        self.bring_up(free=False, dynamics_divider=1, **{'task.axes': ['x', 'y', 'z']})
+        self.bring_up(free=False, dynamics_divider=10, **{'task.axes': ['x', 'y', 'z']})
         arrays = self.client.listen(
             Float64MultiArray, 'controller/operational_space/inertia')
         there = self.pose() @ moved(0.0, 0.0, 0.02)
@@ -319,7 +319,7 @@ class TestSingular(Case):
         conditions = self.client.listen(
             Float64MultiArray, 'controller/operational_space/condition')
         losses = self.client.listen(Float64MultiArray, 'controller/operational_space/lost')
-        self.bring_up(free=False, dynamics_divider=1)
+        self.bring_up(free=False, dynamics_divider=10)
         self.bench.run_until(lambda: bool(heard) and bool(conditions) and bool(losses), 'a burst')
         self.assertEqual(heard[-1].level, DiagnosticStatus.OK, heard[-1].message)
         self.assertLess(conditions[-1].data[0], 1e3)
