@@ -30,12 +30,11 @@ from typing import Protocol
 
 from rbd_ros.compiler import Bound
 from rbd_ros.control.causes import Cause
-from rbd_ros.control.guards import Access, OutputGuard
 from rbd_ros.control.parameters import PARAMETERS
-from rbd_ros.control.supervisor import State
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.action import TrajectoryAction
+from rbd_ros.nodes.activation import Activation
 from rbd_ros.nodes.announcer import Announcer
 from rbd_ros.nodes.assembly import (
     build_robot, build_settings, check_values, compile_kernels, described_output)
@@ -68,9 +67,6 @@ SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FA
 ERROR = TransitionCallbackReturn.ERROR
 
 Transition = Callable[['ControllerNode', LifecycleState], TransitionCallbackReturn]
-
-#: s after the start within which others may not have been discovered yet
-DISCOVERY = 1.0
 
 #: s that a stop may take before the process ends regardless; launch escalates at 5 s
 STOP_LIMIT = 3.8
@@ -128,7 +124,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.cycle: Cycle | None = None
         self.ending = threading.Event()  # the process ends: stop waiting for anything
         self.doing = ''  # transition under way
-        self._cancelled: threading.Event | None = None  # set: this activation is not wanted
+        self._activation: Activation | None = None
         self._active = False
         self._robot: Robot | None = None
         self._description = DescriptionSource()
@@ -144,7 +140,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
         self._start_timer = self.transitions.create_timer(
             0.2, self._autostart, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._begin = time.monotonic()
+        self.begin = time.monotonic()
 
     # -- robot ----------------------------------------------------------------------------------
 
@@ -229,74 +225,28 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Prove the states, then ramp in; fails if a joint is not heard of."""
         cycle = self.cycle
-        self._cancelled = cancelled = threading.Event()
-        if cycle is None or not self._output_is_free(cancelled):
+        if cycle is None:
             return FAILURE
-        if cycle.settings.flag('realtime.freeze_gc'):
-            freeze_garbage()
-            self.realtime['realtime.freeze_gc'] = 'applied'
-        cycle.loop.post(cycle.activate)
-        waiting = (State.INACTIVE, State.PROBING, State.RELEASED)
-        begun = self._wait(
-            lambda: cycle.supervisor.state not in waiting or cancelled.is_set(),
-            float(self.get_parameter('activation_timeout').value))
-        if not begun or cycle.supervisor.state in (*waiting, State.FAULT):
-            fault = cycle.fault_text()
-            told = fault or self._missing(cycle)
-            cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
-            self._wait(lambda: cycle.supervisor.state is State.INACTIVE, 1.0)
-            self._not_activated(cancelled, told, for_good=bool(fault))
+        self._activation = activation = Activation(self, cycle)
+        begun = False
+        if activation.output_is_free():
+            if cycle.settings.flag('realtime.freeze_gc'):
+                freeze_garbage()
+                self.realtime['realtime.freeze_gc'] = 'applied'
+            begun = activation.run()
+        if activation.latched:
+            self._start_timer.cancel()
+        if not begun:
             return FAILURE
         self._active = True
         return super().on_activate(state)
 
-    def _not_activated(self, cancelled: threading.Event, reason: str, *, for_good: bool) -> None:
-        """Say why; after a fault, which latches, and a stop nobody but a person may try again."""
-        reason = 'it was cancelled by ~/stop' if cancelled.is_set() else reason
-        self.get_logger().error(f'cannot activate: {reason}')
-        if for_good or cancelled.is_set():
-            self._start_timer.cancel()
-
     def _cancel_activation(self) -> bool:
         """End an activation that still waits; for the thread of the loop."""
-        cancelled = self._cancelled
-        if self.doing != 'activating' or cancelled is None:
+        if self.doing != 'activating' or self._activation is None:
             return False
-        cancelled.set()
+        self._activation.cancel()
         return True
-
-    def _missing(self, cycle: Cycle) -> str:
-        """Return why states do not suffice."""
-        missing = cycle.joints.diagnose(cycle.now)[1]
-        if missing:
-            return (f'no proven state of {missing}. Joints that nobody publishes belong in '
-                    f'fixed_positions')
-        if not cycle.dead_man.alive(time.monotonic()):
-            return 'the dead-man signal is missing'
-        source = self.gravity_input
-        if source is not None and cycle.gravity.age > cycle.gravity.timeout:
-            return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
-        return f'states are not proven {cycle.joints.reason}'.rstrip()
-
-    def _output_is_free(self, cancelled: threading.Event) -> bool:
-        """Wait until nobody else publishes on our output, saying why."""
-        topic = self.resolve_topic_name('~/commands')
-        guard = OutputGuard()
-        told = -1e9
-        self._wait(lambda: time.monotonic() - self._begin > DISCOVERY, DISCOVERY)
-        while not self.ending.is_set():
-            now = time.monotonic()
-            access, text = guard.check(now, self.count_publishers(topic) - 1)
-            if access is Access.FREE:
-                return True
-            if access is Access.REFUSED or cancelled.is_set():
-                self._not_activated(cancelled, text, for_good=False)
-                return False
-            if now - told > 5.0:
-                told = now
-                self.get_logger().warning(text)
-            self._wait(cancelled.is_set, 0.1)
-        return False
 
     @_transition('deactivating')
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -358,12 +308,19 @@ class ControllerNode(GuardedNode, LifecycleNode):
             cycle.supervisor.fault(steady, cause)
             done.set()
         cycle.loop.post(request)
-        return self._wait(lambda: done.is_set() and cycle.supervisor.finished, limit,
-                          always=True)
+        return self.wait(lambda: done.is_set() and cycle.supervisor.finished, limit,
+                         always=True)
 
-    def _wait(self, condition: Callable[[], bool], limit: float, *,
-              always: bool = False) -> bool:
-        """Wait for the hot thread; ``always``: also while the process ends."""
+    def wait(self, condition: Callable[[], bool], limit: float, *,
+             always: bool = False) -> bool:
+        """
+        Wait for the hot thread.
+
+        :param condition: to become true.
+        :param limit: s to wait at most.
+        :param always: also while the process ends.
+        :returns: whether it became true.
+        """
         end = time.monotonic() + limit
         while not condition():
             if time.monotonic() > end or (self.ending.is_set() and not always):

@@ -30,6 +30,7 @@ import time
 from rbd_ros.control.guards import DeadMan
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.action import TrajectoryAction
+from rbd_ros.nodes.activation import Activation
 from rbd_ros.nodes.announcer import Announcer
 from rbd_ros.nodes.controller import main
 from rbd_ros.nodes.cycle import Cycle
@@ -52,7 +53,7 @@ PLACES = {
     'report': (Reports, 'drain'), 'announcement': (Announcer, '_flag'),
     'diagnostics': (Diagnostics, '_parts'), 'description': (ControllerNode, '_on_description'),
     'configuration': (ControllerNode, '_configure'),
-    'activation': (ControllerNode, '_output_is_free'),
+    'activation': (Activation, 'output_is_free'),
     'late activation': (LifecycleNode, 'on_activate'),
     'deactivation': (LifecycleNode, 'on_deactivate'),
     'clean-up': (HotNode, 'detach'), 'graph': (ReferenceInputs, '_look'),
