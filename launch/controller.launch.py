@@ -23,13 +23,15 @@ import os
 
 from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import (
-    DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction)
+    DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction,
+    SetLaunchConfiguration)
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, PythonExpression
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+import yaml
 
 #: every line can be typed as it is printed; what follows # is not for the shell
 NEXT = """
@@ -129,11 +131,28 @@ def _simulation(share: FindPackageShare) -> list[Action]:
     """Return the simulated robot and advice, unless the controller starts alone."""
     file = PathJoinSubstitution([share, 'launch', 'simulator.launch.py'])
     return [
+        OpaqueFunction(function=_commanded, condition=_wanted()),
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(file), condition=_wanted(),
             launch_arguments={'publish_clock': LaunchConfiguration('use_sim_time')}.items()),
         OpaqueFunction(function=_advice, condition=_wanted()),
     ]
+
+
+def _commanded(context: LaunchContext) -> list[Action]:
+    """Let the simulated robot take commands for the joints that the controller is given."""
+    file = LaunchConfiguration('params_file').perform(context)
+    if context.launch_configurations.get('joints') or not os.path.isfile(file):
+        return []
+    with open(file, encoding='utf-8') as text:
+        nodes = [yaml.safe_load(text) or {}]
+    while nodes:  # namespaces and nodes may be nested
+        node = nodes.pop(0)
+        joints = node.get('controller', node).get('ros__parameters', {}).get('joints')
+        if joints:
+            return [SetLaunchConfiguration('joints', ','.join(joints))]
+        nodes += [each for name, each in node.items() if name != 'ros__parameters']
+    return []
 
 
 def _advice(context: LaunchContext) -> list[Action]:

@@ -14,8 +14,8 @@
 
 """Start a simulated robot that stands in for a driver."""
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch import Action, LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -46,17 +46,28 @@ def generate_launch_description() -> LaunchDescription:
                               description='publish simulated time on /clock'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
-        Node(package='rbd_ros', executable='simulator', name='simulator', output='screen',
-             namespace=LaunchConfiguration('namespace'),
-             arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
-             remappings=[('joint_states', LaunchConfiguration('joint_states')),
-                         ('controller/commands', LaunchConfiguration('commands'))],
-             parameters=[LaunchConfiguration('simulator_params_file'), {
-                 'robot_description_file': ParameterValue(
-                     LaunchConfiguration('urdf'), value_type=str),
-                 'lockstep': ParameterValue(LaunchConfiguration('lockstep'), value_type=bool),
-                 'command_type': LaunchConfiguration('command_type'),
-                 'publish_clock': ParameterValue(
-                     LaunchConfiguration('publish_clock'), value_type=bool),
-             }]),
+        DeclareLaunchArgument('joints', default_value='',
+                              description='joints that take commands, in their order, separated '
+                                          'by commas; empty: all; controller.launch.py takes '
+                                          'them from params_file'),
+        OpaqueFunction(function=_simulator),
     ])
+
+
+def _simulator(context: LaunchContext) -> list[Action]:
+    """Return the node with what the arguments say; no joints say nothing."""
+    parameters: dict[str, list[str] | ParameterValue] = {
+        'robot_description_file': ParameterValue(LaunchConfiguration('urdf'), value_type=str),
+        'lockstep': ParameterValue(LaunchConfiguration('lockstep'), value_type=bool),
+        'command_type': ParameterValue(LaunchConfiguration('command_type'), value_type=str),
+        'publish_clock': ParameterValue(LaunchConfiguration('publish_clock'), value_type=bool)}
+    joints = LaunchConfiguration('joints').perform(context)
+    if joints:
+        parameters['joints'] = [name.strip() for name in joints.split(',')]
+    return [Node(
+        package='rbd_ros', executable='simulator', name='simulator', output='screen',
+        namespace=LaunchConfiguration('namespace'),
+        arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
+        remappings=[('joint_states', LaunchConfiguration('joint_states')),
+                    ('controller/commands', LaunchConfiguration('commands'))],
+        parameters=[LaunchConfiguration('simulator_params_file'), parameters])]

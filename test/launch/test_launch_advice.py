@@ -97,7 +97,18 @@ def advised(text: str) -> list[str]:
 
 
 def answer(command: str, wanted: str) -> str:
-    """Type a command; return what it says until the wanted text or its end."""
+    """Type a command, again where the daemon of ros2 is too young to know the node."""
+    for _ in range(5):
+        code, said = typed(command, wanted)
+        if 'Node not found' not in said:
+            break
+        time.sleep(2.0)
+    assert code == 0, said
+    return said
+
+
+def typed(command: str, wanted: str) -> tuple[int, str]:
+    """Type a command; return its code and what it says until the wanted text or its end."""
     process = subprocess.Popen(['sh', '-c', f'exec {command}'], cwd=ROOT, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL, start_new_session=True)
@@ -108,15 +119,13 @@ def answer(command: str, wanted: str) -> str:
         for line in process.stdout or ():
             lines.append(line)
             if wanted in line and 'echo' in command:  # would go on for ever
-                break
-        else:
-            assert process.wait(60.0) == 0, ''.join(lines)
+                return 0, ''.join(lines)
+        return process.wait(60.0), ''.join(lines)
     finally:
         patience.cancel()
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(30.0)
-    return ''.join(lines)
 
 
 @pytest.fixture
