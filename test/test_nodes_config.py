@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from rbd_ros.control.parameter_rules import activation_refusals
 from rbd_ros.control.parameters import defaults, PARAMETERS, refusals
-from rbd_ros.sim.settings import Settings, SETTINGS
+from rbd_ros.sim.settings import SETTINGS, Settings
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
 ROOT = Path(__file__).parents[1]

@@ -23,6 +23,32 @@ from rbd_ros.nodes.reports import Reports  # noqa: E402
 from rbd_ros.nodes.tick import TickKernels  # noqa: E402
 
 
+class FakePublisher:
+    """Tells a node what it is to publish."""
+
+    def __init__(self, node, name):
+        self._node, self._name = node, name.removeprefix('~/')
+
+    def publish(self, message):
+        """Keep a message."""
+        self._node.sent.append((self._name, message))
+        self._node.on_publish()
+
+    def get_subscription_count(self):
+        """Return that somebody listens."""
+        return 1
+
+
+class FakeTimer:
+    """Never comes."""
+
+    def is_canceled(self):
+        """Return that it is there."""
+        return False
+
+    reset = cancel = is_canceled
+
+
 class FakeNode:
     """Keeps what is published, in order."""
 
@@ -32,25 +58,11 @@ class FakeNode:
 
     def create_publisher(self, _, name, depth):
         """Return something to publish with."""
-        node = self
-
-        class Publisher:
-            def publish(self, message):
-                node.sent.append((name.removeprefix('~/'), message))
-                node.on_publish()
-
-            def get_subscription_count(self):
-                return 1
-        return Publisher()
+        return FakePublisher(self, name)
 
     def create_timer(self, *_, **__):
         """Return a timer that never comes."""
-        class Timer:
-            def is_canceled(self):
-                return False
-
-            reset = cancel = is_canceled
-        return Timer()
+        return FakeTimer()
 
 
 @pytest.fixture
