@@ -39,7 +39,7 @@ from rbd_ros.compiler import layout
 from rbd_ros.compiler.gate import Writer
 from rbd_ros.compiler.machine import Code, host, pointer
 
-__all__ = ['Expected', 'Relay', 'make_mover', 'make_relay']
+__all__ = ['Expected', 'Relay', 'can_relay', 'make_mover', 'make_relay']
 
 Array = npt.NDArray[np.float64]
 Relay = Callable[[bytes], bytes | None]
@@ -69,6 +69,11 @@ class _Plan:
     """Memory of a plan, which keeps alive all that the plan points to."""
 
     owners: tuple[object, ...]
+
+
+def can_relay() -> bool:
+    """Return whether relays can be made; compiles what all of them share, so ask beforehand."""
+    return _code() is not None
 
 
 def make_relay(expected: Expected, gather: Sequence[tuple[int, Array, int]],

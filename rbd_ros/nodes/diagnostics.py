@@ -113,7 +113,9 @@ class Diagnostics:
             *_spread('period', found.period, 1e3, 'ms'),
             *_spread('compute time', found.compute, 1e6, 'us'),
             *self._latency(found.latency),
-            ('states', hot.statistics.count), ('superseded states', hot.statistics.superseded),
+            ('states', hot.statistics.count),
+            ('states by the express way', hot.express.runs if hot.express is not None else 0),
+            ('superseded states', hot.statistics.superseded),
             ('refused messages', joints.rejected), ('last refusal', joints.reason),
             ('unreadable messages', joints.unreadable),
             ('messages of unusual form', hot.surprises), ('lost messages', hot.lost)]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rbd_ros.compiler.relay import make_mover, make_relay, Relay
+from rbd_ros.compiler.relay import can_relay, make_mover, make_relay, Relay
 from rbd_ros.control.joint_map import Arrival, Piece
 from rbd_ros.control.supervisor import State
 from rbd_ros.nodes.codec import ReadState, STAMP
@@ -46,6 +46,7 @@ class Express:
         :param output: its commands.
         """
         self.runs = 0  # messages taken
+        self._possible = can_relay() and output.form is not None  # compiles now, not in the loop
         self._cycle, self._output = cycle, output
         self._joints, self._loop = cycle.joints, cycle.loop
         self._supervisor = cycle.supervisor
@@ -107,8 +108,8 @@ class Express:
         :param data: the serialized message.
         """
         cycle, joints = self._cycle, self._joints
-        law, piece, form = cycle.law, joints.last, self._output.form
-        if self._supervisor.state is not State.RUNNING or piece is None or form is None:
+        law, piece = cycle.law, joints.last
+        if not self._possible or self._supervisor.state is not State.RUNNING or piece is None:
             return
         kind = (reading, law, len(data), joints.generation)
         if kind == self._kind:

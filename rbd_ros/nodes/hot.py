@@ -87,7 +87,7 @@ class HotNode(GuardedNode):
         self.statistics = LoopStatistics(0.0)
         self.cancel: Callable[[], bool] = lambda: False  # ends an activation that still waits
         self._reader = JointStateReader()
-        self._express: Express | None = None
+        self.express: Express | None = None
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list = []
@@ -115,7 +115,7 @@ class HotNode(GuardedNode):
         """
         self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
         self.output, self._cycle = output, cycle
-        self._express = Express(cycle, output)
+        self.express = Express(cycle, output)
         self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
         # The limiter gives a step at most two nominal periods. While states come, the timer
         # only watches, and beats: each time it fires costs more than a tick.
@@ -129,7 +129,7 @@ class HotNode(GuardedNode):
 
     def detach(self) -> None:
         """End serving; the cycle must have finished."""
-        self._cycle = self._express = None
+        self._cycle = self.express = None
         for timer in self._own_timers:
             self.destroy_timer(timer)
         self._own_timers = []
@@ -178,7 +178,7 @@ class HotNode(GuardedNode):
             now = steady = time.monotonic()
             if self.simulated:
                 now, steady = self._times(stamp)
-            if not (self._express is not None and self._express.run(now, steady, data, stamp)):
+            if not (self.express is not None and self.express.run(now, steady, data, stamp)):
                 self._long_way(cycle, now, steady, data)
             self.statistics.add(steady, time.monotonic(), time.time() - stamp)
         except Exception:
@@ -192,8 +192,8 @@ class HotNode(GuardedNode):
             return
         sent = cycle.state(now, steady, reading.names, reading.position, reading.velocity,
                            reading.effort, reading.stamp)
-        if sent and self._express is not None:
-            self._express.learn(reading, data)
+        if sent and self.express is not None:
+            self.express.learn(reading, data)
 
     def _slow_state(self, cycle: Cycle, data: bytes) -> None:
         """Take a message that our reader does not understand through rclpy's own."""
