@@ -65,8 +65,8 @@ class Expected(NamedTuple):
     mask: bytes
 
 
-class _Plan:
-    """Memory of a plan, which keeps alive all that the plan points to."""
+class _Plan(np.ndarray):
+    """Words of a plan, which keep alive all that they point to."""
 
     owners: tuple[object, ...]
 
@@ -98,18 +98,20 @@ def make_relay(expected: Expected, gather: Sequence[tuple[int, Array, int]],
     form = ctypes.create_string_buffer(template, len(template))
     arrays = [a for _, a, _ in gather] + [a for a, _, _ in scatter] + [usual]
     _check_places(len(expected.pattern), gather, len(template), scatter, copies)
-    _check_arrays(arrays)
+    distinct = {id(array): array for array in arrays}
+    _check_arrays([*distinct.values()])
+    start = {key: array.ctypes.data for key, array in distinct.items()}
     checks = _masked_words(expected)
     head = {
         'size': len(expected.pattern), 'type': id(bytes), 'checks': len(checks),
         'gathers': len(gather), 'copies': len(copies), 'scatters': len(scatter), 'run': id(run),
-        'usual': usual.ctypes.data, 'template': ctypes.addressof(form),
+        'usual': start[id(usual)], 'template': ctypes.addressof(form),
         'template_size': len(template), 'none': id(None), **_functions()}
     rows: list[tuple[int, ...]] = [
         tuple(head[name] for name in _WORDS), *checks,
-        *[(at, array.ctypes.data + 8 * k) for at, array, k in gather], *copies,
-        *[(array.ctypes.data + 8 * k, at) for array, k, at in scatter]]
-    plan = _memory(rows, (code, form, run, *arrays))
+        *[(at, start[id(array)] + 8 * k) for at, array, k in gather], *copies,
+        *[(start[id(array)] + 8 * k, at) for array, k, at in scatter]]
+    plan = _plan(rows, (code, form, run, *arrays))
     return layout.make_function(_definition('rbd_relay', _METH_O), plan)
 
 
@@ -125,19 +127,19 @@ def make_mover(pairs: Sequence[tuple[Array, Array]]) -> Callable[[], None] | Non
     _check_arrays([array for pair in pairs for array in pair])
     if any(source.size != target.size for source, target in pairs):
         raise ValueError('a mover needs targets of the sizes of their sources')
-    moves = [(source.ctypes.data + 8 * k, target.ctypes.data + 8 * k)
-             for source, target in pairs for k in range(source.size)]
+    moves = [(start + 8 * k, end + 8 * k) for source, target in pairs
+             for start, end in [(source.ctypes.data, target.ctypes.data)]
+             for k in range(source.size)]
     head = {'moves': len(moves), 'none': id(None), **_functions()}
-    plan = _memory([tuple(head[name] for name in _MOVER), *moves],
+    plan = _plan([tuple(head[name] for name in _MOVER), *moves],
                    (code, *[array for pair in pairs for array in pair]))
     return layout.make_function(_definition('rbd_mover', layout.NOARGS), plan)
 
 
-def _memory(rows: Sequence[tuple[int, ...]], owners: tuple[object, ...]) -> npt.NDArray[np.uint64]:
-    words = [word for row in rows for word in row]
-    memory = type('Plan', (_Plan, ctypes.c_uint64 * len(words)), {})(*words)
-    memory.owners = owners
-    return np.ndarray((len(words),), np.uint64, memory)
+def _plan(rows: Sequence[tuple[int, ...]], owners: tuple[object, ...]) -> _Plan:
+    plan = np.array([word for row in rows for word in row], np.uint64).view(_Plan)
+    plan.owners = owners
+    return plan
 
 
 def _masked_words(expected: Expected) -> list[tuple[int, int, int]]:
