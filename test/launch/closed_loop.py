@@ -39,13 +39,16 @@ from sensor_msgs.msg import JointState
 RATE = 500.0
 PERIOD = 2_000_000  # ns
 STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+RELAY = 'relayed_commands'
 
 
-def description(start: Sequence[float], **parameters: object) -> LaunchDescription:
+def description(start: Sequence[float], *, relayed: bool = False,
+                **parameters: object) -> LaunchDescription:
     """
     Start the arm without friction in lockstep, and a controller that starts by itself.
 
     :param start: where the arm stands.
+    :param relayed: whether the arm gets its commands from the client, which then is in step, too.
     :param parameters: of the controller, beside or instead of the usual ones.
     """
     simulator = NodeAction(
@@ -53,7 +56,8 @@ def description(start: Sequence[float], **parameters: object) -> LaunchDescripti
         parameters=[{
             'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
             'lockstep': True, 'initial_positions': list(start), 'friction': [0.0],
-            'damping': [0.0]}])
+            'damping': [0.0]}],
+        remappings=[('controller/commands', RELAY)] if relayed else [])
     usual = {
         'use_sim_time': True, 'autostart': True, 'driver_adds': 'none',
         'command_type': 'joint_state', 'nominal_rate': RATE, 'minimum_rate': 100.0,
@@ -65,6 +69,8 @@ def description(start: Sequence[float], **parameters: object) -> LaunchDescripti
 class ClosedLoop(unittest.TestCase):
     """A client beside simulator and controller, which keeps every position of the arm."""
 
+    relayed = False  # whether the arm moves on only when the client has seen where it is
+
     @classmethod
     def setUpClass(cls) -> None:
         """Wait until the arm is carried."""
@@ -73,6 +79,11 @@ class ClosedLoop(unittest.TestCase):
         cls.lock = threading.Lock()
         cls.motion: dict[int, np.ndarray] = {}
         cls.last = 0  # ns, stamp of the last state
+        if cls.relayed:
+            cls.waiting_commands: dict[int, JointState] = {}
+            cls.relay = cls.client.node.create_publisher(JointState, RELAY, 10)
+            cls.client.node.create_subscription(
+                JointState, 'controller/commands', cls._on_command, 1000)
         cls.prepare()
         cls.client.node.create_subscription(JointState, 'joint_states', cls._on_state, STATES)
         cls.client.wait(lambda: cls.client.last('state') == 'running', 'running')
@@ -92,6 +103,17 @@ class ClosedLoop(unittest.TestCase):
             cls.motion[stamp] = np.array(message.position)
             cls.last = stamp
         cls.on_state(stamp)
+        if cls.relayed and stamp in cls.waiting_commands:
+            cls.relay.publish(cls.waiting_commands.pop(stamp))
+
+    @classmethod
+    def _on_command(cls, message: JointState) -> None:
+        """Hand a command on, but not before the state that it answers was seen here."""
+        stamp = rig.to_ns(message.header.stamp)
+        if stamp in cls.motion:
+            cls.relay.publish(message)
+        else:
+            cls.waiting_commands[stamp] = message
 
     @classmethod
     def tearDownClass(cls) -> None:

@@ -59,12 +59,14 @@ USUAL = {'task.linear_stiffness': 100.0, 'task.linear_damping': 20.0,
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start arm and controller with the default gains."""
-    return description(START, mode='operational_space', dynamics_divider=10,
+    return description(START, relayed=True, mode='operational_space', dynamics_divider=10,
                        **{'task.frame': TIP})
 
 
 class TestOperationalSpace(ClosedLoop):
-    """Move the tip."""
+    """Move the tip; who makes the targets is in step with the arm, however busy the machine."""
+
+    relayed = True
 
     @classmethod
     def prepare(cls) -> None:
