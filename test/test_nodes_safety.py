@@ -161,3 +161,14 @@ def test_low_rate_is_a_lost_state():
             break
     assert arm.state == 'state lost'
     assert '50 Hz, minimum_rate 100 Hz' in arm.cycle.fault_text()
+
+
+def test_what_is_noticed_on_the_express_way_is_told_by_the_timer():
+    """A stream that ceases to stamp is announced, though no message goes the long way."""
+    arm = Arm()
+    arm.restart()
+    arm.cycle.events.clear()
+    arm.time += PERIOD
+    arm.cycle.joints.heard(arm.cycle.joints.last, arm.time, 0.0)
+    arm.cycle.tick(arm.time, arm.time)
+    assert any('carry no stamp' in text for _, text in arm.cycle.events)

@@ -283,6 +283,8 @@ class Cycle:
         :returns: whether a torque was published.
         """
         self.now, self.steady = now, steady
+        if self.joints.notices:  # of the express way, which has no time for them
+            self._notices()
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
