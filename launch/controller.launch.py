@@ -91,15 +91,20 @@ def generate_launch_description() -> LaunchDescription:
                                           '/effort_controller/commands'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
-        *_simulation(share), OpaqueFunction(function=_controller),
+        OpaqueFunction(function=_check), *_simulation(share), OpaqueFunction(function=_controller),
     ])
+
+
+def _check(context: LaunchContext) -> list[Action]:
+    """Refuse what cannot be used before anything starts: launch leaves behind what it started."""
+    file = LaunchConfiguration('params_file').perform(context)
+    if not os.path.isfile(file):  # launch would only warn, and start without parameters
+        raise RuntimeError(f'params_file "{file}" does not exist')
+    return []
 
 
 def _controller(context: LaunchContext) -> list[Action]:
     """Return the controller with what the arguments say; an empty urdf says nothing."""
-    file = LaunchConfiguration('params_file').perform(context)
-    if not os.path.isfile(file):  # launch would only warn, and start without parameters
-        raise RuntimeError(f'params_file "{file}" does not exist')
     parameters: dict[str, bool | str | ParameterValue] = {
         name: ParameterValue(LaunchConfiguration(name), value_type=bool)
         for name in ('use_sim_time', 'autostart')}
@@ -142,7 +147,7 @@ def _simulation(share: FindPackageShare) -> list[Action]:
 def _commanded(context: LaunchContext) -> list[Action]:
     """Let the simulated robot take commands for the joints that the controller is given."""
     file = LaunchConfiguration('params_file').perform(context)
-    if context.launch_configurations.get('joints') or not os.path.isfile(file):
+    if context.launch_configurations.get('joints'):
         return []
     with open(file, encoding='utf-8') as text:
         nodes = [yaml.safe_load(text) or {}]
