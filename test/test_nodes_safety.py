@@ -172,3 +172,24 @@ def test_what_is_noticed_on_the_express_way_is_told_by_the_timer():
     arm.cycle.joints.heard(arm.cycle.joints.last, arm.time, 0.0)
     arm.cycle.tick(arm.time, arm.time)
     assert any('carry no stamp' in text for _, text in arm.cycle.events)
+
+
+@pytest.mark.parametrize('mode', ['hold', 'computed_torque', 'operational_space'])
+def test_a_law_begins_where_the_robot_is_without_a_ramp(mode):
+    """A ramp of no time is a ramp: the reference begins at the state, at each start."""
+    arm = Arm(mode=mode, ramp_time=0.0)
+    arm.activate()
+    arm.run(0.5)
+    assert arm.state == 'running'
+    gravity = arm.dynamics.gravity(arm.q)
+    np.testing.assert_allclose(arm.cycle.loop.wanted, gravity, atol=1e-9)
+    arm.cycle.loop.post(
+        lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.run(1.0)
+    assert arm.state == 'holding'
+    arm.q = arm.q + 0.05  # somebody pushes it
+    arm.run(0.1)
+    assert not arm.cycle.reset(arm.time, arm.time)
+    arm.run(1.0)
+    assert arm.state == 'running'
+    np.testing.assert_allclose(arm.cycle.loop.wanted, arm.dynamics.gravity(arm.q), atol=1e-9)

@@ -130,8 +130,7 @@ class ControlLoop:
         """
         supervisor = self.supervisor
         supervisor.fresh(now, steady, expiry, ready)
-        due = supervisor.advance(now, steady)
-        self._announce()
+        due = self._advance(now, steady)
         if due is Due.NOTHING:
             self._silence()
             return False
@@ -196,8 +195,7 @@ class ControlLoop:
         :returns: whether a torque was published.
         """
         self.serve(now, steady)
-        due = self.supervisor.advance(now, steady)
-        self._announce()
+        due = self._advance(now, steady)
         if due is Due.NOTHING and not self.supervisor.paused:
             self._silence()
         if due is Due.NOTHING or self.supervisor.live:
@@ -214,9 +212,16 @@ class ControlLoop:
         :param steady: steady time, s.
         """
         if self.requests:
-            self.supervisor.advance(now, steady)  # a request meets the state of now
+            self._advance(now, steady)  # a request meets the state of now
         while self.requests:
             self.requests.popleft()(now, steady)
+
+    def _advance(self, now: float, steady: float) -> Due:
+        """Let time pass for the supervisor; a state that takes no time is entered, too."""
+        self._announce()
+        due = self.supervisor.advance(now, steady)
+        self._announce()
+        return due
 
     def _announce(self) -> None:
         if self.supervisor.state is not self._state:
