@@ -194,6 +194,25 @@ def test_prescribed_joint_has_its_own_age():
         Cause.PRESCRIBED_STALE, 'finger: no message for 1.2 s, while messages without it come')
 
 
+def test_a_clock_that_went_back_makes_nothing_last_longer():
+    """With several publishers, too, no state lasts until a time of the clock before."""
+    joints = JointMap(['arm', 'gripper'], ['arm'], limits=AgeLimits(probes=1, period=0.0))
+
+    def feed(start, names):
+        for k in range(5):
+            for name in names:
+                joints.update(start + 0.01 * k, (name,), [0.1], [0.0], (), start + 0.01 * k)
+    feed(1000.0, ['arm', 'gripper'])
+    assert joints.ready(1000.05)
+    feed(900.0, ['arm'])
+    assert not joints.ready(900.05)
+    assert joints.missing(900.05) == ['gripper']
+    feed(901.0, ['arm', 'gripper'])
+    assert joints.ready(901.05)
+    assert joints.missing(901.5) == ['arm']
+    assert joints.expiry == pytest.approx(901.14)
+
+
 def test_fixed_position_needs_no_message():
     """A joint in fixed_positions has that position and is never waited for or overwritten."""
     subject = build(joints=(*ARM, 'lift'), fixed_positions={'lift': 0.3})

@@ -167,6 +167,7 @@ class JointMap:
         self.generation += 1
         self._has_effort = False  # the last message had efforts of every controlled joint
         self._expiry = np.full(len(self.names), -math.inf)
+        self._now = -math.inf  # control time of the last message
         self._seen = 0
         self._announced: set[str] = set()
         self.expiry = -math.inf  # control time until which the whole state may be used
@@ -215,6 +216,9 @@ class JointMap:
         :param now: control time of reception, s.
         :param stamp: ``header.stamp`` in s.
         """
+        if now < self._now - self.limits.state_timeout:  # the clock went back
+            self._forget_ages()
+        self._now = now
         freshness = piece.age.observe(now, stamp)
         if piece.age.unstamped:
             self._announce('stamp', 'joint states carry no stamp: their age is known from '
@@ -315,7 +319,7 @@ class JointMap:
     def _learn(self, names: tuple[str, ...]) -> Piece:
         """Build the permutation of a list of names seen for the first time."""
         if len(self._pieces) >= _MOST_PIECES:
-            self._pieces.clear()
+            self._pieces = {}
             self.generation += 1
         wanted = [(i, self._index[name]) for i, name in enumerate(names)
                   if name in self._index and name not in self._fixed]
@@ -328,7 +332,7 @@ class JointMap:
                       mask == self._all, mask, self._age(bool(mask)), names,
                       f'{", ".join(twice)} appears twice in one message' if twice else '',
                       asked <= {j for _, j in wanted})
-        self._pieces[names] = piece
+        self._pieces = {**self._pieces, names: piece}  # another thread may go through the old
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]
         if extra:
@@ -420,6 +424,12 @@ class JointMap:
         for piece in self._pieces.values():
             expiry[piece.put] = np.maximum(expiry[piece.put], piece.until)
         return expiry
+
+    def _forget_ages(self) -> None:
+        """Let no state last until a time that belongs to another run of the clock."""
+        self._expiry[:] = self.expiry = -math.inf
+        for piece in self._pieces.values():
+            piece.until = -math.inf
 
     def _announce(self, key: str, text: str) -> None:
         if key not in self._announced:
