@@ -259,3 +259,65 @@ def test_missing_velocity_goes_the_long_way():
         q, _ = pair.path(pair.time)
         assert not pair.state(q, ())
     pair.check()
+
+
+def test_limits_of_the_configuration_stay():
+    """Limits that are changed while inactive wait for a configuration, on both ways."""
+    pair = Pair(torque_limits=[20.0], torque_rate_limits=[30.0])
+    pair.apply(torque_limits=[200.0], torque_rate_limits=[300.0])
+    pair.start()
+    assert pair.run(500) == 500
+    pair.check()
+    assert np.abs(pair.arms[0].cycle.limiter.last).max() == 20.0  # the shoulder wants more
+
+
+def test_integral_is_the_same():
+    """The integral term, its limit and its anti-windup are the same on both ways."""
+    pair = Pair(mode='computed_torque', tracking_limits=[10.0], torque_limits=[20.0],
+                torque_rate_limits=[30.0], integral=[50.0], integral_limit=[30.0])
+    pair.start()
+    for k in range(600):
+        if k % 100 == 0:
+            pair.apply(stiffness=[400.0] if k % 200 else [10.0])
+        pair.run(1)
+        pair.check()
+
+
+def test_missing_velocities_now_and_then():
+    """A velocity that is missing once is no difference to a position of long ago."""
+    pair = Pair()
+    pair.start()
+    for k in range(60):
+        q, qd = pair.path(pair.time)
+        if k % 20 == 5:
+            qd[3] = np.nan
+        pair.state(q, qd)
+        pair.check()
+
+
+def test_low_rate_is_seen_by_the_state_that_shows_it(monkeypatch):
+    """The state with which the rate falls below its minimum gets no torque of the law."""
+    pair = Pair(minimum_rate=100.0, state_timeout=0.5)
+    pair.start()
+    monkeypatch.setitem(globals(), 'PERIOD', 0.02)
+    for _ in range(60):
+        pair.run(1)
+        pair.check()
+    assert 'minimum_rate' in pair.arms[0].cycle.fault_text()
+
+
+def test_two_publishers_of_all_joints():
+    """What comes in between goes the long way; relays are not made again and again."""
+    pair = Pair()
+    pair.start()
+    makers = []
+    make = pair.express._make_relay
+    pair.express._make_relay = lambda *given: makers.append(1) or make(*given)
+    runs = 0
+    for k in range(200):
+        pair.frame = 'other' if k % 2 else ''
+        runs += pair.run(1)
+    pair.check()
+    assert runs >= 99 and not makers
+    assert pair.run(100) >= 98  # the other one, now alone
+    pair.check()

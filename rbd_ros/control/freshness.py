@@ -115,6 +115,16 @@ class StateAge:
         self.reason = ''
         return Freshness.FRESH
 
+    def expects(self, now: float, stamp: float) -> bool:
+        """
+        Tell whether a message would go on with a proven stream; notes nothing.
+
+        :param now: time of reception, s.
+        :param stamp: its stamp, s.
+        """
+        return (self.proven and 0.0 <= now - self._received <= self.timeout
+                and (stamp > self._stamp or stamp == self._stamp == 0.0))
+
     @property
     def heard(self) -> float:
         """Return the time of the last message, used or not; minus infinity if there was none."""

@@ -221,7 +221,7 @@ class Cycle:
 
     def passed_on(self, now: float, steady: float) -> None:
         """
-        Take notice of a cycle that such a kernel has done.
+        Take notice of a cycle that such a kernel has done, and whose law has finished.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
@@ -229,7 +229,6 @@ class Cycle:
         self.now, self.steady = now, steady
         self.states += 1
         self.loop.passed_on(now, steady)
-        self.law.finish(now)
         if self.reference.goals.active is not None:
             self._judge_goal()
         self._tell_others(now, steady, True)
@@ -357,11 +356,12 @@ class Cycle:
 
     def apply(self, settings: Settings) -> None:
         """
-        Take new parameters, all at once between two cycles.
+        Take new parameters, all at once between two cycles; structural ones stay as they are.
 
         :param settings: valid set for the same robot.
         """
-        before, self.settings = self.settings, settings
+        before, settings = self.settings, settings.with_structure_of(self.settings)
+        self.settings = settings
         for law in self._laws.values():
             law.apply(settings)
         self.loop.switch.duration = settings.number('switch_time')

@@ -23,6 +23,7 @@ the long way, which knows every case; there is no torque that only this way coul
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 
 from rbd_ros.compiler.relay import can_relay, make_mover, make_relay, Relay
 from rbd_ros.control.joint_map import Arrival, Piece
@@ -53,11 +54,12 @@ class Express:
         self._effort = cycle.joints.effort.copy()
         self._law: Law | None = None
         self._kind: tuple[object, ...] = ()  # what was learned last
+        self._other: tuple[object, ...] = ()  # what went the long way last
         self._relay: Relay
         self._piece: Piece
         self._keep_state: Callable[[], None]
         self._keep_results: Callable[[], None]
-        self._generation = self._published = -1
+        self._generation = self._published = self._size = -1
 
     def run(self, now: float, steady: float, data: bytes, stamp: float) -> bool:
         """
@@ -71,8 +73,9 @@ class Express:
         """
         cycle, joints, law = self._cycle, self._joints, self._law
         if (law is None or law is not cycle.law or self._generation != joints.generation
-                or self._supervisor.state is not State.RUNNING or not cycle.usual):
-            return False
+                or self._supervisor.state is not State.RUNNING or not cycle.usual
+                or len(data) != self._size or not self._piece.age.expects(now, stamp)):
+            return False  # before the reference moves on
         dt = self._loop.usual_step(now)
         if not dt >= 0.0:
             return False
@@ -91,9 +94,11 @@ class Express:
             cycle.unheard(now, steady)
             return True
         self._keep_state()
-        if not self._supervisor.runs_on(now, steady, joints.expiry):
+        self._piece.last_time = math.nan  # velocities came: the next has nothing to difference
+        if joints.rate.low or not self._supervisor.runs_on(now, steady, joints.expiry):
             cycle.judge(now, steady)
             return True
+        law.finish(now)  # with the results before these, as on the long way
         self._output.publisher.publish(command)
         self._keep_results()
         cycle.passed_on(now, steady)
@@ -102,7 +107,7 @@ class Express:
 
     def learn(self, reading: ReadState, data: bytes) -> None:
         """
-        Expect messages like one that has gone the long way.
+        Expect messages like one that has gone the long way, if the one before it was such, too.
 
         :param reading: its kind.
         :param data: the serialized message.
@@ -112,7 +117,8 @@ class Express:
         if not self._possible or self._supervisor.state is not State.RUNNING or piece is None:
             return
         kind = (reading, law, len(data), joints.generation)
-        if kind == self._kind:
+        other, self._other = self._other, (self.runs, *kind)
+        if kind == self._kind or other != self._other:  # one among others is not worth it
             return
         self._law, self._kind = None, kind  # if it cannot be done, it is not tried again
         if not piece.whole or not len(reading.velocity) or len(data) < 8:
@@ -126,6 +132,7 @@ class Express:
             return
         self._relay, self._keep_state, self._keep_results = relay, state, results
         self._law, self._piece, self._generation = law, piece, joints.generation
+        self._size = len(data)
         self._published = -1
         self._effort[:] = joints.effort
 

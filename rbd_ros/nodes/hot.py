@@ -178,24 +178,26 @@ class HotNode(GuardedNode):
             now = steady = time.monotonic()
             if self.simulated:
                 now, steady = self._times(stamp)
-            if not (self.express is not None and self.express.run(now, steady, data, stamp)):
-                self._long_way(cycle, now, steady, data)
-            self.statistics.add(steady, time.monotonic(), time.time() - stamp)
+            express = self.express  # the other thread may take it away
+            if (express is not None and express.run(now, steady, data, stamp)
+                    or self._long_way(cycle, express, now, steady, data)):
+                self.statistics.add(steady, time.monotonic(), time.time() - stamp)
         except Exception:
             self.guard.caught('joint_states')
 
-    def _long_way(self, cycle: Cycle, now: float, steady: float, data: bytes) -> None:
-        """Take a message with which something may be unusual."""
+    def _long_way(self, cycle: Cycle, express: Express | None, now: float, steady: float,
+                  data: bytes) -> bool:
+        """Take a message with which something may be unusual; tell whether it is a state."""
         reading = self._reader.read(data)
         if reading is None:
-            self._slow_state(cycle, data)
-            return
+            return self._slow_state(cycle, data)
         sent = cycle.state(now, steady, reading.names, reading.position, reading.velocity,
                            reading.effort, reading.stamp)
-        if sent and self.express is not None:
-            self.express.learn(reading, data)
+        if sent and express is not None:
+            express.learn(reading, data)
+        return True
 
-    def _slow_state(self, cycle: Cycle, data: bytes) -> None:
+    def _slow_state(self, cycle: Cycle, data: bytes) -> bool:
         """Take a message that our reader does not understand through rclpy's own."""
         self.surprises += 1
         try:
@@ -203,13 +205,14 @@ class HotNode(GuardedNode):
         except Exception as error:  # of whatever kind the middleware has for bytes it cannot read
             text = f'{len(data)} bytes that are no sensor_msgs/JointState ({error})'
             cycle.spoiled(*self._times(0.0), text)
-            return
+            return False
         stamp = message.header.stamp
         cycle.stamp = (stamp.sec, stamp.nanosec)
         seconds = stamp.sec + 1e-9 * stamp.nanosec
         now, steady = self._times(seconds)
         cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
                     message.effort, seconds)
+        return True
 
     def _on_lost(self, event: QoSMessageLostInfo) -> None:
         self.lost = event.total_count

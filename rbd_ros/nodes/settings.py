@@ -26,7 +26,7 @@ import numpy.typing as npt
 from rbd_ros.control.goals import Tolerances
 from rbd_ros.control.joint_map import AgeLimits
 from rbd_ros.control.limits import check_limits
-from rbd_ros.control.parameters import per_joint, Value
+from rbd_ros.control.parameters import PARAMETERS, per_joint, Value
 from rbd_ros.control.supervisor import Timing
 from rbd_ros.control.task_references import TaskLimits
 from rbd_ros.nodes.robot import Robot
@@ -59,6 +59,15 @@ class Settings:
         :param simulated: whether the control clock is that of a simulator.
         """
         self.robot, self.values, self.simulated = robot, dict(values), simulated
+
+    def with_structure_of(self, other: Settings) -> Settings:
+        """
+        Return these values, but the structural ones of others: they wait for a configuration.
+
+        :param other: set that the robot was configured with.
+        """
+        kept = {name: other.values[name] for name, row in PARAMETERS.items() if row.structural}
+        return Settings(self.robot, self.values | kept, simulated=self.simulated)
 
     def __getitem__(self, name: str) -> Value:
         """Return one value."""
