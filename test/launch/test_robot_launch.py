@@ -428,8 +428,9 @@ class TestRealTime(Case):
         self.assertEqual(self.threads(poor)[0], [])
         self.assertEqual(self.locked(poor), 0)
         begin = time.monotonic()
-        client.wait(lambda: client.commands[-1].time > begin and np.allclose(
-            client.commands[-1].effort, arm.GRAVITY, atol=1e-6), 'gravity', 20.0)
+        client.wait(lambda: bool(client.commands) and client.commands[-1].time > begin
+                    and np.allclose(client.commands[-1].effort, arm.GRAVITY, atol=1e-6),
+                    'gravity', 20.0)
 
 
 def pid(process: object) -> int:
