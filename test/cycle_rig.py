@@ -56,8 +56,11 @@ class Arm:
     """The arm under the controller; its plant is the compiled forward dynamics, or stands."""
 
     def __init__(self, q: Sequence[float] = (0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7), *,
-                 period: float = 0.001, axes: Sequence[str] = AXES, **values: object) -> None:
+                 period: float = 0.001, axes: Sequence[str] = AXES, joints: Sequence[str] = (),
+                 **values: object) -> None:
         self.robot, self.dynamics = robot_and_dynamics()
+        if joints:
+            self.robot = make_robot(MODEL, joints)
         self.period = period
         self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 1.0 / period} | values
         ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],

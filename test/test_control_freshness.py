@@ -14,6 +14,7 @@
 
 """Age of states told by two witnesses, on a fake clock."""
 
+import numpy as np
 from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
 
 PROBE, FRESH, OLD, REPEATED = Freshness
@@ -143,3 +144,22 @@ def test_rate_meter_windows():
     assert closed.index(True) == 40
     assert abs(meter.rate - 80.0) < 1e-9
     assert meter.low
+
+
+def test_what_is_expected_is_judged_like_that():
+    """A message that goes on with the stream is fresh or too old; every other one is neither."""
+    rng = np.random.default_rng(7)
+    age = StateAge(0.1, probes=2)
+    now, stamp, seen = 0.0, 1e4, set()
+    for _ in range(20000):
+        now += rng.choice([0.001, 0.02, 0.2, -0.01], p=[0.94, 0.04, 0.01, 0.01])
+        stamp = max(stamp, now + 1e4)
+        given = rng.choice([stamp, stamp - 0.01, 0.0], p=[0.93, 0.02, 0.05])
+        expected, was = age.expects(now, given), (age.proven, age.unstamped)
+        found = age.observe(now, given)
+        seen.add((expected, found))
+        if expected:
+            assert found in (FRESH, OLD)
+        elif found is FRESH:  # the proof itself, or the first one without a stamp
+            assert not was[0] or (given == 0.0 and not was[1])
+    assert {(True, FRESH), (False, PROBE), (False, REPEATED), (False, FRESH)} <= seen

@@ -76,7 +76,15 @@ class Pair:
     def state(self, q, qd, effort=(), stamp=None, tick=True):
         """Give one message to both; returns whether the first took the express way."""
         self.time += PERIOD
-        data = self.data(q, qd, effort, stamp)
+        return self.give(self.data(q, qd, effort, stamp), tick)
+
+    def others(self, names, q, qd):
+        """Give the state of joints that another publisher has."""
+        ns = round((self.time + 1e4) * 1e9)
+        self.give(joint_state(names, q.tolist(), qd.tolist(), [], stamp=divmod(ns, 10**9)))
+
+    def give(self, data, tick=True):
+        """Give bytes to both; returns whether the first took the express way."""
         taken = False
         for k, arm in enumerate(self.arms):
             reading = self.reader.read(data)
@@ -321,3 +329,75 @@ def test_two_publishers_of_all_joints():
     assert runs >= 99 and not makers
     assert pair.run(100) >= 98  # the other one, now alone
     pair.check()
+
+
+def test_joints_of_another_message_count_at_once():
+    """Joints that are not controlled move by messages of their own, and have their own age."""
+    everything = Arm().robot.joints
+    pair = Pair(joints=everything[:5], mode='computed_torque', tracking_limits=[10.0],
+                ramp_time=0.2, switch_time=0.2)
+    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+    taken = 0
+    for k in range(2000):
+        if k % 20 == 0:
+            q, qd = pair.path(3.0 * pair.time)
+            pair.others(everything[5:], q[5:], qd[5:])
+        if k in (1300, 1700):
+            pair.apply(mode='gravity_compensation' if k == 1300 else 'computed_torque')
+        taken += pair.run(1)
+        pair.check()
+    assert taken > 1200
+    assert pair.run(950) == 950
+    pair.run(100)
+    pair.check()
+    assert everything[5] in pair.arms[0].cycle.fault_text()
+
+
+def _anything(pair, rng):
+    """Let one thing happen, mostly an unusual one; returns the state to give, or a change of it."""
+    def refer(action):
+        pair.post(lambda cycle, now, steady: cycle.refer(lambda: action(cycle, now)))
+    goal, twist = rng.uniform(-0.4, -0.2, 7), rng.uniform(-0.1, 0.1, 6)
+    events = {
+        'mode': lambda: pair.apply(mode=str(rng.choice(MODES))),
+        'gains': lambda: pair.apply(stiffness=[float(rng.uniform(10.0, 400.0))]),
+        'limits': lambda: pair.apply(torque_limits=[float(rng.uniform(10.0, 90.0))]),
+        'speed': lambda: pair.apply(velocity_limits=[float(rng.choice([0.15, 3.0, 3.0, 3.0]))]),
+        'payload': lambda: pair.apply(**{'payload.mass': float(rng.uniform(0.0, 2.0))}),
+        'gravity': lambda: pair.apply(gravity=[float(rng.uniform(0.0, 1.0)), 0.0, -9.7]),
+        'point': lambda: refer(lambda cycle, now: cycle.reference.set_point(now, goal)),
+        'twist': lambda: refer(lambda cycle, now: cycle.task_reference.target_twist(now, twist)),
+        'hold': lambda: pair.post(lambda cycle, now, steady: cycle.hold_reference()),
+        'stop': lambda: pair.post(lambda cycle, now, steady: cycle.supervisor.fault(
+            steady, Cause.OPERATOR_STOP)),
+        'frame': lambda: setattr(pair, 'frame', str(rng.choice(['', 'base']))),
+        'gap': lambda: setattr(pair, 'time', pair.time + float(rng.choice([0.02, 0.09, 0.2])))}
+    q, qd = pair.path(pair.time)
+    given = {'fast': (q, qd + 1.0), 'no velocity': (q, ()), 'no number': (q, np.where(
+        np.arange(7) == 3, np.nan, qd)), 'effort': (q, qd, np.arange(7.0)),
+        'stamp': (q, qd, (), pair.time + 1e4), 'no stamp': (q, qd, (), 0.0)}
+    name = str(rng.choice([*events, *given]))
+    if name in events:
+        events[name]()
+    return given.get(name, (q, qd))
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_whatever_happens(seed):
+    """Any order of changes, requests and odd messages gives the same on both ways."""
+    rng = np.random.default_rng(seed)
+    pair = Pair(mode=MODES[seed % len(MODES)], tracking_limits=[50.0], ramp_time=0.05 * (seed % 3),
+                recover_lost_state=bool(seed % 2), switch_time=0.05, integral=[20.0],
+                observer_feedback=bool(seed % 2), brake_time=0.05, hold_time=0.05,
+                release_time=0.05, torque_limits=[30.0], torque_rate_limits=[300.0],
+                driver_adds=('none', 'gravity', 'gravity_and_coriolis')[seed % 3])
+    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+    for _ in range(2000):
+        odd = rng.random() < 0.015
+        pair.state(*(_anything(pair, rng) if odd else pair.path(pair.time)),
+                   tick=bool(rng.random() < 0.2))
+        pair.check()
+        if pair.arms[0].state in ('fault', 'holding'):
+            for arm in pair.arms:
+                arm.cycle.reset(pair.time, pair.time)
+    assert pair.express.runs > 200

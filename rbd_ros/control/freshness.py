@@ -123,7 +123,7 @@ class StateAge:
         :param stamp: its stamp, s.
         """
         return (self.proven and 0.0 <= now - self._received <= self.timeout
-                and (stamp > self._stamp or stamp == self._stamp == 0.0))
+                and (stamp == 0.0 if self.unstamped else stamp > self._stamp))
 
     @property
     def heard(self) -> float:
