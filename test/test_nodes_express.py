@@ -354,7 +354,7 @@ def test_joints_of_another_message_count_at_once():
 
 
 def _anything(pair, rng):
-    """Let one thing happen, mostly an unusual one; returns the state to give, or a change of it."""
+    """Let one thing happen, mostly an unusual one; returns the state to give."""
     def refer(action):
         pair.post(lambda cycle, now, steady: cycle.refer(lambda: action(cycle, now)))
     goal, twist = rng.uniform(-0.4, -0.2, 7), rng.uniform(-0.1, 0.1, 6)

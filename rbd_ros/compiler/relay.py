@@ -132,7 +132,7 @@ def make_mover(pairs: Sequence[tuple[Array, Array]]) -> Callable[[], None] | Non
              for k in range(source.size)]
     head = {'moves': len(moves), 'none': id(None), **_functions()}
     plan = _plan([tuple(head[name] for name in _MOVER), *moves],
-                   (code, *[array for pair in pairs for array in pair]))
+                 (code, *[array for pair in pairs for array in pair]))
     return layout.make_function(_definition('rbd_mover', layout.NOARGS), plan)
 
 
