@@ -17,7 +17,8 @@
 from __future__ import annotations
 
 import numpy as np
-from rbd_ros.control.joint_map import AgeLimits, Arrival, JointMap
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.pieces import AgeLimits, Arrival
 from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.supervisor import Supervisor, Timing

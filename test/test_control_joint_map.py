@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.causes import Cause
-from rbd_ros.control.joint_map import AgeLimits, Arrival, JointMap
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.pieces import AgeLimits, Arrival
 from rbd_ros.errors import ModelError, UnknownName
 
 ARM = ('a', 'b', 'c')

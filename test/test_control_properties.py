@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.causes import Cause
-from rbd_ros.control.joint_map import Arrival
+from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.loop import Release
 from rbd_ros.control.supervisor import Due, State, Timing
 

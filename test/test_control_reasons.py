@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.causes import Cause
-from rbd_ros.control.joint_map import AgeLimits, JointMap
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.control.supervisor import State, Supervisor, Timing
 
 PERIOD = 0.001

@@ -109,7 +109,7 @@ def test_divided_rates(arm):
 def test_others_have_their_turn(arm):
     """States that come faster than they can be told do not keep the thread for ever."""
     arm.told(0.01)
-    snapshots = arm.cycle.snapshots
+    snapshots = arm.cycle.snapshots.kept
     arm.run(0.01)
     one = snapshots[-1]
     arm.node.on_publish = lambda: snapshots.append(one)

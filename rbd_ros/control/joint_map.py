@@ -23,8 +23,6 @@ that we need makes the whole message count as not received: its age then tells t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-import enum
 import math
 
 import numpy as np
@@ -33,82 +31,15 @@ import numpy.typing as npt
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
 from rbd_ros.control.limits import is_finite
+from rbd_ros.control.pieces import AgeLimits, Arrival, as_slice, Piece, Values
 from rbd_ros.errors import ModelError, UnknownName
 
-__all__ = ['AgeLimits', 'Arrival', 'JointMap', 'Piece']
+__all__ = ['JointMap']
 
 Array = npt.NDArray[np.float64]
-Values = Array | Sequence[float]
-Index = slice | npt.NDArray[np.intp]
 
 #: kinds of name lists remembered; a publisher that invents names must not fill the memory
 _MOST_PIECES = 64
-
-
-def _slice(index: npt.NDArray[np.intp]) -> Index:
-    """Return an index as a slice where it is a run: NumPy is much faster with slices."""
-    first = int(index[0]) if len(index) else 0
-    if index.tolist() == list(range(first, first + len(index))):
-        return slice(first, first + len(index))
-    return index
-
-
-class Arrival(enum.IntEnum):
-    """What one message brought."""
-
-    IGNORED = 0  # no joint of ours
-    REJECTED = 1  # a field that we need is wrong; see ``reason``
-    PROBE = 2  # age not proven yet
-    PRESCRIBED = 3  # only joints that are not controlled
-    STATE = 4  # controlled joints, fresh
-
-
-@dataclass(frozen=True)
-class AgeLimits:
-    """How old joints may become, and how a stream proves itself."""
-
-    state_timeout: float = 0.1  # s, controlled joints
-    prescribed_timeout: float = 1.0  # s, all others
-    minimum_rate: float = 0.0  # Hz, complete states
-    period: float = 0.001  # s, nominal
-    probes: int = 5
-    stamp_offset: float | None = None  # s, where reception and stamp use one clock
-    velocity_filter: float = 0.01  # s, time constant where velocity must be differenced
-
-
-@dataclass
-class Piece:
-    """One list of names: where its values come from and go to."""
-
-    source: npt.NDArray[np.intp]  # positions in the message
-    target: npt.NDArray[np.intp]  # positions in the model
-    whole: bool  # carries every controlled joint
-    mask: int  # controlled joints carried, one bit each
-    age: StateAge
-    names: tuple[str, ...]  # of the message
-    defect: str  # why such a message can never be used
-    alone: bool  # carries every joint that must be heard of
-    take: Index = field(init=False)  # the same as source and target, fast where they are runs
-    put: Index = field(init=False)
-    q: Array = field(init=False)
-    qd: Array = field(init=False)
-    last_q: Array = field(init=False)
-    last_time: float = math.nan
-    until: float = -math.inf  # control time until which its last state may be used
-    has_effort: bool = False  # in the last message
-
-    def __post_init__(self) -> None:
-        n = len(self.target)
-        self.count = len(self.names)
-        self.take, self.put = _slice(self.source), _slice(self.target)
-        self.q, self.qd, self.last_q = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.straight = n == self.count and self.source.tolist() == list(range(n))
-
-    def part(self, values: Values) -> Array:
-        """Return the values of our joints out of those of a message; may be the same array."""
-        if self.straight and type(values) is np.ndarray:
-            return values
-        return np.asarray(values, dtype=float)[self.take]
 
 
 class JointMap:
@@ -144,7 +75,7 @@ class JointMap:
         n = len(self.names)
         self.q, self.qd, self.effort = np.zeros(n), np.zeros(n), np.zeros(n)
         self.controlled = np.array([self._index[name] for name in controlled], dtype=np.intp)
-        self.select = _slice(self.controlled)  # the same, as a slice where they are a run
+        self.select = as_slice(self.controlled)  # the same, as a slice where they are a run
         self.prescribed = np.array([i for i, name in enumerate(self.names)
                                     if name not in controlled and name not in fixed],
                                    dtype=np.intp)
@@ -223,10 +154,24 @@ class JointMap:
         if piece.age.unstamped:
             self._announce('stamp', 'joint states carry no stamp: their age is known from '
                            'reception alone')
-        if freshness is Freshness.FRESH:
-            return self._accept(piece, now)
-        self.reason = piece.age.reason
-        return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
+        if freshness is not Freshness.FRESH:
+            self.reason = piece.age.reason
+            return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
+        self.reason = ''
+        piece.until = piece.age.expiry
+        if piece.alone:
+            self.expiry = piece.until
+        else:
+            expiry = self._ages()
+            self.expiry = float(min(expiry[self.controlled].min(),
+                                    expiry[self.prescribed].min(initial=math.inf)))
+        if not piece.mask:
+            return Arrival.PRESCRIBED
+        self._seen |= piece.mask
+        if self._seen == self._all:
+            self._seen = 0
+            self.rate.event(now)
+        return Arrival.STATE
 
     def ready(self, now: float) -> bool:
         """
@@ -399,24 +344,6 @@ class JointMap:
             self.effort[put] = piece.part(effort)
         if piece.mask:
             self._has_effort = piece.whole and piece.has_effort
-
-    def _accept(self, piece: Piece, now: float) -> Arrival:
-        """Note until when the state may be used."""
-        piece.until = piece.age.expiry
-        self.reason = ''
-        if piece.alone:
-            self.expiry = piece.until
-        else:
-            expiry = self._ages()
-            self.expiry = float(min(expiry[self.controlled].min(),
-                                    expiry[self.prescribed].min(initial=math.inf)))
-        if not piece.mask:
-            return Arrival.PRESCRIBED
-        self._seen |= piece.mask
-        if self._seen == self._all:
-            self._seen = 0
-            self.rate.event(now)
-        return Arrival.STATE
 
     def _ages(self) -> Array:
         """Return until when each joint may be used; the youngest message that has it counts."""

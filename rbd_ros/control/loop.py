@@ -175,16 +175,17 @@ class ControlLoop:
         return [*self.limiter.results(outputs), *self.switch.results(outputs['law']),
                 (outputs['gravity'], self._gravity), (outputs['sent'], self.sent)]
 
-    def passed_on(self, now: float, steady: float) -> None:
+    def passed_on(self, now: float, steady: float) -> int:
         """
         Note that such a torque has left and its results are copied.
 
         :param now: control time, s.
         :param steady: steady time, s.
+        :returns: number of torques that have left.
         """
         self._times = (now, steady)
         self.published += 1
-        self.supervisor.computed()
+        return self.published
 
     def tick(self, now: float, steady: float) -> bool:
         """

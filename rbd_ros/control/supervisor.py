@@ -172,7 +172,7 @@ class Supervisor:
 
     def runs_on(self, now: float, steady: float, expiry: float) -> bool:
         """
-        Report a proven fresh state of all joints while the law simply runs.
+        Report a proven fresh state and its gravity torque while the law simply runs.
 
         :param now: control time, s.
         :param steady: steady time, s.
@@ -182,7 +182,8 @@ class Supervisor:
         if (self.state is not State.RUNNING or self.paused
                 or not self._clock <= now <= self._expiry or now > expiry):
             return False
-        self._expiry, self._heard, self._clock = expiry, steady, now
+        self._expiry = self._gravity_until = expiry
+        self._heard, self._clock = steady, now
         return True
 
     def renewed(self, now: float, steady: float, expiry: float) -> None:

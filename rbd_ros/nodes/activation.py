@@ -114,6 +114,6 @@ class Activation:
         if not cycle.dead_man.alive(time.monotonic()):
             return 'the dead-man signal is missing'
         source = self._node.gravity_input
-        if source is not None and cycle.gravity.age > cycle.gravity.timeout:
+        if source is not None and cycle.load.gravity.age > cycle.load.gravity.timeout:
             return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
         return f'states are not proven {cycle.joints.reason}'.rstrip()

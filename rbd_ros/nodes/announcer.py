@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ['Announcer']
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-_PERIOD = 0.04  # s; each look of another thread costs the hot one some time
+_PERIOD = 0.05  # s; each look of another thread costs the hot one some time
 
 #: values of ~/saturation
 FREE, RATE, LIMIT = 0, 1, 2

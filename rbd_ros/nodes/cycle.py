@@ -23,28 +23,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.guards import DeadMan, RefusalCount
-from rbd_ros.control.joint_map import Arrival
 from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
-from rbd_ros.control.observer import MomentumObserver
-from rbd_ros.control.payload import GravitySource, payload_vector, PayloadRamp
+from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.references import JointReference
 from rbd_ros.control.startup import REST_SPEED
-from rbd_ros.control.supervisor import Due, State, Supervisor
+from rbd_ros.control.supervisor import State, Supervisor
 from rbd_ros.control.task_references import TaskReference
 from rbd_ros.errors import RbdError
+from rbd_ros.nodes.disturbance import Disturbance
+from rbd_ros.nodes.load import Load
 from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
 from rbd_ros.nodes.settings import Settings
+from rbd_ros.nodes.snapshots import Snapshots
 from rbd_ros.nodes.watch import Watch
 
-__all__ = ['KERNEL_OF_MODE', 'Cycle', 'Snapshot']
+__all__ = ['KERNEL_OF_MODE', 'Cycle']
 
 Array = npt.NDArray[np.float64]
 
@@ -56,21 +56,6 @@ KERNEL_OF_MODE = {
 
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
-
-
-class Snapshot(NamedTuple):
-    """One state and what was done with it, for reports; all joints, then the controlled ones."""
-
-    stamp: tuple[int, int]  # s and ns, of the message
-    now: float  # control time, s
-    q: Array
-    qd: Array
-    torque: Array | None  # mean total torque since the last snapshot, N.m; None: no torque
-    sent: Array  # N.m
-    reference: Array | None  # position, velocity, acceleration of the controlled joints
-    gravity: Array
-    payload: Array
-    steady: float
 
 
 class Cycle:
@@ -109,31 +94,22 @@ class Cycle:
         self.task_reference = TaskReference(
             settings.task_limits(), timeout=settings.number('task.timeout'),
             wrench_limit=settings.wrench_limit())
-        self.payload = PayloadRamp(settings.number('payload.ramp_time'))
-        self.gravity = self._gravity_source(settings)
+        self.load = Load(settings, kernels)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
         self._refusals = RefusalCount(settings.integer('reference.refusals'))
         self._watch = Watch(settings, self.joints)
         self._laws = self._make_laws(kernels)
-        self._momentum = kernels['momentum']
-        self._observer = MomentumObserver(settings.joints('observer_gain').tolist())
-        self._observed = 0.0
+        self._disturbance = Disturbance(settings, kernels['momentum'], self._holding.external)
         self.mode = settings.text('mode')
         self.law = self._laws[KERNEL_OF_MODE[self.mode]]
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
         self.stamp = (0, 0)  # s and ns of the state in work
         self.states = 0
-        self.watched = False  # whether anybody takes the snapshots
-        self._calm = False  # no watched bound was exceeded in the last cycle
+        self.calm = False  # no watched bound was exceeded in the last cycle
         self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
-        self.snapshots: deque[Snapshot] = deque(maxlen=200)  # for the thread that reports
-        self._sum = np.zeros(len(robot.joints))  # of the torques since the last snapshot
-        self._count = 0
+        self.snapshots = Snapshots(len(robot.joints))
         self.apply(settings)
-        self.payload.set(0.0, self._payload(settings), 0.0)
-        self.payload.update(0.0)
-        self._share_load()
 
     def _make_laws(self, kernels: Mapping[str, Bound]) -> dict[str, Law]:
         joints = self.joints
@@ -143,17 +119,6 @@ class Cycle:
         return {'joint': self._holding,
                 'task': TaskLaw('task', kernels['task'], joints, self.task_reference),
                 **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
-
-    @staticmethod
-    def _gravity_source(settings: Settings) -> GravitySource:
-        measured = settings.text('gravity_source') != 'parameter'
-        return GravitySource(settings.numbers('gravity'), slew=settings.number('gravity_slew'),
-                             timeout=settings.number('gravity_timeout') if measured else 0.0)
-
-    @staticmethod
-    def _payload(settings: Settings) -> Array:
-        return payload_vector(settings.number('payload.mass'), settings.numbers('payload.com'),
-                              settings.numbers('payload.inertia'))
 
     # -- called by the hot node -----------------------------------------------------------------
 
@@ -206,38 +171,32 @@ class Cycle:
         """
         self.now, self.steady = now, steady
         self.states += 1
-        known = self.gravity.update(now)
-        if self.payload.update(now) or self.gravity.changed:
-            self._share_load()
-        sent = self._supervise(now, steady, known)
+        sent = self._supervise(now, steady, self.load.update(now))
         self._tell_others(now, steady, sent)
         return sent
 
     @property
-    def usual(self) -> bool:
-        """Return whether a kernel of law and limits may do all that a cycle does."""
-        return (self._calm and self.gravity.constant and not self.gravity.changed
-                and not self.payload.ramping and not self.joints.rate.low)
+    def followed(self) -> bool:
+        """Return whether anybody must hear of a usual state."""
+        return (self.snapshots.watched or self._disturbance.observed
+                or self.reference.goals.active is not None)
 
     def passed_on(self, now: float, steady: float) -> None:
         """
-        Take notice of a cycle that such a kernel has done, and whose law has finished.
+        Let others hear of a state that went by express.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
         """
-        self.now, self.steady = now, steady
-        self.states += 1
-        self.loop.passed_on(now, steady)
         if self.reference.goals.active is not None:
             self._judge_goal()
         self._tell_others(now, steady, True)
 
     def _tell_others(self, now: float, steady: float, sent: bool) -> None:
-        if self._observes and sent:
-            self._observe(now)
-        if self._divider and self.watched:
-            self._note(steady)
+        if self._disturbance.observed and sent:
+            self._disturbance.observe(now, self.joints, self.limiter)
+        if self.snapshots.wanted:
+            self.snapshots.note(self, steady)
 
     def _supervise(self, now: float, steady: float, known: bool) -> bool:
         joints, supervisor = self.joints, self.supervisor
@@ -246,10 +205,10 @@ class Cycle:
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
-            self._calm = self._watch.look(now, supervisor.state, self.law, q, qd,
+            self.calm = self._watch.look(now, supervisor.state, self.law, q, qd,
                                           self._fault_now)
         if not known:
-            self._fault(steady, Cause.GRAVITY_STALE, f'{self.gravity.timeout:g} s')
+            self._fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
         return self.loop.fresh_state(now, steady, joints.expiry, ready, qd,
                                      effort if joints.effort_known else None)
@@ -287,33 +246,6 @@ class Cycle:
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
-
-    def _observe(self, now: float) -> None:
-        """Let the law compensate what the model does not explain; limited torques count."""
-        bound, qd = self._momentum, self.joints.qd[self.joints.select]
-        bound.inputs['q'][:], bound.inputs['qd'][:] = self.joints.q, self.joints.qd
-        bound.inputs['gravity_vector'][:] = self.gravity.value
-        bound.inputs['payload'][:] = self.payload.value
-        bound()
-        torque = self._observer.update(bound.outputs['H'], qd, bound.outputs['bias'],
-                                       self.limiter.last, now - self._observed)
-        self._observed = now
-        np.clip(torque, -self.limiter.limit, self.limiter.limit, out=self._holding.external)
-
-    def _note(self, steady: float) -> None:
-        """Keep what a report needs of this state, every so many states."""
-        np.add(self._sum, self.limiter.last, out=self._sum)
-        self._count += 1
-        if self._count < self._divider:
-            return
-        running = self.supervisor.due is not Due.NOTHING
-        self.snapshots.append(Snapshot(
-            self.stamp, self.now, self.joints.q.copy(), self.joints.qd.copy(),
-            self._sum / self._count if running else None, self.loop.sent.copy(),
-            self.reference.state.copy() if self.law.tracks else None,
-            self.gravity.value.copy(), self.payload.value.copy(), steady))
-        self._sum[:] = 0.0
-        self._count = 0
 
     # -- requests, run in the hot thread ----------------------------------------------------------
 
@@ -365,11 +297,8 @@ class Cycle:
         for law in self._laws.values():
             law.apply(settings)
         self.loop.switch.duration = settings.number('switch_time')
-        self._divider = settings.report_divider
-        self._observes = settings.flag('observer_feedback')
-        self._observer.gain[:] = settings.joints('observer_gain')
-        if not self._observes:
-            self._holding.external[:] = 0.0
+        self.snapshots.divider = settings.report_divider
+        self._disturbance.apply(settings)
         self._watch.apply(settings)
         self._refusals.limit = settings.integer('reference.refusals')
         self.reference.timeout = settings.number('reference.timeout')
@@ -378,12 +307,7 @@ class Cycle:
         self.task_reference.timeout = settings.number('task.timeout')
         self.task_reference.limits = settings.task_limits()
         self.task_reference.wrench_limit[:] = settings.wrench_limit()
-        if any(settings.values[name] != before.values[name] for name in (
-                'payload.mass', 'payload.com', 'payload.inertia')):
-            self.payload.set(self.now, self._payload(settings),
-                             settings.number('payload.ramp_time'))
-        self.gravity.update(self.now)  # the slew begins now
-        self.gravity.configure(settings.numbers('gravity'), settings.number('gravity_slew'))
+        self.load.apply(self.now, before, settings)
         self.set_mode(settings.text('mode'))
 
     def hold_reference(self) -> None:
@@ -431,10 +355,6 @@ class Cycle:
             wanted = self.task_reference.velocity
         measured = self.joints.qd[self.joints.controlled]
         return bool(np.abs(wanted).max() > _REST or np.abs(measured).max() > REST_SPEED)
-
-    def set_payload(self, now: float, payload: Array) -> None:
-        """Begin a ramp to a payload given as ten numbers."""
-        self.payload.set(now, payload, self.settings.number('payload.ramp_time'))
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -486,7 +406,7 @@ class Cycle:
         q, qd = self.joints.q[index], self.joints.qd[index]
         if state is State.RAMPING_IN:
             self.law.enter(self.now)
-            self._observer.reset()
+            self._disturbance.reset()
             self._watch.begin(self.now, q, qd)
         elif state is State.HOLDING:
             self._holding.enter(self.now)
@@ -507,9 +427,3 @@ class Cycle:
     def _saturation(self) -> Array:
         return np.sign(self.loop.wanted) * np.maximum(
             self.limiter.saturated, self.limiter.slewing)
-
-    def _share_load(self) -> None:
-        self.gravity.changed = False
-        for law in (self._bare, *self._laws.values()):
-            law.inputs['payload'][:] = self.payload.value
-            law.inputs['gravity_vector'][:] = self.gravity.value

@@ -43,7 +43,7 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 Pair = tuple[str, object]
 Part = tuple[bytes, str, list[Pair]]  # level, message, values
 
-_LOOK = 0.2  # s between two looks at the levels
+_LOOK = 0.25  # s between two looks at the levels
 _PERIOD = 1.0  # s between two messages without change
 _SLOW = 0.8  # share of nominal_rate below which the rate is warned of
 _WORKING = (State.RUNNING, State.RAMPING_IN, State.INACTIVE, State.RELEASED)
@@ -156,7 +156,7 @@ class Diagnostics:
         return OK, reference.source.value if cycle.law.tracks else 'not used', pairs
 
     def _load(self, cycle: Cycle) -> Part:
-        load, gravity, settings = cycle.payload, cycle.gravity, cycle.settings
+        load, gravity, settings = cycle.load.payload, cycle.load.gravity, cycle.settings
         mass = float(load.value[0])
         com = load.value[1:4] / mass if mass > 0.0 else np.zeros(3)
         source = self._node.gravity_input

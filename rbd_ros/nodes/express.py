@@ -26,7 +26,7 @@ from collections.abc import Callable
 import math
 
 from rbd_ros.compiler.relay import can_relay, make_mover, make_relay, Relay
-from rbd_ros.control.joint_map import Arrival, Piece
+from rbd_ros.control.pieces import Arrival, Piece
 from rbd_ros.control.supervisor import State
 from rbd_ros.nodes.codec import ReadState, STAMP
 from rbd_ros.nodes.cycle import Cycle
@@ -51,6 +51,7 @@ class Express:
         self._cycle, self._output = cycle, output
         self._joints, self._loop = cycle.joints, cycle.loop
         self._supervisor = cycle.supervisor
+        self._gravity, self._payload = cycle.load.gravity, cycle.load.payload
         self._effort = cycle.joints.effort.copy()
         self._law: Law | None = None
         self._kind: tuple[object, ...] = ()  # what was learned last
@@ -71,9 +72,10 @@ class Express:
         :param stamp: its stamp, s.
         :returns: whether it is dealt with; if not, it goes the long way.
         """
-        cycle, joints, law = self._cycle, self._joints, self._law
+        cycle, joints, law, gravity = self._cycle, self._joints, self._law, self._gravity
         if (law is None or law is not cycle.law or self._generation != joints.generation
-                or self._supervisor.state is not State.RUNNING or not cycle.usual
+                or self._supervisor.state is not State.RUNNING or not cycle.calm
+                or not gravity.constant or gravity.changed or self._payload.ramping
                 or len(data) != self._size or not self._piece.age.expects(now, stamp)):
             return False  # before the reference moves on
         dt = self._loop.usual_step(now)
@@ -101,8 +103,11 @@ class Express:
         law.finish(now)  # with the results before these, as on the long way
         self._output.publisher.publish(command)
         self._keep_results()
-        cycle.passed_on(now, steady)
-        self._published = self._loop.published
+        self._published = self._loop.passed_on(now, steady)
+        cycle.now, cycle.steady = now, steady
+        cycle.states += 1
+        if cycle.followed:
+            cycle.passed_on(now, steady)
         return True
 
     def learn(self, reading: ReadState, data: bytes) -> None:

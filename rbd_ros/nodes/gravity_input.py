@@ -183,7 +183,7 @@ class GravityInput:
             self.reason = self._age.reason
 
     def _hand_over(self, down: Array, when: float) -> None:
-        source = self._cycle.gravity
+        source = self._cycle.load.gravity
         self._cycle.loop.post(lambda _now, _steady: source.direction(when, down))
 
     def _refuse(self, reason: str) -> None:

@@ -59,7 +59,7 @@ _SPINS = 1000
 STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 #: s between two looks at the clocks while states come
-_WATCH = 0.025
+_WATCH = 0.05
 
 
 class HotNode(GuardedNode):

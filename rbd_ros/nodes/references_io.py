@@ -43,7 +43,7 @@ __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
 Array = npt.NDArray[np.float64]
 
-_GUARD_PERIOD = 0.2  # s between two looks at the graph
+_GUARD_PERIOD = 0.25  # s between two looks at the graph
 _SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
 
@@ -257,7 +257,9 @@ class ReferenceInputs:
         load, com = message.inertia, message.inertia.com
         ten = payload_vector(load.m, (com.x, com.y, com.z), (
             load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
-        self._cycle.loop.post(lambda now, _steady: self._cycle.set_payload(now, ten))
+        cycle = self._cycle
+        cycle.loop.post(lambda now, _steady: cycle.load.carry(
+            now, ten, cycle.settings.number('payload.ramp_time')))
         self._node.get_logger().info(f'payload of {load.m:g} kg over '
                                      f'{self._cycle.settings.number("payload.ramp_time"):g} s')
 

@@ -37,14 +37,15 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound
-    from rbd_ros.nodes.cycle import Cycle, Snapshot
+    from rbd_ros.nodes.cycle import Cycle
     from rbd_ros.nodes.lifecycle import ControllerNode
+    from rbd_ros.nodes.snapshots import Snapshot
 
 __all__ = ['Reports', 'quaternion']
 
 Array = npt.NDArray[np.float64]
 
-_PERIOD, _SOON = 0.1, 0.005  # s between two looks at the snapshots: nobody wants them, else
+_PERIOD, _SOON = 0.25, 0.005  # s between two looks at the snapshots: nobody wants them, else
 _BUSY = 0.01  # s that are spent on snapshots at once
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
@@ -138,12 +139,12 @@ class Reports:
         """Publish what the snapshots ask for."""
         if self._ended:  # the executor may still call a timer that is destroyed
             return
-        snapshots = self._cycle.snapshots
+        snapshots = self._cycle.snapshots.kept
         settings = self._cycle.settings
         dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')
         step = settings.report_divider
         state = state if self._control.get_subscription_count() else 0
-        wanted = self._cycle.watched = bool(state or dynamics)
+        wanted = self._cycle.snapshots.watched = bool(state or dynamics)
         if wanted is self._soon.is_canceled():
             (self._soon.reset if wanted else self._soon.cancel)()
         if not wanted:

@@ -23,7 +23,8 @@ import math
 from typing import TypeVar
 
 import numpy as np
-from rbd_ros.control.joint_map import AgeLimits, JointMap
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.model import Model
 from rbd_ros.reference import mass_matrix

@@ -1,0 +1,78 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Torques that the model does not explain, observed in the loop and compensated by the law."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.compiler import Bound
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.limits import TorqueLimiter
+from rbd_ros.control.observer import MomentumObserver
+from rbd_ros.nodes.settings import Settings
+
+__all__ = ['Disturbance']
+
+Array = npt.NDArray[np.float64]
+
+
+class Disturbance:
+    """The observer of one robot; its result is an input of the law."""
+
+    def __init__(self, settings: Settings, bound: Bound, external: Array) -> None:
+        """
+        Take a kernel.
+
+        :param settings: valid set.
+        :param bound: kernel 'momentum'.
+        :param external: input of the law that gets the observed torque, N.m.
+        """
+        self.observed = False  # whether the parameters ask for it
+        self._bound, self._external = bound, external
+        self._observer = MomentumObserver(settings.joints('observer_gain').tolist())
+        self._time = 0.0
+        self.apply(settings)
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new parameters.
+
+        :param settings: valid set.
+        """
+        self.observed = settings.flag('observer_feedback')
+        self._observer.gain[:] = settings.joints('observer_gain')
+        if not self.observed:
+            self._external[:] = 0.0
+
+    def reset(self) -> None:
+        """Forget what was observed."""
+        self._observer.reset()
+
+    def observe(self, now: float, joints: JointMap, limiter: TorqueLimiter) -> None:
+        """
+        Take notice of a state and of the torque that was sent; limited torques count.
+
+        :param now: control time, s.
+        :param joints: the state.
+        :param limiter: has the torque.
+        """
+        inputs, outputs = self._bound.inputs, self._bound.outputs
+        inputs['q'][:], inputs['qd'][:] = joints.q, joints.qd
+        self._bound()
+        torque = self._observer.update(outputs['H'], joints.qd[joints.select], outputs['bias'],
+                                       limiter.last, now - self._time)
+        self._time = now
+        np.clip(torque, -limiter.limit, limiter.limit, out=self._external)
