@@ -71,8 +71,8 @@ class JumpLimiter:
         self.target = inputs['target']  # wanted position, velocity, acceleration, (3, n), finite
         self._dt, self._run = inputs['dt'], self._bound.run
         # Copies between flat memoryviews take a fraction of what NumPy takes.
-        self._state, self._next = (memoryview(a.reshape(-1)) for a in (
-            self.state, self._bound.outputs['next']))
+        self._state, self._next, self._wanted = (memoryview(a.reshape(-1)) for a in (
+            self.state, self._bound.outputs['next'], self.target))
 
     def step(self, dt: float) -> None:
         """
@@ -85,6 +85,11 @@ class JumpLimiter:
         self._dt[()] = dt
         self._run()
         self._state[:] = self._next
+
+    @property
+    def arrived(self) -> bool:
+        """Return whether the reference is the target: steps to the same target change nothing."""
+        return self._state == self._wanted
 
 
 class JointReference:
@@ -115,6 +120,7 @@ class JointReference:
         self.source = Source.HOLD
         self.goals = GoalKeeper()
         self.timed_out = False
+        self.resting = False  # it holds, has arrived, and need not be computed
         n = len(self.lower)
         self.target = self.limiter.target
         self._error = np.zeros((3, n))
@@ -163,7 +169,7 @@ class JointReference:
         self.goals.abort('the reference is held')
         self._trajectory = Trajectory(Knots(np.array([duration]), end[None], still, still), now,
                                       now, (q, qd, qdd))
-        self.source = Source.HOLD
+        self.source, self.resting = Source.HOLD, False
 
     def hold(self) -> None:
         """Come to rest as fast as the limits allow and stay there."""
@@ -171,7 +177,7 @@ class JointReference:
         self.target[0] = q + qd * np.abs(qd) / (2.0 * self.limiter.acceleration)
         self.target[1:] = 0.0
         self._trajectory = None
-        self.source = Source.HOLD
+        self.source, self.resting = Source.HOLD, False
 
     def set_point(self, now: float, q: Array, qd: Array | None = None,
                   qdd: Array | None = None) -> None:
@@ -190,7 +196,7 @@ class JointReference:
         self.target[2] = 0.0 if qdd is None else qdd
         self._trajectory = None
         self._received = now
-        self.source, self.timed_out = Source.STREAM, False
+        self.source, self.timed_out, self.resting = Source.STREAM, False, False
 
     def follow(self, now: float, knots: Knots, start_time: float) -> Trajectory:
         """
@@ -207,7 +213,7 @@ class JointReference:
         trajectory = Trajectory(moved, start_time, now, (q, qd, qdd), linear=self.linear)
         self.goals.abort('pre-empted by a new trajectory')
         self._trajectory = trajectory
-        self.source, self.timed_out = Source.TRAJECTORY, False
+        self.source, self.timed_out, self.resting = Source.TRAJECTORY, False, False
         return trajectory
 
     def pursue(self, goal: Goal) -> None:
@@ -239,12 +245,16 @@ class JointReference:
         """
         dt = 0.0 if self._time is None else now - self._time
         self._time = now
+        if self.resting:
+            return self.state
+        held = self.source is Source.HOLD
         if self._trajectory is not None:
-            self._trajectory.sample(now, self.target)
+            held = not self._trajectory.sample(now, self.target)
         elif self.source is Source.STREAM and now - self._received > self.timeout:
             self.timed_out = True
             self.hold()
         self.limiter.step(dt)
+        self.resting = held and self.limiter.arrived
         return self.state
 
     def judge(self, now: float, q: Array, qd: Array) -> None:

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from rbd_ros.compiler.relay import Expected
 
 __all__ = ['FloatArrayWriter', 'JointStateReader', 'JointStateWriter', 'ReadState', 'STAMP',
-           'read_stamp']
+           'unpack_stamp']
 
 Array = npt.NDArray[np.float64]
 
@@ -46,6 +46,8 @@ _STAMP_END = 12
 _PLAIN = b'\x00\x01'  # representation: plain CDR, little endian
 _EMPTY = np.zeros(0)
 _STAMP = struct.Struct('<iI')
+#: gives s and ns of a little-endian message and a place in it
+unpack_stamp = _STAMP.unpack_from
 _COUNT = struct.Struct('<I')
 _MOST_LAYOUTS = 16
 _SURPLUS = 16  # bytes after the end: room for the alignment of doubles that did not come
@@ -172,15 +174,6 @@ class ReadState:
         self.places = (places[0], places[1], places[2])
         self._numbers = self._bytes[self._lead:end]
         return True
-
-
-def read_stamp(data: bytes) -> tuple[int, int]:
-    """
-    Return s and ns of the stamp of a message that begins with a header; zeros if it is too short.
-
-    :param data: the serialized message, little endian.
-    """
-    return _STAMP.unpack_from(data, STAMP) if len(data) >= _STAMP_END else (0, 0)
 
 
 class JointStateReader:

@@ -25,6 +25,8 @@ from __future__ import annotations
 from collections.abc import Callable
 import math
 
+import numpy as np
+import numpy.typing as npt
 from rbd_ros.compiler.relay import can_relay, make_mover, make_relay, Relay
 from rbd_ros.control.pieces import Arrival, Piece
 from rbd_ros.control.supervisor import State
@@ -34,6 +36,8 @@ from rbd_ros.nodes.modes import Law
 from rbd_ros.nodes.outputs import Output
 
 __all__ = ['Express']
+
+Array = npt.NDArray[np.float64]
 
 
 class Express:
@@ -58,6 +62,7 @@ class Express:
         self._other: tuple[object, ...] = ()  # what went the long way last
         self._relay: Relay
         self._piece: Piece
+        self._dt: Array
         self._keep_state: Callable[[], None]
         self._keep_results: Callable[[], None]
         self._generation = self._published = self._size = -1
@@ -83,7 +88,7 @@ class Express:
             return False
         if self._published != self._loop.published:  # other torques have left meanwhile
             law.inputs['last'][:] = self._loop.limiter.last
-        law.inputs['dt'][0] = dt
+        self._dt[0] = dt
         try:
             law.prepare(now)
             command = self._relay(data)
@@ -137,6 +142,7 @@ class Express:
             return
         self._relay, self._keep_state, self._keep_results = relay, state, results
         self._law, self._piece, self._generation = law, piece, joints.generation
+        self._dt = law.inputs['dt']
         self._size = len(data)
         self._published = -1
         self._effort[:] = joints.effort

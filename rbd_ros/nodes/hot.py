@@ -30,7 +30,7 @@ import traceback
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.causes import Cause
-from rbd_ros.nodes.codec import JointStateReader, read_stamp
+from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.express import Express
 from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
@@ -173,7 +173,8 @@ class HotNode(GuardedNode):
         if cycle is None:
             return
         try:
-            cycle.stamp = seconds, nanoseconds = read_stamp(data)
+            cycle.stamp = seconds, nanoseconds = (
+                unpack_stamp(data, STAMP) if len(data) >= STAMP + 8 else (0, 0))
             stamp = seconds + 1e-9 * nanoseconds
             now = steady = time.monotonic()
             if self.simulated:
