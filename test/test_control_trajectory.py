@@ -265,6 +265,26 @@ def test_rest_keeps_clear_of_a_limit_and_of_the_largest_acceleration():
     assert np.abs(follow(subject, 0.5, 0.6)[:, 2]).max() <= subject.limiter.acceleration[0]
 
 
+def test_what_rests_is_not_computed_and_moves_at_once():
+    """A rest gives exactly the held position; the next set-point goes on without a step."""
+    subject = reference()
+    subject.start(np.array([0.1, -0.2]), np.array([0.5, 0.0]))
+    now = 0.0
+    while not subject.resting:
+        now += DT
+        subject.update(now)
+        assert now < 2.0
+    held = subject.state.copy()
+    assert not held[1:].any()
+    now += 5.0  # as if nobody had asked for long
+    assert np.array_equal(subject.update(now), held)
+    subject.set_point(now, held[0] + 0.3)
+    assert not subject.resting
+    before = subject.update(now + DT).copy()
+    assert 0.0 < np.abs(before[0] - held[0]).max() <= subject.limiter.acceleration.max() * DT**2
+    assert subject.limiter.velocity.max() >= np.abs(before[1]).max() > 0.0
+
+
 def test_continuous_joint_takes_the_short_way():
     """From 3.0 to -3.0 a continuous joint goes 0.28 rad forward, not 6 rad back."""
     subject = reference(timeout=10.0)
