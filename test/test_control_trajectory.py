@@ -281,7 +281,8 @@ def test_what_rests_is_not_computed_and_moves_at_once():
     subject.set_point(now, held[0] + 0.3)
     assert not subject.resting
     before = subject.update(now + DT).copy()
-    assert 0.0 < np.abs(before[0] - held[0]).max() <= subject.limiter.acceleration.max() * DT**2
+    step = np.abs(before[0] - held[0]).max()
+    assert 0.0 < step <= subject.limiter.acceleration.max() * DT**2 * (1.0 + 1e-9)
     assert subject.limiter.velocity.max() >= np.abs(before[1]).max() > 0.0
 
 
