@@ -206,7 +206,7 @@ class Cycle:
             ready = ready and self._may_start(now, steady, qd)
         else:
             self.calm = self._watch.look(now, supervisor.state, self.law, q, qd,
-                                          self._fault_now)
+                                         self._fault_now)
         if not known:
             self._fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
