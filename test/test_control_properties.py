@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.causes import Cause
-from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.loop import Release
+from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.supervisor import Due, State, Timing
 
 LIMIT, RATE = 20.0, 200.0

@@ -24,9 +24,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.goals import Tolerances
-from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.control.limits import check_limits
 from rbd_ros.control.parameters import PARAMETERS, per_joint, Value
+from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.control.supervisor import Timing
 from rbd_ros.control.task_references import TaskLimits
 from rbd_ros.nodes.robot import Robot
