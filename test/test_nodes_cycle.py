@@ -227,7 +227,8 @@ def test_zones_never_meet():
         model, n = settings.robot.model, len(settings.robot.joints)
         lower, upper = (np.array(settings.robot.pick(x)) for x in (model.lower, model.upper))
         middle = 0.5 * (np.maximum(lower, -1.0) + np.minimum(upper, 1.0))
-        middle = np.where(np.isfinite(lower), 0.5 * (lower + upper), middle)
+        bounded = np.isfinite(lower)
+        middle[bounded] = 0.5 * (lower[bounded] + upper[bounded])
         barrier = Barrier(lower, upper, settings.barrier_margins, *np.full((2, n), 50.0),
                           np.full(n, np.inf), np.full(n, 10.0), np.full(n, 100.0))
         torque = guard(middle, np.zeros(n), np.ones(n), np.full(n, 3.0), barrier)
