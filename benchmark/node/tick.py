@@ -88,6 +88,7 @@ def main() -> None:
     node.trigger_configure()
     cycle, hot = node.cycle, node.hot
     hot.output.publisher = Nowhere()
+    cycle.snapshots.watched = False  # as a node finds out that nobody listens to
     callback = next(subscription.callback for subscription in hot.subscriptions
                     if subscription.topic_name.endswith('joint_states'))
     source = Source()

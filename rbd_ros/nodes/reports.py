@@ -45,7 +45,7 @@ __all__ = ['Reports', 'quaternion']
 
 Array = npt.NDArray[np.float64]
 
-_PERIOD, _SOON = 0.25, 0.005  # s between two looks at the snapshots: nobody wants them, else
+_PERIOD, _SOON = 0.1, 0.005  # s between two looks at the snapshots: nobody wants them, else
 _BUSY = 0.01  # s that are spent on snapshots at once
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',

@@ -57,7 +57,7 @@ class Snapshots:
         """
         self.kept: deque[Snapshot] = deque(maxlen=200)
         self.divider = 0  # states between two snapshots; 0: none are taken
-        self.watched = False  # whether anybody takes them
+        self.watched = True  # whether anybody takes them, as far as is known
         self._sum = np.zeros(n)  # of the torques since the last one
         self._count = 0
 
