@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 import os
 from pathlib import Path
 import re
-import shutil
 import signal
 import subprocess
 import threading
@@ -40,15 +39,6 @@ ANSWERS = {'topic echo': 'data: running', 'param set': 'Set parameter successful
 #: arguments that change every name, so that the advice must change with them
 ARGUMENTS = ('namespace:=cell', 'joint_states:=states', 'commands:=/torques',
              'use_sim_time:=true', 'log_level:=info')
-
-
-@pytest.fixture
-def ros2() -> str:
-    """Return the program, or skip where the environment has none."""
-    found = shutil.which('ros2')
-    if not found:
-        pytest.skip('there is no ros2 program on PATH: run this through ./run test')
-    return found
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 import os
 from pathlib import Path
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -41,15 +40,6 @@ def generate_launch_description():
         ExecuteProcess(cmd=['sh', '-c', ['echo said ', LaunchConfiguration('word'), '; {then}']],
                        output='screen')])
 """
-
-
-@pytest.fixture
-def ros2() -> str:
-    """Return the program, or skip where the environment has none."""
-    found = shutil.which('ros2')
-    if not found:
-        pytest.skip('there is no ros2 program on PATH: run this through ./run test')
-    return found
 
 
 @pytest.fixture
