@@ -1,0 +1,145 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Robots that MuJoCo simulates, behind a driver that knows nothing of rbd_ros, and their truth.
+
+A test starts ``driver('panda', PANDA)`` beside ``rig.controller('panda', ...)`` and reads what the
+robot really does from ``Truth``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+import os
+from pathlib import Path
+import sys
+import time
+
+from benchmark.robots import robots_folder
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from launch_ros.actions import Node as NodeAction
+import numpy as np
+from rclpy.qos import QoSProfile
+import rig
+from sensor_msgs.msg import JointState
+
+Array = np.ndarray
+
+_ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A robot and the place where it starts."""
+
+    urdf: Path
+    joints: tuple[str, ...]
+    tip: str
+    start: tuple[float, ...]
+    more: dict[str, object] = field(default_factory=dict)  # parameters of the driver
+
+
+def _example(file: str) -> Path:
+    return robots_folder() / file
+
+
+_UR = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
+       'wrist_2_joint', 'wrist_3_joint')
+_UR_START = (0.3, -1.2, 1.4, -1.77, -1.57, 0.3)
+
+PANDA = Arm(_example('panda_description/urdf/panda.urdf'),
+            tuple(f'panda_joint{k}' for k in range(1, 8)), 'panda_hand',
+            (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6))
+UR5 = Arm(_example('ur_description/urdf/ur5_robot.urdf'), _UR, 'tool0', _UR_START)
+UR10 = Arm(_example('ur_description/urdf/ur10_robot.urdf'), _UR, 'tool0', _UR_START)
+BUILT_IN = Arm(_ROOT / 'urdf' / 'seven_joint_arm.urdf',
+               tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
+               (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5))
+
+
+def driver(namespace: str, arm: Arm, **parameters: object) -> NodeAction:
+    """
+    Return the action that starts a robot whose commands are those of ``<namespace>/controller``.
+
+    :param namespace: of the topics.
+    :param arm: robot.
+    :param parameters: of mujoco_driver.py.
+    """
+    given = {'urdf': str(arm.urdf), 'joints': list(arm.joints), 'tip': arm.tip,
+             'start': list(arm.start), **arm.more, **parameters}
+    return NodeAction(
+        executable=sys.executable, name='driver', namespace=namespace, output='screen',
+        arguments=[str(Path(__file__).with_name('mujoco_driver.py'))], parameters=[given],
+        remappings=[('commands', 'controller/commands')],
+        additional_env={'PYTHONPATH': os.pathsep.join(
+            [str(_ROOT), *filter(None, [os.environ.get('PYTHONPATH')])])})
+
+
+class Truth:
+    """What a robot really does, as its driver tells it."""
+
+    def __init__(self, client: rig.Client) -> None:
+        self.times: list[float] = []  # s, steady, of reception, one per row of the joints
+        self.joints: list[Array] = []  # positions
+        self.peaks: list[Array] = []  # largest speeds since the row before
+        self.tips: list[tuple[float, Array, Array]] = []  # time, position, quaternion x y z w
+        self.forces: list[tuple[float, Array]] = []  # time, N upon the plate
+        self._client = client
+        create, depth = client.node.create_subscription, QoSProfile(depth=100)
+        create(JointState, 'driver/truth', self._on_joints, depth)
+        create(PoseStamped, 'driver/tip', self._on_tip, depth)
+        create(WrenchStamped, 'driver/force', self._on_force, depth)
+
+    def _on_joints(self, message: JointState) -> None:
+        self.joints.append(np.array(message.position))
+        self.peaks.append(np.array(message.velocity))
+        self.times.append(time.monotonic())
+
+    def _on_tip(self, message: PoseStamped) -> None:
+        p, q = message.pose.position, message.pose.orientation
+        self.tips.append((time.monotonic(), np.array([p.x, p.y, p.z]),
+                          np.array([q.x, q.y, q.z, q.w])))
+
+    def _on_force(self, message: WrenchStamped) -> None:
+        f = message.wrench.force
+        self.forces.append((time.monotonic(), np.array([f.x, f.y, f.z])))
+
+    def peak(self, since: float) -> Array:
+        """Return the largest speed of each joint since a time."""
+        rows = [v for t, v in zip(self.times, self.peaks) if t >= since]
+        return np.max(rows, axis=0)
+
+    def drop(self, since: float) -> float:
+        """Return how far the tip was below its place at a time, at most, in m."""
+        heights = [p[2] for t, p, _ in self.tips if t >= since]
+        return heights[0] - min(heights)
+
+    def mean_force(self, since: float) -> Array:
+        """Return the mean force upon the plate since a time."""
+        return np.mean([f for t, f in self.forces if t >= since], axis=0)
+
+    def wait_rest(self, speed: float = 1e-3, seconds: float = 5.0) -> None:
+        """Wait until no joint has moved faster than a speed for 0.2 s."""
+        begin = time.monotonic()
+
+        def at_rest() -> bool:
+            now = time.monotonic()
+            return now - begin > 0.25 and bool((self.peak(now - 0.2) < speed).all())
+        self._client.wait(at_rest, f'rest: {speed:g} rad/s', seconds)
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something that the truth shows."""
+        self._client.wait(lambda: bool(self.joints) and condition(), what)
