@@ -48,7 +48,7 @@ def chain_counts(n: int) -> dict[str, OperationCount]:
 
     return {
         'inverse dynamics, spatial':
-            count(lambda q, qd, x: inverse.rnea(model, q, qd, x, fall), q, qd, x),
+            count(lambda q, qd, x: inverse.rnea(model, q, qd, x, fall).tau, q, qd, x),
         'inverse dynamics, 3-D':
             count(lambda q, qd, x: inverse.newton_euler_3d(model, q, qd, x, fall), q, qd, x),
         'inertia matrix':

@@ -12,33 +12,25 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What happens inside the recursive Newton-Euler algorithm? RBDA Table 5.1, step by step."""
+"""What happens inside the recursive Newton-Euler algorithm? RBDA Table 5.1, body by body."""
 
 import numpy as np
 
 import rbd_ros
-from rbd_ros.kinematics import links
-from rbd_ros.spatial import Force, Motion, Vec3
+from rbd_ros.inverse import rnea
+from rbd_ros.kinematics import Conditions
+from rbd_ros.spatial import Vec3
 
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
 q, qd, qdd = [0.1 * k for k in range(7)], [0.5] * 7, [1.0] * 7
 
-Xup, S = links(model, q)                                # ^iX_parent and the columns of S
-v, a, f = [Motion.zero()], [Motion(Vec3.zero(), -Vec3(*model.gravity))], [Force.zero()]
+# The function that is compiled elsewhere runs here on plain floats: set a breakpoint in it.
+v, a, f, tau = rnea(model, q, qd, qdd, Conditions(gravity=Vec3(*model.gravity)))
 for i in range(1, model.nb + 1):                        # outward
-    p, s, I = model.parent[i], S[i][0], model.inertia[i]
-    v_J = s * qd[i - 1]
-    v.append(Xup[i] @ v[p] + v_J)                                                   # 5.14
-    a.append(Xup[i] @ a[p] + s * qdd[i - 1] + v[i].cross(v_J))                      # 5.15
-    f.append(I @ a[i] + v[i].cross(I @ v[i]))                                       # 5.9
     print(f'{model.body_names[i]}: v = {np.round(v[i].to_list(), 3)}')
     print(f'        a = {np.round(a[i].to_list(), 3)}  (true minus g)')
-tau = [0.0] * model.nv
 for i in range(model.nb, 0, -1):                        # inward
-    tau[i - 1] = S[i][0].dot(f[i])                                                  # 5.11
     print(f'{model.joint_names[i - 1]}: f = {np.round(f[i].to_list(), 3)}, tau = {tau[i - 1]:.4f}')
-    f[model.parent[i]] = f[model.parent[i]] + Xup[i].inv_apply(f[i])                # 5.20
 
-# The library's own source does the same; set a breakpoint in rbd_ros.inverse.rnea.
-reference = rbd_ros.inverse_dynamics(model, q, qd, qdd)
-print('largest difference to the library:', np.abs(reference - tau).max())
+compiled = rbd_ros.Dynamics(model).inverse_dynamics(q, qd, qdd)
+print('largest difference to machine code:', np.abs(compiled - tau).max())

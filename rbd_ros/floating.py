@@ -118,7 +118,7 @@ def equations(
     """
     _check(model)
     H = crba(model, links(model, q, conditions.t), conditions.inertia)
-    C = rnea(model, q, qd, None, conditions)
+    C = rnea(model, q, qd, None, conditions).tau
     return Equations([row[:6] for row in H[:6]], [row[6:] for row in H[:6]],
                      [row[6:] for row in H[6:]], C[:6], C[6:])
 

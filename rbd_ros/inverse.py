@@ -21,11 +21,9 @@ every joint type and branched trees), and the part due to gravity alone (5.12).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.kinematics import (
-    accelerations, combine, links, placements, velocities, velocity_products,
-)
+from rbd_ros.kinematics import accelerations, combine, links, placements
 from rbd_ros.spatial import Force, Mat3, Motion, RigidInertia, Vec3
 
 if TYPE_CHECKING:
@@ -36,52 +34,58 @@ if TYPE_CHECKING:
     from rbd_ros.model import Model
 
 
+class NewtonEuler(NamedTuple):
+    """
+    What the recursion finds, indexed by body and in its coordinates; tau by joint variable.
+
+    :param v: velocities.
+    :param a: accelerations, each with the fictitious -a_g of the base in it.
+    :param f: the whole force across each joint, from parent to body: S^T f is what the drive
+        contributes, the rest is the load on the bearings.
+    :param tau: joint forces.
+    """
+
+    v: list[Motion]
+    a: list[Motion]
+    f: list[Force]
+    tau: list[Scalar]
+
+
 def rnea(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
     conditions: Conditions,
-) -> list[Scalar]:
+) -> NewtonEuler:
     """
-    Return the joint forces tau = H qdd + C by the recursive Newton-Euler algorithm (RBDA 5.3).
+    Return tau = H qdd + C by the recursive Newton-Euler algorithm, with all on the way (Table 5.1).
 
+    :param q: tree positions; ``qd``, ``qdd`` likewise.
     :param qdd: joint accelerations; None for zero, which gives the bias force C(q, qd).
+    :param conditions: gravity, external forces, inertias, time.
     """
-    tree = links(model, q, conditions.t)
-    return _project(model, tree, _net_forces(model, tree, q, qd, qdd, conditions))
+    t, f_x, I = conditions.t, conditions.f_ext, conditions.inertia or model.inertia
+    Xup, S = tree = links(model, q, t)
+    X_0 = None if f_x is None else placements(model, tree)
+    v, a, f = [Motion.zero()], [Motion(Vec3.zero(), -conditions.gravity)], [Force.zero()]
 
+    for i in range(1, model.nb + 1):                       # outward: motion, and force it takes
+        p, joint = model.parent[i], model.joint[i]
+        q_i, qd_i = q[model.q_index[i]], qd[model.v_index[i]]
+        v_J, c_J = joint.velocity(q_i, qd_i, t), joint.bias(q_i, qd_i, t)            # 5.16, 5.17
+        v.append(Xup[i] @ v[p] + v_J)                                                      # 5.18
+        a_i = Xup[i] @ a[p] + (c_J + v[i].cross(v_J))
+        a.append(a_i if qdd is None else combine(a_i, S[i], qdd[model.v_index[i]]))        # 5.19
+        f_i = I[i] @ a[i] + v[i].cross(I[i] @ v[i])                                        # 5.9
+        if f_x is not None and X_0 is not None and f_x[i] is not None:
+            f_i = f_i - X_0[i] @ f_x[i]                                                    # 5.20
+        f.append(f_i)
 
-def joint_wrenches(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
-    conditions: Conditions,
-) -> list[Force]:
-    """
-    Return the whole force across each joint, from parent to body, in body coordinates (5.3).
-
-    What the joint's drive contributes is tau = S^T f; the rest is the load on its bearings.
-    """
-    tree = links(model, q, conditions.t)
-    f = _net_forces(model, tree, q, qd, qdd, conditions)
-    _project(model, tree, f)
-    return f
-
-
-def _net_forces(
-    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar],
-    qdd: Sequence[Scalar] | None, conditions: Conditions,
-) -> list[Force]:
-    """Return the force that moves each body, less the external one on it."""
-    v, v_J = velocities(model, tree, q, qd, conditions.t)
-    c = velocity_products(model, q, qd, v, v_J, conditions.t)
-    a = accelerations(model, tree, c, qdd, _fictitious(conditions.gravity))
-    I = conditions.inertia or model.inertia
-    f = [Force.zero()] + [
-        I[i] @ a[i] + v[i].cross(I[i] @ v[i]) for i in range(1, model.nb + 1)]             # 5.9
-    subtract_external(model, tree, f, conditions)
-    return f
-
-
-def _fictitious(gravity: Vec3) -> Motion:
-    """Return the base acceleration -a_g that stands for gravity (RBDA 5.3)."""
-    return Motion(Vec3.zero(), -gravity)
+    tau: list[Scalar] = [0.0] * model.tree_nv
+    for i in range(model.nb, 0, -1):                       # inward: project, hand to the parent
+        p = model.parent[i]
+        tau[model.v_index[i]] = [s.dot(f[i]) for s in S[i]]                                # 5.11
+        if p != 0:
+            f[p] = f[p] + Xup[i].inv_apply(f[i])                                           # 5.20
+    return NewtonEuler(v, a, f, tau)
 
 
 def subtract_external(
@@ -103,7 +107,7 @@ def _project(model: Model, tree: Links, f: list[Force]) -> list[Scalar]:
     for i in range(model.nb, 0, -1):
         tau[model.v_index[i]] = [s.dot(f[i]) for s in tree.S[i]]                           # 5.11
         if model.parent[i] != 0:
-            f[model.parent[i]] = f[model.parent[i]] + tree.Xup[i].inv_apply(f[i])
+            f[model.parent[i]] = f[model.parent[i]] + tree.Xup[i].inv_apply(f[i])               # 5.20
     return tau
 
 

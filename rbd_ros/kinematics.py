@@ -85,7 +85,7 @@ def velocities(
     v, v_J = [Motion.zero()], [Motion.zero()]
     for i in range(1, model.nb + 1):
         v_J.append(model.joint[i].velocity(q[model.q_index[i]], qd[model.v_index[i]], t))
-        v.append(tree.Xup[i] @ v[model.parent[i]] + v_J[i])                               # 5.14
+        v.append(tree.Xup[i] @ v[model.parent[i]] + v_J[i])                               # 5.18
     return v, v_J
 
 
@@ -114,7 +114,7 @@ def accelerations(
     for i in range(1, model.nb + 1):
         a_i = tree.Xup[i] @ a[model.parent[i]] + c[i]
         if qdd is not None:
-            a_i = combine(a_i, tree.S[i], qdd[model.v_index[i]])                           # 5.15
+            a_i = combine(a_i, tree.S[i], qdd[model.v_index[i]])                           # 5.19
         a.append(a_i)
     return a
 

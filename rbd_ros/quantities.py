@@ -98,7 +98,7 @@ def inverse_dynamics(_: Model) -> Quantity:
     """Return tau that gives accelerations qdd: the recursive Newton-Euler algorithm (RBDA 5)."""
     return Quantity('inverse_dynamics', ('q', 'qd', 'qdd'), common=GRAVITY, rules={
         'spatial': lambda s: _joint_force(s, inverse.rnea(
-            s.model, s.q, s.qd, s.qdd, s.conditions), s.inputs['qdd']),
+            s.model, s.q, s.qd, s.qdd, s.conditions).tau, s.inputs['qdd']),
         '3d': lambda s: _joint_force(s, inverse.newton_euler_3d(
             s.model, s.q, s.qd, s.qdd, s.conditions), s.inputs['qdd'])})
 
@@ -107,7 +107,7 @@ def bias(_: Model) -> Quantity:
     """Return C(q, qd): the joint forces of motion without acceleration, gravity included."""
     return Quantity('bias', ('q', 'qd'), common=GRAVITY, rules={
         'spatial': lambda s: _joint_force(s, inverse.rnea(
-            s.model, s.q, s.qd, None, s.conditions)),
+            s.model, s.q, s.qd, None, s.conditions).tau),
         '3d': lambda s: _joint_force(s, inverse.newton_euler_3d(
             s.model, s.q, s.qd, None, s.conditions))})
 
@@ -115,7 +115,7 @@ def bias(_: Model) -> Quantity:
 def joint_wrenches(_: Model) -> Quantity:
     """Return the whole force across each joint, (nb, 6), body coordinates, angular first."""
     def rule(s: State) -> Mapping[str, Sequence]:
-        f = inverse.joint_wrenches(s.model, s.q, s.qd, s.qdd, s.conditions)
+        f = inverse.rnea(s.model, s.q, s.qd, s.qdd, s.conditions).f
         return {'f': [force.to_list() for force in f[1:]]}
     return Quantity('joint_wrenches', ('q', 'qd', 'qdd'), {'spatial': rule}, GRAVITY)
 

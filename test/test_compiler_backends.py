@@ -290,7 +290,7 @@ def test_dynamics_algorithms_in_c(tmp_path):
         return Conditions(Vec3(*gravity))
 
     functions = {
-        'rnea': lambda q, qd, qdd, g: rnea(model, q, qd, qdd, conditions(g)),
+        'rnea': lambda q, qd, qdd, g: rnea(model, q, qd, qdd, conditions(g)).tau,
         'aba': lambda q, qd, tau, g: aba(model, q, qd, tau, conditions(g)),
         'crba': lambda q, qd, qdd, g: crba(model, links(model, q)),
     }

@@ -273,7 +273,7 @@ def test_counts_of_the_algorithms_on_general_chains(n):
     model = general_chain(n)
     conditions = Conditions(Vec3(0.0, 0.0, -9.81))
     algorithms = {
-        'rnea': (3, lambda q, qd, qdd: rnea(model, q, qd, qdd, conditions)),
+        'rnea': (3, lambda q, qd, qdd: rnea(model, q, qd, qdd, conditions).tau),
         '3-D rnea': (3, lambda q, qd, qdd: newton_euler_3d(model, q, qd, qdd, conditions)),
         'aba': (3, lambda q, qd, tau: aba(model, q, qd, tau, conditions)),
         'crba': (1, lambda q: crba(model, links(model, q)))}
