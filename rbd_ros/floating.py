@@ -31,10 +31,10 @@ from rbd_ros import factor
 from rbd_ros.errors import ModelError
 from rbd_ros.forward import articulate, outward
 from rbd_ros.inertia import crba
-from rbd_ros.inverse import rnea, subtract_external
+from rbd_ros.inverse import rnea
 from rbd_ros.joints import Free
 from rbd_ros.kinematics import (
-    accelerations, combine, jacobian, links, velocities, velocity_products,
+    accelerations, combine, external_forces, jacobian, links, velocities, velocity_products,
 )
 from rbd_ros.opspace import sum_products
 from rbd_ros.spatial import Force, Motion, Vec3
@@ -150,9 +150,9 @@ def inverse_dynamics(
     base = Motion(Vec3.zero(), -conditions.gravity)
     a_r = accelerations(model, tree, c, [0.0] * 6 + list(qdd), base)                       # 9.22
     I_c = list(conditions.inertia or model.inertia)
-    p_c = [Force.zero()] + [I_c[i] @ a_r[i] + v[i].cross(I_c[i] @ v[i])
-                            for i in range(1, model.nb + 1)]
-    subtract_external(model, tree, p_c, conditions)                                        # 9.23
+    f_x = external_forces(model, tree, conditions.f_ext)
+    p_c = [Force.zero()] + [I_c[i] @ a_r[i] + v[i].cross(I_c[i] @ v[i]) - f_x[i]
+                            for i in range(1, model.nb + 1)]                               # 9.23
     for i in range(model.nb, 1, -1):
         p = model.parent[i]
         I_c[p] = I_c[p] + tree.Xup[i].inv_apply(I_c[i])

@@ -25,8 +25,9 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros import factor
 from rbd_ros.compiler import is_zero
-from rbd_ros.inverse import subtract_external
-from rbd_ros.kinematics import combine, links, velocities, velocity_products
+from rbd_ros.kinematics import (
+    combine, external_forces, links, velocities, velocity_products,
+)
 from rbd_ros.spatial import ArticulatedInertia, Force, Motion, vanishing_rows, Vec3
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ def articulate(
 ) -> Articulated:
     """Assemble the articulated bodies from the tips to the base (pass 2 of Table 7.1)."""
     inertia = conditions.inertia or model.inertia
+    f_x = external_forces(model, tree, conditions.f_ext)
     p_A = [Force.zero()] + [
-        v[i].cross(inertia[i] @ v[i]) for i in range(1, model.nb + 1)]                     # 7.37
-    subtract_external(model, tree, p_A, conditions)
+        v[i].cross(inertia[i] @ v[i]) - f_x[i] for i in range(1, model.nb + 1)]            # 7.37
     I_A: list[ArticulatedInertia] = [body.articulated() for body in inertia]
     bodies = Articulated(I_A, p_A, [[]] * (model.nb + 1), [factor.Dense([])] * (model.nb + 1),
                          [[]] * (model.nb + 1))

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.kinematics import accelerations, combine, links, placements
+from rbd_ros.kinematics import accelerations, combine, external_forces, links
 from rbd_ros.spatial import Force, Mat3, Motion, RigidInertia, Vec3
 
 if TYPE_CHECKING:
@@ -56,15 +56,15 @@ def rnea(
     conditions: Conditions,
 ) -> NewtonEuler:
     """
-    Return tau = H qdd + C by the recursive Newton-Euler algorithm, with all on the way (Table 5.1).
+    Return tau = H qdd + C and all on the way, by the recursive Newton-Euler algorithm (Table 5.1).
 
     :param q: tree positions; ``qd``, ``qdd`` likewise.
     :param qdd: joint accelerations; None for zero, which gives the bias force C(q, qd).
     :param conditions: gravity, external forces, inertias, time.
     """
-    t, f_x, I = conditions.t, conditions.f_ext, conditions.inertia or model.inertia
+    t, I = conditions.t, conditions.inertia or model.inertia
     Xup, S = tree = links(model, q, t)
-    X_0 = None if f_x is None else placements(model, tree)
+    f_x = external_forces(model, tree, conditions.f_ext)
     v, a, f = [Motion.zero()], [Motion(Vec3.zero(), -conditions.gravity)], [Force.zero()]
 
     for i in range(1, model.nb + 1):                       # outward: motion, and force it takes
@@ -74,10 +74,8 @@ def rnea(
         v.append(Xup[i] @ v[p] + v_J)                                                      # 5.18
         a_i = Xup[i] @ a[p] + (c_J + v[i].cross(v_J))
         a.append(a_i if qdd is None else combine(a_i, S[i], qdd[model.v_index[i]]))        # 5.19
-        f_i = I[i] @ a[i] + v[i].cross(I[i] @ v[i])                                        # 5.9
-        if f_x is not None and X_0 is not None and f_x[i] is not None:
-            f_i = f_i - X_0[i] @ f_x[i]                                                    # 5.20
-        f.append(f_i)
+        f_B = I[i] @ a[i] + v[i].cross(I[i] @ v[i])                                        # 5.9
+        f.append(f_B - f_x[i])                                                             # 5.20
 
     tau: list[Scalar] = [0.0] * model.tree_nv
     for i in range(model.nb, 0, -1):                       # inward: project, hand to the parent
@@ -88,26 +86,13 @@ def rnea(
     return NewtonEuler(v, a, f, tau)
 
 
-def subtract_external(
-    model: Model, tree: Links, f: list[Force], conditions: Conditions,
-) -> None:
-    """Take the external forces, given in base coordinates, off the net body forces (5.20)."""
-    if conditions.f_ext is None:
-        return
-    X_0 = placements(model, tree)
-    for i in range(1, model.nb + 1):
-        f_x = conditions.f_ext[i]
-        if f_x is not None:
-            f[i] = f[i] - X_0[i] @ f_x                                                     # 5.20
-
-
 def _project(model: Model, tree: Links, f: list[Force]) -> list[Scalar]:
     """Accumulate the body forces towards the base and return their joint components."""
     tau: list[Scalar] = [0.0] * model.tree_nv
     for i in range(model.nb, 0, -1):
         tau[model.v_index[i]] = [s.dot(f[i]) for s in tree.S[i]]                           # 5.11
         if model.parent[i] != 0:
-            f[model.parent[i]] = f[model.parent[i]] + tree.Xup[i].inv_apply(f[i])               # 5.20
+            f[model.parent[i]] = f[model.parent[i]] + tree.Xup[i].inv_apply(f[i])          # 5.20
     return tau
 
 
@@ -125,7 +110,7 @@ def newton_euler_3d(
     tree = links(model, q, conditions.t)
     w, wd, acc, U = [Vec3.zero()], [Vec3.zero()], [-conditions.gravity], [Mat3.zero()]
     I = conditions.inertia or model.inertia
-    f = [Force.zero()]
+    f, f_x = [Force.zero()], external_forces(model, tree, conditions.f_ext)
     for i in range(1, model.nb + 1):
         p, joint = model.parent[i], model.joint[i]
         q_i, qd_i = q[model.q_index[i]], qd[model.v_index[i]]
@@ -142,8 +127,7 @@ def newton_euler_3d(
         slide = a_J.lin + (w_p + w[i]).cross(v_J.lin)
         acc.append(X.turn(acc[p] + U[p] @ X.r) + slide)
         U.append(_acceleration_tensor(w[i], wd[i]))
-        f.append(_net_force(I[i], U[i], acc[i]))
-    subtract_external(model, tree, f, conditions)
+        f.append(_net_force(I[i], U[i], acc[i]) - f_x[i])
     return _project(model, tree, f)
 
 

@@ -127,6 +127,20 @@ def placements(model: Model, tree: Links) -> list[Transform]:
     return X_0
 
 
+def external_forces(
+    model: Model, tree: Links, f_ext: Sequence[Force | None] | None,
+) -> list[Force]:
+    """
+    Return the force of the environment on every body in body coordinates (5.20).
+
+    :param f_ext: the same in base coordinates; None for none, on one body or on all.
+    """
+    if f_ext is None:
+        return [Force.zero()] * (model.nb + 1)
+    X_0 = placements(model, tree)
+    return [Force.zero() if f is None else X @ f for X, f in zip(X_0, f_ext, strict=True)]
+
+
 def base_velocities(
     model: Model, X_0: Sequence[Transform], v_J: Sequence[Motion],
 ) -> list[Motion]:
