@@ -20,6 +20,7 @@ Without arguments the built-in seven-joint arm is simulated. With ``urdf`` or
 """
 
 import os
+from typing import Any
 
 from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import (
@@ -110,6 +111,8 @@ def _controller(context: LaunchContext) -> list[Action]:
         for name in ('use_sim_time', 'autostart')}
     if _wanted().evaluate(context):  # what is simulated must be spoken to in its own way
         parameters |= {'driver_adds': 'none', 'effort_is_torque': True}
+        if _given(context, 'release_torque') is None:  # the driver keeps it until its brakes close
+            parameters['release_torque'] = 'gravity'
         parameters['command_type'] = ParameterValue(
             LaunchConfiguration('command_type'), value_type=str)
     if LaunchConfiguration('urdf').perform(context):
@@ -146,18 +149,23 @@ def _simulation(share: FindPackageShare) -> list[Action]:
 
 def _commanded(context: LaunchContext) -> list[Action]:
     """Let the simulated robot take commands for the joints that the controller is given."""
-    file = LaunchConfiguration('params_file').perform(context)
-    if context.launch_configurations.get('joints'):
+    joints = _given(context, 'joints')
+    if context.launch_configurations.get('joints') or not joints:
         return []
-    with open(file, encoding='utf-8') as text:
+    return [SetLaunchConfiguration('joints', ','.join(joints))]
+
+
+def _given(context: LaunchContext, name: str) -> Any:
+    """Return what the parameter file gives the controller; None: nothing."""
+    with open(LaunchConfiguration('params_file').perform(context), encoding='utf-8') as text:
         nodes = [yaml.safe_load(text) or {}]
     while nodes:  # namespaces and nodes may be nested
         node = nodes.pop(0)
-        joints = node.get('controller', node).get('ros__parameters', {}).get('joints')
-        if joints:
-            return [SetLaunchConfiguration('joints', ','.join(joints))]
-        nodes += [each for name, each in node.items() if name != 'ros__parameters']
-    return []
+        value = node.get('controller', node).get('ros__parameters', {}).get(name)
+        if value:
+            return value
+        nodes += [each for key, each in node.items() if key != 'ros__parameters']
+    return None
 
 
 def _advice(context: LaunchContext) -> list[Action]:

@@ -23,11 +23,11 @@ from rbd_ros.control.parameters import defaults, PARAMETERS, per_joint, refusals
 
 
 def test_every_row_is_complete_and_its_default_valid():
-    """Each parameter has a description, and each default but driver_adds is itself accepted."""
+    """Each parameter has a description, and each default is accepted unless it must be given."""
     for parameter in PARAMETERS.values():
         assert len(parameter.description) > 5, parameter.name
         assert parameter.lower < parameter.upper
-        if parameter.name != 'driver_adds':
+        if parameter.name not in ('driver_adds', 'release_torque'):
             assert parameter.refusal(parameter.default) == ''
         if parameter.kind == 'double' and parameter.upper < math.inf:
             assert math.isfinite(parameter.lower), parameter.name
@@ -39,7 +39,19 @@ def test_the_default_set_is_consistent():
     del values['driver_adds']
     assert refusals(values) == []
     assert 'driver_adds must be given' in activation_refusals(defaults())[0]
-    assert activation_refusals({**defaults(), 'driver_adds': 'none'}) == []
+
+
+@pytest.mark.parametrize('adds, release, accepted', [
+    ('none', '', False), ('none', 'zero', True), ('none', 'gravity', True),
+    ('gravity', '', True), ('gravity_and_coriolis', '', True)])
+def test_what_ctrl_c_leaves_must_be_chosen_where_nobody_else_holds_the_robot(
+        adds, release, accepted):
+    """Without a driver that holds the robot, release_torque is asked for with both meanings."""
+    reasons = activation_refusals(defaults() | {'driver_adds': adds, 'release_torque': release})
+    assert (reasons == []) is accepted
+    if not accepted:
+        for word in ('release_torque must be given', '"gravity"', '"zero"', 'falls'):
+            assert word in reasons[0]
 
 
 @pytest.mark.parametrize('changes, word', [

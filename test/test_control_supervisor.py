@@ -406,6 +406,20 @@ def test_second_stop_request_changes_nothing(when):
     assert logs[0] == logs[1]
 
 
+@pytest.mark.parametrize('when, told', [(0.2, True), (0.7, False), (1.02, False)])
+def test_a_robot_that_is_let_go_as_asked_may_fall_without_a_fault(when, told):
+    """Over-speed is a fault while a final stop brakes; once it lets go, falling is no error."""
+    rig = Rig(Timing(release_repeats=100))
+    rig.start()
+    stop(rig, Cause.SIGNAL)
+    rig.run(when)
+    assert rig.supervisor.state in (State.BRAKING if told else State.RAMPING_DOWN, State.RELEASING)
+    rig.supervisor.fault(rig.time, Cause.OVER_SPEED, 'falls')
+    assert any(fault.cause is Cause.OVER_SPEED for fault in rig.supervisor.faults) is told
+    rig.run(2.0)
+    assert rig.supervisor.state is State.RELEASED
+
+
 def test_final_stop_turns_a_hold_into_a_release():
     """Ctrl-C while holding a latched fault releases."""
     rig = Rig()

@@ -27,7 +27,8 @@ def arguments(rate: float, output: str = 'array') -> list[str]:
     :param output: type of the commands, ``array`` or ``joint_state``.
     """
     values = {
-        'robot_description_file': URDF, 'driver_adds': 'none', 'mode': 'computed_torque',
+        'robot_description_file': URDF, 'driver_adds': 'none',
+        'release_torque': 'zero', 'mode': 'computed_torque',
         'autostart': 'true',
         'stiffness': [STIFFNESS], 'damping': [DAMPING], 'nominal_rate': rate,
         'minimum_rate': 0.0,  # a busy machine is no fault of the node

@@ -229,7 +229,8 @@ _SAFETY = (
     _scalar('ramp_time', 1.0, 's', 0.0, 30.0, 'of the gains at activation', True),
     Parameter('release_repeats', INTEGER, 5, '', 'times the release torque is published', 1, 100,
               structural=True),
-    _choice('release_torque', 'zero', ('zero', 'gravity'), 'what remains after release'),
+    _choice('release_torque', '', ('zero', 'gravity'), 'what remains after release; must be given '
+            'where driver_adds is none'),
     _choice('fault_action', 'hold', ('hold', 'release'), 'after braking for a fault'),
     _choice('stop_action', 'hold', ('hold', 'release'), 'after braking for an operator'),
     _switch('recover_lost_state', False, 'whether a lost state may end its own fault'),

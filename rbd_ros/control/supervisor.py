@@ -127,6 +127,9 @@ class Supervisor:
                 self.faults.append(Fault(cause, steady, detail))
                 self._enter(State.FAULT, steady)
             return
+        if (self._final and cause.reaction is Reaction.GOOD
+                and self.state in (State.RAMPING_DOWN, State.RELEASING)):
+            return  # what a robot does that is let go as asked is no fault of it
         if not any(f.cause is cause for f in self.faults):
             self.faults.append(Fault(cause, steady, detail))
         if self.state in _WORK or self.state is State.HOLDING:

@@ -28,7 +28,8 @@ from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.tick import KERNELS, TickKernels
 from rbd_ros.urdf import load_urdf
 
-__all__ = ['build_robot', 'build_settings', 'check_values', 'compile_kernels', 'described_output']
+__all__ = ['build_robot', 'build_settings', 'check_values', 'compile_kernels',
+           'described_end', 'described_output']
 
 _PART = {
     'none': 'the whole torque', 'gravity': 'the torque without gravity',
@@ -102,6 +103,24 @@ def described_output(settings: Settings, topic: str) -> str:
         settings.robot.joints, settings.torque_limits))
     return (f'sends {_PART[adds]} on {topic} ({settings.text("command_type")}){load}; limits in '
             f'N.m of the total: {limits}')
+
+
+def described_end(settings: Settings) -> str:
+    """
+    Say what Ctrl-C will do, because an arm may fall by it.
+
+    :param settings: of the robot.
+    """
+    if settings.release_torque == 'gravity':
+        rest = ('the last gravity torque, which the driver must keep; nothing is sent after it '
+                '(release_torque gravity)')
+    elif settings.text('driver_adds') == 'none':
+        rest = ('zero torque: a robot whose brakes do not close falls (release_torque zero; '
+                '"gravity" leaves the last gravity torque)')
+    else:
+        rest = 'what the driver adds by itself'
+    return (f'Ctrl-C or a deactivation brakes for {settings.number("brake_time"):g} s, then '
+            f'leaves within {settings.number("release_time"):g} s {rest}')
 
 
 def _refuse(reasons: list[str]) -> None:

@@ -81,7 +81,7 @@ class Cycle:
         self.loop = ControlLoop(
             self.supervisor, self.limiter, self.torques, self._compute, publish,
             brake_damping=settings.damper('brake_damping'),
-            release=Release(settings.text('release_torque')),
+            release=Release(settings.release_torque),
             effort_is_torque=settings.flag('effort_is_torque'),
             switch_time=settings.number('switch_time'))
         self.loop.on_enter = self._entered

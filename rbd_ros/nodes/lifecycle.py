@@ -37,7 +37,8 @@ from rbd_ros.nodes.action import TrajectoryAction
 from rbd_ros.nodes.activation import Activation
 from rbd_ros.nodes.announcer import Announcer
 from rbd_ros.nodes.assembly import (
-    build_robot, build_settings, check_values, compile_kernels, described_output)
+    build_robot, build_settings, check_values, compile_kernels, described_end,
+    described_output)
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.diagnostics import Diagnostics
 from rbd_ros.nodes.gravity_input import GravityInput
@@ -203,6 +204,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self._robot, self._source = robot, text
             self._build(settings, kernels)
         log.info(described_output(settings, self.resolve_topic_name('~/commands')))
+        log.info(described_end(settings))
         for text in settings.notices():
             log.info(text)
 

@@ -131,6 +131,11 @@ class Settings:
         usual = [x if math.isfinite(x) else 1.0 for x in self.velocity_limits]
         return self.joints('reference.velocity', usual)
 
+    @property
+    def release_torque(self) -> str:
+        """Return what remains after release; where the driver holds the robot, nothing of ours."""
+        return self.text('release_torque') or 'zero'
+
     def refusals(self) -> list[str]:
         """Return why this robot cannot be driven with these values; empty if it can."""
         return check_limits(self.torque_limits.tolist(), self.torque_rates.tolist(),

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -75,6 +76,7 @@ class Simulator(Node):
         text = description_text(self._settings.text('robot_description'),
                                 self._settings.text('robot_description_file'))
         self._simulation = self._build(text)
+        self.commanded = -math.inf  # steady time of the last command, s
         self._sim_stamps = self._settings.flag('lockstep') or self._settings.flag('publish_clock')
         self._make_publishers(text)
         self._make_inputs()
@@ -221,6 +223,7 @@ class Simulator(Node):
         self, efforts: Sequence[float] | NDArray[np.float64], stamp_ns: int | None,
     ) -> None:
         before = self._simulation.released
+        self.commanded = time.monotonic()
         if not self._sim_stamps and stamp_ns is not None:
             # States carry the stamps of the wall clock; here they are simulated time.
             stamp_ns += self._simulation.time_ns - time.time_ns()
@@ -327,6 +330,7 @@ def main(args: list[str] | None = None) -> int:
         executor.add_node(node)
         thread = spin_in_thread(executor, 'simulation', end.fail)
         end.wait()
+        end.outlive(lambda: node.commanded, log.info)
         executor.shutdown(timeout_sec=1.0)
         thread.join(2.0)
         log.info(node.summary())

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
@@ -27,11 +28,18 @@ from rbd_ros.nodes.description import BUILT_IN_POSE
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from rbd_ros.sim import Pose, Simulation
     from rbd_ros.sim.settings import Value
     from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+
+#: s without a command after which nobody is left who drives the robot
+QUIET = 0.3
+
+#: s for which the end may wait for a controller that stops: launch loses its patience after 5 s
+OUTLIVE = 4.3
 
 
 def diagnostics(name: str, simulation: Simulation, stamp: Time) -> DiagnosticArray:
@@ -113,3 +121,16 @@ class Ending:
         """Wait for a signal or an error."""
         self.started = True
         self._event.wait()
+
+    def outlive(self, commanded: Callable[[], float], tell: Callable[[str], None]) -> None:
+        """
+        Stay while somebody still drives the robot: one Ctrl-C reaches controller and driver alike.
+
+        :param commanded: gives the steady time of the last command, s.
+        :param tell: takes a text for the log.
+        """
+        end = time.monotonic() + OUTLIVE
+        if not self.failure and time.monotonic() - commanded() < QUIET:
+            tell(f'ending once commands cease, within {OUTLIVE:g} s: the controller stops first')
+        while not self.failure and time.monotonic() < min(commanded() + QUIET, end):
+            time.sleep(0.02)

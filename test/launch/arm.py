@@ -36,7 +36,8 @@ PEER = PinocchioRobot(MODEL, URDF.read_text())
 GRAVITY = PEER.gravity(Q)
 
 PARAMETERS = {
-    'robot_description_file': str(URDF), 'driver_adds': 'none', 'command_type': 'joint_state',
+    'robot_description_file': str(URDF), 'driver_adds': 'none',
+    'release_torque': 'zero', 'command_type': 'joint_state',
     'nominal_rate': RATE, 'minimum_rate': 10.0, 'state_timeout': STATE_TIMEOUT,
     'hold_time': HOLD, 'brake_time': BRAKE, 'release_time': RELEASE, 'stop_time': 1.0,
     'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,

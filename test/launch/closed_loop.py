@@ -59,7 +59,7 @@ def description(start: Sequence[float], *, relayed: bool = False,
             'damping': [0.0]}],
         remappings=[('controller/commands', RELAY)] if relayed else [])
     usual = {
-        'use_sim_time': True, 'autostart': True, 'driver_adds': 'none',
+        'use_sim_time': True, 'autostart': True, 'driver_adds': 'none', 'release_torque': 'zero',
         'command_type': 'joint_state', 'nominal_rate': RATE, 'minimum_rate': 100.0,
         'activation_timeout': 30.0, 'torque_rate_limits': (1e3 * arm.LIMIT).tolist(),
         'ramp_time': 0.2}

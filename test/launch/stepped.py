@@ -42,7 +42,8 @@ PERIOD = 10_000_000  # ns of simulated time
 PATIENCE = 2.0  # s for an answer
 
 PARAMETERS: Mapping[str, object] = {
-    'robot_description': URDF, 'driver_adds': 'none', 'command_type': 'joint_state',
+    'robot_description': URDF, 'driver_adds': 'none',
+    'release_torque': 'zero', 'command_type': 'joint_state',
     'nominal_rate': 1e9 / PERIOD, 'minimum_rate': 20.0, 'state_timeout': 0.5, 'stop_time': 0.5,
     'ramp_time': 0.1, 'switch_time': 0.1, 'brake_time': 0.1, 'hold_time': 0.1,
     'brake_damping': [0.1], 'release_time': 0.1, 'tracking_limits': [10.0],

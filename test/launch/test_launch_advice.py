@@ -157,9 +157,19 @@ def test_advice(ros2: str, env: dict[str, str], tmp_path: Path, client: rig.Clie
         assert len(commands[-1].data) == 7
         assert client.node.count_publishers('/clock') == 1
     finally:
+        before = len(launched.text)
         ended = launched.close()
         subprocess.run([ros2, 'daemon', 'stop'], env=env, check=False, timeout=60)
     assert ended == 0, launched.text
+    expect_quiet_end(launched.text[before:])
+
+
+def expect_quiet_end(text: str) -> None:
+    """Expect what Ctrl-C on a healthy run prints: no error, and the controller ends first."""
+    for wrong in ('ERROR', 'FATAL', 'Traceback', 'state lost', 'exceeds'):
+        assert wrong not in text, text
+    ends = [line.split(']')[1] for line in text.splitlines() if 'process has finished' in line]
+    assert [name.partition('-')[0].strip(' [') for name in ends] == ['controller', 'simulator']
 
 
 def test_missing_file(ros2: str, env: dict[str, str]) -> None:

@@ -141,6 +141,7 @@ class Case(unittest.TestCase):
         bench.q, bench.qd = q.copy(), np.zeros(len(q))
         defaults = {
             'robot_description': URDF, 'mode': 'computed_torque', 'driver_adds': 'none',
+            'release_torque': 'zero',
             'driver_knows_payload': False, 'gravity_scale': [1.0], 'free_damping': [0.0],
             'friction.viscous': [0.0], 'friction.coulomb': [0.0], 'friction.speed': [WIDTH],
             'stiffness': [STIFFNESS], 'damping': [RATE], 'integral': [0.0],

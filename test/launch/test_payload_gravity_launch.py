@@ -125,7 +125,8 @@ class Case(unittest.TestCase):
     def configure(self, **values: object) -> None:
         """Bring the controller up with parameters; it is put down after the test."""
         settings = {
-            'mode': 'gravity_compensation', 'driver_adds': 'none', 'driver_knows_payload': False,
+            'mode': 'gravity_compensation', 'driver_adds': 'none',
+            'release_torque': 'zero', 'driver_knows_payload': False,
             'gravity_source': 'parameter', 'gravity_frame': '', 'gravity': DOWN.tolist(),
             'payload.mass': 0.0, 'payload.com': [0.0] * 3, 'payload.inertia': [0.0] * 6}
         self.client.must_set(settings | values)

@@ -134,7 +134,7 @@ class Bench:
         self.damping = 14.0 + np.arange(n)
         return {
             'robot_description': self.robot.urdf, 'joints': list(self.joints),
-            'gravity': list(self.robot.gravity), 'driver_adds': 'none',
+            'gravity': list(self.robot.gravity), 'driver_adds': 'none', 'release_torque': 'zero',
             'command_type': 'joint_state', 'mode': 'gravity_compensation',
             'nominal_rate': 1e9 / PERIOD, 'minimum_rate': 20.0, 'state_timeout': 0.1,
             'ramp_time': 0.1, 'switch_time': 0.1, 'reference.acceleration': [1e3],

@@ -145,7 +145,8 @@ class TestSources(Case):
         self.folder = Path(folder.name)
         self.client = self.client_of('bare')
         self.addCleanup(self.forget)
-        self.client.must_set({'driver_adds': 'none', 'joints': rig.NO_NAMES})
+        self.client.must_set({'driver_adds': 'none', 'release_torque': 'zero',
+                              'joints': rig.NO_NAMES})
 
     def forget(self) -> None:
         """Clean up, so that the next source counts."""
@@ -294,6 +295,7 @@ class TestJoints(Case):
         peer = PinocchioRobot(model, urdf)
         client.must_set({
             'robot_description': urdf, 'joints': joints, 'driver_adds': 'none',
+            'release_torque': 'zero',
             'command_type': 'joint_state', 'nominal_rate': 200.0, 'minimum_rate': 20.0,
             'state_timeout': 0.8, 'prescribed_timeout': 0.5, 'ramp_time': 0.1, 'stop_time': 0.5,
             'activation_timeout': 2.0, 'brake_time': 0.1, 'release_time': 0.1,
