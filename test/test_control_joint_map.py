@@ -115,7 +115,18 @@ def test_missing_velocity_is_a_filtered_difference():
     for k in range(300):
         feed(ARM, [0.002 * k, 1.0, -0.004 * k], dt=0.002)
     np.testing.assert_allclose(subject.qd, [1.0, 0.0, -2.0], atol=1e-9)
-    assert sum('no velocity' in n for n in subject.take_notices()) == 3
+    assert subject.take_notices() == [
+        'no velocity of a, b, c: the filtered difference of the position is used']
+
+
+def test_joints_without_velocity_are_told_once_each():
+    """One notice names all that came without a velocity; one that loses it later follows."""
+    subject = build()
+    feed = Feed(subject)
+    for k in range(20):
+        feed(ARM, [0.002 * k, 1.0, 2.0], [np.nan, 7.0, np.nan if k > 10 else 8.0])
+    notices = [text for text in subject.take_notices() if 'no velocity' in text]
+    assert [text.partition(':')[0] for text in notices] == ['no velocity of a', 'no velocity of c']
 
 
 def test_difference_filter_is_first_order():

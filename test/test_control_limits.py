@@ -14,6 +14,8 @@
 
 """Torque limits in N.m and N.m/s."""
 
+import math
+
 from hypothesis import given, strategies as st
 
 import numpy as np
@@ -114,11 +116,11 @@ def test_output_is_always_inside(steps):
 
 
 def test_missing_limit_is_refused_by_name():
-    """An effort limit of zero counts as missing and the reason says what to do."""
-    reasons = check_limits([10.0, 0.0], [100.0, 100.0], stop_time=1.0, names=['a', 'wrist'])
-    assert len(reasons) == 1
-    assert 'wrist' in reasons[0]
-    assert 'torque_limits' in reasons[0]
+    """Effort limits of zero count as missing; one reason names them all and what to do."""
+    reasons = check_limits([10.0, 0.0, math.inf], [100.0, 100.0, 9.0], stop_time=1.0,
+                           names=['a', 'wrist', 'hand'])
+    assert reasons == ['no torque limit of wrist, hand: give effort in <limit> of the URDF, or '
+                       'torque_limits']
 
 
 @pytest.mark.parametrize('limit, rate, word', [

@@ -195,6 +195,15 @@ class JointMap:
         expiry = self._ages()
         return [self.names[i] for i in (*self.controlled, *self.prescribed) if now > expiry[i]]
 
+    def missing_prescribed(self, now: float) -> list[str]:
+        """
+        Name the joints that are not controlled and are unknown or too old.
+
+        :param now: control time, s.
+        """
+        expiry = self._ages()
+        return [self.names[i] for i in self.prescribed if now > expiry[i]]
+
     def spoiled(self, now: float, text: str) -> Arrival:
         """
         Take a message that cannot be read: it counts as not received, and is announced once.
@@ -319,12 +328,14 @@ class JointMap:
         time = stamp or now
         dt = time - piece.last_time
         share = dt / (dt + self.limits.velocity_filter) if dt > 0.0 else 0.0
+        silent = []  # joints of which it was not said yet
         for k, j in enumerate(piece.target):
             if known and math.isfinite(measured[piece.source[k]]):
                 piece.qd[k] = measured[piece.source[k]]
                 continue
-            self._announce(f'velocity {j}', f'{self.names[j]} has no velocity: filtered '
-                           f'difference of its position is used')
+            if f'velocity {j}' not in self._announced:
+                self._announced.add(f'velocity {j}')
+                silent.append(self.names[j])
             if not dt > 0.0:  # the first position has no difference
                 piece.qd[k] = 0.0
                 continue
@@ -332,6 +343,9 @@ class JointMap:
             if j in self._continuous:
                 step = math.remainder(step, math.tau)
             piece.qd[k] += share * (step / dt - piece.qd[k])
+        if silent:
+            self.notices.append(f'no velocity of {", ".join(silent)}: the filtered difference '
+                                f'of the position is used')
         piece.last_q[:] = piece.q
         piece.last_time = time
 

@@ -182,11 +182,15 @@ def check_limits(limit: Sequence[float], rate: Sequence[float], *, stop_time: fl
         return [f'{len(limit)} torque limits but {len(rate)} rate limits']
     names = names or [f'joint {i}' for i in range(len(limit))]
     reasons = []
+    missing = [name for name, most in zip(names, limit)
+               if not (math.isfinite(most) and most > 0.0)]
+    if missing:
+        reasons.append(f'no torque limit of {", ".join(missing)}: give effort in <limit> of the '
+                       f'URDF, or torque_limits')
     for name, most, slope in zip(names, limit, rate):
-        if not (math.isfinite(most) and most > 0.0):
-            reasons.append(f'{name}: torque limit {most:g} N.m is missing or invalid; give '
-                           f'effort in the URDF or torque_limits')
-        elif not (math.isfinite(slope) and slope > 0.0):
+        if name in missing:
+            continue
+        if not (math.isfinite(slope) and slope > 0.0):
             reasons.append(f'{name}: rate limit {slope:g} N.m/s must be positive and finite')
         elif most > slope * stop_time * (1.0 + 1e-12):
             reasons.append(f'{name}: {most:g} N.m at {slope:g} N.m/s take {most / slope:.3g} s '

@@ -22,7 +22,16 @@ from typing import cast
 from rbd_ros.control.limits import stop_reasons
 from rbd_ros.control.payload import payload_vector, PayloadError
 
-__all__ = ['activation_refusals', 'rules']
+__all__ = ['activation_refusals', 'direction', 'rules']
+
+
+def direction(axis: str) -> str:
+    """
+    Return the short name of a direction: "y" for "ty", which YAML cannot take for true.
+
+    :param axis: out of the choices of ``task.axes``.
+    """
+    return axis.removeprefix('t')
 
 
 def rules(values: Mapping[str, object]) -> list[str]:
@@ -50,7 +59,7 @@ def rules(values: Mapping[str, object]) -> list[str]:
     gravity = cast(Sequence[float], values['gravity'])
     if len(gravity) != 3:
         reasons.append(f'gravity must have three entries, got {len(gravity)}')
-    axes = cast(Sequence[str], values['task.axes'])
+    axes = [direction(axis) for axis in cast(Sequence[str], values['task.axes'])]
     if not axes or len(set(axes)) != len(axes):
         reasons.append('task.axes must name at least one direction, each once')
     return reasons + _payload(values)

@@ -26,6 +26,8 @@ import copy
 from dataclasses import dataclass
 import math
 
+from rbd_ros.control.parameter_rules import rules
+
 __all__ = ['PARAMETERS', 'Kind', 'Parameter', 'Value', 'defaults', 'per_joint', 'refusals']
 
 Value = bool | int | float | str | list[float] | list[str]
@@ -154,9 +156,10 @@ _LAW = (
     _scalar('switch_time', 0.5, 's', 0.05, 5.0, 'fading of a change of the mode, in which '
             'references come to rest'),
     _text('task.frame', '', 'frame of operational_space; empty: the last one of the chain'),
-    Parameter('task.axes', STRINGS, ['rx', 'ry', 'rz', 'x', 'y', 'z'], '',
-              'controlled directions of the frame', structural=True,
-              choices=('rx', 'ry', 'rz', 'x', 'y', 'z')),
+    Parameter('task.axes', STRINGS, ['rx', 'ry', 'rz', 'tx', 'ty', 'tz'], '',
+              'controlled directions of the frame; x y z may be written for tx ty tz, but YAML '
+              'takes y for true: quote it there', structural=True,
+              choices=('rx', 'ry', 'rz', 'tx', 'ty', 'tz', 'x', 'y', 'z')),
     _scalar('task.linear_stiffness', 100.0, '1/s^2', 0.0, 1e5, 'Kp of positions'),
     _scalar('task.angular_stiffness', 100.0, '1/s^2', 0.0, 1e5, 'Kp of orientations'),
     _scalar('task.linear_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of positions'),
@@ -329,7 +332,6 @@ def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None 
     :param active: whether the controller is active, which locks structural parameters.
     :param joints: number of controlled joints, 0 while it is not known.
     """
-    from rbd_ros.control.parameter_rules import rules
     current = defaults() if current is None else current
     reasons = []
     for name, value in changes.items():

@@ -24,6 +24,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from rbd_ros.control.advice import missing_states
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.guards import Access, OutputGuard
 from rbd_ros.control.supervisor import State
@@ -109,8 +110,10 @@ class Activation:
         cycle = self._cycle
         missing = cycle.joints.diagnose(cycle.now)[1]
         if missing:
-            return (f'no proven state of {missing}. Joints that nobody publishes belong in '
-                    f'fixed_positions')
+            topic = self._node.resolve_topic_name('joint_states')
+            return missing_states(missing, topic=topic,
+                                  publishers=self._node.count_publishers(topic),
+                                  not_controlled=cycle.joints.missing_prescribed(cycle.now))
         if not cycle.dead_man.alive(time.monotonic()):
             return 'the dead-man signal is missing'
         source = self._node.gravity_input

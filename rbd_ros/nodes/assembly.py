@@ -54,7 +54,8 @@ def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], No
     :param text: URDF.
     :param warn: gets the warnings about the description.
     """
-    model = load_urdf(text, gravity=cast('list[float]', values['gravity']), on_warning=warn)
+    model = load_urdf(text, gravity=cast('list[float]', values['gravity']), on_warning=warn,
+                      limits_optional=True)  # torque_limits and velocity_limits may give them
     fixed = dict(zip(cast('list[str]', values['fixed_positions.joints']),
                      cast('list[float]', values['fixed_positions.values'])))
     return make_robot(model, cast('list[str]', values['joints']), fixed=fixed,
@@ -83,7 +84,7 @@ def compile_kernels(settings: Settings) -> dict[str, Bound]:
     """
     ticks = TickKernels(settings.robot, driver_adds=settings.text('driver_adds'),
                         driver_knows_payload=settings.flag('driver_knows_payload'),
-                        axes=settings.names('task.axes'))
+                        axes=settings.task_axes)
     return {name: ticks.compile(name) for name in KERNELS}
 
 

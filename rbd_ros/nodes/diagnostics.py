@@ -222,7 +222,7 @@ def _lost(cycle: Cycle) -> str:
     """Name the directions that the tip has lost by a tenth or more, with their shares."""
     shares = cycle.law.outputs['lost'].tolist()
     return ', '.join(f'{axis} {share:.2f}' for axis, share in zip(
-        cycle.settings.names('task.axes'), shares) if share >= 0.1)
+        cycle.settings.task_axes, shares) if share >= 0.1)
 
 
 def _largest_error(cycle: Cycle) -> float:

@@ -206,7 +206,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         log.info(described_output(settings, self.resolve_topic_name('~/commands')))
         log.info(described_end(settings))
         for text in settings.notices():
-            log.info(text)
+            log.warning(text)
 
     def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:
         """Make everything that belongs to one configured robot."""

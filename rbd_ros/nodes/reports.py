@@ -119,7 +119,7 @@ class Reports:
         self._timer = node.create_timer(_PERIOD, self.drain, clock=steady)
         self._soon = node.create_timer(_SOON, self.drain, clock=steady, autostart=False)
         joints = ','.join(self._joints)
-        axes = ','.join(cycle.settings.names('task.axes'))
+        axes = ','.join(cycle.settings.task_axes)
         six = 'rx,ry,rz,x,y,z'
         self._labels = {
             'dynamics/mass_matrix': (joints, joints), 'dynamics/gravity': (joints,),

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.goals import Tolerances
 from rbd_ros.control.limits import check_limits
+from rbd_ros.control.parameter_rules import direction
 from rbd_ros.control.parameters import PARAMETERS, per_joint, Value
 from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.control.supervisor import Timing
@@ -96,6 +97,11 @@ class Settings:
     def names(self, name: str) -> list[str]:
         """Return a list of names."""
         return list(cast('list[str]', self.values[name]))
+
+    @property
+    def task_axes(self) -> list[str]:
+        """Return the controlled directions of the frame, by their short names."""
+        return [direction(axis) for axis in self.names('task.axes')]
 
     def joints(self, name: str, fallback: Sequence[float] = ()) -> Array:
         """
@@ -216,15 +222,20 @@ class Settings:
         return np.minimum(self.joints('barrier.margin'), np.maximum(_ZONE * span, _LEAST_ZONE))
 
     def notices(self) -> list[str]:
-        """Return what the user should know about the values in use."""
+        """Return what was asked for and is not done, and what is not watched."""
         texts = []
+        unwatched = [joint for joint, most in zip(self.robot.joints, self.velocity_limits)
+                     if math.isinf(most)]
+        if unwatched:
+            texts.append(f'the speed of {", ".join(unwatched)} is not watched: give velocity in '
+                         f'<limit> of the URDF, or velocity_limits')
         narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g}' for joint, unit, a, b in zip(
             self.robot.joints, self.robot.units, self.joints('barrier.margin'),
             self.barrier_margins) if b < a]
-        if narrow:
+        if narrow and self._asked('barrier.margin'):
             texts.append(f'barrier.margin is less than asked for, a tenth of the range of the '
                          f'joint: {", ".join(narrow)}')
-        for name in _DAMPERS:
+        for name in filter(self._asked, _DAMPERS):
             wanted, used = self.joints(name), self.damper(name)
             less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
                 self.robot.joints, wanted, used) if b < a]
@@ -232,6 +243,10 @@ class Settings:
                 texts.append(f'{name} in N.m.s/rad is less than asked for, because more would '
                              f'oscillate at nominal_rate: {", ".join(less)}')
         return texts
+
+    def _asked(self, name: str) -> bool:
+        """Tell whether a value was chosen; a default that is too large needs no words."""
+        return self.values[name] != PARAMETERS[name].default
 
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:
         """Return what the kernels get beside state and references, by kernel."""

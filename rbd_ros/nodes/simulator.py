@@ -110,7 +110,7 @@ class Simulator(Node):
 
     def _build(self, text: str) -> Simulation:
         settings, begin = self._settings, time.monotonic()
-        model = settings.model(load_urdf(text))
+        model = settings.model(load_urdf(text, limits_optional=True))
         robot = SimulatedRobot(model, physics=settings.physics(model))
         robot.place(settings.initial_positions(model, robot.q))
         frames = Frames(model)

@@ -161,6 +161,20 @@ def check_leaves(model: Model, notes: Notes, *, strict: bool) -> None:
                   'refuses)', element)
 
 
+def check_limits(joints: Iterable[JointText]) -> None:
+    """Refuse limits without effort or velocity, naming every joint that lacks one."""
+    incomplete = [(joint.element, limit) for joint in joints
+                  if (limit := joint.element.first('limit')) is not None
+                  and joint.kind not in ('fixed', 'floating', 'planar')]
+    for attribute in ('effort', 'velocity'):
+        lacking = [str(element) for element, limit in incomplete
+                   if attribute not in limit.attributes]
+        if lacking:
+            raise ModelError(f'<limit> needs the attribute "{attribute}", which is missing in '
+                             f'{", ".join(lacking)}; add it, or load with limits_optional=True '
+                             'to go without')
+
+
 def check_joints(joints: Iterable[JointText], notes: Notes) -> None:
     """Note limits that are written but have no effect, or leave no motion."""
     for joint in joints:

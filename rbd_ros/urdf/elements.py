@@ -195,8 +195,9 @@ def _joint_data(element: Element, kind: str) -> JointData:
     if limit is None and kind in ('revolute', 'prismatic'):
         raise ModelError(f'{element} is {kind} and needs <limit lower upper effort velocity>')
     if limit is not None and kind not in ('fixed', 'floating', 'planar'):
-        given['effort'] = number(limit, 'effort', element)
-        given['velocity'] = number(limit, 'velocity', element)
+        for entry in ('effort', 'velocity'):
+            if entry in limit.attributes:  # check_limits tells of all that lack one
+                given[entry] = number(limit, entry, element)
         for entry, value in given.items():
             if value < 0.0:
                 raise ModelError(f'{element}: {entry} limit {value} is negative')

@@ -38,7 +38,8 @@ ROOT_JOINT = 'root_joint'
 
 def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = False, *,
               gravity: Sequence[float] = (0.0, 0.0, -9.81), mimic: bool = True,
-              strict: bool = False, snap_angle: float = SNAP_ANGLE, max_bytes: int = LARGEST,
+              strict: bool = False, limits_optional: bool = False,
+              snap_angle: float = SNAP_ANGLE, max_bytes: int = LARGEST,
               on_warning: Callable[[str], None] | None = None) -> Model:
     """
     Load a robot from URDF.
@@ -55,6 +56,8 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     :param mimic: False to let mimic joints move freely, as programs do that do not know them.
     :param strict: refuse, rather than warn about, inertias that no rigid body has and moving
         leaves without inertia.
+    :param limits_optional: whether ``<limit>`` may lack effort or velocity, which URDF demands;
+        what is missing is infinite.
     :param snap_angle: a roll, pitch or yaw this close (rad) to a multiple of a quarter turn is
         taken as exact; wider values save operations and change the robot.
     :param max_bytes: the largest document that is read.
@@ -74,6 +77,8 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
         raise ModelError(f'{origin}: the robot has no link')
     root = check.find_root(links, joints.values())
     check.check_inertias(links.values(), notes, strict=strict)
+    if not limits_optional:
+        check.check_limits(joints.values())
     check.check_joints(joints.values(), notes)
     check.note_unknown([*robot.all('link'), *robot.all('joint')], notes)
     apply_transmissions(robot, joints, notes)

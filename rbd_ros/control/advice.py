@@ -1,0 +1,41 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What to do about states that do not come, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ['missing_states']
+
+
+def missing_states(account: str, *, topic: str, publishers: int,
+                   not_controlled: Sequence[str] = ()) -> str:
+    """
+    Say why there is no state and what to do.
+
+    :param account: joints without a state and why, as the joint map tells it.
+    :param topic: of the joint states, resolved.
+    :param publishers: how many there are of it.
+    :param not_controlled: those of the joints that are not controlled.
+    """
+    if publishers == 0:
+        return (f'nobody publishes {topic} (sensor_msgs/msg/JointState): start the driver, or '
+                f'name its topic with joint_states:=/its/topic')
+    text = f'no proven state of {account} (topic {topic})'
+    if not_controlled:
+        text += (f'. {", ".join(not_controlled)}: not controlled; what nobody publishes belongs '
+                 f'in fixed_positions')
+    return text
