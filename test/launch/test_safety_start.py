@@ -143,9 +143,9 @@ class TestStart(unittest.TestCase):
         """An effort of zero in the URDF is no limit; the parameter gives one."""
         file = str(OTHERS / 'zero_effort.urdf')
         self.set(robot_description_file=file)
-        self.refuse(rig.CONFIGURE, 'hinge: torque limit 0 N.m is missing')
+        self.refuse(rig.CONFIGURE, 'no torque limit of hinge')
         self.set(robot_description_file=str(OTHERS / 'gantry.urdf'))
-        self.refuse(rig.CONFIGURE, 'spin: torque limit 0 N.m is missing')
+        self.refuse(rig.CONFIGURE, 'spin: give effort')
         self.configure(robot_description_file=file, torque_limits=[5.0])
 
     def test_rate_limit_is_too_low(self) -> None:
@@ -169,7 +169,7 @@ class TestStart(unittest.TestCase):
                                       stamp=rig.to_ns(message.header.stamp)),)
         self.driver.provoke(mangle)
         self.configure(joints=list(JOINTS[:6]))
-        self.refuse(rig.ACTIVATE, 'joint_7')
+        self.refuse(rig.ACTIVATE, 'joint_7: not controlled; what nobody publishes belongs in')
         self.assertTrue(self.client.transition(rig.CLEANUP))
         self.configure(joints=list(JOINTS[:6]), fixed_positions__joints=['joint_7'],
                        fixed_positions__values=[float(Q[6])])
