@@ -115,6 +115,41 @@ def test_output_is_always_inside(steps):
         assert (np.abs(output - before) <= allowed + 1e-13).all()
 
 
+@given(st.lists(st.tuples(st.floats(-50.0, 50.0), st.floats(-60.0, 60.0), st.floats(0.0, 0.003)),
+                min_size=1, max_size=40))
+def test_what_is_sent_is_inside_whatever_the_driver_adds(steps):
+    """A driver's part that jumps moves neither what is sent nor its rate beyond the limits."""
+    subject = limiter()
+    subject.driver[:] = steps[0][1]
+    subject.reset(np.zeros(2))
+    sent = subject.last_sent.copy()
+    for wanted, driver, dt in steps:
+        subject.driver[:] = driver
+        subject.apply(np.full(2, wanted), dt)
+        subject.commit()
+        assert (np.abs(subject.sent) <= LIMIT).all()
+        assert (np.abs(subject.sent - sent) <= RATE * min(dt, 0.002) + 1e-13).all()
+        np.testing.assert_array_equal(subject.last, subject.sent + driver)  # what acts
+        sent = subject.sent.copy()
+
+
+def test_driver_that_jumps_is_followed_at_the_rate():
+    """After a jump of the driver's part the command goes to the new one at the rate limit."""
+    subject = limiter()
+    subject.driver[:] = 2.0
+    subject.reset(np.full(2, 5.0))
+    assert subject.last_sent.tolist() == [3.0, 3.0]
+    subject.driver[:] = 4.0  # 2 N.m at 100 and 400 N.m/s take 20 and 5 steps of 1 ms
+    for k in range(1, 21):
+        subject.apply(np.full(2, 5.0), 0.001)
+        subject.commit()
+        np.testing.assert_allclose(
+            subject.sent, [max(3.0 - 0.1 * k, 1.0), max(3.0 - 0.4 * k, 1.0)], atol=1e-12)
+        if k not in (5, 20):  # the steps that arrive: by rounding, or all but that
+            assert subject.slewing.tolist() == [k < 20, k < 5]
+    np.testing.assert_allclose(subject.last, 5.0, atol=1e-12)
+
+
 def test_missing_limit_is_refused_by_name():
     """Effort limits of zero count as missing; one reason names them all and what to do."""
     reasons = check_limits([10.0, 0.0, math.inf], [100.0, 100.0, 9.0], stop_time=1.0,

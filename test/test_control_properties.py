@@ -56,7 +56,7 @@ class Watched(Rig):
         super().__init__(timing, rate=RATE, limit=LIMIT, **options)
         self.heard = -math.inf  # time of the last proven state
         self.good = -math.inf  # time of the last state whose gravity was computed
-        self.previous = None  # time and total torque of the last command
+        self.previous = None  # time, total torque, torque and driver's part of the last command
         self.stamp = 0.0
 
     def message(self, *args, **fields):
@@ -73,8 +73,8 @@ class Watched(Rig):
     def _publish(self, torque):
         total = self.limiter._output
         assert np.isfinite(torque).all()
-        assert (np.abs(total) <= LIMIT).all()
         assert (np.abs(torque) <= LIMIT).all()
+        np.testing.assert_array_equal(total, torque + self.loop._driver)
         due, age = self.supervisor.due, self.now - self.heard
         if self.loop._times is None:  # silence before: the limiter starts at what acts now
             self.previous = None
@@ -86,13 +86,17 @@ class Watched(Rig):
             assert age <= FAST['state_timeout'] + FAST['hold_time'] + 1e-9
         if self.previous is not None:
             since = self.time - self.previous[0]
-            step = np.abs(total - self.previous[1])
-            assert (step <= RATE * min(since, 2 * PERIOD) + 1e-9).all()
+            allowed = RATE * min(since, 2 * PERIOD) + 1e-9
+            assert (np.abs(torque - self.previous[2]) <= allowed).all()
+            jumps = np.abs(self.loop._driver - self.previous[3])  # out of our hands
+            assert (np.abs(total - self.previous[1]) <= allowed + jumps).all()
+            if not jumps.any() and (np.abs(self.previous[1]) <= LIMIT).all():
+                assert (np.abs(total) <= LIMIT).all()
             if due in (Due.RAMP_BLIND, Due.RELEASE) and self.loop.release is Release.ZERO:
                 target = np.clip(self.loop._driver, -LIMIT, LIMIT)
                 left = np.abs(total - target)
                 assert (left <= np.abs(self.previous[1] - target) + 1e-9).all()
-        self.previous = (self.time, total.copy())
+        self.previous = (self.time, total.copy(), torque.copy(), self.loop._driver.copy())
 
     def happen(self, event):
         """Let one event happen."""

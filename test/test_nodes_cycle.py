@@ -233,3 +233,24 @@ def test_zones_never_meet():
                           np.full(n, np.inf), np.full(n, 10.0), np.full(n, 100.0))
         torque = guard(middle, np.zeros(n), np.ones(n), np.full(n, 3.0), barrier)
         np.testing.assert_array_equal(torque, 3.0)
+
+
+def test_refused_references_are_told_once_per_state_and_second():
+    """Thousands of references to a robot that holds are a line per second, with their number."""
+    arm = Arm(mode='computed_torque', ramp_time=0.1)
+    arm.release()
+    arm.cycle.loop.post(lambda _now, steady: arm.cycle.supervisor.fault(
+        steady, Cause.OPERATOR_STOP))
+    arm.run(1.0)
+    assert arm.state == 'holding'
+    arm.cycle.events.clear()
+
+    def refer(_time):
+        for _ in range(3):
+            arm.cycle.loop.post(lambda _now, _steady: arm.cycle.refer(lambda: None))
+    arm.each = refer
+    arm.run(3.5)
+    lines = [text for kind, text in arm.cycle.events if kind == 'warning']
+    assert len(lines) == 4
+    assert all('a reference is refused: the controller is holding' in line for line in lines)
+    assert 2990 < int(lines[1].split('(')[1].split()[0]) < 3010

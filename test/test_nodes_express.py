@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.causes import Cause
-from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.express import Express
 from rbd_ros.nodes.outputs import ArrayOutput, JointStateOutput
 
@@ -88,7 +88,7 @@ class Pair:
         taken = False
         for k, arm in enumerate(self.arms):
             reading = self.reader.read(data)
-            arm.cycle.stamp = reading.seconds, reading.nanoseconds
+            arm.cycle.arriving = reading.seconds, reading.nanoseconds
             if k == 0 and self.express.run(self.time, self.time, data, reading.stamp):
                 taken = True
             else:
@@ -115,6 +115,7 @@ class Pair:
         one, two = (arm.cycle for arm in self.arms)
         for pick in (lambda c: c.joints.q, lambda c: c.joints.qd, lambda c: c.joints.effort,
                      lambda c: c.limiter.last, lambda c: c.limiter.sent,
+                     lambda c: c.limiter.last_sent, lambda c: np.array(c.stamp),
                      lambda c: c.limiter.wanted, lambda c: c.limiter.driver,
                      lambda c: c.limiter.saturated, lambda c: c.limiter.slewing,
                      lambda c: c.loop.sent, lambda c: c.loop._gravity,
@@ -213,6 +214,44 @@ def test_old_and_repeated_states_make_no_torque():
     pair.check()
     pair.run(300)
     pair.check()
+
+
+@pytest.mark.parametrize('spoil', ['still', 'nan', 'late'])
+def test_refused_states_stamp_no_torque(spoil):
+    """What leaves while states are refused has the stamp of the last one that was accepted."""
+    pair = Pair(JointStateOutput)
+    pair.start()
+    good = pair.time + 1e4
+    count = len(pair.wires[0].messages)
+    for k in range(400):
+        q, qd = pair.path(pair.time)
+        if spoil == 'nan':
+            q[2] = np.nan
+        stamps = {'still': good, 'nan': None, 'late': good + 1e-6 * (k + 1)}
+        pair.state(q, qd, stamp=stamps[spoil])
+        pair.check()
+    sent = [unpack_stamp(message, STAMP) for message in pair.wires[0].messages[count:]]
+    assert len(sent) > 50 and pair.arms[0].state != 'running'
+    last = max(s + 1e-9 * ns for s, ns in sent)
+    assert last <= good + (0.1 if spoil == 'late' else 1e-6)  # 1e-6: rounding of the sum
+
+
+def test_what_is_sent_keeps_the_rate_beside_a_driver():
+    """A state that jumps moves the driver's part, not the command beyond its rate."""
+    pair = Pair(driver_adds='gravity', mode='gravity_compensation', torque_rate_limits=[80.0],
+                stop_time=3.0, velocity_limits=[100.0], **{'payload.mass': 2.0})
+    pair.start()
+    q, qd = pair.path(pair.time)
+    steps, jumps = [], []
+    limiter = pair.arms[1].cycle.limiter
+    for k in range(200):
+        before, driver = limiter.sent.copy(), limiter.driver.copy()
+        pair.state(q + (0.7 if k % 20 < 10 else 0.0), 0.0 * qd)
+        pair.check()
+        steps.append(np.abs(limiter.sent - before).max())
+        jumps.append(np.abs(limiter.driver - driver).max())
+    assert max(steps) <= 80.0 * PERIOD * (1.0 + 1e-9)
+    assert max(jumps) > 20.0 * max(steps)  # the driver's part did jump
 
 
 def test_silence_is_seen_by_the_state_that_ends_it():

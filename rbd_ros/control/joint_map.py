@@ -22,6 +22,7 @@ that we need makes the whole message count as not received: its age then tells t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 import math
 
@@ -32,6 +33,7 @@ from rbd_ros.control.causes import Cause
 from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
 from rbd_ros.control.limits import is_finite
 from rbd_ros.control.pieces import AgeLimits, Arrival, as_slice, Piece, Values
+from rbd_ros.control.repeats import shortened
 from rbd_ros.errors import ModelError, UnknownName
 
 __all__ = ['JointMap']
@@ -40,6 +42,9 @@ Array = npt.NDArray[np.float64]
 
 #: kinds of name lists remembered; a publisher that invents names must not fill the memory
 _MOST_PIECES = 64
+
+#: lists of unknown joints that are announced since an activation
+_MOST_LISTS = 8
 
 
 class JointMap:
@@ -101,6 +106,7 @@ class JointMap:
         self._now = -math.inf  # control time of the last message
         self._seen = 0
         self._announced: set[str] = set()
+        self._lists = 0  # of unknown joints
         self.expiry = -math.inf  # control time until which the whole state may be used
         self.reason = ''  # of the last message that was not used; empty: the last one was
         self._garbage = -math.inf, ''  # control time and text of the last unreadable message
@@ -273,11 +279,11 @@ class JointMap:
     def _learn(self, names: tuple[str, ...]) -> Piece:
         """Build the permutation of a list of names seen for the first time."""
         if len(self._pieces) >= _MOST_PIECES:
-            self._pieces = {}
-            self.generation += 1
+            self._drop_oldest()
         wanted = [(i, self._index[name]) for i, name in enumerate(names)
                   if name in self._index and name not in self._fixed]
-        twice = sorted({names[i] for i, _ in wanted if names.count(names[i]) > 1})
+        count = Counter(names[i] for i, _ in wanted)
+        twice = sorted(name for name, times in count.items() if times > 1)
         bits = {int(j): 1 << k for k, j in enumerate(self.controlled)}
         mask = sum(bits.get(j, 0) for j in {j for _, j in wanted})
         asked = {int(j) for j in (*self.controlled, *self.prescribed)}
@@ -290,8 +296,28 @@ class JointMap:
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]
         if extra:
-            self._announce(f'extra {extra}', f'joints not in the model are ignored: {extra}')
+            self._announce_extra(extra)
         return piece
+
+    def _drop_oldest(self) -> None:
+        """Forget the list of names that was silent for longest."""
+        oldest = min(self._pieces.values(), key=lambda piece: piece.age.heard)
+        self._pieces = {names: piece for names, piece in self._pieces.items()
+                        if piece is not oldest}
+        if len(oldest.target):
+            self.generation += 1
+
+    def _announce_extra(self, extra: Sequence[str]) -> None:
+        """Name joints that are not ours, unless whoever sends them goes on inventing names."""
+        text = f'joints not in the model are ignored: {shortened(extra)}'
+        if text in self._announced:
+            return
+        if self._lists < _MOST_LISTS:
+            self._lists += 1
+            self._announce(text, text)
+        else:
+            self._announce('extra', 'joint states keep coming with new names that are not in the '
+                           'model: no more of them are announced')
 
     def _age(self, controlled: bool) -> StateAge:
         limits = self.limits

@@ -50,27 +50,35 @@ def is_finite(x: Array) -> bool:
     return math.isfinite(sum(x.tolist()))
 
 
-def torque_step(torque: Vector, driver: Vector, last: Vector, limit: Vector, rate: Vector,
-                dt: Scalar) -> dict[str, list[Scalar]]:
+def torque_step(torque: Vector, driver: Vector, last: Vector, last_sent: Vector, limit: Vector,
+                rate: Vector, dt: Scalar) -> dict[str, list[Scalar]]:
     """
-    Return the total torque within the limits, what is sent of it, and which limits act.
+    Return what is sent, the total torque that it makes with the driver's part, which limits act.
+
+    The limits hold for the total and for what is sent. Where they contradict, because the driver's
+    part has jumped, those of what is sent count: nothing else is in our hands.
 
     :param torque: wanted total torque.
     :param driver: what the driver adds by itself.
-    :param last: total torque that was published last.
+    :param last: total torque of the last command.
+    :param last_sent: the last command itself.
     :param limit: largest absolute torque per joint.
     :param rate: largest change per second.
     :param dt: s since the last torque.
     """
     rows: dict[str, list[Scalar]] = {
         name: [] for name in ('total', 'sent', 'saturated', 'slewing')}
-    for wanted, added, before, most, slope in zip(torque, driver, last, limit, rate):
+    for wanted, added, before, command, most, slope in zip(
+            torque, driver, last, last_sent, limit, rate):
+        step = slope * dt
         clamped = clamp(wanted, -most, most)
-        total = clamp(clamped, before - slope * dt, before + slope * dt)
-        rows['total'].append(total)
-        rows['sent'].append(clamp(total - added, -most, most))
+        total = clamp(clamped, before - step, before + step)
+        rest = clamp(total - added, -most, most)
+        sent = clamp(rest, command - step, command + step)
+        rows['total'].append(sent + added)
+        rows['sent'].append(sent)
         rows['saturated'].append(less(most, absolute(wanted)))
-        rows['slewing'].append(less(0.0, absolute(total - clamped)))
+        rows['slewing'].append(less(0.0, absolute(total - clamped) + absolute(sent - rest)))
     return rows
 
 
@@ -82,7 +90,7 @@ def limit_kernel(n: int) -> Kernel:
     :param n: number of joints.
     """
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
-        ('torque', 'driver', 'last', 'limit', 'rate'), (n,))
+        ('torque', 'driver', 'last', 'last_sent', 'limit', 'rate'), (n,))
     return compiler.compile(compiler.trace(torque_step, shapes | {'dt': ()},
                                            name=f'torque_limits_{n}'))
 
@@ -106,7 +114,8 @@ class TorqueLimiter:
             raise ValueError(f'period {period} must be positive and finite')
         bound = limit_kernel(len(limit)).bind()
         inputs, outputs = bound.inputs, bound.outputs
-        self.limit, self.rate, self.last = inputs['limit'], inputs['rate'], inputs['last']
+        self.limit, self.rate = inputs['limit'], inputs['rate']
+        self.last, self.last_sent = inputs['last'], inputs['last_sent']  # total, command
         self.limit[:], self.rate[:] = limit, rate
         self.period = period
         self.wanted = inputs['torque']  # may be filled in place and handed to ``apply``
@@ -118,7 +127,7 @@ class TorqueLimiter:
 
     def reset(self, torque: Array) -> None:
         """
-        Set the memory, at activation.
+        Set the memory, at activation; ``driver`` must be known.
 
         :param torque: torque that acts now, N.m; clamped to the limits.
         """
@@ -126,6 +135,8 @@ class TorqueLimiter:
             raise ShapeError(f'torque has shape {torque.shape}, the limiter {self.last.shape}')
         if not is_finite(torque):
             raise NonFiniteError(f'the limiter cannot start from {torque}')
+        np.subtract(torque, self.driver, out=self.last_sent)
+        np.clip(self.last_sent, -self.limit, self.limit, out=self.last_sent)
         np.clip(torque, -self.limit, self.limit, out=self.last)
 
     def apply(self, torque: Array, dt: float) -> Array:
@@ -146,7 +157,7 @@ class TorqueLimiter:
 
     def commit(self) -> None:
         """Remember the result of the last ``apply``: it has been published."""
-        self.last[:] = self._output
+        self.last[:], self.last_sent[:] = self._output, self.sent
 
     def step(self, dt: float) -> float:
         """
@@ -165,7 +176,8 @@ class TorqueLimiter:
         """
         targets = {'total': self.last, 'law': self.wanted, 'driver': self.driver,
                    'sent': self.sent, 'saturated': self.saturated, 'slewing': self.slewing}
-        return [(outputs[name], target) for name, target in targets.items()]
+        return [*[(outputs[name], target) for name, target in targets.items()],
+                (outputs['sent'], self.last_sent)]
 
 
 def check_limits(limit: Sequence[float], rate: Sequence[float], *, stop_time: float,

@@ -255,6 +255,9 @@ _OUTPUT = (
     Parameter('state_divider', INTEGER, 10, '', 'states per ~/controller_state; 0: none',
               0, 100000),
     _choice('executor', 'events', ('events', 'single'), 'executor of the hot node'),
+    _switch('fast_path', True, 'whether ordinary states take the fast path: one built-in '
+            'function of machine code; false: every state is judged step by step in Python, with '
+            'the same torques'),
     _switch('realtime.lock_memory', False, 'mlockall; warns if refused'),
     Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority; 0: none', 0, 99,
               structural=True),

@@ -203,14 +203,14 @@ class JointStateReader:
     def _find(self, data: bytes) -> ReadState | None:
         if data[:2] != _PLAIN:
             return None
-        for layout in self._layouts:
+        for place, layout in enumerate(self._layouts):
             if layout.fits(data):
+                self._layouts.append(self._layouts.pop(place))  # the last to be forgotten
                 self._last = layout
                 return layout
         new = _learn(data)
         if new is not None:
-            if len(self._layouts) >= _MOST_LAYOUTS:
-                self._layouts.clear()
+            del self._layouts[:len(self._layouts) + 1 - _MOST_LAYOUTS]
             self._layouts.append(new)
             self._last = new
         return new

@@ -33,6 +33,7 @@ from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.references import JointReference
+from rbd_ros.control.repeats import counted, Repeats
 from rbd_ros.control.startup import REST_SPEED
 from rbd_ros.control.supervisor import State, Supervisor
 from rbd_ros.control.task_references import TaskReference
@@ -97,6 +98,7 @@ class Cycle:
         self.load = Load(settings, kernels)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
         self._refusals = RefusalCount(settings.integer('reference.refusals'))
+        self._repeats = Repeats()  # of what is said about references
         self._watch = Watch(settings, self.joints)
         self._laws = self._make_laws(kernels)
         self._disturbance = Disturbance(settings, kernels['momentum'], self._holding.external)
@@ -104,7 +106,8 @@ class Cycle:
         self.law = self._laws[KERNEL_OF_MODE[self.mode]]
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
-        self.stamp = (0, 0)  # s and ns of the state in work
+        self.stamp = (0, 0)  # s and ns of the last state that was accepted
+        self.arriving = (0, 0)  # s and ns of the message in work, accepted or not
         self.states = 0
         self.calm = False  # no watched bound was exceeded in the last cycle
         self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
@@ -169,7 +172,7 @@ class Cycle:
         :param steady: steady time, s.
         :returns: whether a torque was published.
         """
-        self.now, self.steady = now, steady
+        self.now, self.steady, self.stamp = now, steady, self.arriving
         self.states += 1
         sent = self._supervise(now, steady, self.load.update(now))
         self._tell_others(now, steady, sent)
@@ -323,16 +326,22 @@ class Cycle:
         :param action: hands it over.
         """
         if self.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
-            self.events.append(('warning', 'a reference is refused: the controller is '
-                                f'{self.supervisor.state.value}'))
+            self._warn_refused(self.supervisor.state,
+                               f'the controller is {self.supervisor.state.value}')
             return
         try:
             action()
         except RbdError as error:
-            self.events.append(('warning', f'a reference is refused: {error}'))
+            self._warn_refused(type(error), str(error))
             self.refused(str(error))
         else:
             self._refusals.accepted()
+
+    def _warn_refused(self, kind: object, reason: str) -> None:
+        """Say that a reference is refused, once per kind of reason and second."""
+        left = self._repeats.take(kind, self.steady)
+        if left is not None:
+            self.events.append(('warning', counted(f'a reference is refused: {reason}', left)))
 
     def refused(self, reason: str) -> None:
         """

@@ -114,7 +114,7 @@ class Diagnostics:
             *_spread('compute time', found.compute, 1e6, 'us'),
             *self._latency(found.latency),
             ('states', hot.statistics.count),
-            ('states by the express way', hot.express.runs if hot.express is not None else 0),
+            ('states by the fast path', hot.express.runs if hot.express is not None else 0),
             ('superseded states', hot.statistics.superseded),
             ('refused messages', joints.rejected), ('last refusal', joints.reason),
             ('unreadable messages', joints.unreadable),

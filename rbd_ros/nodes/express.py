@@ -87,7 +87,9 @@ class Express:
         if not dt >= 0.0:
             return False
         if self._published != self._loop.published:  # other torques have left meanwhile
-            law.inputs['last'][:] = self._loop.limiter.last
+            limiter = self._loop.limiter
+            law.inputs['last'][:] = limiter.last
+            law.inputs['last_sent'][:] = limiter.last_sent
         self._dt[0] = dt
         try:
             law.prepare(now)
@@ -109,7 +111,7 @@ class Express:
         self._output.publisher.publish(command)
         self._keep_results()
         self._published = self._loop.passed_on(now, steady)
-        cycle.now, cycle.steady = now, steady
+        cycle.now, cycle.steady, cycle.stamp = now, steady, cycle.arriving
         cycle.states += 1
         if cycle.followed:
             cycle.passed_on(now, steady)
@@ -137,7 +139,8 @@ class Express:
         effort = [(self._effort, joints.effort)] if piece.has_effort else []
         state = make_mover([(law.inputs['q'], joints.q), (law.inputs['qd'], joints.qd), *effort])
         results = make_mover([*self._loop.results(law.outputs),
-                              (law.outputs['total'], law.inputs['last'])])
+                              (law.outputs['total'], law.inputs['last']),
+                              (law.outputs['sent'], law.inputs['last_sent'])])
         if relay is None or state is None or results is None:
             return
         self._relay, self._keep_state, self._keep_results = relay, state, results

@@ -115,7 +115,7 @@ class HotNode(GuardedNode):
         """
         self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
         self.output, self._cycle = output, cycle
-        self.express = Express(cycle, output)
+        self.express = Express(cycle, output) if cycle.settings.flag('fast_path') else None
         self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
         # The limiter gives a step at most two nominal periods. While states come, the timer
         # only watches, and beats: each time it fires costs more than a tick.
@@ -139,7 +139,7 @@ class HotNode(GuardedNode):
 
     def publish(self, torque: Array) -> None:
         """
-        Send a torque with the stamp of the state in work.
+        Send a torque with the stamp of the last accepted state, never of a refused one.
 
         :param torque: one number per controlled joint.
         """
@@ -173,7 +173,7 @@ class HotNode(GuardedNode):
         if cycle is None:
             return
         try:
-            cycle.stamp = seconds, nanoseconds = (
+            cycle.arriving = seconds, nanoseconds = (
                 unpack_stamp(data, STAMP) if len(data) >= STAMP + 8 else (0, 0))
             stamp = seconds + 1e-9 * nanoseconds
             now = steady = time.monotonic()
@@ -208,7 +208,7 @@ class HotNode(GuardedNode):
             cycle.spoiled(*self._times(0.0), text)
             return False
         stamp = message.header.stamp
-        cycle.stamp = (stamp.sec, stamp.nanosec)
+        cycle.arriving = (stamp.sec, stamp.nanosec)
         seconds = stamp.sec + 1e-9 * stamp.nanosec
         now, steady = self._times(seconds)
         cycle.state(now, steady, tuple(message.name), message.position, message.velocity,

@@ -58,7 +58,7 @@ class Output(Protocol):
         Send one torque per controlled joint.
 
         :param torque: finite and limited, N.m; the buffer is overwritten later.
-        :param stamp: s and ns of the state it was computed from.
+        :param stamp: s and ns of the last accepted state.
         """
 
 

@@ -89,7 +89,8 @@ class TickKernels:
         barrier: Shapes = {f'barrier_{name}': (n,) for name in _BARRIER}
         friction: Shapes = dict.fromkeys([f'friction_{name}' for name in _FRICTION], (n,))
         joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral', 'external'), (n,))
-        output: Shapes = {**dict.fromkeys(('last', 'limit', 'rate', 'speed'), (n,)), 'dt': (1,)}
+        output: Shapes = {**dict.fromkeys(('last', 'last_sent', 'limit', 'rate', 'speed'), (n,)),
+                          'dt': (1,)}
         law = common | barrier | output
         self._shapes: dict[str, Shapes] = {
             'gravity': common,
@@ -169,8 +170,8 @@ class TickKernels:
         barrier = barriers.Barrier(*(x[f'barrier_{name}'] for name in _BARRIER))
         qd = self._pick(x['qd'])
         guarded = barriers.guard(self._pick(x['q']), qd, basics['gravity'], law, barrier)
-        limited = torque_step(guarded, basics['driver'], x['last'], x['limit'], x['rate'],
-                              x['dt'][0])
+        limited = torque_step(guarded, basics['driver'], x['last'], x['last_sent'], x['limit'],
+                              x['rate'], x['dt'][0])
         watched = [*zip(qd, x['speed']), *zip(more.get('error', ()), x.get('far', ()))]
         usual = self._usual([*x['q'], *x['qd'], *guarded, *basics['gravity'],
                              *basics['driver']], watched)

@@ -1,0 +1,81 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Limits of how often the same thing is said: what comes from outside must not fill the log."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+__all__ = ['Repeats', 'counted', 'shortened']
+
+#: kinds of texts remembered; a sender that invents new ones must not fill the memory
+_MOST_KINDS = 256
+
+_NAMES, _LETTERS = 8, 40  # shown of a list of names, and of each name
+
+
+class Repeats:
+    """Let some texts of each kind pass in a period and count the others."""
+
+    def __init__(self, period: float = 1.0, most: int = 1) -> None:
+        """
+        Start with nothing said.
+
+        :param period: s.
+        :param most: texts of one kind that pass within a period.
+        """
+        self.period, self.most = period, most
+        # by kind: begin of its period, texts that passed in it, texts left out since the last
+        self._kinds: dict[Hashable, tuple[float, int, int]] = {}
+
+    def take(self, kind: Hashable, steady: float) -> int | None:
+        """
+        Ask whether a text may be said now.
+
+        :param kind: what it is about.
+        :param steady: steady time, s.
+        :returns: None if it is left out, else how many were left out before it.
+        """
+        begin, passed, left = self._kinds.get(kind, (steady, 0, 0))
+        if steady - begin >= self.period:
+            begin, passed = steady, 0
+        if passed >= self.most:
+            self._kinds[kind] = begin, passed, left + 1
+            return None
+        if kind not in self._kinds and len(self._kinds) >= _MOST_KINDS:
+            self._kinds.pop(next(iter(self._kinds)))  # the oldest one
+        self._kinds[kind] = begin, passed + 1, 0
+        return left
+
+
+def counted(text: str, left: int) -> str:
+    """
+    Return a text that says how many like it were left out before.
+
+    :param text: to be said.
+    :param left: number of those.
+    """
+    return f'{text} ({left} more like this left out)' if left else text
+
+
+def shortened(names: Sequence[str]) -> str:
+    """
+    Return a list of names that cannot become long, whatever somebody has sent.
+
+    :param names: any number of any length.
+    """
+    shown = [name if len(name) <= _LETTERS else f'{name[:_LETTERS]}...' for name in names[:_NAMES]]
+    more = len(names) - len(shown)
+    return ', '.join(shown) + (f' and {more} more' if more else '')
