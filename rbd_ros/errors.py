@@ -54,6 +54,14 @@ class SingularError(RbdError, ArithmeticError):
     """A matrix that must be inverted and cannot be; the message names the directions."""
 
 
+class UnseenError(RbdError, TypeError):
+    """An object of which no digest can be made; the message says what hides its content."""
+
+    def __init__(self, value: object, reason: str) -> None:
+        self.value, self.reason = value, reason
+        super().__init__(f'cannot make a digest of {value!r:.120}: {reason}')
+
+
 class UnknownName(RbdError, KeyError):
     """A name that the model does not have; lists the nearest one and all known ones."""
 

@@ -28,8 +28,9 @@ from rbd_ros import quantities
 from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
 from rbd_ros.compiler.kernel import checked, Kernel
 from rbd_ros.definite import refuse_massless
-from rbd_ros.digest import digest, source_digest
-from rbd_ros.errors import RbdError
+from rbd_ros.digest import digest
+from rbd_ros.errors import RbdError, UnseenError
+from rbd_ros.fingerprint import kernel_key
 from rbd_ros.handles import UNBOUNDED
 from rbd_ros.interpret import Interpreter
 from rbd_ros.model import Model
@@ -104,7 +105,7 @@ class Kernels:
                         'time': np.zeros(1)}
         self._shapes = input_shapes(model)
         self._calls = _Calls(self)
-        self._kernels: dict[tuple[str, object], Kernel] = {}
+        self._kernels: dict[tuple[object, ...], Kernel] = {}
         self._lock = threading.RLock()
 
     def __reduce__(self) -> tuple:
@@ -222,8 +223,9 @@ class Kernels:
             raise RbdError('backend "reference" compiles nothing, and has no kernels to bind; use '
                            'another backend')
         with self._lock:
-            # Two frames of one name are two targets: a caller may have made them.
-            place = quantity.name, quantity.target
+            # Two frames of one name are two targets, and two rules of one name two quantities: a
+            # caller may have made them.
+            place = quantity.name, quantity.target, _identity(quantity.rules)
             if place not in self._kernels:
                 self._kernels[place] = compile_graph(
                     lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
@@ -231,9 +233,9 @@ class Kernels:
             return self._kernels[place]
 
     def _key(self, quantity: Quantity) -> str:
-        """Return a digest of all that the graph of a quantity depends on."""
-        return digest(self.model.digest(gravity=False), quantity.name, tuple(quantity.rules),
-                      quantity.target, quantity.common, self._payload_frame, source_digest())
+        """Return the key of a quantity, '' for one that must be traced to be known."""
+        return kernel_key(self.model, quantity.name, tuple(quantity.rules.items()),
+                          quantity.target, quantity.common, self._payload_frame)
 
     def _graph(self, quantity: Quantity) -> Graph:
         """Trace a quantity; of several methods, the one with the fewest operations."""
@@ -272,6 +274,14 @@ def _restore(
 
 def _pair(name: str | tuple[str, Target]) -> tuple[str, Target]:
     return (name, None) if isinstance(name, str) else name
+
+
+def _identity(rules: Mapping[str, Rule]) -> object:
+    """Return what tells rules apart: their code, or themselves where that cannot be seen."""
+    try:
+        return digest(rules)
+    except UnseenError:
+        return tuple(rules.values())
 
 
 def vector(name: str, value: ArrayLike, size: int) -> Array:

@@ -25,8 +25,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from rbd_ros import connectivity
-from rbd_ros.digest import digest
-from rbd_ros.errors import ModelError, UnknownName
+from rbd_ros.digest import digest, look, Seen
+from rbd_ros.errors import ModelError, UnknownName, UnseenError
 from rbd_ros.joints import Joint
 from rbd_ros.mimic import Coupling
 from rbd_ros.spatial import RigidInertia, Scalar, Transform
@@ -134,12 +134,17 @@ class Model:
         object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are the same robot to the last bit."""
-        return isinstance(other, Model) and self.digest() == other.digest()
+        """Return whether both are the same robot to the last bit, the code of joints included."""
+        if self is other:
+            return True
+        try:
+            return isinstance(other, Model) and self.digest() == other.digest()
+        except UnseenError:     # code that cannot be compared
+            return False
 
     def __hash__(self) -> int:
-        """Return a hash of the digest."""
-        return hash(self.digest())
+        """Return a hash of what no code of a user can change."""
+        return hash((self.name, self.parent, self.joint_names, self.body_names))
 
     def __repr__(self) -> str:
         """Return a line that tells robots apart."""
@@ -312,18 +317,33 @@ class Model:
 
     def digest(self, *, gravity: bool = True) -> str:
         """
-        Return a digest of the whole model, equal in every process, for cache keys.
+        Return a digest of the whole model, equal in every process.
+
+        Joints of a user's own count with their code and what it uses.
 
         :param gravity: False for code that takes gravity as an input.
+        :raises UnseenError: where the code of a joint uses what cannot be seen.
         """
-        return self._digests[gravity]
+        seen = self._looked if not self.has_user_code else self._look()
+        return digest(seen.text, self.gravity) if gravity else seen.text
 
     @cached_property
-    def _digests(self) -> tuple[str, str]:
+    def has_user_code(self) -> bool:
+        """Return whether a joint runs code that is not this package's."""
+        try:
+            return self._looked.foreign
+        except UnseenError:
+            return True
+
+    @cached_property
+    def _looked(self) -> Seen:
+        return self._look()
+
+    def _look(self) -> Seen:
+        """Look at everything but gravity; a user's code may use variables that change."""
         state = self.__getstate__()
-        vector = state.pop('gravity')
-        without = digest(state)
-        return without, digest(without, vector)
+        del state['gravity']
+        return look(state)
 
 
 def gravity_vector(gravity: Sequence[float]) -> tuple[float, float, float]:

@@ -22,7 +22,7 @@ the same numbers from machine code, thousands of times faster.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros.dynamics import Dynamics, OperationalSpace
 from rbd_ros.model import Model
@@ -41,12 +41,25 @@ if TYPE_CHECKING:
 def _robot(model: Model) -> Dynamics:
     if not isinstance(model, Model):
         raise TypeError(f'the first argument is a Model, got {type(model).__name__}')
-    return _made(model)
+    # By identity: two models that look alike may hold joints of different code.
+    return _made(_Same(model))
+
+
+class _Same(NamedTuple):
+    """A model that is equal to itself alone."""
+
+    model: Model
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.model is other.model
+
+    def __hash__(self) -> int:
+        return id(self.model)
 
 
 @lru_cache(maxsize=32)
-def _made(model: Model) -> Dynamics:
-    return Dynamics(model, backend='reference')
+def _made(same: _Same) -> Dynamics:
+    return Dynamics(same.model, backend='reference')
 
 
 def inverse_dynamics(

@@ -226,17 +226,6 @@ def test_folder_is_bounded(home, entry, monkeypatch):
     assert not (home / 'old.tmp').exists()
 
 
-def test_sources_are_part_of_the_key(tmp_path):
-    """The digest of a folder follows names and contents of its source files."""
-    seen = set()
-    for name, text in (('a.py', 'x'), ('a.py', 'y'), ('b.py', 'x')):
-        folder = tmp_path / str(len(seen))
-        folder.mkdir()
-        (folder / name).write_text(text)
-        seen.add(cache.source_digest(folder))
-    assert len(seen) == 3
-
-
 def test_two_processes_at_once(home):
     """Processes that compile the same kernel at the same time both get it right."""
     code = """

@@ -23,12 +23,14 @@ from joint_samples import (
     rolling_rate, rolling_subspace, rolling_transform, swing, USER_REVOLUTE)
 import numpy as np
 import pytest
+from rbd_ros import Dynamics, ModelBuilder
 from rbd_ros.compiler import trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (
     Composite, Cylindrical, Fixed, Helical, Prescribed, Prismatic, RackAndPinion, Reversed,
     Revolute, RollPitchYaw, Spherical, Universal, UserJoint, verify)
-from rbd_ros.spatial import Motion, Vec3
+from rbd_ros.spatial import (
+    AxialScrew, Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3)
 from spatial_oracle import array, close
 
 
@@ -190,3 +192,43 @@ def test_helical_and_reversed_names_tell_the_kind():
     """Names for messages: the type in lower case, with what was done to it."""
     assert Helical(pitch=0.1).type_name == 'helical'
     assert Reversed(Helical(pitch=0.1)).type_name == 'reversed helical'
+
+
+def rotating(transform, **more):
+    """Return a joint that turns about z."""
+    return UserJoint(1, 1, transform=transform, subspace=lambda q, t: (Motion.unit(2),), **more)
+
+
+def test_own_rotating_joint_compiles():
+    """A joint written with rotz is what a revolute joint is, also in machine code."""
+    own = rotating(lambda q, t: rotz(q[0]))
+    verify(own, [0.4], [1.3])
+    torques = []
+    for joint in (own, Revolute()):
+        builder = ModelBuilder()
+        builder.add_body('arm', 'base', joint, rotx(0.3), RigidInertia.from_com(
+            2.0, Vec3(0.5, 0.1, 0.0), Sym3(0.1, 0.0, 0.0, 0.1, 0.0, 0.2)))
+        for backend in ('auto', 'reference'):
+            robot = Dynamics(builder.build(), backend=backend)
+            torques.append(robot.inverse_dynamics([0.4], [0.7], [-0.2])[0])
+    assert torques == pytest.approx([torques[-1]] * 4, rel=1e-14)
+
+
+def test_right_angles_are_exact_only_where_constant():
+    """A plain angle near pi/2 is made exact; a traced one keeps its cosine."""
+    nearly = 0.5 * math.pi + 1e-12
+    assert rotz(nearly).c == 0.0
+    graph = trace(lambda q: rotz(q[0]).c, {'q': (1,)})
+    assert graph.evaluate([nearly])[0] == math.cos(nearly) != 0.0
+
+
+@pytest.mark.parametrize(('method', 'joint'), [
+    ('transform', rotating(lambda q, t: Transform.translation(Vec3(0.0, 0.0, 0.0)) @ AxialScrew(
+        2, math.cos(q[0]), math.sin(q[0])))),
+    ('transform', rotating(lambda q, t: rotz(q[0]) if q[0] > 0.0 else rotz(2.0 * q[0]))),
+    ('q_dot', rotating(lambda q, t: rotz(q[0]), q_dot=lambda q, qd: [math.fabs(qd[0])])),
+])
+def test_verify_refuses_what_cannot_be_compiled(method, joint):
+    """What only works on plain floats does not pass; the message names the method."""
+    with pytest.raises(ModelError, match=f'user joint: {method} cannot be compiled: .*rbd_ros.c'):
+        verify(joint, [0.4], [1.3])

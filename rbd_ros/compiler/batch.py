@@ -230,12 +230,13 @@ class BatchProgram:
         for argument, array, leading in zip(self._inputs, inputs, batched, strict=True):
             addresses += [array.ctypes.data, argument.size if leading else 0]
         addresses += [y.ctypes.data for y in targets]
-        self._share(addresses, count, threads)
+        self._share(addresses, count, threads, (inputs, targets))
         for target, y in zip(targets, outputs, strict=True):
             if target is not y:
                 y[...] = target
 
-    def _share(self, addresses: list[int], count: int, threads: int | None) -> None:
+    def _share(self, addresses: list[int], count: int, threads: int | None,
+               arrays: object) -> None:
         if threads is None:
             threads = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else (
                 os.cpu_count() or 1)
@@ -247,7 +248,8 @@ class BatchProgram:
             block = np.empty(self._workspace + 8)
             place = -(-block.ctypes.data // 64) * 64
 
-            def work(keep: NDArray[np.float64] = block) -> None:
+            # Its memory stays as long as a task does, whatever becomes of the caller.
+            def work(keep: object = (block, arrays)) -> None:
                 self._function(place, *addresses, begin, end)
             return work
         tasks = [task(begin, end) for begin, end in pairwise(cuts)]

@@ -25,6 +25,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 import hashlib
+import importlib.resources
+from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 import json
 import logging
 import os
@@ -41,6 +44,9 @@ _LARGEST = 64 * 2**20
 _MAGIC = b'rbd_ros object code 1\n'
 _SUFFIX = '.rbd'
 _DAY = 86400.0
+_CODE = ('.py', '.pyc')
+#: bytes of a .pyc file before its code: format, and date or hash of the source
+_HEAD = 16
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _log = logging.getLogger('rbd_ros')
 
@@ -62,17 +68,50 @@ def digest(parts: Iterable[object]) -> str:
     return hashlib.sha256(repr([str(part) for part in parts]).encode()).hexdigest()
 
 
-@cache
-def source_digest(folder: Path = Path(__file__).parent) -> str:
+def source_digest(*modules: str) -> str:
     """
-    Return a digest of the source files in a folder; entries of other sources do not match.
+    Return a digest of modules and packages by name; entries of other sources do not match.
 
-    :param folder: folder of a package, by default this one.
+    It is made from what the interpreter loads: source, or where an installation has none, as in
+    an archive, byte code. Both may lie in a folder or in a zip file.
+
+    :param modules: full names; a package stands for the modules right inside it.
+    :raises ImportError: if neither source nor byte code of a module can be read.
     """
     total = hashlib.sha256()
-    for path in sorted(folder.glob('*.py')):
-        total.update(path.name.encode() + b'\0' + path.read_bytes())
+    for module in modules:
+        for name, data in _contents(module):
+            total.update(f'{module} {name} {len(data)}\0'.encode() + data)
     return total.hexdigest()
+
+
+@cache
+def _contents(module: str) -> list[tuple[str, bytes]]:
+    """Return name and content of the files of a module, or of those right inside a package."""
+    spec = find_spec(module)
+    if spec is not None and spec.submodule_search_locations is not None:
+        files = [file for file in importlib.resources.files(module).iterdir()
+                 if file.name.endswith(_CODE)]
+    elif spec is not None:
+        package, _, name = module.rpartition('.')
+        files = [file for file in importlib.resources.files(package).iterdir()
+                 if file.name in (name + '.py', name + '.pyc')]
+    else:
+        files = []
+    found = {file.name.removesuffix('c'): file for file in sorted(files, key=_byte_code_first)}
+    if not found:
+        raise ImportError(f'neither source nor byte code of {module} can be read')
+    return [(name, _code(file)) for name, file in sorted(found.items())]
+
+
+def _byte_code_first(file: Traversable) -> tuple[bool, str]:
+    return file.name.endswith('.py'), file.name
+
+
+def _code(file: Traversable) -> bytes:
+    """Return the content of a file, of byte code without the date in its head."""
+    data = file.read_bytes()
+    return data[_HEAD:] if file.name.endswith('.pyc') else data
 
 
 def folder() -> Path | None:
@@ -86,19 +125,23 @@ def folder() -> Path | None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = os.stat(path)
         if state.st_uid != os.geteuid():
-            _explain(path, 'belongs to another user')
+            explain(path, 'belongs to another user')
             return None
         if stat.S_IMODE(state.st_mode) != 0o700:
             os.chmod(path, 0o700)
     except (OSError, RuntimeError) as error:
-        _explain(wish or '~/.cache/rbd_ros', str(error))
+        explain(wish or '~/.cache/rbd_ros', str(error))
         return None
     return path
 
 
 @cache
-def _explain(path: object, reason: str) -> None:
-    """Say once why nothing is kept."""
+def explain(path: object, reason: str) -> None:
+    """
+    Say once why nothing is kept.
+
+    :param path: where it would have been.
+    """
     _log.warning('compiled code is not kept on disk: %s %s; set %s to a folder of your own, or '
                  'to off', path, reason, VARIABLE)
 
@@ -156,7 +199,7 @@ def write(key: str, entry: Entry) -> None:
             raise
         _prune(home)
     except OSError as error:
-        _explain(home, str(error))
+        explain(home, str(error))
 
 
 def _checksum(key: str, body: bytes) -> bytes:

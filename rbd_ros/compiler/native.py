@@ -189,7 +189,8 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
     if cached and not given:
         source = source if isinstance(source, Graph) else source()
         given = source.digest()
-    key = disk.digest([given, _circumstances()]) if cached else ''
+    circumstances = _circumstances() if cached else ''
+    key = disk.digest([given, circumstances]) if circumstances else ''
     entry = disk.read(key) if key else None
     if entry is None:
         graph = source = source if isinstance(source, Graph) else source()
@@ -213,7 +214,12 @@ def _emit(name: str, texts: Sequence[str], progress: Progress | None) -> list[by
 
 @cache
 def _circumstances() -> str:
-    """Return a digest of all that object code depends on besides the graph."""
+    """Return a digest of all that object code depends on besides the graph, '' if unknown."""
     import llvmlite
+    try:
+        own = disk.source_digest(__name__.rpartition('.')[0])
+    except ImportError as error:
+        disk.explain('for this installation', str(error))
+        return ''
     return disk.digest([llvmlite.__version__, binding().llvm_version_info, *host(),
-                        layout.TABLE, disk.source_digest()])
+                        layout.TABLE, layout.TUPLE_ITEMS, own])

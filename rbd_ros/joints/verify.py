@@ -12,15 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A numerical check that the methods of a joint describe one and the same motion."""
+"""A check that the methods of a joint describe one and the same motion, and can be compiled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rbd_ros.compiler import trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import Joint
-from rbd_ros.spatial import Motion, Scalar
+from rbd_ros.spatial import Motion, Scalar, Transform
 
 STEP = 1.0e-3
 
@@ -31,7 +32,8 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
     Raise ModelError when a joint contradicts itself at one state.
 
     Checks velocity against the derivative of the transform, S qd + sigma against velocity, bias
-    against the derivative of velocity, and T against S.
+    against the derivative of velocity, and T against S; then that every method which a kernel
+    needs can be traced, and gives the same numbers when it is.
 
     :param q: position, plain floats.
     :param qd: velocity, plain floats.
@@ -43,8 +45,7 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
     v = joint.velocity(q, qd, t)
     X = joint.transform(q, t)
     columns = [X @ Motion.unit(i) for i in range(6)]
-    moved = _derivative(lambda s: [
-        x for i in range(6) for x in (joint.transform(*at(s)) @ Motion.unit(i)).to_list()])
+    moved = _derivative(lambda s: _columns(joint.transform(*at(s))))
     expected = [x for m in columns for x in (-v.cross(m)).to_list()]              # 2.45
     _compare(joint, 'velocity', 'the derivative of transform', moved, expected, tolerance)
 
@@ -59,6 +60,34 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
 
     work = [f.dot(s) for f in joint.constraint_subspace(q, t) for s in joint.subspace(q, t)]
     _compare(joint, 'constraint_subspace', 'subspace', work, [0.0] * len(work), tolerance)
+    _verify_traced(joint, q, qd, t, tolerance)
+
+
+def _verify_traced(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float,
+                   tolerance: float) -> None:
+    """Trace what kernels are made from, and compare it with the same on plain floats."""
+    methods: dict[str, Callable[[Sequence, Sequence, Scalar], Sequence]] = {
+        'transform': lambda q, qd, t: _columns(joint.transform(q, t)),
+        'subspace': lambda q, qd, t: [x for s in joint.subspace(q, t) for x in s.to_list()],
+        'velocity': lambda q, qd, t: joint.velocity(q, qd, t).to_list(),
+        'bias': lambda q, qd, t: joint.bias(q, qd, t).to_list(),
+        'q_dot': lambda q, qd, t: joint.q_dot(q, qd),
+        'integrate': lambda q, qd, t: joint.integrate(q, qd)}
+    shapes = {'q': (joint.nq,), 'qd': (joint.nv,), 't': ()}
+    for name, method in methods.items():
+        try:
+            graph = trace(lambda *x, run=method: list(run(*x)), shapes, name=name)
+        except Exception as error:
+            raise ModelError(
+                f'{joint.type_name} joint: {name} cannot be compiled: {error}; write it with the '
+                'functions of rbd_ros.compiler (sin, cos, where, ...) and without branches that '
+                'depend on q, qd or t') from error
+        _compare(joint, f'traced {name}', 'the same on plain floats',
+                 graph.evaluate(list(q), list(qd), [t]), method(q, qd, t), tolerance)
+
+
+def _columns(X: Transform) -> list[Scalar]:
+    return [x for i in range(6) for x in (X @ Motion.unit(i)).to_list()]
 
 
 def _follow(joint: Joint, q: Sequence[float], qd: Sequence[float], h: float) -> list[Scalar]:

@@ -23,15 +23,13 @@ payload and references are inputs, so that changing them compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rbd_ros import opspace, quantities, quantity
 from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, trace
 from rbd_ros.control import barriers, laws, limits, task_law
 from rbd_ros.control.limits import torque_step
-from rbd_ros.digest import digest, source_digest
+from rbd_ros.fingerprint import kernel_key
 from rbd_ros.spectral import largest_and_smallest
 
 if TYPE_CHECKING:
@@ -61,6 +59,8 @@ _REST = 0.5
 _HUGE = 1e12
 
 KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
+#: modules that are traced, besides the algorithms
+_TRACING = (__name__, *(module.__name__ for module in (barriers, laws, limits, task_law)))
 _BARRIER = barriers.Barrier._fields
 _FRICTION = laws.Friction._fields
 
@@ -118,9 +118,9 @@ class TickKernels:
         """
         shapes, function = self._shapes[name], self._functions[name]
         robot = self.robot
-        key = digest(robot.model.digest(gravity=False), name, robot.index, robot.payload_frame,
-                     robot.tip, self._driver_adds, self._knows, self._axes, source_digest(),
-                     _own_source())
+        key = kernel_key(robot.model, name, type(self), robot.index, robot.payload_frame,
+                         robot.tip, robot.continuous, self._driver_adds, self._knows,
+                         self._axes, modules=_TRACING)
 
         def traced(*values: Sequence) -> dict[str, Sequence]:
             return function(dict(zip(shapes, values, strict=True)))
@@ -342,11 +342,3 @@ def _to_frame(R: Sequence[Vector], six: Vector) -> list[Scalar]:
 def _to_base(R: Sequence[Vector], six: Vector) -> list[Scalar]:
     """Turn a pair of vectors from the axes of the frame to those of the base."""
     return [opspace.sum_products(row, part) for part in (six[:3], six[3:]) for row in R]
-
-
-@cache
-def _own_source() -> str:
-    """Return a digest of the laws and of this file."""
-    files = [Path(__file__), *(Path(module.__file__ or '') for module in (
-        barriers, laws, limits, task_law))]
-    return digest([(file.name, file.read_bytes()) for file in files])

@@ -17,15 +17,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
 from rbd_ros import quantities
 from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.digest import digest, source_digest
+from rbd_ros.fingerprint import kernel_key
 from rbd_ros.quantity import state
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.step import advance, input_shapes, Plant
@@ -74,7 +72,7 @@ def compiled_engine(
     :param cached: whether machine code is kept on disk.
     :param progress: called with the name of the kernel and the share done.
     """
-    key = digest(model.digest(gravity=False), integrator, source_digest(), _own_source())
+    key = kernel_key(model, 'step', integrator, modules=(__name__.rpartition('.')[0],))
     bound = compile_graph(lambda: _traced(model, integrator), keys=key, backend=backend,
                           cache=cached, progress=progress).bind()
     bound.inputs['gravity'][:] = model.gravity
@@ -149,9 +147,3 @@ class PlainEngine:
         columns = [self._forward(q, zero, unit, None) - bias for unit in np.eye(len(zero))]
         H = np.linalg.inv(np.array(columns))
         return 0.5 * (H + H.T)
-
-
-@cache
-def _own_source() -> str:
-    files = sorted(Path(__file__).parent.glob('*.py'))
-    return digest([(file.name, file.read_bytes()) for file in files])

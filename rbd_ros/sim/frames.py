@@ -22,8 +22,8 @@ import numpy as np
 
 from rbd_ros import kinematics
 from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.digest import digest, source_digest
 from rbd_ros.errors import NonFiniteError, ShapeError
+from rbd_ros.fingerprint import kernel_key
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
 
@@ -64,7 +64,7 @@ class Frames:
 
     def __init__(self, model: Model, *, backend: str = 'auto') -> None:
         self.model = model
-        key = digest(model.digest(gravity=False), 'placements', source_digest())
+        key = kernel_key(model, 'placements', modules=(__name__,))
         self._kernel = compile_graph(lambda: _placements(model), keys=key, backend=backend).bind()
 
     def moving(self, q: ArrayLike) -> list[Pose]:

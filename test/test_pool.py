@@ -1,0 +1,177 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Threads of a batch: none outlives its call, and no accident stops later ones."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from rbd_ros.compiler import pool
+
+#: Interrupts a batch of many states as Ctrl-C does, again and again, and looks whether anything
+#: is written after the call has ended.
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+from rbd_ros.compiler import compile, sin, trace
+
+def deep(x):
+    y = x[0]
+    for k in range(300):
+        y = sin(y + x[k % 7] * (k + 1.0))
+    return [y] * 7
+
+kernel = compile(trace(deep, {'x': 7}), backend='llvm', cache=False)
+x = np.random.default_rng(0).normal(size=(150_000, 7))
+kernel.prepare_batch()
+start = time.perf_counter()
+expected = kernel.batch(x, threads=8)
+whole = time.perf_counter() - start
+
+def interrupt(_, frame):                # not in this script itself, whose lines must go on
+    if 'rbd_ros' in frame.f_code.co_filename:
+        raise KeyboardInterrupt
+
+signal.signal(signal.SIGINT, interrupt)
+
+def strike(times, wait):
+    time.sleep(wait)
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.002)
+
+interrupted = 0
+for times in (1, 1, 1, 30, 30, 30):
+    out = np.full(x.shape, np.nan)
+    thread = threading.Thread(target=strike, args=(times, 0.3 * whole))
+    thread.start()
+    try:
+        kernel.batch(x, out=out, threads=8)
+    except KeyboardInterrupt:
+        interrupted += 1
+    ended = out.copy()
+    thread.join()                       # the strikes may outlast the call
+    time.sleep(1.5 * whole)
+    if not np.array_equal(out, ended, equal_nan=True):
+        sys.exit(f'{np.sum(out != ended) - np.sum(np.isnan(out))} numbers came late')
+    if not np.array_equal(kernel.batch(x, threads=8), expected):
+        sys.exit('a later batch is wrong')
+if interrupted < 3:
+    sys.exit(f'only {interrupted} calls were interrupted')
+"""
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Return a pool of its own."""
+    mine = pool._Pool()
+    monkeypatch.setattr(pool, '_pool', mine)
+    return mine
+
+
+def test_nothing_is_written_after_ctrl_c():
+    """Real interrupts in the middle of 150,000 states: no row is written once it has raised."""
+    pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+    done = subprocess.run([sys.executable, '-c', INTERRUPTED], timeout=300, text=True,
+                          stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize('kind', [KeyboardInterrupt, ValueError])
+def test_an_error_of_the_caller_waits_for_the_others(kind, alone):
+    """The call raises only when every task that was begun has ended."""
+    begun, ended = threading.Event(), []
+
+    def slow():
+        begun.set()
+        time.sleep(0.1)
+        ended.append(True)
+
+    def failing():
+        if threading.current_thread() is threading.main_thread():
+            begun.wait(10.0)
+            raise kind('mine')
+        slow()
+    with pytest.raises(kind, match='mine'):
+        pool.run_together([failing, failing])
+    assert ended == [True]
+
+
+def test_an_error_of_a_helper_reaches_the_caller(alone):
+    """A task that raises in another thread raises in the call; the thread goes on to serve."""
+    def failing():
+        time.sleep(0.02)
+        if threading.current_thread() is not threading.main_thread():
+            raise ZeroDivisionError('theirs')
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError, match='theirs'):
+            pool.run_together([failing] * 3)
+        seen = []
+        pool.run_together([lambda: seen.append(threading.get_ident())] * 20)
+        assert len(seen) == 20
+    assert alone._threads == 19
+
+
+def test_interruptions_while_waiting(alone, monkeypatch):
+    """However often the wait itself is interrupted, it goes on to the end, and then raises."""
+    waits = []
+    get = pool._Batch.join.__globals__['SimpleQueue'].get
+
+    class Restless(pool.SimpleQueue):
+
+        def get(self, block=True, timeout=None):
+            if threading.current_thread() is threading.main_thread():
+                waits.append(time.monotonic())
+                if len(waits) % 2:
+                    raise KeyboardInterrupt
+            return get(self, block, timeout)
+    monkeypatch.setattr(pool, 'SimpleQueue', Restless)
+    ended, begun = [], threading.Event()
+
+    def task():
+        if threading.current_thread() is threading.main_thread():
+            begun.wait(10.0)
+            return
+        begun.set()
+        time.sleep(0.25)
+        ended.append(True)
+    with pytest.raises(KeyboardInterrupt):
+        pool.run_together([task, task])
+    assert ended and len(waits) >= 3
+
+
+def test_without_threads_the_caller_does_it_all(alone, monkeypatch):
+    """Where the system gives no thread, the work is done all the same."""
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+    monkeypatch.setattr(threading.Thread, 'start', refuse)
+    seen = []
+    pool.run_together([lambda: seen.append(os.getpid())] * 4)
+    assert len(seen) == 4
+
+
+def test_tasks_that_nobody_has_begun_are_given_up(alone, monkeypatch):
+    """After an error nothing new is begun."""
+    monkeypatch.setattr(alone, '_call_helpers', lambda batch, count: None)
+    seen = []
+
+    def failing():
+        raise ValueError
+    with pytest.raises(ValueError):
+        pool.run_together([failing, lambda: seen.append(1)])
+    assert not seen
