@@ -142,6 +142,22 @@ def test_hold_out_of_motion_stops_ahead():
     np.testing.assert_allclose(subject.velocity, 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize('force, moment', [
+    ([0.0, 0.0, -500.0], [0.0, 0.0, 0.0]), ([50.0, -50.0, 50.0], [9.0, 9.0, 0.0]),
+    ([30.0, -40.0, 0.0], [0.0, 6.0, -8.0]), ([1e-3, 2.0, 3.0], [1.0, -2.0, 3.0])])
+def test_wrench_is_bounded_by_its_norm(force, moment):
+    """Force and moment end at 50 N and 10 N.m, each by its own norm, and keep their direction."""
+    subject = TaskReference()
+    subject.target_wrench(0.0, [*moment, *force])
+    for found, given, most in ((subject.wrench[3:], force, 50.0),
+                               (subject.wrench[:3], moment, 10.0)):
+        size = np.linalg.norm(given)
+        np.testing.assert_allclose(np.linalg.norm(found), min(size, most), rtol=1e-14)
+        np.testing.assert_allclose(found * size, np.array(given) * min(size, most), rtol=1e-14)
+        if size <= most:
+            assert found.tolist() == given  # to the last bit
+
+
 def test_wrench_is_bounded_and_times_out():
     """A wrench is clamped to its limit and ends 0.1 s after its last message."""
     subject = started()

@@ -201,6 +201,61 @@ def test_wrench_is_exerted_in_statics():
                                rtol=0, atol=1e-10)
 
 
+def posture_part(task, q):
+    """Return the joint accelerations that the posture causes at rest."""
+    task.set(posture=q)
+    plain = run(task.bound, q, np.zeros(7))['law'].copy()
+    task.set(posture=q + [0.3, -0.2, 0.25, 0.1, -0.3, 0.2, 0.15])
+    torque = run(task.bound, q, np.zeros(7))['law'] - plain
+    return np.linalg.solve(task.dynamics.mass_matrix(q), torque)
+
+
+@pytest.mark.parametrize('axes, force, pressed', [
+    (('rx', 'ry', 'rz', 'x', 'y'), [0.0, 0.0, 0.0, 0.0, 0.0, 8.0], (5,)),
+    (('rz', 'x', 'y'), [0.0, 0.0, 0.0, 0.0, 0.0, -30.0], (5,)),
+    (('x',), [0.0, 3.0, 0.0, 0.0, 0.2, 30.0], (1, 5)),
+    (('rz', 'x'), [2.0, -2.0, 0.0, 0.0, 20.0, 30.0], (0, 1, 4, 5))])
+def test_posture_leaves_pressed_directions_alone(axes, force, pressed):
+    """Where the tip moves or presses J H^-1 of the posture is zero; elsewhere it still acts."""
+    rng = np.random.default_rng(8)
+    q = np.array([0.2, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9]) + rng.uniform(-0.1, 0.1, 7)
+    task = Task(axes, task_stiffness=50.0, task_damping=7.0, posture_stiffness=10.0,
+                posture_damping=6.0)
+    pose, J = task.dynamics.pose(q, 'tool0'), task.dynamics.jacobian(q, 'tool0')
+    R = pose[:3, :3]
+    task.set(p_ref=pose[:3, 3], R_ref=R)
+    moved = [AXES.index(axis) for axis in axes]
+    left = [i for i in range(6) if i not in moved]
+    free = J @ posture_part(task, q)
+    np.testing.assert_allclose(free[moved], 0.0, atol=1e-8)
+    assert (np.abs(free[left]) > 0.01).all()  # the posture holds what nothing else holds
+    local = np.array(force)
+    task.set(wrench=np.concatenate([R @ local[:3], R @ local[3:]]))
+    found = J @ posture_part(task, q)
+    np.testing.assert_allclose(found[[*moved, *pressed]], 0.0, atol=1e-8)
+    rest = [i for i in left if i not in pressed and force[i] == 0.0]
+    np.testing.assert_array_less(0.003, np.abs(found[rest]))
+
+
+def test_small_wrench_changes_the_posture_smoothly():
+    """A force that turns out of a direction gives that direction back without a step."""
+    q = np.array([0.2, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9])
+    task = Task(('rx', 'ry', 'rz', 'x'), task_stiffness=50.0, task_damping=7.0,
+                posture_stiffness=10.0, posture_damping=6.0)
+    pose = task.dynamics.pose(q, 'tool0')
+    R = pose[:3, :3]
+    task.set(p_ref=pose[:3, 3], R_ref=R)
+    parts = []
+    for angle in np.linspace(0.04, 0.06, 401):
+        local = 20.0 * np.array([0.0, np.sin(angle), np.cos(angle)])
+        task.set(wrench=np.concatenate([np.zeros(3), R @ local]))
+        parts.append(posture_part(task, q))
+    steps = np.abs(np.diff(parts, axis=0)).max(axis=1)
+    whole = np.abs(parts[0] - parts[-1]).max()
+    assert whole > 0.5
+    assert steps.max() < 0.03 * whole
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
 def test_task_law_asks_no_joint_for_too_much(seed, stretched):

@@ -190,8 +190,10 @@ _REFERENCE = (
     _scalar('task.linear_lead', 0.05, 'm', 1e-3, 10.0, 'by which the reference pose may be away '
             'from the robot; it waits for a robot that cannot follow'),
     _scalar('task.angular_lead', 0.2, 'rad', 1e-3, 3.0, 'likewise, for the orientation'),
-    _scalar('task.force_limit', 50.0, 'N', 0.0, 1e4, 'largest force of target_wrench'),
-    _scalar('task.moment_limit', 10.0, 'N.m', 0.0, 1e4, 'largest moment of target_wrench'),
+    _scalar('task.force_limit', 50.0, 'N', 0.0, 1e4,
+            'largest norm of the force of target_wrench; its direction is kept'),
+    _scalar('task.moment_limit', 10.0, 'N.m', 0.0, 1e4,
+            'largest norm of the moment of target_wrench; its direction is kept'),
     _joints('tolerance.path', [0.0], 'rad', 0.0, 1e3, 'default path tolerance, 0: none'),
     _joints('tolerance.goal', [0.01], 'rad', 0.0, 1e3, 'default goal tolerance, 0: none'),
     _joints('tolerance.goal_velocity', [0.0], 'rad/s', 0.0, 1e3, 'default, 0: none'),

@@ -34,6 +34,10 @@ joint velocity, which is bounded whatever is asked of the frame:
   (saturation in the null space, Flacco, De Luca and Khatib 2012), or the direction is lost as
   at a singular pose.
 
+- Where a wrench is commanded along a direction that is not under motion control, the posture is
+  kept out of that direction, too: J in (1 - J# J) has its row. Otherwise the posture would pull
+  against the wrench, and the force upon what is pressed would be another one.
+
 Generic over scalars.
 """
 
@@ -48,8 +52,8 @@ from rbd_ros.opspace import sum_products
 
 __all__ = [
     'Gains', 'Operational', 'Room', 'bounded', 'heavier', 'joint_speed', 'pose_error',
-    'posture_speed', 'room', 'spatial_acceleration', 'speed_share', 'unfelt', 'within',
-    'yielding']
+    'posture_speed', 'pressed', 'room', 'sealed', 'spatial_acceleration', 'speed_share', 'unfelt',
+    'within', 'yielding']
 
 Vector = Sequence[Scalar]
 Matrix = Sequence[Vector]
@@ -68,6 +72,10 @@ _HEAVY = 1e6
 
 #: by which share a wanted speed must exceed the bound for the joint to be heavy
 _EXCESS = 0.1
+
+
+#: share of a force along a direction from which on it is wholly one of pressing
+_ALONG = 0.05
 
 
 class Gains(NamedTuple):
@@ -255,6 +263,32 @@ def unfelt(space: Operational, speed: Vector) -> list[Scalar]:
     """
     felt = joint_speed(space, _times(space.J, speed))
     return [u - v for u, v in zip(speed, felt)]
+
+
+def pressed(wrench: Vector, directions: Sequence[int]) -> list[Scalar]:
+    """
+    Return per direction whether a wrench acts along it: 0 not at all, 1 from a small share on.
+
+    :param wrench: moment and force in the axes of the frame.
+    :param directions: numbers from 0 to 5, angular ones first.
+    """
+    size = [sqrt(sum_products(part, part)) for part in (wrench[:3], wrench[3:])]
+    return [minimum(absolute(wrench[i]) / (_ALONG * size[i // 3] + _TINY), 1.0)
+            for i in directions]
+
+
+def sealed(Phi: Matrix, shares: Vector) -> list[list[Scalar]]:
+    """
+    Return J H^-1 J^T with some directions taken in by a share, and decoupled as far as not.
+
+    At 1 a direction counts like the others, at 0 it stands alone; the diagonal stays, so that
+    what is not taken in does not look singular.
+
+    :param Phi: J H^-1 J^T of all directions.
+    :param shares: of the directions.
+    """
+    return [[value if i == j else a * b * value for j, (b, value) in enumerate(zip(shares, row))]
+            for i, (a, row) in enumerate(zip(shares, Phi))]
 
 
 def _times(A: Matrix, x: Vector) -> list[Scalar]:

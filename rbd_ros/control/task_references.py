@@ -97,13 +97,13 @@ class TaskReference:
     """Pose, velocity and acceleration that the frame shall have, and the wrench it shall give."""
 
     def __init__(self, limits: TaskLimits | None = None, *, timeout: float = 0.1,
-                 wrench_limit: Sequence[float] = (10.0, 10.0, 10.0, 50.0, 50.0, 50.0)) -> None:
+                 wrench_limit: Sequence[float] = (10.0, 50.0)) -> None:
         """
         Start at the origin; ``start`` must follow.
 
         :param limits: of the reference pose.
         :param timeout: s after which a twist or wrench that is not repeated ends.
-        :param wrench_limit: largest moments, N.m, and forces, N.
+        :param wrench_limit: largest norms of moment, N.m, and force, N.
         """
         self.timeout = timeout
         self.wrench_limit = np.array(wrench_limit, dtype=float)
@@ -251,10 +251,15 @@ class TaskReference:
         """
         Take a wrench to be exerted, to be repeated within the timeout.
 
+        Moment and force that are too large are shortened; their directions stay.
+
         :param now: control time, s.
         :param wrench: moment, force; base axes, at the origin of the frame.
         """
-        np.clip(_six('wrench', wrench), -self.wrench_limit, self.wrench_limit, out=self.wrench)
+        for given, most, taken in zip(_six('wrench', wrench).reshape(2, 3),
+                                      self.wrench_limit.tolist(), self.wrench.reshape(2, 3)):
+            size = math.hypot(*given.tolist())
+            taken[:] = given if size <= most else given * (most / size)
         self._wrench_time = now
         self.wrench_timed_out = False
 

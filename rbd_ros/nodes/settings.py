@@ -189,7 +189,7 @@ class Settings:
 
     def wrench_limit(self) -> list[float]:
         """Return the largest moments and forces."""
-        return [self.number('task.moment_limit')] * 3 + [self.number('task.force_limit')] * 3
+        return [self.number('task.moment_limit'), self.number('task.force_limit')]
 
     def tolerances(self) -> Tolerances:
         """Return the default tolerances of a goal; 0 means none."""

@@ -81,6 +81,8 @@ class TickKernels:
         self.robot = robot
         self._driver_adds, self._knows = driver_adds, driver_knows_payload
         self._axes = tuple(axes)
+        self._rows = [*map(AXES.index, axes), *(  # those under motion control come first
+            i for i, axis in enumerate(AXES) if axis not in axes)]
         model = robot.model
         self._rules = {name: quantities.make(model, name).rules for name in (
             'inverse_dynamics', 'bias', 'gravity', 'mass_matrix')}
@@ -241,14 +243,13 @@ class TickKernels:
         return opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],
                                [tip['J'][i] for i in tip['chosen']], tip['rate'])
 
-    def _conditioned(self, x: Inputs, projection: opspace.Projection) -> opspace.Spectrum:
-        spectrum = opspace.conditioned_inverse(self._scaled(projection.Phi),
-                                               x['max_condition'][0])
+    def _conditioned(self, x: Inputs, Phi: Sequence[Vector]) -> opspace.Spectrum:
+        spectrum = opspace.conditioned_inverse(self._scaled(Phi), x['max_condition'][0])
         return spectrum._replace(Lambda=self._scaled(spectrum.Lambda))
 
     def _scaled(self, matrix: Sequence[Vector]) -> list[list[Scalar]]:
         """Measure rotations of the tip by the way of a point beside it, for the condition."""
-        scale = [LENGTH if axis.startswith('r') else 1.0 for axis in self._axes]
+        scale = [LENGTH if i < 3 else 1.0 for i in self._rows]
         return [[scale[i] * scale[j] * value for j, value in enumerate(row)]
                 for i, row in enumerate(matrix)]
 
@@ -270,22 +271,38 @@ class TickKernels:
         free = task_law.room(q, x['barrier_lower'], x['barrier_upper'], x['barrier_margin'],
                              _APPROACH * k)
         yields = task_law.yielding(wish, free)
-        projection = self._project(tip, task_law.heavier(H, yields))
-        spectrum = self._conditioned(x, projection)
+        heavy, force = task_law.heavier(H, yields), _to_frame(R, x['wrench'])
+        projection = self._project(tip, heavy)
+        spectrum = self._conditioned(x, projection.Phi)
         space = _space(projection, spectrum.Lambda)
         motion = _scaled_to(task_law.joint_speed(space, wanted), x['joint_speed'])
         rest = _scaled_to(
-            task_law.unfelt(space, task_law.bounded(posture, wish, free, yields)),
+            task_law.unfelt(self._with_pressed(x, tip, heavy, space, force),
+                            task_law.bounded(posture, wish, free, yields)),
             [_REST * speed for speed in x['joint_speed']])
         sought = task_law.within([a + b for a, b in zip(motion, rest)], free)
         qdd = [k * (u - v) for u, v in zip(sought, qd)]
-        force = _to_frame(R, x['wrench'])
         law = [c + opspace.sum_products(row, qdd)
                + opspace.sum_products([line[j] for line in tip['J']], force)
                for j, (c, row) in enumerate(zip(tip['bias'], H))]
         return self._with_law(x, self._basics(x), law, R=R, p=tip['p'],
                               velocity=tip['velocity'], condition=[spectrum.condition],
                               lost=spectrum.lost, lead=_to_base(R, lead))
+
+    def _with_pressed(self, x: Inputs, tip: Mapping[str, Sequence], H: Sequence[Vector],
+                      space: task_law.Operational, force: Vector) -> task_law.Operational:
+        """Return the space that the posture must leave alone: where the tip moves or presses."""
+        others = self._rows[len(self._axes):]
+        if not others:
+            return space
+        shares = [*[1.0] * len(self._axes), *task_law.pressed(force, others)]
+        whole = opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],
+                                [tip['J'][i] for i in self._rows], [0.0] * len(self._rows))
+        Lambda = self._conditioned(x, task_law.sealed(whole.Phi, shares)).Lambda
+        return task_law.Operational(
+            [[share * value for value in row] for share, row in zip(shares, whole.J)],
+            [[share * value for share, value in zip(shares, row)] for row in whole.HinvJT],
+            Lambda)
 
     def _wanted(self, x: Inputs, tip: Mapping[str, Sequence],
                 error: Vector) -> tuple[Scalar, list[Scalar]]:
@@ -312,7 +329,7 @@ class TickKernels:
         """Return what is published about the dynamics."""
         tip = self._tip(x)
         projection = self._project(tip, tip['H'])
-        spectrum = self._conditioned(x, projection)
+        spectrum = self._conditioned(x, projection.Phi)
         task_bias = [-opspace.sum_products(row, projection.b) for row in spectrum.Lambda]  # 7.13
         # Without gravity, not as a difference with it: that loses digits at low speeds.
         coriolis = self._bias({**x, 'gravity_vector': [0.0, 0.0, 0.0]})

@@ -1,0 +1,132 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The whole controller without ROS, on a fake clock, around a robot that MuJoCo simulates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from benchmark.mujoco_plant import Plant, PlantOptions
+from benchmark.robots import robot_file
+import numpy as np
+import numpy.typing as npt
+from rbd_ros import load_urdf
+from rbd_ros.control.parameters import defaults
+from rbd_ros.nodes.cycle import Cycle
+from rbd_ros.nodes.robot import make_robot
+from rbd_ros.nodes.settings import Settings
+from rbd_ros.nodes.tick import AXES, KERNELS, TickKernels
+import yaml
+
+Array = npt.NDArray[np.float64]
+
+_ROOT = Path(__file__).parents[1]
+ARM = _ROOT / 'urdf' / 'seven_joint_arm.urdf'
+PANDA = robot_file('panda')
+ARM_JOINTS = tuple(f'joint_{k}' for k in range(1, 8))
+PANDA_JOINTS = tuple(f'panda_joint{k}' for k in range(1, 8))
+ARM_START = (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5)
+PANDA_START = (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6)
+
+
+@cache
+def demo_parameters() -> dict[str, object]:
+    """Return what config/controller.yaml gives the controller of the built-in arm."""
+    text = (_ROOT / 'config' / 'controller.yaml').read_text()
+    return yaml.safe_load(text)['/**']['controller']['ros__parameters']
+
+
+@cache
+def _model(urdf: Path) -> object:
+    return load_urdf(urdf, on_warning=lambda _: None)
+
+
+class MujocoLoop:
+    """
+    A controller that runs and a robot whose brakes are open.
+
+    :param urdf: file of the robot.
+    :param joints: controlled.
+    :param start: their positions.
+    :param tip: frame of the task and link that carries the ball.
+    :param values: parameters of the controller that are no defaults.
+    :param axes: of the task.
+    :param plant: options of the robot.
+    """
+
+    def __init__(self, urdf: Path, joints: Sequence[str], start: Sequence[float], tip: str, *,
+                 values: dict[str, object] | None = None, axes: Sequence[str] = AXES,
+                 **plant: object) -> None:
+        self.model = _model(urdf)
+        self.robot = make_robot(self.model, joints, tip=tip)
+        self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 500.0} | (values or {})
+        self.period = 1.0 / float(self.values['nominal_rate'])
+        self.plant = Plant(urdf.read_text(), PlantOptions(
+            **{'joints': joints, 'start': start, 'tip': tip} | plant))
+        ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],
+                            driver_knows_payload=False, axes=axes)
+        self.torque = np.zeros(len(joints))
+        self.cycle = Cycle(self.settings(), {name: ticks.compile(name) for name in KERNELS},
+                           self._send)
+        self.time = 50.0
+        self.each: Callable[[float], None] | None = None  # called with the time, every period
+        self.speeds: list[Array] = []  # since the last call of forget
+        self.forces: list[Array] = []  # upon the plate
+        self._names = (*joints, *self.plant.locked)
+
+    def _send(self, torque: Array) -> None:
+        self.torque = torque.copy()
+
+    def settings(self, **changes: object) -> Settings:
+        """Return the settings with some values changed for good."""
+        self.values |= changes
+        return Settings(self.robot, self.values, simulated=False)
+
+    def change(self, **values: object) -> None:
+        """Change parameters as the node does, at the next cycle."""
+        settings = self.settings(**values)
+        self.cycle.loop.post(lambda _now, _steady: self.cycle.apply(settings))
+
+    def start(self) -> None:
+        """Activate with closed brakes, wait until the law runs, and open them."""
+        self.cycle.loop.post(self.cycle.activate)
+        self.run(float(self.values['ramp_time']) + 0.2)
+        assert self.cycle.supervisor.state.value == 'running', self.cycle.fault_text()
+        self.plant.brake(False)
+
+    def forget(self) -> None:
+        """Begin new logs."""
+        self.speeds.clear()
+        self.forces.clear()
+
+    def run(self, duration: float) -> None:
+        """Let time pass."""
+        substeps = max(1, round(self.period / self.plant.options.step))
+        rest = np.zeros(len(self.plant.locked))
+        for _ in range(round(duration / self.period)):
+            self.time += self.period
+            if self.each is not None:
+                self.each(self.time)
+            self.cycle.state(self.time, self.time, self._names,
+                             np.append(self.plant.position, rest),
+                             np.append(self.plant.velocity, rest),
+                             np.append(self.plant.joint_torque(), rest), self.time + 1e4)
+            self.cycle.tick(self.time, self.time)
+            for _ in range(substeps):
+                self.plant.step(self.torque)
+            self.speeds.append(self.plant.velocity)
+            self.forces.append(self.plant.tip().force)

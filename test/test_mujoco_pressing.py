@@ -1,0 +1,90 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A tool that presses on a plate, by what MuJoCo finds between the two."""
+
+from __future__ import annotations
+
+import mujoco
+from mujoco_loop import (
+    ARM, ARM_JOINTS, demo_parameters, MujocoLoop, PANDA, PANDA_JOINTS)
+import numpy as np
+import pytest
+
+#: the hand points down: joints 2, 4 and 6 turn it back
+PANDA_DOWN = (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785)
+ARM_DOWN = (0.0, 0.5, 0.0, -1.9, 0.0, 1.4 - np.pi, 0.0)
+
+#: the posture pulls by this much on every joint, rad
+ELSEWHERE = np.array([0.1, 0.2, -0.1, 0.2, 0.1, -0.2, 0.1])
+
+AXES = ('rx', 'ry', 'rz', 'x', 'y')
+
+
+def pressing(loop: MujocoLoop, force: np.ndarray, seconds: float = 1.5) -> np.ndarray:
+    """Return the mean force upon the plate after some time of pressing."""
+    def each(now: float) -> None:
+        loop.cycle.refer(lambda: loop.cycle.task_reference.target_wrench(
+            now, [0.0, 0.0, 0.0, *force]))
+    loop.each = each
+    loop.run(seconds)
+    loop.forget()
+    loop.run(0.3)
+    assert loop.cycle.supervisor.state.value == 'running', loop.cycle.fault_text()
+    return np.mean(loop.forces, axis=0)
+
+
+@pytest.mark.parametrize('tilt', [0.0, 0.15])
+def test_panda_presses_as_told(tilt: float) -> None:
+    """10, 20 and 40 N become that within 2 % although the posture is elsewhere."""
+    start = np.array(PANDA_DOWN) + [0.0, 0.0, 0.0, 0.0, 0.0, tilt, 0.0]
+    normal = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+    loop = MujocoLoop(
+        PANDA, PANDA_JOINTS, start, 'panda_hand', axes=AXES, plate_below=0.02,
+        plate_normal=normal, plate_friction=0.0,
+        values={'mode': 'operational_space', 'posture.position': (start + ELSEWHERE).tolist()})
+    loop.start()
+    for size in (10.0, 20.0, 40.0):
+        found = pressing(loop, -size * normal)
+        print(f'{size:g} N: {found.round(3)}')
+        np.testing.assert_allclose(found, -size * normal, rtol=0, atol=0.02 * size)
+
+
+def test_built_in_arm_presses_within_its_friction() -> None:
+    """The built-in arm presses as told but for the dry friction of its joints: 2 N."""
+    loop = MujocoLoop(ARM, ARM_JOINTS, ARM_DOWN, 'tool0', axes=AXES, plate_below=0.02,
+                      values=demo_parameters() | {
+                          'mode': 'operational_space',
+                          'posture.position': (np.array(ARM_DOWN) + ELSEWHERE).tolist()})
+    loop.start()
+    for size in (10.0, 20.0, 40.0):
+        found = pressing(loop, np.array([0.0, 0.0, -size]))
+        print(f'{size:g} N: {found.round(3)}')
+        assert abs(found[2] + size) < 2.0
+
+
+def test_free_tool_moves_no_faster_than_the_damping_allows() -> None:
+    """Without a plate the tool ends at force over k Lambda, k being the task's damping."""
+    loop = MujocoLoop(PANDA, PANDA_JOINTS, PANDA_DOWN, 'panda_hand', axes=AXES,
+                      values={'mode': 'operational_space'})
+    loop.start()
+    pressing(loop, np.array([0.0, 0.0, -10.0]), 0.3)
+    plant, J = loop.plant, np.zeros((6, 7))
+    height = plant.tip().position[2]
+    mujoco.mj_jacBody(plant.model, plant.data, J[:3], J[3:], plant.model.body('panda_hand').id)
+    Lambda = np.linalg.inv(J @ np.linalg.solve(plant.mass_matrix(), J.T))
+    loop.run(0.1)
+    speed = (height - plant.tip().position[2]) / 0.1
+    print(f'{speed:.4f} m/s, inertia {Lambda[2, 2]:.3f} kg')
+    np.testing.assert_allclose(speed, 10.0 / (20.0 * Lambda[2, 2]), rtol=0.1)
