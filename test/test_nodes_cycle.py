@@ -16,7 +16,7 @@
 
 from pathlib import Path
 
-from cycle_rig import Arm
+from cycle_rig import Arm, MODEL
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
@@ -24,6 +24,7 @@ from rbd_ros.control.barriers import Barrier, guard
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.parameters import defaults
 from rbd_ros.control.trajectory import Knots
+from rbd_ros.errors import ModelError
 from rbd_ros.nodes.cycle import KERNEL_OF_MODE
 from rbd_ros.nodes.robot import make_robot
 from rbd_ros.nodes.settings import Settings
@@ -196,6 +197,18 @@ def test_law_without_finite_torque_brakes_at_once():
     assert arm.cycle.supervisor.faults[0].cause is Cause.BAD_COMMAND
     assert 'no finite torque' in arm.cycle.fault_text()
     assert np.isfinite(arm.sent[before:]).all()
+
+
+# -- robots that cannot be driven --------------------------------------------------------------
+
+
+def test_a_robot_without_a_joint_to_control_is_refused_in_words():
+    """Neither a description without movable joints nor one whose joints are all fixed raises."""
+    table = '<robot name="table"><link name="top"/></robot>'
+    with pytest.raises(ModelError, match='robot "table" has no movable joint'):
+        make_robot(load_urdf(table))
+    with pytest.raises(ModelError, match='fixed_positions holds every movable joint'):
+        make_robot(MODEL, fixed=dict.fromkeys(MODEL.independent_joint_names, 0.0))
 
 
 # -- barriers ---------------------------------------------------------------------------------

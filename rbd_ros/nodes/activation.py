@@ -54,10 +54,16 @@ class Activation:
         """
         self._node, self._cycle = node, cycle
         self._cancelled = threading.Event()
+        self._cancelled_by = ''
         self.latched = False  # nobody but a person may try again
 
-    def cancel(self) -> None:
-        """End it while it still waits; from any thread."""
+    def cancel(self, who: str) -> None:
+        """
+        End it while it still waits; from any thread.
+
+        :param who: wants it, for the log.
+        """
+        self._cancelled_by = who
         self._cancelled.set()
 
     def output_is_free(self) -> bool:
@@ -93,8 +99,7 @@ class Activation:
             return True
         fault = cycle.fault_text()
         reason = fault or self._missing()
-        cycle.loop.post(lambda _, steady: supervisor.fault(steady, Cause.DEACTIVATED))
-        node.wait(lambda: supervisor.state is State.INACTIVE, 1.0)
+        node.stop(Cause.DEACTIVATED)  # a torque may just have begun
         self.latched = bool(fault)
         self._refuse(reason)
         return False
@@ -102,7 +107,7 @@ class Activation:
     def _refuse(self, reason: str) -> None:
         if self._cancelled.is_set():
             self.latched = True
-            reason = 'it was cancelled by ~/stop'
+            reason = f'it was cancelled by {self._cancelled_by}'
         self._node.get_logger().error(f'cannot activate: {reason}')
 
     def _missing(self) -> str:

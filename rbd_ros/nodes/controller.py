@@ -22,6 +22,7 @@ the release torque could be published.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -65,8 +66,10 @@ class _Ending:
 def main(args: list[str] | None = None) -> int:
     """Run the controller until a signal, then stop the robot and end."""
     ending = _Ending()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ending.on_signal)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # nohup has SIGHUP ignored: who started us so wants us to outlive the terminal
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, ending.on_signal)
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = ControllerNode()
@@ -91,6 +94,7 @@ def main(args: list[str] | None = None) -> int:
         spin_in_thread(changes, 'transitions', ending.on_failure)]
     ending.event.wait()
     node.ending.set()
+    node.autostart.retire()
     log = node.get_logger()
     log.info(f'ending ({ending.text.strip().splitlines()[-1]}): stopping the robot first')
     if not node.stop(ending.cause):
@@ -100,10 +104,11 @@ def main(args: list[str] | None = None) -> int:
         executor.shutdown(timeout_sec=_JOIN)
     for thread in threads:
         thread.join(_JOIN)
-    alive = any(thread.is_alive() for thread in threads)
+    alive = any(thread.is_alive() for thread in threads) or not node.autostart.join(_JOIN)
     failure = ending.text if ending.cause is Cause.EXCEPTION else node.hot.failure
     if failure:
-        print(failure, file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            print(failure, file=sys.stderr, flush=True)
     code = 1 if failure else 0
     if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
         os._exit(code)

@@ -85,7 +85,7 @@ class HotNode(GuardedNode):
         self.surprises = 0  # states that only rclpy's own reader understood
         self.lost = 0  # messages that the middleware lost
         self.statistics = LoopStatistics(0.0)
-        self.cancel: Callable[[], bool] = lambda: False  # ends an activation that still waits
+        self.cancel: Callable[[], str] = lambda: ''  # ends a start that still waits; says which
         self._reader = JointStateReader()
         self.express: Express | None = None
         self._ros_clock = self.get_clock()
@@ -265,9 +265,8 @@ class HotNode(GuardedNode):
         if cycle is not None and not cycle.supervisor.finished:
             cycle.supervisor.fault(time.monotonic(), Cause.OPERATOR_STOP, '~/stop')
             response.message = f'stopping: {cycle.supervisor.state.value}'
-        if cancelled:
-            response.message = 'the activation is cancelled'
-        response.message = response.message or 'nothing to stop: no torque is published'
+        response.message = (cancelled or response.message
+                            or 'nothing to stop: no torque is published')
         return response
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

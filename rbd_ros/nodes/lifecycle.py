@@ -39,6 +39,7 @@ from rbd_ros.nodes.announcer import Announcer
 from rbd_ros.nodes.assembly import (
     build_robot, build_settings, check_values, compile_kernels, described_end,
     described_output)
+from rbd_ros.nodes.autostart import Autostart, Starter
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.diagnostics import Diagnostics
 from rbd_ros.nodes.gravity_input import GravityInput
@@ -71,6 +72,9 @@ Transition = Callable[['ControllerNode', LifecycleState], TransitionCallbackRetu
 
 #: s that a stop may take before the process ends regardless; launch escalates at 5 s
 STOP_LIMIT = 3.8
+
+#: s that a deactivation may take on a machine that gives no time, before it fails
+_PATIENCE = 10.0
 
 
 def _transition(doing: str) -> Callable[[Transition], Transition]:
@@ -119,9 +123,17 @@ class ControllerNode(GuardedNode, LifecycleNode):
         super().__init__(name)
         parameters.declare(self)
         self.hot = HotNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
-        self.hot.cancel = self._cancel_activation
+        self.hot.cancel = self._cancel_start
         told = self.get_logger().fatal
-        self.transitions = TransitionNode(self, Guard(self.hot.fail, lambda text: told(text)))
+        guard = Guard(self.hot.fail, lambda text: told(text))
+        self.autostart = Autostart(Starter(
+            label=lambda: self._state_machine.current_state[1],
+            wanted=lambda: bool(self.get_parameter('autostart').value),
+            described=self._is_described,
+            configure=lambda: self.trigger_configure() is SUCCESS,
+            activate=lambda: self.trigger_activate() is SUCCESS,
+            cancel=self._cancel_activation), self.get_logger().info, guard.timer)
+        self.transitions = TransitionNode(self, guard, self.autostart)
         self.cycle: Cycle | None = None
         self.ending = threading.Event()  # the process ends: stop waiting for anything
         self.doing = ''  # transition under way
@@ -140,7 +152,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.add_post_set_parameters_callback(self._apply)
         self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
         self._start_timer = self.transitions.create_timer(
-            0.2, self._autostart, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.begin = time.monotonic()
 
     # -- robot ----------------------------------------------------------------------------------
@@ -165,9 +177,13 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def _is_described(self) -> bool:
         """Tell whether there is a description, or a reason why there is none to be told."""
         try:
-            return bool(self._find_description()[0])
+            described = bool(self._find_description()[0])
         except RbdError:  # configuring says why
             return True
+        if not described:
+            self.get_logger().info(f'waiting for {self.resolve_topic_name("robot_description")}',
+                                   throttle_duration_sec=5.0)
+        return described
 
     # -- transitions ----------------------------------------------------------------------------
 
@@ -230,6 +246,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
         if cycle is None:
             return FAILURE
         self._activation = activation = Activation(self, cycle)
+        if self.autostart.mine and self.autostart.over:  # cancelled before there was anything
+            activation.cancel('another request')
         begun = False
         if activation.output_is_free():
             if cycle.settings.flag('realtime.freeze_gc'):
@@ -237,23 +255,33 @@ class ControllerNode(GuardedNode, LifecycleNode):
                 self.realtime['realtime.freeze_gc'] = 'applied'
             begun = activation.run()
         if activation.latched:
-            self._start_timer.cancel()
+            self.autostart.retire()
         if not begun:
             return FAILURE
         self._active = True
         return super().on_activate(state)
 
-    def _cancel_activation(self) -> bool:
-        """End an activation that still waits; for the thread of the loop."""
+    def _cancel_activation(self, who: str) -> bool:
+        """End an activation that still waits; from any thread."""
         if self.doing != 'activating' or self._activation is None:
             return False
-        self._activation.cancel()
+        self._activation.cancel(who)
         return True
+
+    def _cancel_start(self) -> str:
+        """Start nothing any more, for ``~/stop``; returns what was cancelled."""
+        pending = self.autostart.retire('~/stop')
+        if self._cancel_activation('~/stop'):
+            return 'the activation is cancelled'
+        return 'the automatic start is cancelled' if pending else ''
 
     @_transition('deactivating')
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Brake, ramp to the release torque, publish it several times."""
-        self.stop(Cause.DEACTIVATED)
+        """Brake, ramp to the release torque, publish it several times; then nothing leaves."""
+        if not self.stop(Cause.DEACTIVATED, _PATIENCE):
+            self.get_logger().error(f'the stop sequence did not end within {_PATIENCE:g} s: '
+                                    'still active')
+            return FAILURE
         self._active = False
         return super().on_deactivate(state)
 
@@ -274,7 +302,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
     @_transition('ending after an exception')
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop after an exception in a transition; unconfigured afterwards."""
-        self._start_timer.cancel()
+        self.autostart.retire()
         if not self.stop(Cause.EXCEPTION):
             self.get_logger().fatal('the stop sequence did not end in time')
         self._active = False
@@ -330,23 +358,12 @@ class ControllerNode(GuardedNode, LifecycleNode):
             time.sleep(0.005)
         return True
 
-    def _autostart(self) -> None:
-        """Configure and activate once everything needed is there."""
-        if not self.get_parameter('autostart').value or self.ending.is_set():
+    def _start(self) -> None:
+        """Go on with the automatic start until it is over."""
+        if self.autostart.over or self.ending.is_set():
             self._start_timer.cancel()
-            return
-        label = self._state_machine.current_state[1]
-        if label == 'unconfigured':
-            if not self._is_described():
-                self.get_logger().info(
-                    f'waiting for {self.resolve_topic_name("robot_description")}',
-                    throttle_duration_sec=5.0)
-            elif self.trigger_configure() is not SUCCESS:
-                self._start_timer.cancel()
-        elif label == 'inactive':
-            self.trigger_activate()
         else:
-            self._start_timer.cancel()
+            self.autostart.step()
 
     # -- parameters -----------------------------------------------------------------------------
 

@@ -136,12 +136,18 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     for name in fixed:
         if name not in independent:
             raise UnknownName('joint', name, independent)
+    if not independent:
+        raise ModelError(f'robot "{model.name}" has no movable joint: the controller needs one or '
+                         f'more that are revolute, continuous or prismatic')
     chosen = tuple(joints) or tuple(name for name in independent if name not in fixed)
     for name in chosen:
         if name not in independent:
             if name in model.joint_names:
                 raise ModelError(f'joint "{name}" mimics another and cannot be controlled')
             raise UnknownName('joint', name, independent)
+    if not chosen:
+        raise ModelError(f'fixed_positions holds every movable joint of robot "{model.name}": '
+                         f'leave at least one to be controlled')
     tip = tip or _last_frame(model, chosen)
     model.frame(tip)
     model.frame(payload_frame or tip)

@@ -103,7 +103,7 @@ class Ending:
         self.started = False
         self.failure = ''
         self._event = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, *_: object) -> None:

@@ -23,25 +23,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rbd_ros.nodes.autostart import Autostart
 from rbd_ros.nodes.guard import Guard, GuardedNode
 from rclpy.lifecycle import LifecycleNode
 from rclpy.service import Service
 
 __all__ = ['TransitionNode']
 
+_NAMES = {
+    Transition.TRANSITION_CONFIGURE: 'configure', Transition.TRANSITION_CLEANUP: 'cleanup',
+    Transition.TRANSITION_ACTIVATE: 'activate', Transition.TRANSITION_DEACTIVATE: 'deactivate'}
+
+#: states in which transitions end
+_ENDS = {'configure': 'inactive', 'activate': 'active', 'deactivate': 'inactive'}
+
 
 class TransitionNode(GuardedNode):
     """Serve the transitions of another node."""
 
-    def __init__(self, owner: LifecycleNode, guard: Guard) -> None:
+    def __init__(self, owner: LifecycleNode, guard: Guard, autostart: Autostart) -> None:
         """
         Take the service over from the lifecycle node.
 
         :param owner: the lifecycle node.
         :param guard: for every callback.
+        :param autostart: gives way to whatever is asked for.
         """
-        self.guard = guard
+        self.guard, self._autostart = guard, autostart
         super().__init__(
             f'{owner.get_name()}_transitions', namespace=owner.get_namespace(),
             use_global_arguments=False, start_parameter_services=False, enable_rosout=False)
@@ -62,14 +72,18 @@ class TransitionNode(GuardedNode):
 
     def _on_change(self, request: ChangeState.Request,
                    response: ChangeState.Response) -> ChangeState.Response:
-        before = self._label()
         wanted = request.transition
+        name = wanted.label or _NAMES.get(wanted.id, '')
+        if self._autostart.yield_to(name) and self._label() == _ENDS.get(name):
+            response.success = True
+            return response
+        before = self._label()
         try:
             return self._change(request, response)
         except RuntimeError as error:  # rcl raises where it should refuse
             if self._label() != before:
                 raise
-            self._log.warning(f'transition {wanted.label or wanted.id} is refused: not possible '
+            self._log.warning(f'transition {name or wanted.id} is refused: not possible '
                               f'while {before} ({str(error).splitlines()[0]})')
             response.success = False
             return response

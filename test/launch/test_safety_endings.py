@@ -22,10 +22,16 @@ simulated time, which is killed before the controller is told to end.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import json
 import os
 from pathlib import Path
+import pty
 import signal
+import subprocess
+import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -171,6 +177,30 @@ class TestEndings(unittest.TestCase):
         last = [c.time for c in client.commands if c.effort.any()][-1]
         self.assertGreater(last - begin, BRAKE + RELEASE - 0.1)
         self.assertEqual(proc_info[twice].returncode, 0)
+
+    def test_terminal_closes(self) -> None:
+        """The terminal goes away, as ssh does: SIGHUP, and nobody takes what is written."""
+        keeper, terminal = pty.openpty()
+        file = FOLDER / 'hangup.yaml'
+        file.write_text(json.dumps({'/hangup/controller': {'ros__parameters': arm.PARAMETERS}}))
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'rbd_ros.nodes.controller', '--ros-args', '-r',
+             '__ns:=/hangup', '--params-file', str(file)],
+            stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0))
+        self.addCleanup(process.wait, 30.0)
+        self.addCleanup(process.kill)
+        os.close(terminal)
+        client, _ = self.bring_up('hangup')
+        begin = time.monotonic()
+        os.close(keeper)
+        code = process.wait(30.0)
+        took = time.monotonic() - begin
+        print(f'terminal_closes: ended after {took:.2f} s with {code}')
+        self.assertLess(took - client.stalled(begin), DEADLINE)
+        time.sleep(0.3)
+        self.expect_release(client, begin, time.monotonic(), GRAVITY)
+        self.assertEqual(code, 0)
 
     def test_exception(self, broken: object, proc_info: object) -> None:
         """An exception in the loop ends as a stop does, and the exit code tells of it."""

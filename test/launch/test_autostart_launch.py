@@ -1,0 +1,118 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The automatic start over real services: it happens once, and whoever asks decides."""
+
+from __future__ import annotations
+
+import time
+import unittest
+
+import arm
+from launch import LaunchDescription
+from launch_testing.actions import ReadyToTest
+import launch_testing.markers
+import pytest
+import rclpy
+import rig
+from std_msgs.msg import String
+
+#: s in which an automatic start looks five times whether there is something to do
+LONG = 1.0
+
+ROUNDS = 8
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start controllers that start by themselves: with a robot, without, and without states."""
+    quick = arm.PARAMETERS | {'autostart': True, 'brake_time': 0.1, 'release_time': 0.1}
+    bare = {name: value for name, value in quick.items() if name != 'robot_description_file'}
+    return LaunchDescription([
+        rig.controller('deaf', **quick), rig.controller('bare', **bare),
+        rig.controller('whole', **quick), ReadyToTest()])
+
+
+class TestAutostart(unittest.TestCase):
+    """Each controller is met before, while, or after it starts by itself."""
+
+    def setUp(self) -> None:
+        """Begin ROS."""
+        rclpy.init()
+        self.addCleanup(rclpy.shutdown)
+
+    def client(self, name: str) -> rig.Client:
+        """Return a client of a controller."""
+        client = rig.Client(name)
+        self.addCleanup(client.close)
+        return client
+
+    def drive(self, client: rig.Client) -> None:
+        """Let states come."""
+        driver = rig.Driver(client, arm.JOINTS, arm.Q, arm.RATE)
+        self.addCleanup(driver.close)
+
+    def expect_down(self, client: rig.Client, label: str, commands: int) -> None:
+        """Expect that nothing happens any more."""
+        time.sleep(LONG)
+        self.assertEqual(client.lifecycle(), label)
+        self.assertEqual(len(client.commands), commands, 'a torque was sent')
+
+    def test_deactivation_while_it_activates(self) -> None:
+        """A deactivation meets an activation that waits for states: it is answered, and stays."""
+        client = self.client('deaf')
+        client.wait(lambda: client.last('state') == 'probing', 'probing')
+        begin = time.monotonic()
+        self.assertTrue(client.transition(rig.DEACTIVATE))
+        self.assertLess(time.monotonic() - begin, client.margin(begin))  # not 20 s
+        client.wait_said('log', 'autostart is cancelled by a transition request', begin, 10.0)
+        self.drive(client)
+        self.expect_down(client, 'inactive', 0)
+        self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))  # asked for: done
+        client.wait(lambda: client.last('state') == 'running', 'running')
+
+    def test_stop_before_configuration(self) -> None:
+        """A stop before there is a description: what comes later starts nothing."""
+        client = self.client('bare')
+        self.drive(client)
+        begin = time.monotonic()
+        self.assertIn('automatic start is cancelled', client.trigger('stop').message)
+        client.wait_said('log', 'autostart is cancelled by ~/stop', begin, 10.0)
+        topic = client.node.create_publisher(String, 'robot_description', rig.LATCHED)
+        topic.publish(String(data=arm.URDF.read_text()))
+        client.wait(lambda: topic.get_subscription_count() > 0, 'the controller')
+        self.expect_down(client, 'unconfigured', 0)
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+        self.expect_down(client, 'inactive', 0)
+
+    def test_rounds(self) -> None:
+        """Once up and put down it stays down, and no torque follows the answer."""
+        client = self.client('whole')
+        self.drive(client)
+        client.wait(lambda: client.last('state') == 'running', 'running')
+        for k in range(ROUNDS):
+            asked = client.ask_transition(rig.DEACTIVATE)
+            client.wait(asked.done, 'the answer')
+            at = time.monotonic()
+            self.assertTrue(asked.result().success)
+            time.sleep(0.5 if k % 4 == 0 else 0.03)
+            late = [c.time - at for c in client.commands if c.time > at + 0.01]
+            self.assertEqual(late, [], 'torques after the answer')
+            asked = client.ask_transition(rig.ACTIVATE)
+            if k % 2 == 0:  # else the next request is there before this is answered
+                client.wait(asked.done, 'the answer')
+                self.assertTrue(asked.result().success)
+        self.assertTrue(client.transition(rig.DEACTIVATE))
+        self.expect_down(client, 'inactive', len(client.commands))
