@@ -18,16 +18,24 @@ from __future__ import annotations
 
 from isolation import pytest_runtest_protocol
 from seed_marks import (
+    pytest_collection_finish,
     pytest_collection_modifyitems,
+    pytest_collectreport,
     pytest_configure,
     pytest_runtest_logreport,
+    pytest_runtest_setup,
     pytest_sessionfinish,
+    pytest_xdist_node_collection_finished,
 )
 
 __all__ = [
+    'pytest_collection_finish',
     'pytest_collection_modifyitems',
+    'pytest_collectreport',
     'pytest_configure',
     'pytest_runtest_logreport',
     'pytest_runtest_protocol',
+    'pytest_runtest_setup',
     'pytest_sessionfinish',
+    'pytest_xdist_node_collection_finished',
 ]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+from functools import cache
 import json
 import os
 from pathlib import Path
@@ -27,9 +28,11 @@ import pytest
 LEDGER = Path(__file__).with_name('seed_ledger.csv')
 WITHOUT_REASON = 5
 _outcomes: dict[str, dict[str, object]] = {}
+_collected: set[str] = set()
 _RANK = ('passed', 'skipped', 'failed')
 
 
+@cache
 def known_ids() -> list[str]:
     """Return the ids of all items of the ledger."""
     with open(LEDGER, newline='', encoding='utf-8') as file:
@@ -64,16 +67,36 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse marks that are wrong and attach the ids to the reports."""
-    known = known_ids()
-    wrong: list[str] = []
+    """Attach the ids to the reports."""
     for item in items:
-        ids, has_reason = seeds_of(item)
-        wrong += problems(item.nodeid.partition('[')[0], ids, has_reason, known)
+        ids, _ = seeds_of(item)
         if ids:
             item.user_properties.append(('seeds', ids))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test whose marks are wrong; an error at collection would be lost in a worker."""
+    ids, has_reason = seeds_of(item)
+    wrong = problems(item.nodeid.partition('[')[0], ids, has_reason, known_ids()) if ids else []
     if wrong:
-        raise pytest.UsageError('\n'.join(dict.fromkeys(wrong)))
+        pytest.fail('\n'.join(wrong), pytrace=False)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Remember what is going to run in this process."""
+    _collected.update(item.nodeid for item in session.items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(ids: list[str]) -> None:
+    """Remember what is going to run in the worker processes."""
+    _collected.update(ids)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Count a file that was skipped or could not be read as a test that was, so that it shows."""
+    if not report.passed:
+        _outcomes[report.nodeid] = {'outcome': report.outcome, 'seeds': []}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -84,8 +107,20 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         entry['outcome'] = report.outcome
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the outcomes to the file that the environment names, if it names one."""
+    """
+    Write the outcomes to the file that the environment names, if it names one.
+
+    Workers only send their reports to the process that started them. A run that ends without the
+    outcome of each test has lost some: it names them, and fails.
+    """
+    if hasattr(session.config, 'workerinput'):
+        return
     target = os.environ.get('RBD_ROS_RESULTS')
-    if target and not hasattr(session.config, 'workerinput'):
+    if target:
         Path(target).write_text(json.dumps(_outcomes))
+    lost = sorted(_collected - set(_outcomes))
+    if lost and not session.config.option.collectonly and not session.shouldfail:
+        session.exitstatus = session.exitstatus or pytest.ExitCode.INTERNAL_ERROR
+        print(f'\n{len(lost)} tests have no outcome: {", ".join(lost)}')

@@ -16,7 +16,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
+import subprocess
+import sys
+import textwrap
 
 import pytest
 from rbd_env import seeds, stages, testing
@@ -84,6 +89,112 @@ def test_named_files_choose_their_stage() -> None:
     assert [stage.name for stage in stages.suite(ROOT, ['test/launch'])] == ['launch tests']
     assert [stage.name for stage in stages.suite(ROOT, [])] \
         == ['linters', 'unit tests', 'launch tests']
+
+
+def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The unit tests use all processors; what was named, linters and launch tests use one."""
+    monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {0, 1}, raising=False)
+    shared = ['-n', '2', *stages.BY_FILE]
+    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [[], shared, []]
+    assert [stage.distribution([]) for stage in stages.suite(ROOT, ['test/test_model.py'])] == [[]]
+    unit = stages.suite(ROOT, [])[1]
+    assert unit.distribution(['-k', 'rnea', '-x']) == shared
+    for option in ('-s', '--pdb', '--capture=no', '-n0', '--co'):
+        assert unit.distribution([option]) == []
+    monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {3}, raising=False)
+    assert unit.distribution([]) == []
+
+
+ENDINGS = {
+    'test_a.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-01')
+        @pytest.mark.parametrize('n', range(20))
+        def test_many(n): pass
+        @pytest.mark.seed('RBDA 5-02')
+        def test_wrong(): assert False
+        """,
+    'test_b.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-03')
+        def test_good(): pass
+        @pytest.fixture
+        def broken():
+            yield
+            raise RuntimeError
+        @pytest.mark.seed('RBDA 5-04')
+        def test_teardown(broken): pass
+        def test_left_out(): pytest.skip('this machine has no arm')
+        """,
+    'test_c.py': """
+        import os
+        def test_dies(): os._exit(3)
+        def test_after(): pass
+        """,
+    'test_d.py': "import pytest; pytest.importorskip('no_such_module')",
+    'test_e.py': 'import no_such_module_either',
+}
+OUTCOMES = {
+    **{f'test_a.py::test_many[{n}]': ('passed', ['RBDA 5-01']) for n in range(20)},
+    'test_a.py::test_wrong': ('failed', ['RBDA 5-02']),
+    'test_b.py::test_good': ('passed', ['RBDA 5-03']),
+    'test_b.py::test_teardown': ('failed', ['RBDA 5-04']),
+    'test_b.py::test_left_out': ('skipped', []),
+    'test_c.py::test_dies': ('failed', []),
+    'test_d.py': ('skipped', []),
+    'test_e.py': ('failed', []),
+}
+
+
+def run_pytest(folder: Path, files: dict[str, str], *options: str) -> tuple[int, dict, str]:
+    """Run test modules with our plugin; return the exit code, the kept outcomes and the text."""
+    for name, text in files.items():
+        (folder / name).write_text(textwrap.dedent(text))
+    results = folder / 'results.json'
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-p', 'seed_marks', *stages.WITHOUT_LAUNCH, '-c',
+         '/dev/null', '--rootdir', str(folder), '-p', 'no:cacheprovider', *options, str(folder)],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120, env={
+            **os.environ, 'RBD_ROS_RESULTS': str(results), 'PYTEST_ADDOPTS': '',
+            'PYTHONPATH': f'{ROOT / "test"}:{os.environ.get("PYTHONPATH", "")}'})
+    return done.returncode, json.loads(results.read_text()), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize('workers', [0, 2])
+def test_the_record_is_complete(tmp_path: Path, workers: int) -> None:
+    """Every test, and every module that has none to offer, is kept with its outcome and marks."""
+    files = dict(ENDINGS)
+    expected = dict(OUTCOMES)
+    if not workers:  # a process that dies keeps nothing, and its exit code says so
+        del files['test_c.py'], expected['test_c.py::test_dies']
+    code, found, text = run_pytest(
+        tmp_path, files, '-n', str(workers), *stages.BY_FILE, '--continue-on-collection-errors')
+    after = found.pop('test_c.py::test_after', None)
+    assert {name: (entry['outcome'], entry['seeds']) for name, entry in found.items()} \
+        == expected, text
+    assert code == 1
+    if workers and not after:  # it was the dead worker's
+        assert '1 tests have no outcome: test_c.py::test_after' in text
+
+
+@pytest.mark.parametrize('workers', [0, 2])
+def test_a_wrong_mark_fails_its_test(tmp_path: Path, workers: int) -> None:
+    """A mark that the ledger lacks is an error that names it."""
+    files = {'test_a.py': "import pytest\n@pytest.mark.seed('RBDA 99-99')\ndef test_x(): pass"}
+    code, found, text = run_pytest(tmp_path, files, '-n', str(workers), *stages.BY_FILE)
+    assert code == 1 and found['test_a.py::test_x']['outcome'] == 'failed'
+    assert 'no item "RBDA 99-99"' in text
+
+
+def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:
+    """A test that was collected but never reported does not vanish."""
+    files = {'test_a.py': 'def test_x(): pass\ndef test_y(): pass', 'conftest.py': """
+        def pytest_runtest_protocol(item): return True if item.name == 'test_y' else None
+        """}
+    code, found, text = run_pytest(tmp_path, files)
+    assert list(found) == ['test_a.py::test_x']
+    assert code not in (0, stages.NO_TESTS)
+    assert '1 tests have no outcome: test_a.py::test_y' in text
 
 
 def test_summary_ends_with_the_counts(tmp_path: Path) -> None:

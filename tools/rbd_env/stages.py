@@ -29,6 +29,11 @@ NO_TESTS = 5  # pytest's exit code when nothing was selected
 LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
+BY_FILE = ('--dist', 'loadfile', '--max-worker-restart', '0')
+WORKERS = 4  # more would want more memory than they save time
+# what shows tests as they run, or asks for other workers, wants one process
+ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
+               '--numprocesses', '--dist')
 
 
 @dataclass
@@ -39,6 +44,24 @@ class Stage:
     arguments: list[str]
     code: int = NO_TESTS
     seconds: float = 0.0
+    whole: bool = False
+
+    def distribution(self, extra: list[str]) -> list[str]:
+        """
+        Return the options that share the stage out among the processors.
+
+        A file is the unit: its tests share fixtures and the machine code that they compile. What
+        was named on the command line runs in one process, which starts faster. Launch tests take
+        turns, as they measure time; linters fork, which a worker with its threads must not. A
+        worker that dies is not replaced (with files as units the replacement may wait for ever),
+        and the tests that it had left are named as lost.
+        """
+        workers = min(len(os.sched_getaffinity(0)), WORKERS)
+        alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
+                    for word in extra)
+        if not self.whole or self.name != 'unit tests' or workers < 2 or alone:
+            return []
+        return ['-n', str(workers), *BY_FILE]
 
     def run(self, root: Path, extra: list[str]) -> None:
         """Run it; outcomes go to the results folder of the checkout."""
@@ -48,8 +71,8 @@ class Stage:
         print(f'\n######## {self.name}', flush=True)
         start = time.monotonic()
         self.code = subprocess.run(
-            [sys.executable, '-m', 'pytest', *self.arguments, *extra], cwd=root, check=False,
-            env={**os.environ, 'RBD_ROS_RESULTS': str(results)}).returncode
+            [sys.executable, '-m', 'pytest', *self.arguments, *self.distribution(extra), *extra],
+            cwd=root, check=False, env={**os.environ, 'RBD_ROS_RESULTS': str(results)}).returncode
         self.seconds = time.monotonic() - start
 
     @property
@@ -105,8 +128,10 @@ def suite(root: Path, named: list[str]) -> list[Stage]:
                        *(word for file in linters for word in ('--ignore', file))],
         'launch tests': ['test/launch'],
     }
-    if named and named != ['test']:
+    whole = not named or named == ['test']
+    if not whole:
         default = {name: [path for path in named if kind(path, root) == name] for name in default}
     fixed = {'linters': (*WITHOUT_LAUNCH, '--show-capture=no'), 'unit tests': WITHOUT_LAUNCH,
              'launch tests': ()}
-    return [Stage(name, [*fixed[name], *paths]) for name, paths in default.items() if paths]
+    return [Stage(name, [*fixed[name], *paths], whole=whole)
+            for name, paths in default.items() if paths]
