@@ -28,7 +28,7 @@ from rbd_ros.compiler import sqrt
 from rbd_ros.spatial import Force
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rbd_ros.compiler import Scalar
 
@@ -170,7 +170,6 @@ class Dense:
     """A small symmetric positive-definite matrix, factorised as a chain: L^T D L without zeros."""
 
     def __init__(self, A: Matrix) -> None:
-        self._A = A
         self._chain = range(-1, len(A) - 1)
         self._L, D = ltdl(A, self._chain)
         self._D_inv = [1.0 / d for d in D]
@@ -180,15 +179,16 @@ class Dense:
         y = solve_transposed(self._L, self._chain, b)
         return solve_lower(self._L, self._chain, [k * d for k, d in zip(y, self._D_inv)])
 
-    def solve_columns(self, U: Sequence[Force]) -> list[Force]:
+    def solve_columns(
+        self, U: Sequence[Force], known: Mapping[int, Vector] | None = None,
+    ) -> list[Force]:
         """
         Return the columns of U A^-1, for U given by columns.
 
-        A row of U that is a row of A, as along the axis of a joint, becomes exactly one and zeros.
+        :param known: rows of the result (0..5) that follow from the structure of U and A, and are
+            taken as they are: rounding must not decide whether a one is a one.
         """
-        n = len(self._A)
-        unit = {tuple(map(id, row)): [1.0 if k == i else 0.0 for k in range(n)]
-                for i, row in enumerate(self._A)}
-        rows = list(zip(*(f.to_list() for f in U), strict=True))
-        solved = [unit.get(tuple(map(id, row))) or self.solve(row) for row in rows]
+        rows = zip(*(f.to_list() for f in U), strict=True)
+        known = known or {}
+        solved = [known[i] if i in known else self.solve(row) for i, row in enumerate(rows)]
         return [Force.from_list(column) for column in zip(*solved, strict=True)]

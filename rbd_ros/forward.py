@@ -28,7 +28,7 @@ from rbd_ros.compiler import is_zero
 from rbd_ros.kinematics import (
     combine, external_forces, links, velocities, velocity_products,
 )
-from rbd_ros.spatial import ArticulatedInertia, Force, Motion, vanishing_rows, Vec3
+from rbd_ros.spatial import ArticulatedInertia, Force, Motion, unit_rows, vanishing_rows, Vec3
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,8 +95,9 @@ def articulate(
         D = factor.Dense(D_i)
         u = [t - s.dot(p_A[i]) for t, s in zip(tau[model.v_index[i]], S, strict=True)]     # 7.45
         if p != 0:
-            UD = D.solve_columns(U)
-            # I_a S = 0 holds exactly, and saves a row and a column, unless a rotor turns too.
+            # S^T U = D and I_a S = 0 hold exactly, and save a row and a column, unless a rotor
+            # turns too.
+            UD = D.solve_columns(U, {} if geared else unit_rows(S))
             I_a = I_A[i].minus_dyads(UD, U, () if geared else vanishing_rows(S))           # 7.47
             p_a = combine(p_A[i] + I_a @ c[i], UD, u)                                      # 7.48
             I_A[p] = I_A[p] + tree.Xup[i].inv_apply(I_a)

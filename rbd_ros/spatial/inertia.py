@@ -252,6 +252,23 @@ def vanishing_rows(S: Sequence[Motion]) -> tuple[int, ...]:
     return used if len(used) == len(columns) else ()
 
 
+def unit_rows(S: Sequence[Motion]) -> dict[int, list[Scalar]]:
+    """
+    Find the rows of U D^-1 that are exactly those of a unit matrix, but for order and sign.
+
+    When all but d rows of S are exact zeros and the others are a signed permutation, D = S^T U
+    makes these rows of U D^-1 the same as those of S.
+
+    :param S: columns of the joint's motion subspace.
+    :returns: the entries by coordinate 0..5, angular first; empty when the rule does not apply.
+    """
+    columns = [s.to_list() for s in S]
+    rows = {i: [s[i] for s in columns] for i in vanishing_rows(S)}
+    entries = [x for row in rows.values() for x in row if not is_zero(x)]
+    exact = len(entries) == len(rows) and all(type(x) is float and abs(x) == 1.0 for x in entries)
+    return rows if exact else {}
+
+
 def _not_motion(inertia: object, v: object) -> TypeError:
     return TypeError(f'{type(inertia).__name__} maps a Motion to a Force; '
                      f'it cannot be applied to {type(v).__name__}')

@@ -197,8 +197,16 @@ def three_rotations(E: Mat3, k: int) -> tuple[AxialScrew, AxialScrew, AxialScrew
     if sine == 0.0:
         return (AxialScrew(k, 1.0, 0.0), AxialScrew(o, e[k][k], 0.0),
                 AxialScrew(k, e[o][o], e[o][p] * e[k][k]))
-    return (AxialScrew(k, -e[k][p] / sine, e[k][o] / sine), AxialScrew(o, e[k][k], sine),
-            AxialScrew(k, e[p][k] / sine, e[o][k] / sine))
+    return (AxialScrew(k, *_unit(-e[k][p], e[k][o])), AxialScrew(o, *_unit(e[k][k], sine)),
+            AxialScrew(k, *_unit(e[p][k], e[o][k])))
+
+
+def _unit(c: Scalar, s: Scalar) -> tuple[Scalar, Scalar]:
+    """Return a pair of length one; where one is exactly zero, the other is exactly +-1."""
+    if c == 0.0 or s == 0.0:
+        return (math.copysign(1.0, c), 0.0) if s == 0.0 else (0.0, math.copysign(1.0, s))
+    length = math.hypot(c, s)
+    return c / length, s / length
 
 
 def _moved(first: Transform, r: Vec3) -> Transform:
