@@ -154,7 +154,7 @@ def run_pytest(folder: Path, files: dict[str, str], *options: str) -> tuple[int,
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', '-p', 'seed_marks', *stages.WITHOUT_LAUNCH, '-c',
          '/dev/null', '--rootdir', str(folder), '-p', 'no:cacheprovider', *options, str(folder)],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=120, env={
+        cwd=folder, capture_output=True, text=True, check=False, timeout=240, env={
             **os.environ, 'RBD_ROS_RESULTS': str(results), 'PYTEST_ADDOPTS': '',
             'PYTHONPATH': f'{ROOT / "test"}:{os.environ.get("PYTHONPATH", "")}'})
     return done.returncode, json.loads(results.read_text()), done.stdout + done.stderr
