@@ -59,6 +59,18 @@ class Repeats:
         self._kinds[kind] = begin, passed + 1, 0
         return left
 
+    def overdue(self, steady: float) -> dict[Hashable, int]:
+        """
+        Forget the kinds that have become quiet; returns how many texts of each were left out.
+
+        :param steady: steady time, s.
+        """
+        found = {kind: left for kind, (begin, _, left) in self._kinds.items()
+                 if left and steady - begin >= 1.5 * self.period}
+        for kind in found:
+            del self._kinds[kind]
+        return found
+
 
 def counted(text: str, left: int) -> str:
     """

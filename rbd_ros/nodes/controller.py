@@ -22,7 +22,6 @@ the release torque could be published.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
@@ -32,6 +31,7 @@ from types import FrameType
 
 from rbd_ros.control.causes import Cause
 from rbd_ros.errors import SettingError
+from rbd_ros.nodes import console
 from rbd_ros.nodes.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.lifecycle import ControllerNode
 from rbd_ros.nodes.realtime import prepare_thread, switch_interval
@@ -70,11 +70,12 @@ def main(args: list[str] | None = None) -> int:
         # nohup has SIGHUP ignored: who started us so wants us to outlive the terminal
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, ending.on_signal)
+    console.unblock()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = ControllerNode()
     except SettingError as error:
-        print(f'controller: {error}', file=sys.stderr)
+        console.say(f'controller: {error}')
         rclpy.try_shutdown()
         return 1
     value = {name: node.get_parameter(name).value for name in (
@@ -105,10 +106,10 @@ def main(args: list[str] | None = None) -> int:
     for thread in threads:
         thread.join(_JOIN)
     alive = any(thread.is_alive() for thread in threads) or not node.autostart.join(_JOIN)
+    node.log_queue.close()
     failure = ending.text if ending.cause is Cause.EXCEPTION else node.hot.failure
     if failure:
-        with contextlib.suppress(OSError):  # the terminal may be gone
-            print(failure, file=sys.stderr, flush=True)
+        console.say(failure)
     code = 1 if failure else 0
     if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
         os._exit(code)

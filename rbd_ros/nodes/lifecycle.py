@@ -45,6 +45,7 @@ from rbd_ros.nodes.diagnostics import Diagnostics
 from rbd_ros.nodes.gravity_input import GravityInput
 from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.hot import HotNode
+from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rbd_ros.nodes.outputs import command_qos, make_output
 from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
 from rbd_ros.nodes.references_io import ReferenceInputs
@@ -55,6 +56,7 @@ from rbd_ros.nodes.source import DescriptionSource
 from rbd_ros.nodes.transitions import TransitionNode
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -118,9 +120,12 @@ class ControllerNode(GuardedNode, LifecycleNode):
         :param name: name of the node unless launch gives another.
         """
         self.lock = threading.RLock()  # held by callbacks, and while things come and go
+        self.log_queue = LogQueue()
+        self._queued: QueuedLogger | None = None
         self.guard = Guard(lambda trace: self.hot.fail(trace),
                            lambda text: self.get_logger().fatal(text), self.lock)
         super().__init__(name)
+        self._queued = QueuedLogger(super().get_logger().name, self.log_queue)
         parameters.declare(self)
         self.hot = HotNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
         self.hot.cancel = self._cancel_start
@@ -154,6 +159,10 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._start_timer = self.transitions.create_timer(
             0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.begin = time.monotonic()
+
+    def get_logger(self) -> RcutilsLogger:
+        """Return the logger, whose lines wait in a queue and never make anybody wait."""
+        return self._queued or super().get_logger()
 
     # -- robot ----------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes import simulator_parameters as parameters
+from rbd_ros.nodes import console, simulator_parameters as parameters
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.hot import make_executor, spin_in_thread
@@ -322,6 +322,7 @@ def main(args: list[str] | None = None) -> int:
     :returns: 0 after a clean end, 1 if it did not start or the simulation failed.
     """
     end = Ending()
+    console.unblock()
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     log = rclpy.logging.get_logger('simulator')
     try:

@@ -1,0 +1,78 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Standard output and error that never make this process wait.
+
+A terminal halted with Ctrl-S, or a launch process that does not read, takes no more lines. A write
+would then wait, and with it everything that needs the interpreter: no torque, no answer to
+``~/stop``. Lines that nobody takes are lost instead; they remain in the log file and on /rosout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import stat
+
+__all__ = ['say', 'takes_lines', 'unblock']
+
+
+def unblock(*descriptors: int) -> None:
+    """
+    Let writes to terminals and pipes fail rather than wait.
+
+    The same place is opened once more, for this process alone: whether writes wait belongs to what
+    was opened, which the shell and other processes share.
+
+    :param descriptors: file descriptors; none: standard output and standard error.
+    """
+    for number in descriptors or (1, 2):
+        try:
+            mode = os.fstat(number).st_mode
+            if stat.S_ISSOCK(mode):  # cannot be opened again
+                os.set_blocking(number, False)
+            if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
+                continue  # a file on a disk
+            new = os.open(f'/proc/self/fd/{number}',
+                          os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_APPEND)
+        except OSError:  # closed, or not to be opened: as it was
+            continue
+        os.dup2(new, number)
+        os.close(new)
+
+
+def takes_lines(number: int) -> bool:
+    """
+    Tell whether somebody takes what is written now; True where nobody is left to take it.
+
+    :param number: file descriptor.
+    """
+    asked = select.poll()
+    asked.register(number, select.POLLOUT)
+    try:
+        return bool(asked.poll(0))
+    except OSError:
+        return True
+
+
+def say(text: str) -> None:
+    """
+    Write a line to standard error; nothing happens if nobody takes it.
+
+    :param text: without the end of the line.
+    """
+    with contextlib.suppress(OSError):
+        os.write(2, f'{text}\n'.encode(errors='replace'))

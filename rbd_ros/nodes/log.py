@@ -1,0 +1,237 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The log of a controller: lines go into a queue, and a thread of its own hands them on.
+
+rclpy logs while it holds the interpreter: a slow disk or a console that nobody reads stops every
+thread. Here whoever logs only adds to a queue of bounded length. The thread calls the logging of
+rcutils without the interpreter, so that lines look, and arrive in the log file and on /rosout, as
+ever. Each place in the program may log some lines per second; the others are counted and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+import ctypes
+import math
+import os
+from queue import Empty, SimpleQueue
+import sys
+import threading
+import time
+from typing import NamedTuple
+
+from rbd_ros.control.repeats import counted, Repeats
+from rbd_ros.nodes.console import takes_lines
+from rclpy.impl import rcutils_logger
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.logging import LoggingSeverity
+
+__all__ = ['LogQueue', 'QueuedLogger']
+
+#: lines per second: of one place in the program, of the whole
+_OF_A_PLACE, _OF_ALL = 10, 100
+
+_MOST_WAITING = 1000  # lines
+_MOST_LETTERS = 8000  # of a line
+_OWN_FILES = (__file__, rcutils_logger.__file__)
+
+
+class _Line(NamedTuple):
+    """One line on its way."""
+
+    name: str  # of the logger
+    severity: int
+    text: str
+    function: str
+    file: str
+    number: int  # of the line in the file
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Return where it comes from."""
+        return self.file, self.number, self.severity
+
+
+class LogQueue:
+    """Lines of all loggers of one node, handed on by one thread."""
+
+    def __init__(self) -> None:
+        """Start the thread."""
+        self._waiting: SimpleQueue[_Line | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._repeats = Repeats(1.0, _OF_A_PLACE)
+        self._left: dict[Hashable, _Line] = {}  # last line left out, by its place
+        self._dropped = 0  # lines for which there was no room
+        self._unseen = 0  # lines that the console did not take
+        self._console = 1 if os.environ.get('RCUTILS_LOGGING_USE_STDOUT') == '1' else 2
+        self._write = _writer()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name='log', daemon=True)
+        self._thread.start()
+
+    def add(self, line: _Line) -> None:
+        """
+        Take a line from any thread; never waits.
+
+        :param line: to be logged, or counted where there are too many.
+        """
+        if self._closed:
+            self._write(line)
+            return
+        with self._lock:
+            left = self._repeats.take(line.place, time.monotonic())
+            if left is None:
+                self._left[line.place] = line
+                return
+            self._left.pop(line.place, None)
+            if self._waiting.qsize() >= _MOST_WAITING:
+                self._dropped += 1
+                return
+        self._waiting.put(line._replace(text=counted(line.text, left)))
+
+    def close(self, limit: float = 1.0) -> None:
+        """
+        Hand on what waits and end the thread.
+
+        :param limit: s to wait for that at most.
+        """
+        self._waiting.put(None)
+        self._thread.join(limit)
+        self._closed = True
+
+    # -- in the thread --------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            try:
+                line = self._waiting.get(timeout=1.0)
+            except Empty:
+                self._tell_left_out()
+                continue
+            if line is None:
+                self._tell_left_out(math.inf)
+                return
+            self._hand_on(line)
+            time.sleep(1.0 / _OF_ALL if self._waiting.qsize() > _OF_ALL else 0.0)
+
+    def _hand_on(self, line: _Line) -> None:
+        if takes_lines(self._console):
+            if self._unseen or self._dropped:
+                self._tell_lost(line.name)
+        else:
+            self._unseen += 1
+        self._write(line)
+
+    def _tell_lost(self, name: str) -> None:
+        """Say what could not be read here."""
+        parts = []
+        if self._unseen:
+            parts.append(f'{self._unseen} lines did not reach this console, which took none; they '
+                         'are in the log file and on /rosout')
+        if self._dropped:
+            parts.append(f'{self._dropped} lines were dropped, because too many waited')
+        self._unseen = self._dropped = 0
+        self._write(_Line(name, int(LoggingSeverity.WARN), '; '.join(parts), '', __file__, 0))
+
+    def _tell_left_out(self, until: float | None = None) -> None:
+        """Log the last line of those left out at places that have become quiet, and how many."""
+        with self._lock:
+            quiet = self._repeats.overdue(time.monotonic() if until is None else until)
+            lines = {place: self._left.pop(place, None) for place in quiet}
+        for place, line in lines.items():
+            if line is not None:
+                self._hand_on(line._replace(text=counted(line.text, quiet[place] - 1)))
+
+
+class QueuedLogger(RcutilsLogger):
+    """A logger of rclpy whose lines go into a queue."""
+
+    def __init__(self, name: str, queue: LogQueue) -> None:
+        """
+        Take the name and the queue.
+
+        :param name: of the logger.
+        :param queue: gets the lines.
+        """
+        super().__init__(name)
+        self._queue = queue
+        self._throttles: dict[float, Repeats] = {}
+        self._parent: RcutilsLogger | None = None
+
+    def get_child(self, name: str) -> QueuedLogger:
+        """Return a logger of a longer name with the same queue."""
+        plain = super().get_child(name)
+        child = QueuedLogger(plain.name, self._queue)
+        child._parent = plain  # it takes the name off /rosout when it is deleted
+        return child
+
+    def log(self, message: str, severity: int, *, throttle_duration_sec: float = 0.0,
+            once: bool = False, **_: object) -> bool:
+        """
+        Add a line to the queue.
+
+        :param message: text.
+        :param severity: of rclpy.
+        :param throttle_duration_sec: s within which one line is logged from this place.
+        :param once: whether one line is logged from this place for ever.
+        """
+        if once:
+            throttle_duration_sec = math.inf
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename in _OWN_FILES:
+            frame = frame.f_back
+        code = frame.f_code
+        line = _Line(self.name, int(severity), str(message)[:_MOST_LETTERS], code.co_name,
+                     code.co_filename, frame.f_lineno)
+        if throttle_duration_sec > 0.0:
+            repeats = self._throttles.setdefault(
+                throttle_duration_sec, Repeats(throttle_duration_sec))
+            left = repeats.take(line.place, time.monotonic())
+            if left is None:
+                return False
+            line = line._replace(text=counted(line.text, left))
+        self._queue.add(line)
+        return True
+
+
+class _Location(ctypes.Structure):
+    """The structure rcutils_log_location_s."""
+
+    _fields_ = (('function', ctypes.c_char_p), ('file', ctypes.c_char_p),
+                ('number', ctypes.c_size_t))
+
+
+def _writer() -> Callable[[_Line], None]:
+    """Return what logs a line without the interpreter, or with it where rcutils is not found."""
+    try:
+        library = ctypes.CDLL('librcutils.so')  # its calls release the interpreter
+        log = library.rcutils_log
+    except (OSError, AttributeError):
+        return lambda line: _rclpy.rclpy_logging_rcutils_log(
+            LoggingSeverity(line.severity), line.name, line.text, line.function, line.file,
+            line.number)
+    log.restype = None
+
+    def write(line: _Line) -> None:
+        where = _Location(_text(line.function), _text(line.file), line.number)
+        log(ctypes.byref(where), ctypes.c_int(line.severity), _text(line.name), b'%s',
+            _text(line.text))
+    return write
+
+
+def _text(text: str) -> bytes:
+    return text.replace('\0', '?').encode(errors='replace')

@@ -1,0 +1,89 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A controller as a process of its own, with its driver: for tests that need its pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import json
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+
+import arm
+import numpy as np
+import rclpy
+import rig
+
+#: what is run unless a test has a program of its own
+CONTROLLER = ('-m', 'rbd_ros.nodes.controller')
+
+
+class Standing:
+    """A controller of the built-in arm, which stands, and everybody who talks to it."""
+
+    def __init__(self, parameters: Mapping[str, object], program: Sequence[str] = CONTROLLER,
+                 environment: Mapping[str, str] | None = None, **pipes: object) -> None:
+        """
+        Start the process and the driver.
+
+        :param parameters: beside those of the arm.
+        :param program: arguments of Python.
+        :param environment: more variables.
+        :param pipes: of the process, as subprocess has them.
+        """
+        values = {**arm.PARAMETERS, **parameters}
+        given = [word for name, value in values.items() for word in (
+            '-p', f'{name}:={value if isinstance(value, str) else json.dumps(value)}')]
+        rclpy.init()
+        self.client = rig.Client()
+        self.process = subprocess.Popen(
+            [sys.executable, *program, '--ros-args', '-r', '__node:=controller', *given],
+            env={**os.environ, **(environment or {})}, **pipes)
+        self.driver = rig.Driver(self.client, arm.JOINTS, arm.Q, float(values['nominal_rate']))
+
+    def run(self) -> None:
+        """Bring the controller to where the law runs."""
+        client = self.client
+        assert client.transition(rig.CONFIGURE), client.last('log')
+        assert client.transition(rig.ACTIVATE), client.last('log')
+        client.wait(lambda: client.last('state') == 'running', 'running')
+
+    def largest_gap(self, since: float) -> float:
+        """Return the longest time between two commands since a time, s."""
+        times = [c.time for c in list(self.client.commands) if c.time >= since]
+        assert len(times) > 2, 'no commands come'
+        return float(np.diff(times).max())
+
+    @property
+    def memory(self) -> float:
+        """Return the memory of the process that is in use, MB."""
+        pages = int(Path(f'/proc/{self.process.pid}/statm').read_text().split()[1])
+        return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
+
+    def close(self) -> int:
+        """End everything; returns the exit code of the process."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        finally:
+            self.driver.close()
+            self.client.close()
+            rclpy.shutdown()

@@ -1,0 +1,145 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Log lines are queued, limited per place and second, and what is left out is counted."""
+
+import os
+import threading
+import time
+
+import pytest
+from rbd_ros.control.repeats import counted, Repeats, shortened
+from rbd_ros.nodes import console
+from rbd_ros.nodes.log import LogQueue, QueuedLogger
+
+
+def test_repeats_count_what_they_leave_out():
+    """Of each kind so many pass in a period; the next one that passes knows the number."""
+    subject = Repeats(1.0, 2)
+    assert [subject.take('a', 0.1 * k) for k in range(5)] == [0, 0, None, None, None]
+    assert subject.take('b', 0.5) == 0
+    assert subject.take('a', 0.99) is None
+    assert subject.take('a', 1.0) == 4
+    assert subject.take('a', 1.1) == 0
+    assert subject.take('a', 1.2) is None
+    assert subject.overdue(2.4) == {}
+    assert subject.overdue(2.6) == {'a': 1}
+    assert subject.overdue(9.9) == {}
+    assert subject.take('a', 9.9) == 0
+
+
+def test_repeats_of_ever_new_kinds_do_not_fill_the_memory():
+    """Ten thousand kinds leave a few hundred in the memory."""
+    subject = Repeats()
+    for k in range(10_000):
+        assert subject.take(k, 0.0) == 0
+    assert len(subject._kinds) <= 256
+
+
+def test_texts_stay_short():
+    """Numbers are added only where there is one; lists of names are cut."""
+    assert counted('text', 0) == 'text'
+    assert counted('text', 3) == 'text (3 more like this left out)'
+    assert shortened(['a', 'b']) == 'a, b'
+    assert len(shortened(['x' * 10_000] * 10_000)) < 500
+    assert shortened([str(k) for k in range(20)]).endswith('7 and 12 more')
+
+
+class Kept(LogQueue):
+    """A queue whose lines are kept, and whose disk may be slow."""
+
+    def __init__(self):
+        self.lines, self.gate = [], threading.Event()
+        self.gate.set()
+        super().__init__()
+
+        def keep(line):
+            self.gate.wait()
+            self.lines.append(line)
+        self._write = keep
+
+    def texts(self, count):
+        """Return the texts once there are so many."""
+        end = time.monotonic() + 10.0
+        while len(self.lines) < count and time.monotonic() < end:
+            time.sleep(0.01)
+        return [line.text for line in self.lines]
+
+
+def test_nobody_waits_for_a_slow_log():
+    """While nothing is taken, thousands of lines are added at once and most are dropped."""
+    queue = Kept()
+    queue._repeats.most = 10**9
+    logger = QueuedLogger('robot', queue)
+    queue.gate.clear()
+    for k in range(5000):
+        logger.info(f'line {k}')  # would never return if it waited
+    assert queue._waiting.qsize() <= 1000
+    assert not queue.lines
+    queue.gate.set()
+    texts = queue.texts(3)
+    queue.close(20.0)
+    assert texts[0] == 'line 0'
+    assert any('lines were dropped' in line.text for line in queue.lines)
+    assert len(queue.lines) <= 1002
+
+
+def test_a_place_has_its_share_of_lines():
+    """Ten lines per second from one place; the rest are counted, and told when it is quiet."""
+    queue = Kept()
+    logger = QueuedLogger('robot', queue)
+    for k in range(500):
+        logger.warning(f'payload {k}')
+    logger.error('another place')
+    texts = queue.texts(12)
+    queue.close()
+    assert texts[:10] == [f'payload {k}' for k in range(10)]
+    assert texts[10] == 'another place'
+    assert texts[11] == 'payload 499 (489 more like this left out)'
+    assert queue.lines[0].file == __file__
+    assert queue.lines[0].function == 'test_a_place_has_its_share_of_lines'
+    assert queue.lines[0].name == 'robot' and queue.lines[0].severity == 30
+
+
+def test_throttle_and_once():
+    """A throttled place says one line per duration, a place with once a single one."""
+    queue = Kept()
+    logger = QueuedLogger('robot', queue)
+    said = [logger.info('a', throttle_duration_sec=60.0) for _ in range(5)]
+    said += [logger.info('b', once=True) for _ in range(5)]
+    assert said == [True, False, False, False, False] * 2
+    assert queue.texts(2) == ['a', 'b']
+    logger.get_child('part').info('c')
+    assert queue.texts(3) == ['a', 'b', 'c']
+    queue.close()
+    assert queue.lines[2].name == 'robot.part'
+
+
+@pytest.mark.parametrize('kind', ['pipe', 'terminal'])
+def test_unblocked_console_never_waits(kind):
+    """More than fits is lost, not waited for; others who use the same place still wait."""
+    end, start = os.pipe() if kind == 'pipe' else os.openpty()
+    copy = os.dup(start)
+    try:
+        console.unblock(copy)
+        assert os.get_blocking(start) and not os.get_blocking(copy)
+        assert console.takes_lines(copy)
+        with pytest.raises(BlockingIOError):
+            for _ in range(10_000):
+                os.write(copy, b'x' * 100 + b'\n')
+        assert not console.takes_lines(copy)
+        assert os.isatty(copy) is (kind == 'terminal')
+    finally:
+        for number in (end, start, copy):
+            os.close(number)
