@@ -20,10 +20,12 @@ import os
 from pathlib import Path
 import shutil
 import subprocess
+import sys
+import tempfile
 
 import pytest
-from rbd_env import build, cli, layout, packages, variables
-from rbd_env.failure import Failure
+from rbd_env import build, cli, layout, packages, variables, verb
+from rbd_env.failure import Failure, from_os_error
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -113,6 +115,107 @@ def test_python_of_sourced_ros(checkout: Path, tmp_path: Path) -> None:
     assert f'taken: {theirs}' in done.stdout
 
 
+TELLS_FOLDER = '#!/bin/sh\necho "3.12 cpython"\n[ "$2" = -c ] || echo "made in: $RBD_ROS_FOLDER"\n'
+
+
+def test_what_is_made_lies_in_the_checkout(checkout: Path, tmp_path: Path) -> None:
+    """Without further words all that is made goes to .run; an interpreter there is taken."""
+    program(tmp_path / 'bin' / 'python3.12', TELLS_FOLDER)
+    assert f'made in: {checkout}/.run\n' in call(checkout, tmp_path / 'bin').stdout
+    mine = program(checkout / '.run' / 'wheel' / 'venv' / 'bin' / 'python', STARTS)
+    assert f'taken: {mine}' in call(checkout, tmp_path / 'bin').stdout
+
+
+def test_what_is_made_can_lie_elsewhere(checkout: Path, tmp_path: Path) -> None:
+    """RBD_ROS_STATE names the folder, also relative to where the user stands."""
+    program(tmp_path / 'bin' / 'python3.12', TELLS_FOLDER)
+    there = tmp_path / 'else where'
+    done = call(checkout, tmp_path / 'bin', RBD_ROS_STATE=str(there))
+    assert f'made in: {there}\n' in done.stdout
+    done = call(checkout, tmp_path / 'bin', RBD_ROS_STATE='near')
+    assert f'made in: {os.getcwd()}/near\n' in done.stdout
+    mine = program(there / 'wheel' / 'venv' / 'bin' / 'python', STARTS)
+    assert f'taken: {mine}' in call(checkout, tmp_path / 'bin', RBD_ROS_STATE=str(there)).stdout
+    assert sorted(path.name for path in checkout.iterdir()) == ['run']
+
+
+def test_read_only_checkout_uses_the_cache(checkout: Path) -> None:
+    """A checkout that cannot be written has a folder of its own in the user's cache."""
+    nobody = 65534 if os.geteuid() == 0 else None  # nothing is read-only for root
+    with tempfile.TemporaryDirectory() as folder:  # that of pytest is closed for others
+        top = Path(folder)
+        top.chmod(0o755)
+        program(top / 'bin' / 'python3.12', TELLS_FOLDER)
+        made = []
+        for name in ('one', 'two'):
+            copy = top / name / 'rbd_ros'
+            shutil.copytree(checkout, copy)
+            (copy / 'run').chmod(0o555)
+            copy.chmod(0o555)
+            done = subprocess.run(
+                [str(copy / 'run'), 'command'], capture_output=True, text=True, check=False,
+                user=nobody, env={'PATH': f'{top / "bin"}:/usr/bin:/bin', 'HOME': '/home/me'})
+            made.append(done.stdout.rpartition('made in: ')[2].strip())
+            copy.chmod(0o755)
+        assert all(each.startswith('/home/me/.cache/rbd_ros/checkouts/rbd_ros-') for each in made)
+        assert made[0] != made[1]
+
+
+def test_folder_reaches_every_part(tmp_path: Path) -> None:
+    """Environment, build and results all lie in the folder that the script chose."""
+    chosen = {'RBD_ROS_FOLDER': str(tmp_path / 'made')}
+    found = layout.locate(chosen)
+    assert found.venv == tmp_path / 'made' / 'wheel' / 'venv'
+    assert found.install.is_relative_to(tmp_path / 'made')
+    assert layout.made_folder(ROOT, chosen) == tmp_path / 'made'
+    assert layout.made_folder(ROOT, {}) == ROOT / '.run'
+    environ = {'PYTHONPATH': ''}
+    cli.command_line(found, ['test'], environ)
+    assert environ['RBD_ROS_FOLDER'] == str(tmp_path / 'made')
+    assert 'RBD_ROS_FOLDER' not in variables.without_runtime(environ)
+
+
+def test_refused_writing_names_the_way_out() -> None:
+    """Where the system refuses to write, both variables that help are named."""
+    text = str(from_os_error(PermissionError(13, 'Permission denied', '/x/.run'), 'preparing'))
+    assert 'RBD_ROS_STATE' in text and 'XDG_CACHE_HOME' in text and '/x/.run' in text
+
+
+@pytest.mark.parametrize('folder', ['a path with a space', "it's", 'long' * 40])
+def test_scripts_start_wherever_their_python_lies(tmp_path: Path, folder: str) -> None:
+    """A script of setuptools starts though its interpreter's path has a space or is long."""
+    python = tmp_path / folder / 'python'
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    first = f'#!"{python}"' if ' ' in folder else f'#!{python}'
+    script = program(tmp_path / 'script', f'{first}\nimport sys\nprint(sys.argv[1:])\n')
+    build.make_executable(script, python)
+    done = subprocess.run([str(script), 'a b', 'c'], capture_output=True, text=True, check=False)
+    assert done.stdout == "['a b', 'c']\n", done.stderr
+
+
+def test_ordinary_scripts_stay_as_they_are(tmp_path: Path) -> None:
+    """A short path without a space needs nothing."""
+    text = '#!/usr/bin/python3\nprint(1)\n'
+    script = program(tmp_path / 'script', text)
+    build.make_executable(script, Path('/usr/bin/python3'))
+    assert script.read_text() == text
+
+
+def test_read_only_sources_are_copied_writable(tmp_path: Path) -> None:
+    """A folder of a read-only checkout can be built and removed as a copy."""
+    inner = tmp_path / 'source' / 'inner'
+    inner.mkdir(parents=True)
+    (inner / 'file').write_text('text')
+    for each in (inner, inner.parent):
+        each.chmod(0o555)
+    verb.copy_writable(inner.parent, tmp_path / 'copy')
+    assert all(path.stat().st_mode & 0o200 for path in (
+        tmp_path / 'copy', tmp_path / 'copy' / 'inner'))
+    for each in (inner.parent, inner):
+        each.chmod(0o755)
+
+
 def test_script_may_be_linked(checkout: Path, tmp_path: Path) -> None:
     """A symbolic link to the script finds the checkout that the script lies in."""
     program(tmp_path / 'bin' / 'python3.12', STARTS.replace('$4', '$5'))
@@ -133,9 +236,16 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(said.splitlines()) < 25
 
 
+def test_help_names_every_subcommand() -> None:
+    """What ./run can do is in its help."""
+    for name in (*cli.SUBCOMMANDS, 'shell', 'prepare'):
+        assert f'./run {name} ' in cli.HELP, name
+    assert 'RBD_ROS_STATE' in cli.HELP
+
+
 def test_old_ros_is_refused(tmp_path: Path) -> None:
     """A sourced ROS older than Jazzy is named, with both ways out."""
-    old = layout.Layout(tmp_path, 'host-humble', tmp_path)
+    old = layout.Layout(tmp_path, 'host-humble', tmp_path, tmp_path)
     with pytest.raises(Failure, match='sourced ROS is "humble", and rbd_ros needs ROS 2 Jazzy'):
         cli.check_host({'ROS_DISTRO': 'humble'}, old)
 
@@ -149,7 +259,8 @@ def test_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> layout.Layout:
     """Lay out an empty checkout."""
-    return layout.Layout(tmp_path / 'checkout', layout.WHEEL, tmp_path / 'cache')
+    root = tmp_path / 'checkout'
+    return layout.Layout(root, layout.WHEEL, tmp_path / 'cache', root / '.run')
 
 
 def test_user_settings_are_respected(place: layout.Layout) -> None:
@@ -173,7 +284,7 @@ def test_nested_use_adds_nothing(place: layout.Layout) -> None:
 
 def test_sourced_ros_keeps_its_paths(place: layout.Layout) -> None:
     """With a sourced ROS only the environment and the package are put in front of its paths."""
-    host = layout.Layout(place.root, 'host-jazzy', place.cache)
+    host = layout.Layout(place.root, 'host-jazzy', place.cache, place.folder)
     mine = {'PATH': '/opt/bin', 'PYTHONPATH': '/opt/ros', 'AMENT_PREFIX_PATH': '/opt/ros',
             'LD_LIBRARY_PATH': '/opt/lib', 'ROS_DISTRO': 'jazzy'}
     result = variables.for_command(host, None, mine)
@@ -226,7 +337,7 @@ def test_moved_checkout_is_installed_anew(place: layout.Layout) -> None:
     assert packages.is_installed(place, 'runtime')
     moved = place.root.rename(place.root.parent / 'moved')
     assert not packages.is_installed(
-        layout.Layout(moved, place.flavour, place.cache), 'runtime')
+        layout.Layout(moved, place.flavour, place.cache, moved / '.run'), 'runtime')
 
 
 def test_build_follows_the_files(place: layout.Layout) -> None:

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import importlib.util
 import os
 from pathlib import Path
 import re
@@ -129,16 +130,42 @@ def test_interrupt(ros2: str, logs: dict[str, str], tmp_path: Path) -> None:
     assert mark.read_text() == 'yes\n'
 
 
-def test_steps_aside(tmp_path: Path) -> None:
-    """Where the real ros2launch is installed, its command is the one that runs."""
+@pytest.mark.parametrize('name, real, cls, ours', [
+    ('launch', 'ros2launch', 'LaunchCommand', 'ros2_launch/rbd_ros2_launch.command'),
+    ('action', 'ros2action', 'ActionCommand', 'ros2_verbs/rbd_ros2_verbs.action'),
+    ('interface', 'ros2interface', 'InterfaceCommand', 'ros2_verbs/rbd_ros2_verbs.interface'),
+    ('lifecycle', 'ros2lifecycle', 'LifecycleCommand', 'ros2_verbs/rbd_ros2_verbs.lifecycle')])
+def test_steps_aside(tmp_path: Path, name: str, real: str, cls: str, ours: str) -> None:
+    """Where the real package is installed, its command is the one that runs."""
     pytest.importorskip('ros2cli', reason='ROS is not sourced')
-    package = tmp_path / 'ros2launch' / 'command'
+    package = tmp_path / real / 'command'
     package.mkdir(parents=True)
-    (tmp_path / 'ros2launch' / '__init__.py').touch()
+    (tmp_path / real / '__init__.py').touch()
     (package / '__init__.py').touch()
-    (package / 'launch.py').write_text('class LaunchCommand:\n    """The real one."""\n')
-    code = 'from rbd_ros2_launch.command import LaunchCommand as c; print(c.__module__)'
-    path = f'{tmp_path}:{ROOT / "tools" / "ros2_launch"}:{os.environ.get("PYTHONPATH", "")}'
+    (package / f'{name}.py').write_text(f'class {cls}:\n    """The real one."""\n')
+    folder, module = ours.split('/')
+    code = f'from {module} import {cls} as c; print(c.__module__)'
+    path = f'{tmp_path}:{ROOT / "tools" / folder}:{os.environ.get("PYTHONPATH", "")}'
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                           check=False, env={**os.environ, 'PYTHONPATH': path})
-    assert done.stdout.strip() == 'ros2launch.command.launch', done.stderr
+    assert done.stdout.strip() == f'{real}.command.{name}', done.stderr
+
+
+@pytest.mark.parametrize('words, said, fine', [
+    ('interface show sensor_msgs/msg/JointState', 'float64[] effort', True),
+    ('interface list', 'control_msgs/action/FollowJointTrajectory', True),
+    ('interface show sensor_msgs/msg/NoSuch', 'NoSuch', False),
+    ('lifecycle --help', 'make a transition', True),
+    ('action send_goal /x no_such/action/Type {}', '"no_such/action/Type" is no type', False),
+    ('action send_goal /x control_msgs/action/FollowJointTrajectory {no:1}',
+     'the goal does not fit FollowJointTrajectory', False),
+])
+def test_other_commands(ros2: str, words: str, said: str, fine: bool) -> None:
+    """The other commands that are supplied answer, or say what is wrong, without a traceback."""
+    if importlib.util.find_spec('ros2action'):
+        pytest.skip('the real commands are installed, and ours step aside')
+    done = subprocess.run([ros2, *words.split()], capture_output=True, text=True, check=False,
+                          timeout=60)
+    assert said in done.stdout + done.stderr
+    assert 'Traceback' not in done.stderr
+    assert (done.returncode == 0) == fine

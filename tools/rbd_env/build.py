@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import hashlib
 import os
 from pathlib import Path
+import shlex
 import shutil
 import subprocess
 
@@ -30,6 +31,7 @@ from rbd_env.layout import Layout
 # what setup.py installs, and what says how
 INSTALLED = ('rbd_ros', 'launch', 'config', 'urdf', 'resource',
              'package.xml', 'setup.py', 'setup.cfg')
+LONGEST_LINE = 127  # bytes behind #! that every Linux takes
 
 
 def _files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -78,9 +80,28 @@ def provide(layout: Layout) -> None:
             raise Failure(
                 'colcon could not build the package. It said:\n\n'
                 + (output.stdout + output.stderr).strip())
+        for file in (layout.install / 'lib' / 'rbd_ros').iterdir():
+            make_executable(file, layout.python)
         stamp.write_text(wanted)
     except OSError as error:
         raise from_os_error(error, 'building the package') from error
+
+
+def make_executable(script: Path, python: Path) -> None:
+    """
+    Let a script start its interpreter wherever that lies.
+
+    setuptools quotes a path with a space behind ``#!``, which no system understands, and systems
+    cut long ones. Then the first lines are both: a shell command, and a string for Python.
+
+    :param script: made by setuptools.
+    :param python: its interpreter.
+    """
+    line, _, rest = script.read_bytes().partition(b'\n')
+    if not line.startswith(b'#!') or (b' ' not in bytes(python) and len(line) < LONGEST_LINE):
+        return
+    start = f"#!/bin/sh\n'''exec' {shlex.quote(str(python))} \"$0\" \"$@\"\n' '''\n"
+    script.write_bytes(start.encode() + rest)
 
 
 def run_colcon(layout: Layout) -> subprocess.CompletedProcess[str]:

@@ -31,12 +31,15 @@ Run a command inside the environment of rbd_ros, preparing it on first use.
     ./run test [pytest arguments]                     build, linters, all tests
     ./run COMMAND [arguments]                         any other command, such as ros2 topic list
 
-    ./run lint       linters only
-    ./run seeds      which items of the source documents have a passing test
-    ./run shell      a shell inside the environment
-    ./run prepare    all that any of these needs, so that none needs the network later
+    ./run lint          linters only
+    ./run seeds         which items of the source documents have a passing test
+    ./run bench         measure speed and accuracy; ./run bench --help lists what
+    ./run crosscheck    compare with Pinocchio and MuJoCo on some seventy robots
+    ./run shell         a shell inside the environment
+    ./run prepare       all that any of these needs, so that none needs the network later
 
-First use fetches Python packages, and a ROS 2 Jazzy runtime where no ROS 2 is sourced.
+First use fetches Python packages, and a ROS 2 Jazzy runtime where no ROS 2 is sourced. What is
+made goes to .run in the checkout; RBD_ROS_STATE names another folder.
 """
 
 EVERYTHING = ('runtime', 'test', 'benchmark')
@@ -87,7 +90,7 @@ def prepare(layout: Layout, groups: tuple[str, ...], system: str) -> Path | None
     if is_prepared(layout, groups) and (found is None or found.is_dir()):
         return found
     try:
-        with lock.held(layout.root / '.run'):
+        with lock.held(layout.folder):
             try:
                 packages.provide_venv(layout, base_python)
                 if layout.uses_wheel:
@@ -114,6 +117,7 @@ def command_line(layout: Layout, arguments: list[str], environ: dict[str, str]) 
         source = layout.root / 'tools' if module.startswith('rbd_env') else layout.root
         environ['PYTHONPATH'] = f'{source}:{environ["PYTHONPATH"]}'
         environ['RBD_ROS_ROOT'] = str(layout.root)
+        environ['RBD_ROS_FOLDER'] = str(layout.folder)
         return [str(layout.python), '-m', module, *rest]
     return arguments
 

@@ -47,5 +47,6 @@ def from_os_error(error: OSError, doing: str) -> Failure:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return Failure(
             f'the system refused to write while {doing}{where}. Make the folder writable for this '
-            'user, or set XDG_CACHE_HOME to a folder that is, and run the same command again.')
+            'user, or name others that are, and run the same command again: RBD_ROS_STATE=/folder '
+            'for what belongs to this checkout, XDG_CACHE_HOME for what all checkouts share.')
     return Failure(f'{doing} failed{where}: {error.strerror or error}.')

@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where everything lies: the checkout, its ignored folder and the user's cache."""
+"""Where everything lies: the checkout, what is made for it and the user's cache."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 import os
 from pathlib import Path
@@ -35,6 +36,7 @@ class Layout:
     root: Path
     flavour: str
     cache: Path
+    folder: Path
 
     @property
     def uses_wheel(self) -> bool:
@@ -43,8 +45,8 @@ class Layout:
 
     @property
     def state(self) -> Path:
-        """Return the ignored folder that holds all that is made for this flavour."""
-        return self.root / '.run' / self.flavour
+        """Return the folder that holds all that is made for this flavour."""
+        return self.folder / self.flavour
 
     @property
     def venv(self) -> Path:
@@ -68,9 +70,18 @@ def user_cache(environ: dict[str, str]) -> Path:
     return Path(base) / 'rbd_ros'
 
 
+def made_folder(root: Path, environ: Mapping[str, str]) -> Path:
+    """
+    Return the folder for all that is made: as the script ``run`` chose it, else ``.run``.
+
+    :param root: the checkout.
+    :param environ: variables of the process.
+    """
+    return Path(environ.get('RBD_ROS_FOLDER') or root / '.run')
+
+
 def locate(environ: dict[str, str]) -> Layout:
     """Return the layout of the checkout that this file belongs to."""
-    return Layout(
-        root=Path(__file__).resolve().parents[2],
-        flavour=environ.get('RBD_ROS_FLAVOUR', WHEEL),
-        cache=user_cache(environ))
+    root = Path(__file__).resolve().parents[2]
+    return Layout(root=root, flavour=environ.get('RBD_ROS_FLAVOUR', WHEEL),
+                  cache=user_cache(environ), folder=made_folder(root, environ))

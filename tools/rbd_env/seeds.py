@@ -25,6 +25,7 @@ import re
 import sys
 
 from rbd_env import stages
+from rbd_env.layout import made_folder
 
 HELP = """\
 usage: ./run seeds [--last]
@@ -89,7 +90,7 @@ def fingerprint(root: Path) -> str:
 
 def stamp(root: Path) -> Path:
     """Return the file that says of which files the kept outcomes are."""
-    return root / '.run' / 'results' / 'fingerprint'
+    return made_folder(root, os.environ) / 'results' / 'fingerprint'
 
 
 def run_marked(root: Path) -> bool:

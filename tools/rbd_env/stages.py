@@ -25,6 +25,8 @@ import subprocess
 import sys
 import time
 
+from rbd_env.layout import made_folder
+
 NO_TESTS = 5  # pytest's exit code when nothing was selected
 LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
@@ -70,9 +72,12 @@ class Stage:
         results.unlink(missing_ok=True)
         print(f'\n######## {self.name}', flush=True)
         start = time.monotonic()
+        made = made_folder(root, os.environ)  # the checkout itself may be read-only
         self.code = subprocess.run(
-            [sys.executable, '-m', 'pytest', *self.arguments, *self.distribution(extra), *extra],
-            cwd=root, check=False, env={**os.environ, 'RBD_ROS_RESULTS': str(results)}).returncode
+            [sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
+             *self.arguments, *self.distribution(extra), *extra], cwd=root, check=False,
+            env={**os.environ, 'RBD_ROS_RESULTS': str(results),
+                 'MYPY_CACHE_DIR': str(made / 'mypy')}).returncode
         self.seconds = time.monotonic() - start
 
     @property
@@ -87,7 +92,7 @@ class Stage:
 
 def results_file(root: Path, stage: str) -> Path:
     """Return where the outcomes of a stage are kept."""
-    return root / '.run' / 'results' / f'{stage.replace(" ", "-")}.json'
+    return made_folder(root, os.environ) / 'results' / f'{stage.replace(" ", "-")}.json'
 
 
 def read_results(root: Path, stage: str) -> dict[str, dict[str, object]]:

@@ -24,7 +24,7 @@ from rbd_env.layout import Layout
 # set by ./run: the folders that it put on the paths below, so that a nested one can take them off
 MARK = 'RBD_ROS_RUN'
 PATHS = ('PATH', 'PYTHONPATH', 'LD_LIBRARY_PATH', 'AMENT_PREFIX_PATH')
-INTERNAL = ('RBD_ROS_MACHINE', 'RBD_ROS_FLAVOUR')
+INTERNAL = ('RBD_ROS_MACHINE', 'RBD_ROS_FLAVOUR', 'RBD_ROS_FOLDER')
 
 
 def _prepend(environ: dict[str, str], key: str, *values: Path) -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Install the ``ros2`` program and its verb ``launch`` where ROS lacks them."""
+"""Install the ``ros2`` program and those of its commands that ROS lacks."""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ from rbd_env import pip
 from rbd_env.layout import Layout
 
 
-def _source(layout: Layout) -> Path:
-    return layout.root / 'tools' / 'ros2_launch'
+# folder below tools: the packages of ROS that have the same commands
+SOURCES = {'ros2_launch': ('ros2launch',),
+           'ros2_verbs': ('ros2action', 'ros2interface', 'ros2lifecycle')}
+
+
+def _source(layout: Layout, name: str) -> Path:
+    return layout.root / 'tools' / name
 
 
 def stamp_text(layout: Layout) -> str:
-    """Return what the stamp must say when the installed verb is that of the files."""
+    """Return what the stamp must say when the installed commands are those of the files."""
     digest = hashlib.sha256()
-    for folder, folders, names in os.walk(_source(layout)):
-        folders[:] = sorted(name for name in folders if not name.endswith('__'))
-        for name in sorted(names):
-            with open(os.path.join(folder, name), 'rb') as file:
-                digest.update(file.read())
+    for source in SOURCES:
+        for folder, folders, names in os.walk(_source(layout, source)):
+            folders[:] = sorted(name for name in folders if not name.endswith('__'))
+            for name in sorted(names):
+                with open(os.path.join(folder, name), 'rb') as file:
+                    digest.update(file.read())
     return digest.hexdigest()
 
 
@@ -50,23 +56,35 @@ def is_installed(layout: Layout) -> bool:
 
 
 def provide(layout: Layout) -> None:
-    """Install the verb unless it is there or ROS has its own; to be called under the lock."""
+    """Install what is neither there nor ROS's own; to be called under the lock."""
     if is_installed(layout):
         return
-    if layout.uses_wheel or not _has_real_verb(layout):
-        copy = layout.state / 'tmp' / 'ros2_launch'  # building writes beside the sources
-        try:
-            shutil.copytree(_source(layout), copy)
-            pip.run(
-                layout.python,
-                ['install', '--no-deps', '--no-build-isolation', '--force-reinstall', str(copy)],
-                temporary=layout.state / 'tmp', log=layout.state / 'pip.log',
-                doing='installing the verb "ros2 launch"')
-        finally:
-            shutil.rmtree(layout.state / 'tmp', ignore_errors=True)
+    for name, real in SOURCES.items():
+        if layout.uses_wheel or not _has(layout, real):
+            _install(layout, name)
     (layout.venv / 'verb.stamp').write_text(stamp_text(layout))
 
 
-def _has_real_verb(layout: Layout) -> bool:
-    return subprocess.run([str(layout.python), '-c', 'import ros2launch'],
+def _install(layout: Layout, name: str) -> None:
+    copy = layout.state / 'tmp' / name  # building writes beside the sources
+    try:
+        copy_writable(_source(layout, name), copy)
+        pip.run(
+            layout.python,
+            ['install', '--no-deps', '--no-build-isolation', '--force-reinstall', str(copy)],
+            temporary=layout.state / 'tmp', log=layout.state / 'pip.log',
+            doing='installing commands of ros2')
+    finally:
+        shutil.rmtree(layout.state / 'tmp', ignore_errors=True)
+
+
+def copy_writable(source: Path, copy: Path) -> None:
+    """Copy a folder; what is read-only in the checkout can be built and removed in the copy."""
+    shutil.copytree(source, copy)
+    for folder, _, _ in os.walk(copy):
+        os.chmod(folder, 0o755)
+
+
+def _has(layout: Layout, packages: tuple[str, ...]) -> bool:
+    return subprocess.run([str(layout.python), '-c', f'import {", ".join(packages)}'],
                           capture_output=True, check=False).returncode == 0

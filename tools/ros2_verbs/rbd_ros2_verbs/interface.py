@@ -1,0 +1,61 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The ros2cli extension ``interface``: list, show.
+
+Where the real ros2interface is installed, its command is taken, whichever entry point wins.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rbd_ros2_verbs.common import VerbError, Verbs
+
+try:
+    from ros2interface.command.interface import InterfaceCommand
+except ImportError:
+    class InterfaceCommand(Verbs):  # type: ignore[no-redef]
+        """List the types of messages, services and actions, or show one."""
+
+        def declare(self, verbs: Any) -> None:
+            """Declare the verbs."""
+            names = verbs.add_parser('list', help='list all types')
+            names.set_defaults(run=_list)
+            show = verbs.add_parser('show', help='print the definition of a type')
+            show.add_argument('type', help='for instance sensor_msgs/msg/JointState')
+            show.set_defaults(run=_show)
+
+__all__ = ['InterfaceCommand']
+
+
+def _list(args: argparse.Namespace) -> None:
+    from rosidl_runtime_py import get_interfaces
+
+    for package, names in sorted(get_interfaces().items()):
+        for name in sorted(names):
+            print(f'{package}/{name}')
+
+
+def _show(args: argparse.Namespace) -> None:
+    from rosidl_runtime_py import get_interface_path
+
+    try:
+        path = get_interface_path(args.type)
+    except (LookupError, ValueError) as error:
+        raise VerbError(f'no type "{args.type}" is installed: {error}') from error
+    with open(path, encoding='utf-8') as file:
+        print(file.read().rstrip())
