@@ -17,8 +17,8 @@
 from rbd_ros.builder import JointData, ModelBuilder
 from rbd_ros.dynamics import Dynamics, OperationalSpace
 from rbd_ros.errors import (
-    ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError, SingularError,
-    UnknownName,
+    LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
+    SingularError, UnknownName, UnseenError,
 )
 from rbd_ros.mimic import Mimic
 from rbd_ros.model import Model
@@ -30,7 +30,8 @@ from rbd_ros.urdf import load_urdf
 
 __all__ = [
     'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'gravity', 'Handle', 'inverse_dynamics',
-    'jacobian', 'JointData', 'load_urdf', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder',
-    'ModelError', 'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT', 'RbdError',
-    'RbdWarning', 'SettingError', 'ShapeError', 'SingularError', 'UnknownName',
+    'jacobian', 'JointData', 'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model',
+    'ModelBuilder', 'ModelError', 'NonFiniteError', 'operational_space', 'OperationalSpace',
+    'POINT', 'RbdError', 'RbdWarning', 'SettingError', 'ShapeError', 'SingularError',
+    'UnknownName', 'UnseenError',
 ]

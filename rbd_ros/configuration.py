@@ -51,11 +51,20 @@ def random_position(model: Model, rng: Random) -> list[float]:
     out: list[float] = []
     for joint, at_q, _ in _joints(model):
         ranges = list(zip(model.lower[at_q], model.upper[at_q], strict=True))
-        if all(math.isfinite(bound) for limits in ranges for bound in limits):
-            out += [float(rng.uniform(low, high)) for low, high in ranges]
-        else:
-            out += joint.random(rng)
+        free = any(math.isinf(bound) for limits in ranges for bound in limits)
+        values = joint.random(rng) if free else [0.0] * len(ranges)
+        out += [_within(low, high, value, rng)
+                for (low, high), value in zip(ranges, values, strict=True)]
     return out
+
+
+def _within(low: float, high: float, value: float, rng: Random) -> float:
+    """Return a number between two limits, of which the value is drawn where one is infinite."""
+    if math.isfinite(low) and math.isfinite(high):
+        return float(rng.uniform(low, high))
+    if value < low:
+        return low + (low - value)          # mirrored: as far beyond the one limit there is
+    return high - (value - high) if value > high else value
 
 
 def integrate(model: Model, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:

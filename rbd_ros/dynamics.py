@@ -17,24 +17,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import RbdError
-from rbd_ros.handles import invert, OperationalSpace, refuse_singular, UNBOUNDED
-from rbd_ros.kernels import Kernels, vector
-from rbd_ros.model import Frame
+from rbd_ros.errors import SingularError
+from rbd_ros.handles import (
+    bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
+from rbd_ros.kernels import HANDLES, Kernels, vector
+from rbd_ros.model import Frame, Model
 from rbd_ros.opspace import as_handles, FULL, Handle
 from rbd_ros.spatial import Transform, Vec3
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from rbd_ros.kernels import Call
+
     Array = NDArray[np.float64]
 
 #: The largest number of directions whose eigenvalues are found inside the kernel.
 KERNEL_ROWS = 6
+NO_BOUND = bound(None)
+_new = tuple.__new__        # of a named tuple, without the named arguments
+
+
+class Space(NamedTuple):
+    """
+    What an operational space needs at every call.
+
+    :param few: whether the kernel itself finds the eigenvalues.
+    """
+
+    handles: tuple[Handle, ...]
+    few: bool
+    call: Call
 
 
 class Dynamics(Kernels):
@@ -46,6 +64,10 @@ class Dynamics(Kernels):
     may be used by many threads. The arguments of the constructor are those of
     :class:`rbd_ros.kernels.Kernels`.
     """
+
+    def __init__(self, model: Model, **options: Any) -> None:
+        super().__init__(model, **options)
+        self._spaces = lru_cache(HANDLES)(self._space)
 
     # --- joint space --------------------------------------------------------------------------
 
@@ -200,15 +222,27 @@ class Dynamics(Kernels):
         :param frames: name of a frame (all six directions), or handles; several are stacked.
         :param max_condition: largest condition number of Phi that Lambda may show.
         """
-        handles = as_handles(self.model, frames)
-        limit = UNBOUNDED if max_condition is None else float(max_condition)
-        if not limit >= 1.0:
-            raise RbdError(f'max_condition is {limit}; it must be at least 1')
-        if sum(len(handle.rows) for handle in handles) <= KERNEL_ROWS:
-            call = self._calls['operational_space', handles]
-            result = OperationalSpace(*call(q, qd, [limit]))
+        space = self._spaces(tuple(frames) if type(frames) is list else frames)
+        limit = NO_BOUND if max_condition is None else bound(float(max_condition))
+        if space.few:
+            Lambda, bias, J, J_bar, condition, Phi, b = space.call(q, qd, limit)
         else:
-            result = invert(self._calls['projection', handles](q, qd), limit)
-        if max_condition is None:
-            refuse_singular(handles, result.condition)
-        return result._replace(condition=result.condition[..., 0])
+            Lambda, bias, J, J_bar, condition, Phi, b = invert(space.call(q, qd), limit[0])
+        if condition.ndim == 1:         # one state: what follows costs as much as the rest
+            size = condition.item()
+            if not size <= TRUSTED_CONDITION:
+                refuse_singular(space.handles, condition, bounded=max_condition is not None)
+            return _new(OperationalSpace, (Lambda, bias, J, J_bar, size, Phi, b))
+        refuse_singular(space.handles, condition, bounded=max_condition is not None)
+        return OperationalSpace(Lambda, bias, J, J_bar, condition[:, 0], Phi, b)
+
+    def _space(self, frames: str | Handle | Sequence[str | Handle]) -> Space:
+        """Return what is found once for a set of handles."""
+        handles = as_handles(self.model, frames)
+        few = sum(len(handle.rows) for handle in handles) <= KERNEL_ROWS
+        name = 'operational_space' if few else 'projection'
+        carriers = {i for handle in handles for i in self.model.support[handle.frame.body]}
+        if not any(self.model.joint[i].nv for i in carriers):
+            raise SingularError(f'no joint moves {listed(handles)}: an operational space needs '
+                                'handles on bodies that move')
+        return Space(handles, few, self._caller(self._quantity(name, handles)))

@@ -38,6 +38,10 @@ class ModelError(RbdError):
     """A robot description that cannot be made into a model; the message names the element."""
 
 
+class LoopError(ModelError):
+    """A model with kinematic loops where only trees are supported; the message names the joint."""
+
+
 class ShapeError(RbdError, ValueError):
     """An array whose shape or kind does not fit the model; the message names the array."""
 

@@ -77,6 +77,7 @@ def articulate(
     conditions: Conditions, rotor: Sequence[Scalar] | None = None,
 ) -> Articulated:
     """Assemble the articulated bodies from the tips to the base (pass 2 of Table 7.1)."""
+    model.refuse_loops()
     inertia = conditions.inertia or model.inertia
     f_x = external_forces(model, tree, conditions.f_ext)
     p_A = [Force.zero()] + [

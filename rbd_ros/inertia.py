@@ -37,6 +37,7 @@ def crba(
 
     :param inertia: inertia of each body, where it is not the one of the model.
     """
+    model.refuse_loops()
     n = model.tree_nv
     H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     I_c = list(inertia or model.inertia)

@@ -16,78 +16,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.compiler import Argument
-from rbd_ros.compiler.kernel import checked, finish, prepare_outputs
-from rbd_ros.quantity import Quantity, state
+from rbd_ros.compiler import Argument, Kernel
+from rbd_ros.configuration import random_position
+from rbd_ros.handles import UNBOUNDED
+from rbd_ros.quantity import evaluate, Quantity
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
+    from rbd_ros.compiler import Graph, OperationCount
     from rbd_ros.model import Frame, Model
 
     Array = NDArray[np.float64]
 
 
-class Interpreter:
+class Interpreter(Kernel):
     """
-    Evaluates one quantity with the checks and the call of a compiled kernel.
+    One quantity as a kernel like any other, evaluated by the source itself.
 
     :param quantity: what to evaluate; of several methods, the first.
     :param arguments: names and shapes of its inputs.
+    :param traced: makes the graph, for whoever asks for it.
     """
+
+    backend = 'reference'
 
     def __init__(
         self, model: Model, quantity: Quantity, arguments: Sequence[Argument],
-        payload_frame: Frame | None,
+        payload_frame: Frame | None, traced: Callable[[], Graph],
     ) -> None:
-        self._model, self._payload_frame = model, payload_frame
-        self._arguments = tuple(arguments)
+        self.name, self.inputs = quantity.name, tuple(arguments)
+        self._model, self._payload_frame, self._traced = model, payload_frame, traced
+        self._quantity = quantity
         self._rule = next(iter(quantity.rules.values()))
 
-    def __call__(
-        self, *arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
-    ) -> Array | tuple[Array, ...]:
-        """Return the outputs for one state, or for many where inputs have a leading axis."""
-        count = self._batch(arrays)
-        if count is None:
-            results = self._evaluate(arrays)
-        else:
-            rows = [self._evaluate([self._row(a, x, k) for a, x in self._pairs(arrays)])
-                    for k in range(count)]
-            results = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-        shapes = [Argument(name, value.shape) for name, value in results.items()]
-        targets, _ = prepare_outputs(shapes, out)
-        return finish(targets, list(results.values()))
+    @cached_property
+    def outputs(self) -> tuple[Argument, ...]:      # type: ignore[override]
+        """Return names and shapes of the results, found by evaluating any state."""
+        any_state: dict[str, Sequence] = {a.name: np.zeros(a.shape).tolist() for a in self.inputs}
+        samples = {'q': random_position(self._model, np.random.default_rng(0)),
+                   'max_condition': [UNBOUNDED], 'payload': [1.0, *[0.0] * 3, 1.0, 0.0, 0.0, 1.0,
+                                                             0.0, 1.0]}
+        any_state.update({name: samples[name] for name in samples.keys() & any_state.keys()})
+        found = self._evaluate(any_state)
+        return tuple(Argument(name, np.shape(value)) for name, value in found.items())
 
-    def caller(self, *fixed: Array) -> Callable[..., Array | tuple[Array, ...]]:
-        """Return the call with its last inputs given once; writing into them changes results."""
-        def call(
-            *arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
-        ) -> Array | tuple[Array, ...]:
-            return self(*arrays, *fixed, out=out)
-        return call
+    @property
+    def graph(self) -> Graph:
+        """Return what a compiled kernel would compute."""
+        return self._traced()
 
-    def _pairs(self, arrays: Sequence[ArrayLike]) -> zip:
-        return zip(self._arguments, arrays, strict=True)
+    def count(self) -> OperationCount:
+        """Return how many operations of each kind a compiled kernel would take."""
+        return self.graph.count()
 
-    def _batch(self, arrays: Sequence[ArrayLike]) -> int | None:
-        """Return the length of the batch axis, or None where no argument has one."""
-        for argument, value in self._pairs(arrays):
-            if np.ndim(value) == len(argument.shape) + 1:
-                return len(value)
-        return None
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute the outputs, unchecked."""
+        given = {a.name: x.tolist() for a, x in zip(self.inputs, inputs, strict=True)}
+        results = self._evaluate(given)
+        for target, value in zip(outputs, results.values(), strict=True):
+            target[...] = np.array(value, dtype=float).reshape(target.shape)
 
-    @staticmethod
-    def _row(argument: Argument, value: ArrayLike, k: int) -> ArrayLike:
-        return np.asarray(value)[k] if np.ndim(value) == len(argument.shape) + 1 else value
+    def _evaluate(self, given: Mapping[str, Sequence]) -> Mapping[str, Sequence]:
+        return evaluate(self._model, self._quantity, self._rule, given, self._payload_frame)
 
-    def _evaluate(self, arrays: Sequence[ArrayLike]) -> dict[str, Array]:
-        given = {argument.name: checked(argument, value).tolist()
-                 for argument, value in self._pairs(arrays)}
-        results = self._rule(state(self._model, given, self._payload_frame))
-        return {name: np.array(value, dtype=float) for name, value in results.items()}
+    def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
+                  outputs: Sequence[Array], count: int, threads: int | None) -> None:
+        """Compute the outputs of many states, one by one."""
+        results = [np.empty_like(y) for y in outputs]       # an output may be an input
+        for k in range(count):
+            rows = [x[k] if leading else x for x, leading in zip(inputs, batched, strict=True)]
+            self.run(rows, [y[k:k + 1].reshape(y.shape[1:]) for y in results])
+        for target, result in zip(outputs, results, strict=True):
+            target[...] = result

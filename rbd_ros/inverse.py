@@ -62,6 +62,7 @@ def rnea(
     :param qdd: joint accelerations; None for zero, which gives the bias force C(q, qd).
     :param conditions: gravity, external forces, inertias, time.
     """
+    model.refuse_loops()
     t, I = conditions.t, conditions.inertia or model.inertia
     Xup, S = tree = links(model, q, t)
     f_x = external_forces(model, tree, conditions.f_ext)
@@ -107,6 +108,7 @@ def newton_euler_3d(
     origin of every child, the centre of mass and the moment, this form needs fewer operations
     than the spatial one.
     """
+    model.refuse_loops()
     tree = links(model, q, conditions.t)
     w, wd, acc, U = [Vec3.zero()], [Vec3.zero()], [-conditions.gravity], [Mat3.zero()]
     I = conditions.inertia or model.inertia
@@ -165,6 +167,7 @@ def gravity_forces(
     The subtree of i weighs as its composite body, of which gravity sees the mass and the first
     moment only: f_i = -I_i^c a_g, so that no force needs to be carried back.
     """
+    model.refuse_loops()
     tree = links(model, q, conditions.t)
     inertia = conditions.inertia or model.inertia
     g = [conditions.gravity]
@@ -187,6 +190,7 @@ def inertia_product(
     model: Model, tree: Links, x: Sequence[Scalar],
 ) -> list[Scalar]:
     """Return H x by the stripped recursion ID_delta (RBDA Table 6.1)."""
+    model.refuse_loops()
     zero = [Motion.zero()] * (model.nb + 1)
     a = accelerations(model, tree, zero, x, Motion.zero())
     f = [Force.zero()] + [model.inertia[i] @ a[i] for i in range(1, model.nb + 1)]

@@ -27,14 +27,14 @@ import numpy as np
 from rbd_ros import quantities
 from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
 from rbd_ros.compiler.kernel import checked, Kernel
-from rbd_ros.definite import refuse_massless
+from rbd_ros.definite import Existence
 from rbd_ros.digest import digest
 from rbd_ros.errors import RbdError, UnseenError
 from rbd_ros.fingerprint import kernel_key
 from rbd_ros.handles import UNBOUNDED
 from rbd_ros.interpret import Interpreter
 from rbd_ros.model import Model
-from rbd_ros.quantity import input_shapes, Quantity, Rule, state
+from rbd_ros.quantity import evaluate, input_shapes, Quantity, Rule
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 #: Ways to run a quantity.
 BACKENDS = ('auto', 'llvm', 'python', 'reference')
+#: Sets of handles whose kernels are kept; those longest unused go.
+HANDLES = 64
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.
 STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
 
@@ -97,6 +99,7 @@ class Kernels:
                             'load_urdf or ModelBuilder')
         if backend not in BACKENDS:
             raise RbdError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
+        model.refuse_loops()
         self.model = model
         self._backend, self._cache = backend, cache
         self._progress = progress or (_show if sys.stderr.isatty() else None)
@@ -104,6 +107,7 @@ class Kernels:
         self._common = {'gravity': np.array(model.gravity), 'payload': np.zeros(10),
                         'time': np.zeros(1)}
         self._shapes = input_shapes(model)
+        self._existence = Existence(model, self._payload_frame)
         self._calls = _Calls(self)
         self._kernels: dict[tuple[object, ...], Kernel] = {}
         self._lock = threading.RLock()
@@ -164,8 +168,12 @@ class Kernels:
         :param target: name of a frame, or frames and handles, where the quantity needs them.
         :param loaded: with external forces.
         :param method: one of several methods, see ``Dynamics.forward_dynamics``.
+        :raises SingularError: for what does not exist with the payload of now.
         """
-        return self._kernel(self._quantity(name, target, loaded, method))
+        quantity = self._quantity(name, target, loaded, method)
+        if self._existence.depends_on_payload(quantity.kind):
+            self._existence.check(quantity.kind, self._common['payload'])
+        return self._kernel(quantity)
 
     def bind(
         self, name: str, target: Target = None, *, loaded: bool = False,
@@ -208,8 +216,6 @@ class Kernels:
         self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
     ) -> Quantity:
         quantity = quantities.make(self.model, name, target)
-        if self._payload_frame is None:
-            refuse_massless(self.model, name)
         if method is not None:
             quantity = quantity.by(method)
         if loaded:
@@ -219,18 +225,25 @@ class Kernels:
         return quantity.with_common('time') if self.model.time_dependent else quantity
 
     def _kernel(self, quantity: Quantity) -> Kernel:
-        if self._backend == 'reference':
-            raise RbdError('backend "reference" compiles nothing, and has no kernels to bind; use '
-                           'another backend')
         with self._lock:
             # Two frames of one name are two targets, and two rules of one name two quantities: a
             # caller may have made them.
             place = quantity.name, quantity.target, _identity(quantity.rules)
-            if place not in self._kernels:
-                self._kernels[place] = compile_graph(
-                    lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
-                    backend=self._backend, progress=self._progress)
-            return self._kernels[place]
+            kernel = self._kernels.pop(place, None) or self._made(quantity)
+            self._kernels[place] = kernel       # the last used is the last
+            of_handles = [each for each in self._kernels if isinstance(each[1], tuple)]
+            for each in of_handles[:-HANDLES]:
+                del self._kernels[each]
+            return kernel
+
+    def _made(self, quantity: Quantity) -> Kernel:
+        if self._backend == 'reference':
+            arguments = [Argument(*item) for item in self._arguments(quantity).items()]
+            return Interpreter(self.model, quantity, arguments, self._payload_frame,
+                               lambda: self._graph(quantity))
+        return compile_graph(
+            lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
+            backend=self._backend, progress=self._progress)
 
     def _key(self, quantity: Quantity) -> str:
         """Return the key of a quantity, '' for one that must be traced to be known."""
@@ -244,7 +257,7 @@ class Kernels:
         def traced(rule: Rule) -> Graph:
             def function(*values: Sequence) -> Mapping[str, Sequence]:
                 given = dict(zip(arguments, values, strict=True))
-                return rule(state(self.model, given, self._payload_frame))
+                return evaluate(self.model, quantity, rule, given, self._payload_frame)
             name = re.sub(r'\W+', '_', quantity.name, flags=re.ASCII)
             return trace(function, arguments, name=name)
 
@@ -255,11 +268,16 @@ class Kernels:
         return {name: self._shapes[name] for name in quantity.inputs + quantity.common}
 
     def _caller(self, quantity: Quantity) -> Call:
-        common = [self._common[name] for name in quantity.common]
-        if self._backend != 'reference':
-            return self._kernel(quantity).caller(*common)
-        arguments = [Argument(*item) for item in self._arguments(quantity).items()]
-        return Interpreter(self.model, quantity, arguments, self._payload_frame).caller(*common)
+        depends = self._existence.depends_on_payload(quantity.kind)
+        call = self._kernel(quantity).caller(*[self._common[name] for name in quantity.common])
+        if not depends:
+            return call
+        payload, check = self._common['payload'], self._existence.check
+
+        def checked_call(*arrays: ArrayLike, out: Array | None = None) -> object:
+            check(quantity.kind, payload)
+            return call(*arrays, out=out)
+        return checked_call
 
 
 def _restore(

@@ -26,7 +26,7 @@ from typing import TypeVar
 
 from rbd_ros import connectivity
 from rbd_ros.digest import digest, look, Seen
-from rbd_ros.errors import ModelError, UnknownName, UnseenError
+from rbd_ros.errors import LoopError, ModelError, UnknownName, UnseenError
 from rbd_ros.joints import Joint
 from rbd_ros.mimic import Coupling
 from rbd_ros.spatial import RigidInertia, Scalar, Transform
@@ -47,6 +47,14 @@ class Frame:
     name: str
     body: int
     placement: Transform
+
+    def __hash__(self) -> int:
+        """Return a hash of all, found once: handles are looked up at every call."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.body, self.placement))
 
 
 @dataclass(frozen=True)
@@ -216,6 +224,22 @@ class Model:
     def total_mass(self) -> float:
         """Return the mass of all that moves; what is fixed to the base does not count."""
         return sum((float(inertia.m) for inertia in self.inertia[1:]), 0.0)
+
+    def refuse_loops(self) -> None:
+        """
+        Raise an error if the robot has kinematic loops: dynamics are those of trees so far.
+
+        :raises LoopError: which names a joint that closes a loop.
+        """
+        if not self.loops:
+            return
+        loop = self.loops[0]
+        ends = ' and '.join(f'"{self.body_names[k]}"' for k in (loop.predecessor, loop.successor))
+        more = f' (and {len(self.loops) - 1} more)' if len(self.loops) > 1 else ''
+        raise LoopError(
+            f'joint "{loop.name}" of "{self.name}"{more} closes a kinematic loop between {ends}; '
+            'dynamics are those of trees, and without the loop they would be of another robot. '
+            'Leave that joint out for the dynamics of the open tree')
 
     # --- names ----------------------------------------------------------------------------
 

@@ -22,9 +22,11 @@ algorithms (RBDA 9.6): positions, velocities and accelerations are expanded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
-from rbd_ros.errors import RbdError
+import numpy as np
+
+from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.kinematics import Conditions
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 
@@ -71,6 +73,11 @@ class Quantity(NamedTuple):
     target: object = None
     inertial: bool = True
 
+    @property
+    def kind(self) -> str:
+        """Return the name without parameters."""
+        return self.name.partition(' ')[0]
+
     def loaded(self) -> Quantity:
         """Return the same quantity under external forces."""
         return self._replace(name=f'{self.name} f_ext', inputs=(*self.inputs, 'f_ext'))
@@ -97,6 +104,46 @@ def input_shapes(model: Model) -> dict[str, tuple[int, ...]]:
     }
 
 
+def evaluate(
+    model: Model, quantity: Quantity, rule: Rule, x: Mapping[str, Sequence],
+    payload_frame: Frame | None,
+) -> Mapping[str, Sequence]:
+    """
+    Return the outputs of a quantity by one of its rules, over plain or traced scalars.
+
+    :raises SingularError: where plain numbers are divided by zero.
+    """
+    try:
+        return _shaped(model, rule(state(model, x, payload_frame)))
+    except ZeroDivisionError as error:
+        raise SingularError(f'{quantity.name} of "{model.name}" divides by zero: it does not '
+                            'exist here, or for no state at all') from error
+
+
+def _shaped(model: Model, results: Mapping[str, Sequence]) -> Mapping[str, Sequence]:
+    """Return the results of a rule with the shapes that lists lose where nothing moves."""
+    if model.nv and model.nb:
+        return results
+    n, m = model.nv, len(results.get('J', ()))
+    empty = {'H': (n, n), 'Hinv': (n, n), 'J_bar': (n, m), 'HinvJT': (n, m), 'f': (model.nb, 6)}
+    lost: dict[str, Any] = {name: np.empty(empty[name]) for name, value in results.items()
+                            if name in empty and not len(value)}
+    return {**results, **lost}
+
+
+def with_payload(model: Model, frame: Frame, payload: Sequence[Scalar]) -> list[RigidInertia]:
+    """
+    Return the inertias of all bodies with a payload at a frame.
+
+    :param payload: mass, first moment and six entries of the inertia about the frame's origin.
+    """
+    m, hx, hy, hz, *I = payload
+    load = RigidInertia(m, Vec3(hx, hy, hz), Sym3(*I))
+    inertia = list(model.inertia)
+    inertia[frame.body] += frame.placement.inv_apply(load)
+    return inertia
+
+
 def state(model: Model, x: Mapping[str, Sequence], payload_frame: Frame | None = None) -> State:
     """Return the inputs ``x`` of a quantity in tree coordinates, with what acts on the tree."""
     f_ext = None
@@ -104,10 +151,7 @@ def state(model: Model, x: Mapping[str, Sequence], payload_frame: Frame | None =
         f_ext = [None, *(Force.from_list(row) for row in x['f_ext'])]
     inertia = None
     if payload_frame is not None and 'payload' in x:
-        m, hx, hy, hz, *I = x['payload']
-        load = RigidInertia(m, Vec3(hx, hy, hz), Sym3(*I))
-        inertia = list(model.inertia)
-        inertia[payload_frame.body] += payload_frame.placement.inv_apply(load)
+        inertia = with_payload(model, payload_frame, x['payload'])
     t = x['time'][0] if 'time' in x else 0.0
     gravity = Vec3(*x['gravity']) if 'gravity' in x else Vec3.zero()
     q = model.expand_q(x['q']) if 'q' in x else ()

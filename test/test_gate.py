@@ -15,6 +15,7 @@
 """The call from Python as machine code: what it accepts, refuses, returns and allocates."""
 
 import gc
+import pickle
 import subprocess
 import sys
 import threading
@@ -354,6 +355,28 @@ def test_many_threads_share_a_kernel(kernel):
     assert not wrong
 
 
+@pytest.mark.parametrize('gated', [True, False])
+def test_a_bound_array_cannot_be_replaced(gated, monkeypatch):
+    """What would silently bind a name to another array is refused; writing into it works."""
+    monkeypatch.setattr(layout, 'verified', lambda: gated)
+    bound = compile_graph(trace(swap, {'x': 5}), backend='llvm', cache=False).bind()
+    x = np.arange(5.0)
+    for attempt in (lambda: bound.inputs.__setitem__('x', x), lambda: bound.inputs.update(x=x),
+                    lambda: bound.inputs.pop('x'), lambda: bound.inputs.__setitem__('y', x),
+                    lambda: bound.inputs.__ior__({'x': x}), lambda: bound.inputs.clear(),
+                    lambda: bound.outputs.setdefault('z', x)):
+        with pytest.raises(TypeError, match=r'Write into it: buffers\[".*"\]\[:\] = values'):
+            attempt()
+    with pytest.raises(AttributeError, match='write into its arrays'):
+        bound.inputs = {'x': x}
+    bound.inputs['x'][:] = x
+    bound.inputs['x'] += 1.0            # the same array comes back
+    bound()
+    assert bound.outputs['y' if 'y' in bound.outputs else next(iter(bound.outputs))].tolist() == [
+        (4.0 - k) + 1.0 + 2.0 * (k + 1.0) for k in range(5)]
+    assert dict(pickle.loads(pickle.dumps(bound.inputs)))['x'].tolist() == (x + 1.0).tolist()
+
+
 def test_without_the_gate(monkeypatch):
     """Where objects look different, the portable path gives the same results and errors."""
     monkeypatch.setattr(layout, 'verified', lambda: False)
@@ -369,6 +392,33 @@ def test_without_the_gate(monkeypatch):
     assert next(iter(bound.outputs.values())).tolist() == expected
     with pytest.raises(NonFiniteError, match=r'x\[1\]'):
         kernel([0.0, np.nan, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(('name', 'said'), [
+    ('_scalars_verified', 'floats or tuples are laid'), ('_arrays_verified', 'arrays are laid'),
+    ('_allocation_verified', 'new arrays are laid out')])
+def test_the_slow_path_is_said_once(name, said, monkeypatch, caplog):
+    """Where objects look different the log says so, once however many kernels are made."""
+    monkeypatch.setattr(layout, name, lambda: False)
+    layout.verified.cache_clear()
+    try:
+        with caplog.at_level('INFO', 'rbd_ros'):
+            for n in (3, 4):
+                graph = trace(lambda x: [3.0 * a for a in x], {'x': n})
+                kernel = compile_graph(graph, backend='llvm', cache=False)
+                assert kernel(np.ones(n)).tolist() == [3.0] * n and not kernel._definitions
+    finally:
+        layout.verified.cache_clear()
+    line, = [r for r in caplog.records if 'slow path' in r.message]
+    assert line.levelname == 'WARNING' and said in line.message and 'CPython' in line.message
+
+
+def test_nothing_is_said_where_objects_are_as_expected(caplog):
+    """On this Python calls take the fast path, and the log is silent."""
+    layout.verified.cache_clear()
+    with caplog.at_level('DEBUG', 'rbd_ros'):
+        assert layout.verified()
+    assert not caplog.records
 
 
 def test_exit_is_clean():

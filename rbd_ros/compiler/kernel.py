@@ -23,6 +23,7 @@ output: an output may share memory with an input.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NoReturn, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,28 @@ from rbd_ros.compiler.graph import Argument, Graph, OperationCount
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 Array = NDArray[np.float64]
+
+
+class Buffers(dict):
+    """The arrays of a bound kernel by name; their elements may change, the arrays may not."""
+
+    __slots__ = ()
+
+    def __setitem__(self, name: str, value: object) -> None:
+        """Refuse another array; ``buffers[name] += x`` gives the same one back."""
+        if name not in self or value is not self[name]:
+            self._refuse(name)
+
+    def _refuse(self, name: object = 'name', *_: object, **__: object) -> NoReturn:
+        raise TypeError(
+            f'"{name}" of a bound kernel cannot be given another array: the machine code reads '
+            f'this one. Write into it: buffers["{name}"][:] = values')
+
+    __delitem__ = pop = popitem = setdefault = update = clear = __ior__ = _refuse  # type: ignore
+
+    def __reduce__(self) -> tuple:
+        """Copy and pickle as a plain dictionary of arrays."""
+        return dict, (dict(self),)
 
 
 class Bound:
@@ -47,10 +70,24 @@ class Bound:
     # Calling the object finds what to run in a slot, without a line of Python in between.
     __slots__ = ('__call__', 'inputs', 'outputs', 'run')
 
+    if TYPE_CHECKING:
+        inputs: dict[str, Array]
+        outputs: dict[str, Array]
+        run: Callable[[], None]
+
+        def __call__(self) -> None:
+            """Compute the outputs."""
+
     def __init__(self, inputs: dict[str, Array], outputs: dict[str, Array],
                  run: Callable[[], None]) -> None:
-        self.inputs, self.outputs = inputs, outputs
-        self.run = self.__call__ = run
+        for name, value in (('inputs', Buffers(inputs)), ('outputs', Buffers(outputs)),
+                            ('run', run), ('__call__', run)):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse what would not reach the machine code."""
+        raise AttributeError(f'a bound kernel has no {name} to set; write into its arrays: '
+                             "bound.inputs['q'][:] = q")
 
 
 class Kernel:

@@ -16,10 +16,11 @@
 What the machine-code gate knows about objects of CPython and NumPy; nothing else does.
 
 The gate reads the fields of an array without asking NumPy, because the documented ways cost more
-than a whole kernel. The offsets below hold for CPython 3.8 and later with its lock (a build
-without one has a larger object header) and for NumPy 1.x and 2.x, whose C interface freezes them.
-``verified`` looks at known objects once per process; where anything differs, no gate is made and
-calls take the portable path.
+than a whole kernel. The offsets below hold for CPython 3.8 to 3.13 with its lock (a build without
+one has a larger object header) and for NumPy 1.x and 2.x, whose C interface freezes them. CPython
+3.14 moved the items of a tuple, which are therefore where the type itself says. ``verified`` looks
+at known objects once per process; where anything differs, it says so once in the log, no gate is
+made, and calls take the portable slow path.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import ctypes
 from functools import cache
+import logging
 import platform
 import sys
 import sysconfig
@@ -37,8 +39,8 @@ import numpy as np
 TYPE = 8
 #: PyFloatObject: the number.
 FLOAT_VALUE = 16
-#: PyTupleObject: number of items, first item.
-TUPLE_SIZE, TUPLE_ITEMS = 16, 24
+#: PyTupleObject: number of items, first item (24; 32 since 3.14, which keeps a hash before it).
+TUPLE_SIZE, TUPLE_ITEMS = 16, tuple.__basicsize__
 #: PyArrayObject: pointer to the elements, number of axes (int), lengths, type of the elements,
 #: flags (int).
 DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
@@ -60,6 +62,7 @@ TABLE = ('ndarray', 'float64', 'float', 'tuple', 'out', 'none', 'PyArray_NewFrom
 _OUT = sys.intern('out')
 _FLOAT64 = np.dtype(np.float64)
 _NONE = None
+_log = logging.getLogger('rbd_ros')
 
 
 class _MethodDef(ctypes.Structure):
@@ -118,17 +121,32 @@ def table() -> tuple[int, ...]:
 
 @cache
 def verified() -> bool:
-    """Return whether objects look as this module says."""
+    """Return whether objects look as this module says; says once in the log if they do not."""
+    reason = _difference()
+    if reason:
+        _log.warning(
+            'calls of compiled kernels take the slow path, a few microseconds longer each, and '
+            'the controller has no fast path: %s (%s %s, NumPy %s)', reason,
+            platform.python_implementation(), platform.python_version(), np.__version__)
+    return not reason
+
+
+def _difference() -> str:
+    """Return what is not as this module says, '' if all is."""
     if platform.python_implementation() != 'CPython' or ctypes.sizeof(ctypes.c_void_p) != 8:
-        return False
+        return 'this is not a 64-bit CPython'
     if sysconfig.get_config_var('Py_GIL_DISABLED') or sys.byteorder != 'little':
-        return False
+        return 'this Python has no global lock, or the processor is big-endian'
     if np.ndarray.__basicsize__ < FLAGS + 4 or float.__basicsize__ < FLOAT_VALUE + 8:
-        return False
+        return 'arrays or floats are smaller than expected'
     try:
-        return _scalars_verified() and _arrays_verified() and _allocation_verified()
-    except (AttributeError, ValueError, TypeError):
-        return False
+        for name, check in (('floats or tuples', _scalars_verified), ('arrays', _arrays_verified),
+                            ('new arrays', _allocation_verified)):
+            if not check():
+                return f'{name} are laid out in another way than expected'
+    except (AttributeError, ValueError, TypeError) as error:
+        return f'objects cannot be examined: {error}'
+    return ''
 
 
 def _word(owner: object, offset: int) -> int:

@@ -66,6 +66,12 @@ class Joint(ABC):
         """Whether the joint moves with time by itself (rheonomic, RBDA 3.4)."""
         return False
 
+    @property
+    def additive(self) -> bool:
+        """Whether q_dot is qd, so that positions simply add up."""
+        kind = type(self)
+        return kind.q_dot is Joint.q_dot and kind.integrate is Joint.integrate
+
     @abstractmethod
     def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
         """Return X_J, the transform from F_p to F_s coordinates."""
@@ -104,6 +110,15 @@ class Joint(ABC):
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the step that integrates from q0 to q1."""
         return [b - a for a, b in zip(q0, q1)]
+
+    def land(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+        """
+        Return the valid position nearest to q, which was reached from ``start``.
+
+        :param q: variables that were added up, and may have left what the joint allows, such as
+            a quaternion that is no longer of unit length.
+        """
+        return self.integrate(start, self.difference(start, q))
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
         """

@@ -54,6 +54,11 @@ class _Chain(Joint):
         """Whether any stage moves with time by itself."""
         return any(joint.time_dependent for joint in self.stages)
 
+    @property
+    def additive(self) -> bool:
+        """Whether the positions of every stage simply add up."""
+        return all(joint.additive for joint in self.stages)
+
     def _split(self, q: Sequence[Scalar]) -> list[Sequence[Scalar]]:
         return _cut(q, [joint.nq for joint in self.stages])
 
@@ -156,6 +161,11 @@ class Composite(_Chain):
         """Return the joints in series."""
         return self.joints
 
+    def land(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the valid positions of all stages."""
+        return [x for joint, a, b in zip(self.stages, self._split(start), self._split(q))
+                for x in joint.land(a, b)]
+
 
 @dataclass(frozen=True)
 class Universal(_Chain):
@@ -212,6 +222,11 @@ class RollPitchYaw(_Chain):
     def stages(self) -> tuple[Joint, ...]:
         """Yaw, pitch and roll, in the order in which they turn the frame."""
         return (Revolute((0.0, 0.0, 1.0)), Revolute((0.0, 1.0, 0.0)), Revolute((1.0, 0.0, 0.0)))
+
+    @property
+    def additive(self) -> bool:
+        """Whether the positions of every stage simply add up."""
+        return all(joint.additive for joint in self.stages)
 
     def _split(self, q: Sequence[Scalar]) -> list[Sequence[Scalar]]:
         return [q[2:3], q[1:2], q[0:1]]
@@ -318,6 +333,15 @@ class Reversed(Joint):
     def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
         """Return the joint's own step."""
         return self.joint.difference(q0, q1)
+
+    def land(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+        """Return the joint's own valid position."""
+        return self.joint.land(start, q)
+
+    @property
+    def additive(self) -> bool:
+        """Whether the joint's own positions simply add up."""
+        return self.joint.additive
 
     def neutral(self) -> list[float]:
         """Return the joint's own neutral position."""

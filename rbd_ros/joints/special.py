@@ -227,6 +227,13 @@ class UserJoint(Joint):
         """Whether the joint moves with time by itself."""
         return self._own.time_dependent
 
+    @property
+    def additive(self) -> bool:
+        """Whether the user left q_dot to be qd."""
+        kind = type(self)
+        return (self._own.q_dot is None and kind.q_dot is UserJoint.q_dot
+                and kind.integrate is UserJoint.integrate)
+
     def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
         """Return X_J from the user's function."""
         return self._own.transform(q, t)
@@ -283,6 +290,10 @@ class UserJoint(Joint):
             raise ModelError(f'{self.type_name} joint: the difference of two positions is not '
                              'defined where the user gave q_dot')
         return [b - a for a, b in zip(q0, q1)]
+
+    def land(self, start: Scalars, q: Scalars) -> list[Scalar]:
+        """Return q itself: nothing is known that ties its variables to each other."""
+        return list(q)
 
     def neutral(self) -> list[float]:
         """Return the neutral position that was given."""

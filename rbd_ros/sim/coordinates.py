@@ -21,9 +21,11 @@ knows which is which, so that the integrators need not. Lists of scalars, plain 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rbd_ros.compiler import where
+from rbd_ros.errors import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,14 +51,19 @@ class Coordinates:
         for name in model.independent_joint_names:
             joint = model.joint[model.joint_index(name)]
             q, v = model.position_slice(name), model.velocity_slice(name)
-            if joint.nq == joint.nv == 1:
+            if joint.nq == joint.nv == 1 and joint.additive:
                 self._single.append((q.start, v.start))
-            else:
-                self._others.append((joint, q, v))
+                continue
+            if joint.nq == joint.nv == 1 and (
+                    math.isfinite(model.lower[q.start]) or math.isfinite(model.upper[q.start])):
+                raise ModelError(
+                    f'joint "{name}" has a limit and a q_dot of its own: a simulated stop acts '
+                    'on joints whose position changes with their velocity; leave the limit out')
+            self._others.append((joint, q, v))
 
     @property
     def single(self) -> Sequence[tuple[int, int]]:
-        """Return the indices into q and v of all joints with one coordinate."""
+        """Return the indices into q and v of all joints with one coordinate that adds up."""
         return self._single
 
     def neutral(self) -> list[float]:
@@ -97,7 +104,7 @@ class Coordinates:
         """
         out = list(q)
         for joint, at_q, _ in self._others:
-            out[at_q] = joint.integrate(start[at_q], joint.difference(start[at_q], q[at_q]))
+            out[at_q] = joint.land(start[at_q], q[at_q])
         return out
 
     def keep(self, kept: Values, old: Values, new: Values) -> list[Scalar]:

@@ -23,6 +23,7 @@ import numpy as np
 
 from rbd_ros import quantities
 from rbd_ros.compiler import compile as compile_graph, trace
+from rbd_ros.definite import refuse_massless
 from rbd_ros.fingerprint import kernel_key
 from rbd_ros.quantity import state
 from rbd_ros.sim.coordinates import Coordinates
@@ -72,6 +73,8 @@ def compiled_engine(
     :param cached: whether machine code is kept on disk.
     :param progress: called with the name of the kernel and the share done.
     """
+    model.refuse_loops()
+    refuse_massless(model, 'forward_dynamics')
     key = kernel_key(model, 'step', integrator, modules=(__name__.rpartition('.')[0],))
     bound = compile_graph(lambda: _traced(model, integrator), keys=key, backend=backend,
                           cache=cached, progress=progress).bind()

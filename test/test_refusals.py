@@ -1,0 +1,472 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a robot cannot answer is refused in words; nothing is answered as something simpler."""
+
+import math
+import types
+
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros import families, floating, forward, inertia, inverse, kinematics, quantities
+from rbd_ros.compiler.dispatch import has_llvm
+from rbd_ros.configuration import random_position
+from rbd_ros.joints import (
+    Free, Prescribed, Prismatic, Reversed, Revolute, Spherical, UserJoint)
+from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.sim.engine import compiled_engine
+from rbd_ros.spatial import Motion, RigidInertia, rotz, Sym3, Transform, Vec3, xlt
+
+BACKENDS = ['reference', 'python', *(['llvm'] if has_llvm() else [])]
+ROD = RigidInertia.from_com(1.0, Vec3(0.2, 0.0, 0.0), Sym3(0.01, 0.0, 0.0, 0.02, 0.0, 0.03))
+
+
+# --- loops ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def four_bar():
+    """Return a four-bar linkage: three rods, and a fourth joint that closes the loop."""
+    builder = rbd_ros.ModelBuilder('four bar')
+    builder.add_body('crank', 'base', Revolute(), None, ROD)
+    builder.add_body('coupler', 'crank', Revolute(), xlt(0.4, 0.0, 0.0), ROD)
+    builder.add_body('rocker', 'coupler', Revolute(), xlt(0.4, 0.0, 0.0), ROD)
+    builder.add_joint('pin', 'rocker', 'base', Revolute(), xlt(0.4, 0.0, 0.0), xlt(0.4, 0.0, 0.0))
+    return builder.build()
+
+
+@pytest.mark.parametrize('name', [
+    'forward_dynamics', 'inverse_dynamics', 'mass_matrix', 'bias', 'gravity', 'jacobian',
+    'operational_space'])
+def test_loops_are_refused_by_the_reference(name, four_bar):
+    """Every function of the reference names the joint that closes the loop."""
+    q = np.zeros(3)
+    inputs = {'gravity': (q,), 'mass_matrix': (q,), 'bias': (q, q), 'jacobian': (q, 'rocker'),
+              'operational_space': (q, q, 'rocker')}
+    with pytest.raises(rbd_ros.LoopError, match=(
+            r'joint "pin" of "four bar" closes a kinematic loop between "rocker" and "base"; '
+            r'dynamics are those of trees.*Leave that joint out')):
+        getattr(rbd_ros, name)(four_bar, *inputs.get(name, (q, q, q)))
+
+
+def test_loops_are_refused_by_robot_and_simulator(four_bar):
+    """No compiled robot and no simulated one is made of it, nor any algorithm of trees run."""
+    q, calm = [0.1] * 3, kinematics.Conditions(Vec3(0.0, 0.0, -9.81))
+    attempts = [
+        lambda: rbd_ros.Dynamics(four_bar), lambda: compiled_engine(four_bar, 'rk4'),
+        lambda: inverse.rnea(four_bar, q, q, q, calm),
+        lambda: inverse.newton_euler_3d(four_bar, q, q, q, calm),
+        lambda: inverse.gravity_forces(four_bar, q, calm),
+        lambda: inverse.inertia_product(four_bar, kinematics.links(four_bar, q), q),
+        lambda: inertia.crba(four_bar, kinematics.links(four_bar, q)),
+        lambda: forward.aba(four_bar, q, q, q, calm)]
+    for attempt in attempts:
+        with pytest.raises(rbd_ros.LoopError, match='"pin"'):
+            attempt()
+
+
+def test_floating_loops_are_refused():
+    """A floating base does not hide a loop."""
+    builder = rbd_ros.ModelBuilder('floating')
+    builder.add_body('trunk', 'base', Free(), None, ROD)
+    for side in 'ab':
+        builder.add_body(side, 'trunk', Revolute(), None, ROD)
+    builder.add_joint('pin', 'a', 'b', Revolute(), xlt(0.4, 0.0, 0.0), xlt(0.4, 0.0, 0.0))
+    builder.add_joint('bar', 'a', 'b', Spherical(), xlt(0.2, 0.0, 0.0), xlt(0.2, 0.0, 0.0))
+    model = builder.build()
+    with pytest.raises(rbd_ros.LoopError, match=r'joint "\w+" of "floating" \(and 1 more\)'):
+        floating.forward_dynamics(model, [0.0] * 6 + [1.0] + [0.0] * 2, [0.0] * 8, [0.0] * 2,
+                                  kinematics.Conditions(Vec3(0.0, 0.0, 0.0)))
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+def everything(robot, frame):
+    """Return every quantity of a robot by name, as (call, inputs)."""
+    one, two, three = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
+    table = {'inverse_dynamics': three, 'bias': two, 'gravity': one, 'joint_wrenches': three,
+             'mass_matrix': one, 'inverse_mass_matrix': one, 'forward_dynamics': three,
+             'kinetic_energy': two, 'potential_energy': one, 'center_of_mass': one,
+             'momentum': two}
+    calls = {name: (getattr(robot, name), inputs) for name, inputs in table.items()}
+    for name, inputs in (('pose', one), ('jacobian', one), ('velocity', two),
+                         ('jacobian_rate', two)):
+        calls[name] = (lambda *x, name=name: getattr(robot, name)(*x, frame)), inputs
+    calls['operational_space'] = (lambda *x: robot.operational_space(*x, frame)), two
+    assert set(calls) == {*quantities._OF_ROBOT, *quantities._OF_FRAME, *quantities._OF_HANDLES
+                          } - {'projection'}
+    return calls
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_batches_of_every_length(backend):
+    """No state, one and many give (count, ...) for every quantity, as one by one."""
+    model = families.random_tree(5, 3)
+    robot = rbd_ros.Dynamics(model, backend=backend)
+    rng = np.random.default_rng(0)
+    state = {'q': np.array([random_position(model, rng) for _ in range(3)]),
+             'qd': rng.normal(size=(3, model.nv)), 'qdd': rng.normal(size=(3, model.nv))}
+    calls = everything(robot, model.frame_names[-1])
+    calls['operational_space'] = (
+        lambda q, qd: robot.operational_space(q, qd, model.frame_names[-1], max_condition=1e6),
+        ('q', 'qd'))
+    for name, (call, inputs) in calls.items():
+        for count in (0, 1, 3):
+            batch = call(*(state[key][:count] for key in inputs))
+            singles = [call(*(state[key][k] for key in inputs)) for k in range(max(count, 1))]
+            several = isinstance(batch, tuple)
+            for k, y in enumerate(batch if several else [batch]):
+                one = [np.asarray(single[k] if several else single) for single in singles]
+                assert y.shape == (count, *one[0].shape), (name, count)
+                np.testing.assert_allclose(y, np.array(one[:count]).reshape(y.shape), rtol=1e-9,
+                                           atol=1e-9)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_unequal_batches_are_refused(backend):
+    """Two states of q and three of qd are an error that names both, in every back end."""
+    robot = rbd_ros.Dynamics(families.regular_tree(7), backend=backend)
+    with pytest.raises(rbd_ros.ShapeError, match='qd has 3 states, q has 2; all batched'):
+        robot.inverse_dynamics(np.zeros((2, 7)), np.zeros((3, 7)), np.zeros(7))
+    with pytest.raises(rbd_ros.ShapeError, match='qd has 0 states, q has 2'):
+        robot.bias(np.zeros((2, 7)), np.zeros((0, 7)))
+    with pytest.raises(rbd_ros.ShapeError, match='q has shape'):
+        robot.gravity(np.zeros((2, 2, 7)))
+    out = np.empty((2, 7))
+    shared = robot.inverse_dynamics(np.ones((2, 7)), np.ones(7), np.ones((2, 7)), out=out)
+    assert shared is out and np.array_equal(out[0], out[1])
+    with pytest.raises(rbd_ros.ShapeError, match='out for tau must be'):
+        robot.gravity(np.zeros((3, 7)), out=out)
+
+
+def test_the_reference_is_a_kernel_like_the_others():
+    """It has inputs, outputs, a graph, counts, batches and a bound form."""
+    model = families.regular_tree(3)
+    slow, fast = (rbd_ros.Dynamics(model, backend=name) for name in ('reference', 'python'))
+    kernels = [robot.kernel('forward_dynamics', method='crba') for robot in (slow, fast)]
+    assert kernels[0].inputs == kernels[1].inputs and kernels[0].outputs == kernels[1].outputs
+    assert kernels[0].count() == kernels[1].count() and kernels[0].backend == 'reference'
+    bounds = [robot.bind('mass_matrix') for robot in (slow, fast)]
+    for bound in bounds:
+        bound.inputs['q'][:] = 0.3
+        bound()
+    np.testing.assert_allclose(bounds[0].outputs['H'], bounds[1].outputs['H'], rtol=1e-13)
+    x = np.full((4, 3), 0.2)
+    y = slow.inverse_dynamics(x, x, x)
+    assert np.array_equal(slow.inverse_dynamics(x, x, x, out=x), y)     # in place
+
+
+# --- joints without inertia -------------------------------------------------------------------
+
+
+def wrist(rotor=0.0):
+    """Return an arm whose last joint moves nothing but the frame "tool"."""
+    builder = rbd_ros.ModelBuilder('wrist')
+    builder.add_body('arm', 'base', Revolute((0, 1, 0)), None, ROD)
+    builder.add_body('flange', 'arm', Revolute((0, 1, 0)), xlt(0.4, 0.0, 0.0), joint_name='turn',
+                     data=rbd_ros.JointData(rotor_inertia=rotor))
+    builder.add_frame('tool', 'flange', xlt(0.1, 0.0, 0.0))
+    return builder.build()
+
+
+SOLVED = {
+    'forward_dynamics': lambda robot, q: robot.forward_dynamics(q, q, q),
+    'aba': lambda robot, q: robot.forward_dynamics(q, q, q, method='aba'),
+    'inverse_mass_matrix': lambda robot, q: robot.inverse_mass_matrix(q),
+    'operational_space': lambda robot, q: robot.operational_space(
+        q, q, robot.handle('arm', point=(0.4, 0, 0), rows=[(0, 0, 0, 0, 0, 1.0)])),
+}
+
+
+@pytest.mark.parametrize('name', SOLVED)
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_a_joint_that_moves_only_the_payload(name, backend):
+    """It can be solved for while a payload hangs there, and is refused by name when none does."""
+    robot = rbd_ros.Dynamics(wrist(), backend=backend, payload_frame='tool')
+    call, q = SOLVED[name], np.full(2, 0.2)
+    refusal = pytest.raises(rbd_ros.SingularError, match=(
+        'joint "turn" of "wrist" moves without inertia: .*set_payload can give it one'))
+    with refusal:
+        call(robot, q)
+    robot.set_payload(0.5, [0.0, 0.0, 0.0], np.zeros((3, 3)))       # 0.1 m beside the axis
+    first = call(robot, q)
+    assert all(np.isfinite(y).all() for y in (first if isinstance(first, tuple) else [first]))
+    robot.set_payload(0.5, [-0.1, 0.0, 0.0], np.zeros((3, 3)))      # a point on the axis
+    with refusal:
+        call(robot, q)
+    robot.set_payload(0.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    with refusal:
+        call(robot, q)
+    robot.set_payload(0.5, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    assert np.array_equal(np.asarray(call(robot, q)[0]), np.asarray(first[0]))
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_the_loaded_wrist_is_right(backend):
+    """With a payload, forward dynamics are those of the robot with the mass built in."""
+    robot = rbd_ros.Dynamics(wrist(), backend=backend, payload_frame='tool')
+    robot.set_payload(0.5, [0.05, 0.02, 0.0], np.diag([1e-3, 2e-3, 2e-3]))
+    builder = rbd_ros.ModelBuilder('whole')
+    builder.add_body('arm', 'base', Revolute((0, 1, 0)), None, ROD)
+    builder.add_body('flange', 'arm', Revolute((0, 1, 0)), xlt(0.4, 0.0, 0.0))
+    builder.add_body('load', 'flange', None, xlt(0.1, 0.0, 0.0), RigidInertia.from_com(
+        0.5, Vec3(0.05, 0.02, 0.0), Sym3(1e-3, 0.0, 0.0, 2e-3, 0.0, 2e-3)))
+    q = np.array([0.3, -0.4])
+    np.testing.assert_allclose(robot.forward_dynamics(q, q, q),
+                               rbd_ros.forward_dynamics(builder.build(), q, q, q), rtol=1e-12)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_what_no_payload_mends(backend):
+    """A massless joint that does not carry the payload is refused with any payload."""
+    builder = rbd_ros.ModelBuilder('fork')
+    builder.add_body('arm', 'base', Revolute((0, 1, 0)), None, ROD)
+    builder.add_body('idle', 'arm', Prismatic((1, 0, 0)), joint_name='loose')
+    robot = rbd_ros.Dynamics(builder.build(), backend=backend, payload_frame='arm')
+    robot.set_payload(1.0, np.zeros(3), np.eye(3))
+    with pytest.raises(rbd_ros.SingularError, match='joint "loose" of "fork" moves without'):
+        robot.forward_dynamics(*[np.zeros(2)] * 3)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_kernels_and_bound_kernels_ask_for_the_payload(backend):
+    """Neither is handed out while it would divide by zero; a rotor makes all well."""
+    robot = rbd_ros.Dynamics(wrist(), backend=backend, payload_frame='tool')
+    for attempt in (robot.kernel, robot.bind):
+        with pytest.raises(rbd_ros.SingularError, match='joint "turn"'):
+            attempt('forward_dynamics')
+    robot.bind('inverse_dynamics')
+    robot.set_payload(0.5, np.zeros(3), np.zeros((3, 3)))
+    robot.bind('forward_dynamics')
+    geared = rbd_ros.Dynamics(wrist(1e-3), backend=backend, payload_frame='tool')
+    assert np.isfinite(geared.forward_dynamics(*[np.zeros(2)] * 3)).all()
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_centre_of_mass_of_nothing(backend):
+    """Without mass there is none, with a payload it is the payload's."""
+    builder = rbd_ros.ModelBuilder('shadow')
+    builder.add_body('hand', 'base', Prismatic((1, 0, 0)))
+    robot = rbd_ros.Dynamics(builder.build(), backend=backend, payload_frame='hand')
+    with pytest.raises(rbd_ros.SingularError, match='no moving mass'):
+        robot.center_of_mass([0.5])
+    robot.set_payload(2.0, [0.0, 0.1, 0.0], np.zeros((3, 3)))
+    np.testing.assert_allclose(robot.center_of_mass([0.5]), [0.5, 0.1, 0.0], atol=1e-15)
+
+
+def test_the_simulator_refuses_massless_joints():
+    """A step of a joint without inertia would be NaN."""
+    with pytest.raises(rbd_ros.SingularError, match='joint "turn"'):
+        compiled_engine(wrist(), 'semi_implicit')
+
+
+# --- robots without freedom -------------------------------------------------------------------
+
+
+def still():
+    """Return a base alone."""
+    return rbd_ros.ModelBuilder('rock').build()
+
+
+def driven():
+    """Return a body that time alone moves."""
+    builder = rbd_ros.ModelBuilder('clock')
+    builder.add_body('hand', 'base', Prescribed(Revolute(), lambda t: ([t], [1.0], [0.0])), None,
+                     ROD)
+    return builder.build()
+
+
+@pytest.mark.parametrize('make', [still, driven])
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_nothing_to_move(make, backend):
+    """With nv = 0 every result has the shape its formula says, for one state and batches."""
+    model = make()
+    assert model.nv == model.nq == 0
+    robot = rbd_ros.Dynamics(model, backend=backend)
+    shapes = {'inverse_dynamics': (0,), 'bias': (0,), 'gravity': (0,), 'forward_dynamics': (0,),
+              'joint_wrenches': (model.nb, 6), 'mass_matrix': (0, 0),
+              'inverse_mass_matrix': (0, 0), 'kinetic_energy': (), 'potential_energy': (),
+              'center_of_mass': (3,), 'momentum': (6,), 'pose': (4, 4), 'jacobian': (6, 0),
+              'velocity': (6,), 'jacobian_rate': (6,)}
+    calls = everything(robot, model.frame_names[-1])
+    for name, shape in shapes.items():
+        call, inputs = calls[name]
+        if name == 'center_of_mass' and not model.nb:
+            with pytest.raises(rbd_ros.SingularError, match='no moving mass'):
+                call([])
+            continue
+        for leading in ((), (1,), (5,), (0,)):
+            found = call(*[np.zeros((*leading, 0))] * len(inputs))
+            assert found.shape == (*leading, *shape), name
+            assert np.isfinite(found).all()
+    with pytest.raises(rbd_ros.SingularError, match=r'no joint moves the handles \('):
+        robot.operational_space([], [], model.frame_names[-1])
+    J, Phi, b, HinvJT = robot.kernel('projection', model.frame_names[-1])(
+        *[np.zeros(a.shape) for a in robot.kernel('projection', model.frame_names[-1]).inputs])
+    assert (J.shape, Phi.shape, b.shape, HinvJT.shape) == ((6, 0), (6, 6), (6,), (0, 6))
+    assert random_position(model, np.random.default_rng(0)) == []
+    bound = robot.bind('mass_matrix')
+    bound()
+    assert bound.outputs['H'].shape == (0, 0)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_handles_that_nothing_moves(backend):
+    """A frame of the base, or a direction without motion, is refused and never NaN."""
+    builder = rbd_ros.ModelBuilder('turntable')
+    builder.add_body('table', 'base', Revolute(), None, ROD)
+    robot = rbd_ros.Dynamics(builder.build(), backend=backend)
+    lift = robot.handle('table', rows=[(0.0, 0.0, 0.0, 0.0, 0.0, 1.0)])
+    for limit in (None, 1e4):
+        with pytest.raises(rbd_ros.SingularError, match=r'no joint moves the handles \(base\)'):
+            robot.operational_space([0.1], [0.0], 'base', max_condition=limit)
+        with pytest.raises(rbd_ros.SingularError, match='in any direction|divides by zero'):
+            robot.operational_space([0.1], [0.0], lift, max_condition=limit)
+    many = [robot.handle('table', rows=[(0.0, 0.0, 0.0, 0.0, 0.0, 1.0)] * 7)]
+    with pytest.raises(rbd_ros.SingularError, match='in any direction'):
+        robot.operational_space([0.1], [0.0], many, max_condition=1e4)
+
+
+# --- positions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(('lower', 'upper'), [
+    (-math.inf, -2.0), (2.5, math.inf), (-0.1, math.inf), (-math.inf, 10.0), (0.3, 0.4),
+    (-math.inf, math.inf), (1.0, 1.0)])
+@pytest.mark.parametrize('joint', [Revolute(), Prismatic()])
+def test_random_positions_stay_within_one_sided_limits(joint, lower, upper):
+    """A joint with one limit keeps it, and is drawn from more than one place."""
+    builder = rbd_ros.ModelBuilder()
+    builder.add_body('a', 'base', joint, None, ROD,
+                     data=rbd_ros.JointData(lower=lower, upper=upper))
+    model, rng = builder.build(), np.random.default_rng(1)
+    drawn = np.array([random_position(model, rng)[0] for _ in range(300)])
+    assert np.isfinite(drawn).all() and (drawn >= lower).all() and (drawn <= upper).all()
+    assert lower == upper or len(np.unique(drawn)) == 300
+
+
+def test_random_positions_of_a_limited_free_body():
+    """Limits on where a free body is leave its quaternion one of unit length."""
+    builder = rbd_ros.ModelBuilder()
+    builder.add_body('a', 'base', Free(), None, ROD, data=rbd_ros.JointData(
+        lower=[2.0, 2.0, 0.5, *[-math.inf] * 4], upper=[3.0, 2.5, math.inf, *[math.inf] * 4]))
+    model, rng = builder.build(), np.random.default_rng(1)
+    for _ in range(100):
+        x, y, z, *turn = random_position(model, rng)
+        assert 2.0 <= x <= 3.0 and 2.0 <= y <= 2.5 and z >= 0.5
+        assert math.hypot(*turn) == pytest.approx(1.0, rel=1e-14)
+
+
+def geared(ratio=2.0, **more):
+    """Return a joint whose position runs at a multiple of its velocity."""
+    return UserJoint(1, 1, transform=lambda q, t: rotz(q[0] / ratio),
+                     subspace=lambda q, t: (Motion.unit(2),),
+                     q_dot=lambda q, qd: [ratio * qd[0]], **more)
+
+
+@pytest.mark.parametrize('wrap', [lambda joint: joint, Reversed])
+def test_the_simulator_uses_a_joints_own_q_dot(wrap):
+    """Coordinates move a user's joint as it says, which is not by adding the velocity."""
+    builder = rbd_ros.ModelBuilder()
+    builder.add_body('a', 'base', wrap(geared()), None, ROD)
+    builder.add_body('b', 'a', Reversed(Revolute()), None, ROD)
+    space = Coordinates(builder.build())
+    assert space.single == [(1, 1)]
+    assert space.q_dot([0.1, 0.2], [0.5, 0.25]) == [1.0, 0.25]
+    assert space.integrate([0.1, 0.2], [0.5, 0.25]) == pytest.approx([1.1, 0.45], rel=1e-14)
+    assert space.land([0.1, 0.2], [1.0, 0.5]) == [1.0, 0.5]
+
+
+@pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])
+def test_a_geared_pendulum_swings_like_the_plain_one(integrator):
+    """The same arm in other coordinates, q = 2 angle, has the same angles after some steps."""
+    ends = []
+    for joint, ratio in ((Revolute(), 1.0), (geared(2.0), 2.0)):
+        builder = rbd_ros.ModelBuilder(gravity=(0.0, -9.81, 0.0))
+        builder.add_body('a', 'base', joint, None, ROD)
+        engine = compiled_engine(builder.build(), integrator)
+        for name, value in (('effort_limit', 1e300), ('upper', 1e300), ('lower', -1e300)):
+            engine.inputs[name][:] = value
+        engine.inputs['setting'][:] = [1e-3, 0.0, 1.0, 1.0, 0.0]
+        engine.inputs['q'][:] = 0.4 * ratio
+        for _ in range(200):
+            engine()
+            for name in ('q', 'v', 'held', 'sign'):
+                engine.inputs[name][:] = engine.outputs[name]
+        ends.append((engine.outputs['q'][0] / ratio, engine.outputs['v'][0]))
+    assert ends[1] == pytest.approx(ends[0], rel=1e-11) and abs(ends[0][0] - 0.4) > 0.1
+
+
+def test_stops_of_such_a_joint_are_refused():
+    """A limit that no simulated stop could hold is not left aside silently."""
+    builder = rbd_ros.ModelBuilder()
+    builder.add_body('a', 'base', geared(), None, ROD, joint_name='own',
+                     data=rbd_ros.JointData(upper=1.0))
+    with pytest.raises(rbd_ros.ModelError, match='joint "own" has a limit and a q_dot of its own'):
+        Coordinates(builder.build())
+
+
+# --- handles ----------------------------------------------------------------------------------
+
+
+def test_kernels_of_handles_are_bounded(monkeypatch):
+    """Every new point is a kernel; the ones longest unused are dropped, the results stay right."""
+    from rbd_ros import dynamics, kernels
+    monkeypatch.setattr(kernels, 'HANDLES', 3)
+    monkeypatch.setattr(dynamics, 'HANDLES', 3)
+    builder = rbd_ros.ModelBuilder()
+    builder.add_body('a', 'base', Prismatic(), None, ROD)
+    robot = rbd_ros.Dynamics(builder.build(), backend='python')
+    rows = [(0.0, 0.0, 0.0, 0.0, 0.0, 1.0)]
+    first = robot.handle('a', rows=rows)
+    for k in range(10):
+        handle = robot.handle('a', point=(0.1 * k, 0.0, 0.0), rows=rows)
+        for each in (handle, first):
+            assert robot.operational_space([0.1], [0.0], each).Lambda[0, 0] == pytest.approx(1.0)
+    kept = [place[1] for place in robot._kernels]
+    assert len(kept) == 3 and robot._spaces.cache_info().currsize == 3
+    before = robot._spaces.cache_info().misses
+    robot.operational_space([0.1], [0.0], first)        # used all the time: still there
+    assert robot._spaces.cache_info().misses == before
+    robot.kernel('mass_matrix')
+    assert len(robot._kernels) == 4                     # only handles are counted
+
+
+def test_operational_space_takes_the_fast_path(monkeypatch):
+    """A call with arrays does not run the checks in Python, with and without a bound."""
+    pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+    from rbd_ros.compiler import kernel
+    robot = rbd_ros.Dynamics(families.regular_tree(7), backend='llvm')
+    q, frame = np.linspace(-1.0, 1.0, 7), robot.model.frame_names[-1]
+    handle = robot.handle(frame, point=(0.0, 0.0, 0.1))
+    expected = [robot.operational_space(q.tolist(), q, each, max_condition=1e6)
+                for each in (frame, [frame], handle)]
+    monkeypatch.setattr(kernel, 'checked', types.SimpleNamespace())    # not to be called
+    for each, space in zip((frame, [frame], handle), expected, strict=True):
+        found = robot.operational_space(q, q, each, max_condition=1e6)
+        assert all(np.array_equal(a, b) for a, b in zip(found, space, strict=True))
+        assert isinstance(found.condition, float)
+    with pytest.raises(TypeError):
+        robot.operational_space(q.tolist(), q, frame, max_condition=1e6)
+
+
+def test_transforms_of_a_handle_are_looked_up_by_value():
+    """Handles made twice are one handle: hash and equality go by their content."""
+    robot = rbd_ros.Dynamics(families.regular_tree(2), backend='python')
+    one, two = (robot.handle('body_2', point=(0.1, 0.0, 0.0)) for _ in range(2))
+    assert one == two and hash(one) == hash(two) and hash(one.frame) == hash(two.frame)
+    assert one.frame.placement == Transform.translation(
+        Vec3(0.1, 0.0, 0.0)) @ robot.model.frame('body_2').placement
