@@ -149,6 +149,25 @@ def regular_numberings(
                 yield number, tuple(joint)
 
 
+def incidence(count: int, ends: Sequence[Arc]) -> list[list[float]]:
+    """
+    Return P, one row per body and one column per joint, the base left out (3.69).
+
+    An entry is +1 where the body is the successor of the joint, -1 where it is the predecessor:
+    v_J = P^T v, and P f_J are the joint forces on the bodies.
+
+    :param count: number of bodies, the base not counted.
+    :param ends: predecessor and successor of each joint, 0 for the base.
+    """
+    P = [[0.0] * len(ends) for _ in range(count)]
+    for j, (p, s) in enumerate(ends):
+        if p:
+            P[p - 1][j] -= 1.0
+        if s:
+            P[s - 1][j] += 1.0
+    return P
+
+
 def parent_array(predecessor: Sequence[int], successor: Sequence[int]) -> tuple[int, ...]:
     """Return lambda(i) = min(p(i), s(i)) (4.2); arguments and result have a placeholder 0."""
     return (-1, *(min(p, s) for p, s in zip(predecessor[1:], successor[1:], strict=True)))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Operation counts of the spatial types: RBDA Tables A.4 and A.5, section A.5 and chapter 10."""
+"""Values and operation counts of the spatial types: RBDA Tables A.4 and A.5, section A.5 and chapter 10."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from rbd_ros.spatial import (
     Sym3, Transform, vanishing_rows, Vec3)
 from rbd_ros.spatial import constant
 from rbd_ros.spatial.rotate import Angle
+from spatial_oracle import array, close, crf6, crm6, Sampler, x6
 
 
 class Source:
@@ -100,53 +101,113 @@ def count(operation):
     return counted.mul + counted.div, counted.add
 
 
+def numbers(operation, seed=3):
+    """Return an operation's result on random numbers, rotations among them, and its operands."""
+    source = Numbers(seed)
+    return operation(source), source.taken
+
+
+class Numbers(Source):
+    """Hands out random numbers as spatial quantities, and keeps their matrices."""
+
+    def __init__(self, seed):
+        self.sample, self.taken = Sampler(seed), []
+
+    def take(self, n):
+        """Return random numbers."""
+        values = self.sample.vector(n)
+        self.taken.append(values[0] if n == 1 else np.array(values))
+        return values
+
+    def mat3(self):
+        """Return a rotation."""
+        return self._kept(Mat3(self.sample.rotation().tolist()))
+
+    def motion(self):
+        """Return a motion vector."""
+        return self._kept(self.sample.motion())
+
+    def force(self):
+        """Return a force vector."""
+        return self._kept(self.sample.force())
+
+    def transform(self):
+        """Return a general transform."""
+        X = self.sample.transform()
+        self.taken.append(x6(X.E.to_list(), X.r.to_list()))
+        return X
+
+    def rigid(self):
+        """Return a rigid inertia."""
+        return self._kept(self.sample.rigid())
+
+    def articulated(self):
+        """Return an articulated inertia."""
+        return self._kept(self.sample.articulated())
+
+    def _kept(self, x):
+        self.taken.append(array(x))
+        return x
+
+
+def inverted(X):
+    """Return the inverse of a matrix."""
+    return np.linalg.inv(X)
+
+
 TABLE_A4 = [
-    ('scaled motion', lambda s: s.motion() * s.take(1)[0], (6, 0)),
-    ('scaled force', lambda s: s.force() * s.take(1)[0], (6, 0)),
-    ('scaled rigid', lambda s: s.rigid() * s.take(1)[0], (10, 0)),
-    ('scaled articulated', lambda s: s.articulated() * s.take(1)[0], (21, 0)),
-    ('sum of motions', lambda s: s.motion() + s.motion(), (0, 6)),
-    ('sum of forces', lambda s: s.force() + s.force(), (0, 6)),
-    ('sum of rigid', lambda s: s.rigid() + s.rigid(), (0, 10)),
-    ('sum of articulated', lambda s: s.articulated() + s.articulated(), (0, 21)),
-    ('articulated and rigid', lambda s: s.articulated() + s.rigid(), (0, 15)),
-    ('power', lambda s: s.motion().dot(s.force()), (6, 5)),
-    ('motion cross', lambda s: s.motion().cross(s.motion()), (18, 12)),
-    ('force cross', lambda s: s.motion().cross(s.force()), (18, 12)),
-    ('rigid times motion', lambda s: s.rigid() @ s.motion(), (24, 18)),
-    ('articulated times motion', lambda s: s.articulated() @ s.motion(), (36, 30)),
-    ('composition', lambda s: s.transform() @ s.transform(), (33, 24)),
-    ('inverse', lambda s: s.transform().inverse(), (9, 6)),
-    ('X m', lambda s: s.transform() @ s.motion(), (24, 18)),
-    ('X^-1 m', lambda s: s.transform().inv_apply(s.motion()), (24, 18)),
-    ('X* f', lambda s: s.transform() @ s.force(), (24, 18)),
-    ('X^T f', lambda s: s.transform().inv_apply(s.force()), (24, 18)),
+    ('scaled motion', lambda s: s.motion() * s.take(1)[0], (6, 0), lambda v, k: v * k),
+    ('scaled force', lambda s: s.force() * s.take(1)[0], (6, 0), lambda f, k: f * k),
+    ('scaled rigid', lambda s: s.rigid() * s.take(1)[0], (10, 0), lambda I, k: I * k),
+    ('scaled articulated', lambda s: s.articulated() * s.take(1)[0], (21, 0),
+     lambda A, k: A * k),
+    ('sum of motions', lambda s: s.motion() + s.motion(), (0, 6), np.add),
+    ('sum of forces', lambda s: s.force() + s.force(), (0, 6), np.add),
+    ('sum of rigid', lambda s: s.rigid() + s.rigid(), (0, 10), np.add),
+    ('sum of articulated', lambda s: s.articulated() + s.articulated(), (0, 21), np.add),
+    ('articulated and rigid', lambda s: s.articulated() + s.rigid(), (0, 15), np.add),
+    ('power', lambda s: s.motion().dot(s.force()), (6, 5), np.dot),
+    ('motion cross', lambda s: s.motion().cross(s.motion()), (18, 12),
+     lambda v, m: crm6(v) @ m),
+    ('force cross', lambda s: s.motion().cross(s.force()), (18, 12), lambda v, f: crf6(v) @ f),
+    ('rigid times motion', lambda s: s.rigid() @ s.motion(), (24, 18), np.matmul),
+    ('articulated times motion', lambda s: s.articulated() @ s.motion(), (36, 30), np.matmul),
+    ('composition', lambda s: s.transform() @ s.transform(), (33, 24), np.matmul),
+    ('inverse', lambda s: s.transform().inverse(), (9, 6), inverted),
+    ('X m', lambda s: s.transform() @ s.motion(), (24, 18), np.matmul),
+    ('X^-1 m', lambda s: s.transform().inv_apply(s.motion()), (24, 18),
+     lambda X, m: inverted(X) @ m),
+    ('X* f', lambda s: s.transform() @ s.force(), (24, 18), lambda X, f: inverted(X).T @ f),
+    ('X^T f', lambda s: s.transform().inv_apply(s.force()), (24, 18), lambda X, f: X.T @ f),
 ]
 
 
 @pytest.mark.seed('RBDA A-04')
-@pytest.mark.parametrize('name,operation,cost', TABLE_A4, ids=[row[0] for row in TABLE_A4])
-def test_table_a4_of_operations_on_compact_types(name, operation, cost):
-    """Each vector operation, sum and product costs exactly what Table A.4 says."""
+@pytest.mark.parametrize('name,operation,cost,oracle', TABLE_A4, ids=[row[0] for row in TABLE_A4])
+def test_table_a4_of_operations_on_compact_types(name, operation, cost, oracle):
+    """Each operation is the one on 6x6 matrices, and costs exactly what Table A.4 says."""
     assert count(operation) == cost
+    found, operands = numbers(operation)
+    close(array(found) if hasattr(found, 'to_list') else found, oracle(*operands))
 
 
 @pytest.mark.seed('RBDA A-04')
 @pytest.mark.parametrize('inverse', [False, True])
-def test_general_inertia_transforms_beat_table_a4(inverse):
+@pytest.mark.parametrize('kind,cost', [('rigid', (49, 53)), ('articulated', (126, 139))])
+def test_general_inertia_transforms_beat_table_a4(kind, cost, inverse):
     """
-    General transforms of inertias cost less than 52m + 56a and 137m + 137a.
+    General transforms of inertias are congruences, and cost less than 52m + 56a and 137m + 137a.
 
     Collecting r.(h + y) and r.(H + Y) on the diagonal, as the book does for axial screws only,
     saves 3m + 3a and 9 operations.
     """
-    def moved(kind):
-        def operation(s):
-            X, inertia = s.transform(), getattr(s, kind)()
-            return X.inv_apply(inertia) if inverse else X @ inertia
-        return operation
-    assert count(moved('rigid')) == (49, 53)
-    assert count(moved('articulated')) == (126, 139)
+    def operation(s):
+        X, inertia = s.transform(), getattr(s, kind)()
+        return X.inv_apply(inertia) if inverse else X @ inertia
+    assert count(operation) == cost
+    found, (X, inertia) = numbers(operation)
+    X = X if inverse else inverted(X)
+    close(array(found), X.T @ inertia @ X, 1e-11)
 
 
 def screw_about(k, s):
@@ -199,29 +260,55 @@ def test_denavit_hartenberg_move_of_the_reduced_inertia():
 
 @pytest.mark.seed('RBDA A-08')
 def test_product_of_rotation_matrices():
-    """E = F G costs 24m + 15a, and a chain 18m + 12a per further factor."""
+    """E = F G costs 24m + 15a, and a chain 18m + 12a per further factor; both are products."""
     assert count(lambda s: rotate.product(s.mat3(), s.mat3())) == (24, 15)
-
-    def columns(s):
-        # the first two columns of F1 F2 G, the third at the end only
-        F1, F2, G = s.mat3(), s.mat3(), s.mat3()
-        two = [F1 @ (F2 @ Vec3(*(row[j] for row in G.rows))) for j in range(2)]
-        return Mat3(zip(two[0], two[1], two[0].cross(two[1])))
-    assert count(columns) == (2 * 18 + 6, 2 * 12 + 3)
+    assert count(lambda s: rotate.chain(s.mat3(), s.mat3(), s.mat3())) == (2 * 18 + 6, 2 * 12 + 3)
     # axial times general: only two rows change, so the plain product is used
     assert count(lambda s: rotate.product(screw_about(2, s).E, s.mat3())) == (12, 6)
+    sample = Sampler(5)
+    E, F, G = (sample.rotation() for _ in range(3))
+    e, f, g = (Mat3(M.tolist()) for M in (E, F, G))
+    close(array(rotate.product(f, g)), F @ G)
+    close(array(rotate.chain(e, f, g)), E @ F @ G)
+    close(array(rotate.chain(g)), G)
+    quarter = Mat3(((0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
+    close(array(rotate.product(quarter, g)), array(quarter) @ G)
+    close(array(rotate.product(g, quarter)), G @ array(quarter))
 
 
-@pytest.mark.seed('RBDA A-09', 'RBDA A-10')
+@pytest.mark.seed('RBDA A-09')
 def test_rotations_of_matrices():
-    """E A E^T costs 40m + 39a, 28m + 29a if symmetric; axial 12m + 12a and 8m + 7a."""
+    """E A E^T costs 40m + 39a, 28m + 29a if symmetric."""
     assert count(lambda s: rotate.general_general(s.mat3(), s.mat3())) == (40, 39)
     assert count(lambda s: rotate.general_symmetric(s.mat3(), s.sym3())) == (28, 29)
-    for i, j, k in ((1, 2, 0), (2, 0, 1), (0, 1, 2)):
-        assert count(lambda s: rotate.axial_general(i, j, k, Angle(*s.take(2)), s.mat3())
-                     ) == (12 + 2, 12)
-        assert count(lambda s: rotate.axial_symmetric(i, j, k, Angle(*s.take(2)), s.sym3())
-                     ) == (8 + ONCE[0], 7 + ONCE[1])
+    sample = Sampler(6)
+    for _ in range(3):
+        E, A = sample.rotation(), sample.rng.normal(size=(3, 3))
+        e = Mat3(E.tolist())
+        close(array(rotate.general_general(e, Mat3(A.tolist()))), E @ A @ E.T)
+        B = A + A.T
+        close(array(rotate.general_symmetric(e, Sym3.from_matrix(B.tolist()))), E @ B @ E.T)
+
+
+@pytest.mark.seed('RBDA A-10')
+@pytest.mark.parametrize('i,j,k', [(1, 2, 0), (2, 0, 1), (0, 1, 2)])
+def test_rotations_of_matrices_about_a_coordinate_axis(i, j, k):
+    """About x, y or z they cost 12m + 12a and 8m + 7a, besides products of the angle alone."""
+    assert count(lambda s: rotate.axial_general(i, j, k, Angle(*s.take(2)), s.mat3())
+                 ) == (12 + 2, 12)
+    assert count(lambda s: rotate.axial_symmetric(i, j, k, Angle(*s.take(2)), s.sym3())
+                 ) == (8 + ONCE[0], 7 + ONCE[1])
+    angle = 0.7
+    E = np.eye(3)
+    E[i, i] = E[j, j] = math.cos(angle)
+    E[i, j], E[j, i] = math.sin(angle), -math.sin(angle)
+    A = Sampler(7).rng.normal(size=(3, 3))
+    B = A + A.T
+    for one, two, turned in ((i, j, E), (j, i, E.T)):
+        cs = Angle(math.cos(angle), math.sin(angle))
+        close(array(rotate.axial_general(one, two, k, cs, Mat3(A.tolist()))), turned @ A @ turned.T)
+        found = rotate.axial_symmetric(one, two, k, cs, Sym3.from_matrix(B.tolist()))
+        close(array(found), turned @ B @ turned.T)
 
 
 def test_permutations_are_free():

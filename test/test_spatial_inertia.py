@@ -124,8 +124,12 @@ def test_rate_of_change_of_an_inertia(sample):
     def moved(t):
         X = expm(-crm6(array(v)) * t)           # to the body's frame, which moves with v
         return X.T @ array(inertia) @ X
-    V = array(v)
-    close(derivative(moved), crf6(V) @ array(inertia) - array(inertia) @ crm6(V), 1e-10)
+    close(array(inertia.rate(v)), derivative(moved), 1e-10)
+    assert inertia.rate(v).m == 0.0
+    # v x* I v is what it leaves of the rate of momentum: (I-dot + I v x) v, and v x v = 0
+    close(array(inertia.rate(v)) @ array(v), array(v.cross(inertia @ v)), 1e-11)
+    with pytest.raises(TypeError):
+        inertia.rate(sample.force())
 
 
 @pytest.mark.seed('RBDA 2-39', 'RBDA 1-07', 'SIXD C16')

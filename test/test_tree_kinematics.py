@@ -21,7 +21,9 @@ import rbd_ros
 from rbd_ros import configuration, connectivity, families, kinematics
 from rbd_ros.builder import ModelBuilder
 from rbd_ros.joints import Revolute
-from rbd_ros.spatial import Transform
+from rbd_ros.spatial import Motion, Transform
+from scipy.linalg import expm
+from spatial_oracle import derivative
 
 SEEDS = range(6)
 
@@ -107,6 +109,85 @@ def test_body_jacobian_has_the_columns_of_its_support(moving):
         for j in range(1, model.nb + 1):
             if j not in model.support[i]:
                 assert not J[:, model.v_index[j]].any()
+
+
+class Screws:
+    """A chain of revolute and helical joints as a product of exponentials in base coordinates."""
+
+    def __init__(self, seed, n=5):
+        self.rng = rng = np.random.default_rng(seed)
+        self.model = families.random_tree(n, seed, joints=('revolute', 'helical', 'prismatic'),
+                                          branching=0.0)
+        self.q, self.qd, self.qdd = rng.normal(size=(3, n))
+        # the axes at q = 0, by the transforms of the model alone
+        X, self.axes = np.eye(6), []
+        for i in range(1, n + 1):
+            X = matrix(self.model.X_T[i]) @ X
+            S, = self.model.joint[i].subspace([0.0])
+            self.axes.append(np.linalg.inv(X) @ S.to_list())
+
+    def now(self, t):
+        """Return the axes at time t, and qd, when qdd is constant."""
+        q, qd = self.q + self.qd * t + self.qdd * t * t / 2.0, self.qd + self.qdd * t
+        X, axes = np.eye(6), []
+        for s, angle in zip(self.axes, q, strict=True):
+            axes.append(X @ s)
+            X = X @ expm(cross6(s) * angle)
+        return axes, qd
+
+    def velocity(self, i, t):
+        """Return the velocity of body i in base coordinates: the sum of s_j qd_j (2.17)."""
+        axes, qd = self.now(t)
+        return sum(s * rate for s, rate in zip(axes[:i], qd))
+
+
+def cross6(v):
+    """Return the 6x6 matrix v x."""
+    w, u = skew(v[:3]), skew(v[3:])
+    return np.block([[w, np.zeros((3, 3))], [u, w]])
+
+
+@pytest.mark.seed('RBDA 2-15')
+@pytest.mark.parametrize('seed', SEEDS)
+def test_velocity_of_a_chain_of_screws(seed):
+    """Recursion, Jacobian and velocity of a frame give the sum of the screws times their rates."""
+    chain = Screws(seed)
+    model, q, qd = chain.model, chain.q.tolist(), chain.qd.tolist()
+    tree = kinematics.links(model, q)
+    v, v_J = kinematics.velocities(model, tree, q, qd)
+    X_0 = kinematics.placements(model, tree)
+    v_0 = kinematics.base_velocities(model, X_0, v_J)
+    for i in range(1, model.nb + 1):
+        expected = chain.velocity(i, 0.0)
+        np.testing.assert_allclose(X_0[i].inv_apply(v[i]).to_list(), expected, atol=1e-11)
+        np.testing.assert_allclose(v_0[i].to_list(), expected, atol=1e-11)
+        columns = kinematics.jacobian(model, tree, model.frame(model.body_names[i]))
+        J = np.array([X_0[i].inv_apply(column).to_list() for column in columns]).T
+        np.testing.assert_allclose(J[:, :i], np.array(chain.now(0.0)[0][:i]).T, atol=1e-11)
+
+
+@pytest.mark.seed('RBDA 2-31', 'SIXD C11', 'SIXD P17')
+@pytest.mark.parametrize('seed', SEEDS)
+def test_acceleration_of_a_chain_of_screws(seed):
+    """Across each joint s qdd + v x s qd is added: the derivative of the sum of the screws."""
+    chain = Screws(seed)
+    model, q, qd = chain.model, chain.q.tolist(), chain.qd.tolist()
+    tree = kinematics.links(model, q)
+    v, v_J = kinematics.velocities(model, tree, q, qd)
+    c = kinematics.velocity_products(model, q, qd, v, v_J)
+    a = kinematics.accelerations(model, tree, c, chain.qdd.tolist(), Motion.zero())
+    X_0 = kinematics.placements(model, tree)
+    axes, _ = chain.now(0.0)
+    for i in range(1, model.nb + 1):
+        found = np.array(X_0[i].inv_apply(a[i]).to_list())
+        expected = derivative(lambda t, i=i: chain.velocity(i, t))
+        scale = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(found, expected, atol=1e-9 * scale)
+        # all at once (2.56): s_k x s_j qd_j qd_k for every pair of joints before
+        pairs = sum(cross6(axes[k]) @ axes[j] * qd[j] * qd[k]
+                    for j in range(i) for k in range(j))
+        direct = np.array(axes[:i]).T @ chain.qdd[:i] + pairs
+        np.testing.assert_allclose(found, direct, atol=1e-11 * scale)
 
 
 @pytest.mark.seed('RBDA 4-16')

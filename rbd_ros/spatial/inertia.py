@@ -121,6 +121,24 @@ class RigidInertia(Value):
             I.xx + (ty + tz), I.xy - h.x * ry - rx * yy, I.xz - h.x * rz - rx * yz,
             I.yy + (tx + tz), I.yz - h.y * rz - ry * yz, I.zz + (tx + ty)))
 
+    def rate(self, v: Motion) -> RigidInertia:
+        """
+        Return v x* I - I v x, the derivative of the inertia of a body that moves with v (2.65).
+
+        It has the form of a rigid inertia without mass: the mass does not change.
+        """
+        if type(v) is not Motion:
+            raise _not_motion(self, v)
+        m, h, w, u = self.m, self.h, v.ang, v.lin
+        wI = w.skew() @ Mat3(self.I.to_list())
+        (a, ab, ac), (ba, b, bc), (ca, cb, c) = wI.rows
+        x, y, z = h.x * u.x, h.y * u.y, h.z * u.z
+        # w x I - I w x is twice the symmetric part of w x I
+        return RigidInertia(0.0, w.cross(h) + u * m, Sym3(
+            a + a + 2.0 * (y + z), ab + ba - h.x * u.y - h.y * u.x,
+            ac + ca - h.x * u.z - h.z * u.x, b + b + 2.0 * (x + z),
+            bc + cb - h.y * u.z - h.z * u.y, c + c + 2.0 * (x + y)))
+
     def solve(self, f: Force) -> Motion:
         """
         Return the motion a with I a = f, the product with the inverse inertia (RBDA Eq. 2.74).

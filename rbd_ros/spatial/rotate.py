@@ -81,6 +81,19 @@ def product(F: Mat3, G: Mat3) -> Mat3:
     return Mat3(zip(first, second, third))
 
 
+def chain(*factors: Mat3) -> Mat3:
+    """
+    Multiply several rotation matrices (RBDA A.5): 18m + 12a each, and one vector product.
+
+    Two columns go through the whole chain; the third one is made at the end.
+    """
+    *others, last = factors
+    first, second = (Vec3(*(row[j] for row in last.rows)) for j in range(2))
+    for F in reversed(others):
+        first, second = F @ first, F @ second
+    return Mat3(zip(first, second, first.cross(second)))
+
+
 def permute_symmetric(E: Mat3, A: Sym3) -> Sym3:
     """Return E A E^T for a signed permutation E, without arithmetic."""
     index, sign = _permutation(E)

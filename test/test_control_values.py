@@ -1,0 +1,290 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Values of small safety parts that decide: barriers, observer, supervisor, codec, relay."""
+
+import math
+
+from codec_oracle import joint_state
+from control_rig import PERIOD, Rig
+import numpy as np
+import pytest
+
+from rbd_ros.compiler.relay import Expected, make_relay
+from rbd_ros.control.barriers import Barrier, guard
+from rbd_ros.control.causes import Cause
+from rbd_ros.control.loop import Release
+from rbd_ros.control.observer import MomentumObserver
+from rbd_ros.control.supervisor import Due, State, Supervisor, Timing
+from rbd_ros.nodes.codec import JointStateReader
+
+# -- barriers ---------------------------------------------------------------------------------
+
+DAMPER = Barrier(lower=[-1.0], upper=[1.0], margin=[0.1], stiffness=[0.0], damping=[5.0],
+                 speed=[math.inf], speed_damping=[0.0], limit=[50.0])
+
+
+@pytest.mark.parametrize('q, qd, expected', [
+    (0.95, 2.0, -5.0), (0.95, -2.0, 0.0),        # half way into the zone: 5 * 0.5 * 2
+    (-0.95, -2.0, 5.0), (-0.95, 2.0, 0.0),
+    (1.2, 2.0, -10.0), (-1.2, -2.0, 10.0),       # beyond the limit the depth stays 1
+    (1.2, -2.0, 0.0), (-1.2, 2.0, 0.0),
+    (0.89, 2.0, 0.0), (-0.89, -2.0, 0.0)])       # before the zone
+def test_barrier_damps_motion_into_a_limit_only(q, qd, expected):
+    """The damper acts on the way in, in proportion to the depth, and lets the way out free."""
+    torque, = guard([q], [qd], [3.0], [3.0], DAMPER)
+    assert torque - 3.0 == pytest.approx(expected, abs=1e-12)
+
+
+def test_barrier_spring_pushes_back_from_both_limits():
+    """Half way into the zone of 0.1 rad, 100 N.m/rad push with 5 N.m, outwards never."""
+    spring = DAMPER._replace(stiffness=[100.0], damping=[0.0])
+    assert guard([0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(-5.0)
+    assert guard([-0.95], [0.0], [3.0], [3.0], spring)[0] - 3.0 == pytest.approx(5.0)
+
+
+# -- observer ---------------------------------------------------------------------------------
+
+
+def test_observer_takes_the_mean_torque_of_the_period():
+    """A torque that changed within a period acts by its mean; the next one by what was sent."""
+    gain, dt, inertia = 20.0, 0.01, 2.0
+    share = 1.0 - math.exp(-gain * dt)
+    H = np.array([[inertia]])
+    observer = MomentumObserver([gain])
+    observer.update(H, np.zeros(1), np.array([1.0]), np.array([5.0]), dt)
+    # 5 N.m was said, 4 N.m on average acted; bias 1 then 3; external 1.5 N.m
+    qd = np.array([(4.0 + 1.5 - 2.0) * dt / inertia])
+    first = observer.update(H, qd, np.array([3.0]), np.array([6.0]), dt, acted=np.array([4.0]))
+    assert first[0] == pytest.approx(share * 1.5, rel=1e-12)
+    before = float(first[0])
+    qd = qd + (6.0 + 1.5 - 3.0) * dt / inertia      # 6 N.m acts for the whole period
+    second = observer.update(H, qd, np.array([3.0]), np.array([0.0]), dt)
+    assert second[0] == pytest.approx(before + share * (1.5 - before), rel=1e-12)
+
+
+def test_observer_uses_the_mean_inertia():
+    """Momentum of a joint whose inertia changes: H at the middle of the period counts."""
+    observer = MomentumObserver([20.0])
+    observer.update(np.array([[1.0]]), np.zeros(1), np.zeros(1), np.zeros(1), 0.01)
+    found = observer.update(np.array([[3.0]]), np.array([0.5]), np.zeros(1), np.zeros(1), 0.01)
+    assert found[0] == pytest.approx((1.0 - math.exp(-0.2)) * 2.0 * 0.5 / 0.01, rel=1e-12)
+
+
+# -- supervisor -------------------------------------------------------------------------------
+
+
+def running(**timing):
+    """Return a supervisor that runs at time 10, its state good until 10.1."""
+    supervisor = Supervisor(Timing(ramp_time=0.0, **timing))
+    supervisor.activate(9.9, 9.9)
+    supervisor.fresh(9.95, 9.95, 10.05)
+    supervisor.advance(9.95, 9.95)
+    supervisor.fresh(10.0, 10.0, 10.1)
+    supervisor.advance(10.0, 10.0)
+    supervisor.computed()
+    assert supervisor.state is State.RUNNING
+    return supervisor
+
+
+@pytest.mark.parametrize('now, expiry, fine', [
+    (10.0, 10.1, True), (10.05, 10.15, True), (10.1, 10.2, True),
+    (9.999, 10.1, False),           # the clock has gone back
+    (10.101, 10.2, False),          # too late for the state before
+    (10.05, 10.04, False)])         # the new state is too old itself
+def test_state_is_taken_without_a_word_only_if_time_goes_on(now, expiry, fine):
+    """On the fast path a clock that goes back, or a gap, is left to the whole judgement."""
+    supervisor = running()
+    assert supervisor.runs_on(now, 10.0, expiry) is fine
+    if fine:
+        assert supervisor.runs_on(now, 10.0, expiry)      # the same instant again is no step back
+        assert not supervisor.runs_on(now - 1e-6, 10.0, expiry)
+    else:
+        # nothing was noted: the clock and the age are those of before
+        assert supervisor.runs_on(10.0, 10.0, 10.1)
+
+
+def test_clock_that_goes_back_is_a_fault_after_the_fast_path():
+    """What the fast path refuses becomes a fault in the whole judgement, with the amount."""
+    supervisor = running()
+    assert supervisor.runs_on(10.05, 10.05, 10.15)
+    assert not supervisor.runs_on(10.02, 10.06, 10.12)
+    supervisor.fresh(10.02, 10.06, 10.12)
+    assert [fault.cause for fault in supervisor.faults] == [Cause.CLOCK_JUMP]
+    assert 'backwards by 0.03 s' in str(supervisor.faults[0])
+    assert supervisor.state is State.LOST
+    # and not in a state other than running, nor while paused
+    assert not supervisor.runs_on(10.03, 10.07, 10.13)
+
+
+@pytest.mark.parametrize('first, second', [
+    (Cause.OPERATOR_STOP, Cause.TRACKING), (Cause.TRACKING, Cause.OPERATOR_STOP)])
+@pytest.mark.parametrize('fault_action, stop_action, ends', [
+    ('release', 'hold', 'fault'), ('hold', 'release', 'holding')])
+def test_fault_beside_an_operator_stop_decides(first, second, fault_action, stop_action, ends):
+    """When both happen in one stop the fault's choice counts, whichever came first."""
+    rig = Rig(Timing(fault_action=fault_action, stop_action=stop_action))
+    rig.start()
+    for cause in (first, second):
+        rig.loop.post(lambda now, steady, cause=cause: rig.supervisor.fault(steady, cause))
+        rig.run(0.1)
+    rig.run(2.0)
+    assert rig.supervisor.state.value == ends
+    assert [fault.cause for fault in rig.supervisor.faults] == [first, second]
+
+
+@pytest.mark.parametrize('repeats', [1, 3, 8])
+@pytest.mark.parametrize('states', [True, False])
+def test_release_torque_is_repeated_exactly(repeats, states):
+    """The release torque leaves release_repeats times, the first one included, then nothing."""
+    rig = Rig(Timing(release_repeats=repeats, fault_action='release'))
+    rig.start()
+    if states:
+        rig.loop.post(lambda now, steady: rig.supervisor.fault(steady, Cause.TRACKING))
+    rig.run(3.0, states=states)
+    assert rig.supervisor.state is State.FAULT
+    torques = [torque for _, torque, _ in rig.log]
+    zeros = [torque == (0.0, 0.0) for torque in torques]
+    assert sum(zeros) == repeats and all(zeros[-repeats:])
+    ended = next(time for time, state in rig.states if state == 'fault')
+    assert rig.log[-1][0] <= ended
+
+
+def test_live_ramp_that_never_settles_ends_blind():
+    """A ramp whose wanted torque runs away from the limiter is finished without the state."""
+    supervisor = running(fault_action='release', brake_time=0.1, release_time=0.5)
+    supervisor.fault(10.0, Cause.TRACKING)
+    time, seen = 10.0, {}
+    while time < 12.0:
+        time = round(time + 0.001, 9)
+        supervisor.fresh(time, time, time + 0.1)
+        seen.setdefault(supervisor.advance(time, time), time)
+        supervisor.published(time, reached=False)
+    assert seen[Due.RAMP_LIVE] == pytest.approx(10.1, abs=1.1e-3)
+    assert seen[Due.RAMP_BLIND] == pytest.approx(10.8, abs=2.1e-3)    # 0.1 + 0.5 + 0.2 to settle
+    assert supervisor.state is State.RAMPING_DOWN and supervisor.blend == 1.0
+    supervisor.published(time, reached=True)
+    assert supervisor.state is State.RELEASING
+
+
+def test_robot_that_shakes_during_the_release_is_released():
+    """Gravity that swings faster than the rate limit cannot keep a stop from its end."""
+    rig = Rig(Timing(fault_action='release', release_time=0.3, brake_time=0.1),
+              release=Release.GRAVITY, rate=20.0)
+    rig.start()
+    rig.loop.post(lambda now, steady: rig.supervisor.fault(steady, Cause.TRACKING))
+    begin = rig.time
+    for k in range(2000):
+        sign = 1.0 if (k // 20) % 2 else -1.0
+        rig.run(PERIOD, q=(sign, -sign))
+    assert rig.supervisor.state is State.FAULT
+    # brake, ramp, time to settle, and at most the way from one end of the swing to the other
+    ended = next(time for time, state in rig.states if state == 'fault')
+    assert ended - begin < 0.1 + 0.3 + 0.2 + 20.0 / 20.0 + 0.02
+
+
+# -- serialized messages ----------------------------------------------------------------------
+
+NAMES = ('a', 'joint_2', 'cc')
+
+
+def place_of_count(message, field):
+    """Return where the count of three velocities (0) or efforts (1) stands: before its padding."""
+    return len(message) - (2 - field) * (4 + 4 + 3 * 8)
+
+
+@pytest.mark.parametrize('field', [0, 1])
+@pytest.mark.parametrize('count', [0, 1, 2, 4, 0x01000003, 0xffffffff])
+def test_count_of_a_known_message_is_looked_at(field, count):
+    """A message of known length whose count of velocities or efforts is another is not taken."""
+    fields = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]
+    message = joint_state(NAMES, *fields)
+    place = place_of_count(message, field)
+    assert message[place:place + 4] == b'\x03\x00\x00\x00'
+    reader = JointStateReader()
+    state = reader.read(message)
+    assert state is not None
+    other = message[:place] + count.to_bytes(4, 'little') + message[place + 4:]
+    assert not state.again(other)
+    assert reader.read(other) is None
+    assert JointStateReader().read(other) is None
+    # and the relay made of it looks at the same bytes
+    state = reader.read(message)
+    expected = state.expected(message)
+    assert any(mask and a != b for mask, a, b in zip(expected.mask, other, message, strict=True))
+
+
+def test_same_length_with_other_fields_is_read_anew():
+    """Velocities alone and efforts alone can have one length: the numbers go where they belong."""
+    q, x = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]
+    moving, pushed = joint_state(NAMES, q, x, []), joint_state(NAMES, q, [], x)
+    size = max(len(moving), len(pushed))
+    moving, pushed = (m + bytes(size - len(m)) for m in (moving, pushed))
+    reader = JointStateReader()
+    for _ in range(2):
+        state = reader.read(moving)
+        assert (state.velocity.tolist(), state.effort.tolist()) == (x, [])
+        state = reader.read(pushed)
+        assert (state.velocity.tolist(), state.effort.tolist()) == ([], x)
+
+
+def test_relay_of_a_state_looks_at_all_that_is_no_number():
+    """Every byte that is no stamp, padding or number must be equal, and nothing else."""
+    def made(flip, padding, stamp):
+        numbers = (np.random.default_rng(0).bytes(72))
+        values = np.frombuffer(bytes(byte ^ flip for byte in numbers)).reshape(3, 3)
+        return joint_state(NAMES, *values, 'base', stamp, padding)
+    first, other = made(0, 0, (12, 500000000)), made(255, 255, (-13, 77))
+    varies = [a != b for a, b in zip(first, other, strict=True)]
+    expected = JointStateReader().read(first).expected(first)
+    for place, mask in enumerate(expected.mask):
+        if not 2 <= place < 4:                     # options of the encapsulation
+            assert mask == (0 if varies[place] or 4 <= place < 12 else 255), place
+
+
+@pytest.mark.parametrize('size', [8, 9, 12, 15, 16, 21])
+def test_relay_looks_at_its_last_bytes(size):
+    """In messages of any length every byte of the mask is compared, up to the very last."""
+    pattern = bytes(range(1, size + 1))
+    usual = np.ones(1)
+    relay = make_relay(Expected(pattern, b'\xff' * size), [], lambda: None, usual, b'answer', [])
+    if relay is None:
+        pytest.skip('no machine code here: relays are not used')
+    assert relay(pattern) == b'answer'
+    for place in range(size):
+        for bit in (1, 128):
+            changed = bytearray(pattern)
+            changed[place] ^= bit
+            assert relay(bytes(changed)) is None, place
+    # a byte outside the mask may differ, the last one too
+    loose = make_relay(Expected(pattern, b'\xff' * (size - 1) + b'\x00'), [], lambda: None, usual,
+                       b'answer', [])
+    assert loose(pattern[:-1] + b'\x99') == b'answer'
+    assert loose(b'\x99' + pattern[1:]) is None
+
+
+def test_relay_moves_the_last_double():
+    """A number that ends with the message is read whole, and written whole."""
+    source, target = np.zeros(1), np.array([0.0])
+
+    def run():
+        target[0] = -source[0]
+    pattern = b'headhead' + b'xyz' + np.float64(0.0).tobytes()
+    mask = b'\xff' * 11 + bytes(8)
+    relay = make_relay(Expected(pattern, mask), [(11, source, 0)], run, np.ones(1),
+                       b'abc' + bytes(8), [(target, 0, 3)])
+    if relay is None:
+        pytest.skip('no machine code here: relays are not used')
+    value = np.float64(-1.2345678901234567e-89)
+    assert relay(pattern[:11] + value.tobytes()) == b'abc' + (-value).tobytes()

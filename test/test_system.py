@@ -1,0 +1,212 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Constraints in all their forms, and the system of all bodies and joints (RBDA 3.2, 3.7, 8)."""
+
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros import connectivity, constraints, divide, families, forward, system
+from rbd_ros.errors import ModelError, SingularError
+from rbd_ros.joints import Revolute, Spherical
+from rbd_ros.kinematics import Conditions
+from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from tree_oracle import assert_near, DenseTree, State, with_rotors
+
+
+class Constrained:
+    """Random H, C and tau, and a linear constraint in both forms: K qdd = k, qdd = G ydd + g."""
+
+    def __init__(self, seed, n=6, free=4):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(n, n))
+        self.H = A @ A.T + np.eye(n)
+        self.C, self.tau, self.g = rng.normal(size=(3, n))
+        self.G = rng.normal(size=(n, free))
+        self.K = np.linalg.svd(self.G.T)[2][free:]                # K G = 0
+        self.K = rng.normal(size=(n - free, n - free)) @ self.K
+        self.k = self.K @ self.g                                  # 3.12
+        # Gauss's principle: of all permitted accelerations the nearest to the free one
+        root = np.linalg.cholesky(self.H).T
+        wanted = root @ (np.linalg.solve(self.H, self.tau - self.C) - self.g)
+        self.ydd = np.linalg.lstsq(root @ self.G, wanted, rcond=None)[0]
+        self.qdd = self.G @ self.ydd + self.g
+        self.tau_c = self.H @ self.qdd + self.C - self.tau
+
+
+@pytest.mark.seed('RBDA 3-11')
+@pytest.mark.parametrize('seed', range(4))
+def test_implicit_constraint(seed):
+    """The motion is that of Gauss's principle, and K^T lambda the force that it takes."""
+    c = Constrained(seed)
+    found = constraints.implicit(c.H, c.C, c.tau, c.K, c.k)
+    assert_near(found.qdd, c.qdd)
+    assert_near(c.K.T @ found.multipliers, c.tau_c)
+    assert found.rank == 2
+    # rows of any size
+    small = constraints.implicit(c.H, c.C, c.tau, 1e-6 * c.K, 1e-6 * c.k)
+    assert_near(small.qdd, c.qdd)
+    assert_near(1e-6 * c.K.T @ small.multipliers, c.tau_c)
+
+
+@pytest.mark.seed('RBDA 3-12')
+@pytest.mark.parametrize('seed', range(4))
+def test_more_constraints_than_independent_ones(seed):
+    """Repeated rows leave qdd and the constraint force as they are, and lambda indeterminate."""
+    c = Constrained(seed)
+    mix = np.random.default_rng(seed).normal(size=(5, 2))
+    K, k = mix @ c.K, mix @ c.k
+    found = constraints.implicit(c.H, c.C, c.tau, K, k)
+    assert_near(found.qdd, c.qdd, limit=1e-9)
+    assert_near(K.T @ found.multipliers, c.tau_c, limit=1e-9)
+    assert (found.rank, len(K)) == (2, 5)
+    # of all lambda the shortest
+    assert_near(found.multipliers, np.linalg.pinv(K.T, rcond=1e-10) @ c.tau_c, limit=1e-8)
+    # lambda is one of many: what changes nothing can be added
+    null = np.linalg.svd(K.T)[2][2:]
+    assert null.shape == (3, 5)
+    assert_near(K.T @ (found.multipliers + null.sum(axis=0)), c.tau_c, limit=1e-9)
+    assert constraints.rank_of(np.zeros((2, 3))) == 0
+
+
+@pytest.mark.seed('RBDA 3-13')
+@pytest.mark.parametrize('seed', range(4))
+def test_explicit_constraint_and_its_dual(seed):
+    """The system of three blocks and the dual one of two give qdd, ydd and tau_c."""
+    c = Constrained(seed)
+    for found in (constraints.explicit(c.H, c.C, c.tau, c.G, c.g),
+                  constraints.dual(np.linalg.inv(c.H), c.C, c.tau, c.G, c.g)):
+        assert_near(found.qdd, c.qdd)
+        assert_near(found.ydd, c.ydd)
+        assert_near(found.tau_c, c.tau_c)
+        assert_near(c.G.T @ found.tau_c, np.zeros(4), scale=np.linalg.norm(c.tau_c))      # 3.16
+    with pytest.raises(SingularError, match='H or G must have independent columns'):
+        constraints.explicit(np.eye(2), [0, 0], [0, 0], np.zeros((2, 1)), [0, 0])
+
+
+# --- all bodies, all joints ----------------------------------------------------------------------
+
+@pytest.mark.seed('RBDA 3-30', 'RBDA 6-19', 'RBDA 3-25')
+@pytest.mark.parametrize('seed', range(8))
+def test_one_large_system_of_all_bodies(seed):
+    """Bodies first, then all constraints: accelerations and joint forces of a dense oracle."""
+    model = families.random_tree(6, seed)
+    s = State(model, seed)
+    dense = DenseTree(model, s.q, s.qd)
+    found = system.accelerations(model, s.q, s.qd, s.tau, s.f_ext)
+    H = dense.mass_matrix()
+    C = dense.rnea(np.zeros(model.nv), model.gravity, s.f_ext)
+    uncertain = max(1.0, 1e-5 * np.linalg.cond(H))
+    qdd = np.linalg.solve(H, s.tau - C)
+    assert_near(found.qdd, qdd, scale=np.linalg.norm(qdd) * uncertain)
+    a = dense.accelerations(qdd)
+    assert_near(found.a, a[1:], scale=np.linalg.norm(a[1:]) * uncertain)
+    base = np.array([0.0, 0.0, 0.0, *(-np.array(model.gravity))])
+    f_J = dense.joint_forces(dense.net_forces(dense.accelerations(qdd, base), s.f_ext))
+    assert_near(found.f_J, f_J[1:], scale=np.linalg.norm(f_J[1:]) * uncertain)
+    assert found.rank == found.constraints == sum(6 - model.joint[i].nv for i in dense.bodies)
+    weightless = system.accelerations(model, s.q, s.qd, s.tau, gravity=(0.0, 0.0, 0.0))
+    C = dense.rnea(np.zeros(model.nv), (0.0, 0.0, 0.0))
+    assert_near(weightless.qdd, np.linalg.solve(H, s.tau - C),
+                scale=np.linalg.norm(weightless.qdd) * uncertain)
+
+
+@pytest.mark.seed('RBDA 3-31')
+def test_incidence_of_bodies_and_joints():
+    """P has +1 at successors, -1 at predecessors, nothing for the base; v_J = P^T v."""
+    # a four-bar: joints 0-1, 1-2, 2-3 and the loop from the base to 3
+    P = np.array(connectivity.incidence(3, [(0, 1), (1, 2), (2, 3), (0, 3)]))
+    assert P.tolist() == [[1, -1, 0, 0], [0, 1, -1, 0], [0, 0, 1, 1]]
+    # a joint may be turned round, and its successor be the base
+    assert connectivity.incidence(2, [(1, 0), (2, 1)]) == [[-1, 1], [0, -1]]
+    model = families.random_tree(7, 4)
+    s = State(model, 2)
+    dense = DenseTree(model, s.q, s.qd)
+    P = np.array(connectivity.incidence(7, [(model.parent[i], i) for i in dense.bodies]))
+    assert_near(P.T @ np.array(dense.v[1:]), dense.v_J[1:], limit=1e-12)
+
+
+def four_bar(last=None):
+    """Return the four-bar of the reference numbers, its loop closed by a hinge or another joint."""
+    builder = rbd_ros.ModelBuilder('four_bar', gravity=(0.0, -9.81, 0.0))
+    for i, (length, m) in enumerate(((0.3, 1.0), (0.8, 2.0), (0.6, 1.5)), 1):
+        moment = m * length**2 / 12.0
+        start = (0.0, 0.3, 0.8)[i - 1]
+        builder.add_body(
+            f'bar_{i}', f'bar_{i - 1}' if i > 1 else 'base', Revolute(),
+            Transform.translation(Vec3(start, 0.0, 0.0)),
+            RigidInertia.from_com(
+                m, Vec3(length / 2.0, 0.0, 0.0), Sym3.diagonal(0.001, moment, moment)),
+            joint_name=f'joint_{i}')
+    builder.add_joint('close', 'base', 'bar_3', last or Revolute(),
+                      Transform.translation(Vec3(0.9, 0.0, 0.0)),
+                      Transform.translation(Vec3(0.6, 0.0, 0.0)))
+    return builder.build()
+
+
+BAR_Q = [0.9, -0.4262239867, -2.0418464295]
+BAR_QD = [1.3, -1.641238173, 0.6428154012]
+BAR_QDD = [-16.3136955852, 21.1345466729, -7.6139929082]
+
+
+@pytest.mark.seed('RBDA 3-30', 'RBDA 3-12')
+def test_loop_of_four_bars():
+    """A planar loop, overconstrained by three, has the accelerations of the reference numbers."""
+    model = four_bar()
+    found = system.accelerations(model, BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
+    np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)     # q is given to 1e-10
+    assert (found.rank, found.constraints) == (17, 20)
+    assert found.f_J.shape == (4, 6)
+    # the point where the loop closes stays: a ball there does as well, with two rows fewer
+    ball = system.accelerations(four_bar(Spherical()), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
+    np.testing.assert_allclose(ball.qdd, BAR_QDD, atol=2e-7)
+    assert (ball.rank, ball.constraints) == (17, 18)
+
+
+@pytest.mark.seed('RBDA 3-05')
+def test_four_ways_to_build_the_equations():
+    """All bodies at once, a tree and then its loop, body by body, and pairs of halves agree."""
+    model = families.random_tree(6, 5, joints=('revolute', 'spherical', 'prismatic'))
+    s = State(model, 3)
+    arguments = s.q.tolist(), s.qd.tolist(), s.tau.tolist()
+    conditions = Conditions(Vec3(*model.gravity))
+    one = system.accelerations(model, *arguments).qdd
+    two = forward.aba(model, *arguments, conditions)
+    three = divide.divide_and_conquer(model, *arguments, conditions)
+    assert_near(one, two, limit=1e-9)
+    assert_near(three, two, limit=1e-9)
+    # the spanning tree of the four-bar, then the two constraints on its last point
+    bars = four_bar()
+    dense = DenseTree(bars, BAR_Q, BAR_QD)
+    H = dense.mass_matrix()
+    C = dense.rnea(np.zeros(3), bars.gravity)
+    point = np.array([0.9, 0.0, 0.0])
+    # velocity of that point of body 3, in the plane: v_O - p x w
+    def at(v):
+        return (v[3:] + np.cross(v[:3], point))[:2]
+    K = np.array([at(column) for column in dense.jacobian(3).T]).T
+    v = dense.v[3]
+    k = -(at(dense.velocity_product(3)) + np.cross(v[:3], v[3:] + np.cross(v[:3], point))[:2])
+    found = constraints.implicit(H, C, [0.7, 0.0, 0.0], K, k)
+    np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)
+
+
+def test_what_the_assembled_system_refuses():
+    """Rotors and joints that follow others are not part of it."""
+    model = families.random_tree(2, 1)
+    s = State(model, 1)
+    with pytest.raises(ModelError, match='rotors, which the assembled system does not know'):
+        system.accelerations(with_rotors(model), s.q, s.qd, s.tau)
+    with pytest.raises(rbd_ros.ShapeError, match='tau'):
+        system.accelerations(model, s.q, s.qd, [0.0])
