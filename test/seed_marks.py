@@ -46,6 +46,12 @@ def seeds_of(item: pytest.Item) -> tuple[list[str], bool]:
     return list(dict.fromkeys(ids)), any(mark.kwargs.get('reason') for mark in marks)
 
 
+def oracles_of(item: pytest.Item) -> list[str]:
+    """Return the ids of marks with ``oracle=True``: computed by the test, not by the package."""
+    return [str(name) for mark in item.iter_markers('seed') if mark.kwargs.get('oracle')
+            for name in mark.args]
+
+
 def problems(item_name: str, ids: list[str], has_reason: bool, known: list[str]) -> list[str]:
     """Return a sentence for each thing that is wrong with the marks of a test."""
     found = []
@@ -63,7 +69,7 @@ def problems(item_name: str, ids: list[str], has_reason: bool, known: list[str])
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the mark where no settings file does."""
-    config.addinivalue_line('markers', 'seed(*ids, reason=None): items of the ledger')
+    config.addinivalue_line('markers', 'seed(*ids, reason=None, oracle=False): items of the ledger')
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -71,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         ids, _ = seeds_of(item)
         if ids:
-            item.user_properties.append(('seeds', ids))
+            item.user_properties += [('seeds', ids), ('oracle', oracles_of(item))]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -101,8 +107,10 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Remember the worst outcome of the phases of each test."""
-    ids = next((value for key, value in report.user_properties if key == 'seeds'), [])
-    entry = _outcomes.setdefault(report.nodeid, {'outcome': 'passed', 'seeds': ids})
+    properties = dict(report.user_properties)
+    entry = _outcomes.setdefault(report.nodeid, {
+        'outcome': 'passed', 'seeds': properties.get('seeds', []),
+        'oracle': properties.get('oracle', [])})
     if _RANK.index(report.outcome) > _RANK.index(str(entry['outcome'])):
         entry['outcome'] = report.outcome
 

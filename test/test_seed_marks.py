@@ -63,22 +63,51 @@ def test_chapter(name: str, expected: tuple[str, str]) -> None:
     assert seeds.chapter_of(name) == expected
 
 
+def entry(outcome: str, *ids: str, oracle: bool = False) -> dict[str, object]:
+    """Return the record of a test."""
+    return {'outcome': outcome, 'seeds': list(ids), 'oracle': list(ids) if oracle else []}
+
+
 def test_report_counts_passing_tests_only() -> None:
     """A mark on a failing test counts nothing; items without a passing test are listed."""
-    passed = seeds.passing([
-        {'outcome': 'passed', 'seeds': ['RBDA 5-01', 'LIU B01']},
-        {'outcome': 'failed', 'seeds': ['RBDA 5-02']},
-        {'outcome': 'skipped', 'seeds': ['SPENCER 01']}])
-    lines = seeds.report(LEDGER, passed).splitlines()
+    found = seeds.tally([
+        entry('passed', 'RBDA 5-01', 'LIU B01'), entry('failed', 'RBDA 5-02'),
+        entry('skipped', 'SPENCER 01')])
+    lines = seeds.report(LEDGER, found).splitlines()
     assert 'RBDA: 1 of 3' in lines
-    assert any(line.split() == ['5', '1', 'of', '2', 'without:', '5-02'] for line in lines)
+    assert any(line.split() == ['5', '1', 'of', '2', 'failing:', '5-02'] for line in lines)
+    assert any(line.split() == ['A', '0', 'of', '1', 'without:', 'A-01'] for line in lines)
+    assert any(line.split() == ['0', 'of', '1', 'failing:', '01'] for line in lines)
     assert lines[-1] == 'seeds: 2 of 5 items have a passing test'
+
+
+@pytest.mark.parametrize('outcome', ['failed', 'skipped'])
+@pytest.mark.parametrize('first', [True, False])
+def test_one_failure_among_many_takes_the_item(outcome: str, first: bool) -> None:
+    """An id counts only if every test, and every parameter of it, has passed."""
+    records = [entry('passed', 'RBDA 5-01')] * 3 + [entry(outcome, 'RBDA 5-01', 'RBDA 5-02')]
+    found = seeds.tally(records[::-1] if first else records)
+    assert found == (set(), set(), {'RBDA 5-01', 'RBDA 5-02'})
+
+
+def test_oracles_are_counted_apart() -> None:
+    """What only a test computes is no item of the package, unless another test has it there."""
+    found = seeds.tally([
+        entry('passed', 'RBDA 5-01', oracle=True), entry('passed', 'RBDA 5-02', oracle=True),
+        entry('passed', 'RBDA 5-02'), entry('failed', 'RBDA A-01', oracle=True)])
+    assert found == ({'RBDA 5-02'}, {'RBDA 5-01'}, {'RBDA A-01'})
+    lines = seeds.report(LEDGER, found).splitlines()
+    assert any(line.split() == ['5', '1', 'of', '2', 'oracle:', '5-01'] for line in lines)
+    assert lines[-1] == ('seeds: 1 of 5 items have a passing test, '
+                         '1 more are computed in a test only (oracle)')
 
 
 def test_report_refuses_unknown_ids() -> None:
     """A recorded id that the ledger lacks is an error."""
-    with pytest.raises(ValueError, match='not in the ledger: RBDA 99-01'):
-        seeds.report(LEDGER, {'RBDA 99-01'})
+    for records in ([entry('passed', 'RBDA 99-01')], [entry('failed', 'RBDA 99-01')],
+                    [entry('passed', 'RBDA 99-01', oracle=True)]):
+        with pytest.raises(ValueError, match='not in the ledger: RBDA 99-01'):
+            seeds.report(LEDGER, seeds.tally(records))
 
 
 def test_named_files_choose_their_stage() -> None:
@@ -175,6 +204,29 @@ def test_the_record_is_complete(tmp_path: Path, workers: int) -> None:
     assert code == 1
     if workers and not after:  # it was the dead worker's
         assert '1 tests have no outcome: test_c.py::test_after' in text
+
+
+@pytest.mark.parametrize('workers', [0, 2])
+def test_items_of_a_run(tmp_path: Path, workers: int) -> None:
+    """From marks to the count: a failed parameter takes its item, an oracle counts apart."""
+    files = {'test_a.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-01')
+        @pytest.mark.parametrize('n', range(3))
+        def test_one(n): assert n != 1
+        @pytest.mark.seed('RBDA 5-02')
+        @pytest.mark.seed('RBDA 5-03', oracle=True)
+        def test_two(): pass
+        """, 'test_b.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-01')
+        def test_again(): pass
+        @pytest.mark.seed('RBDA 5-04')
+        def test_skipped(): pytest.skip('no arm')
+        """}
+    _, found, _ = run_pytest(tmp_path, files, '-n', str(workers), *stages.BY_FILE)
+    assert seeds.tally(found.values()) == (
+        {'RBDA 5-02'}, {'RBDA 5-03'}, {'RBDA 5-01', 'RBDA 5-04'})
 
 
 @pytest.mark.parametrize('workers', [0, 2])

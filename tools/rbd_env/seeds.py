@@ -16,13 +16,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 import csv
 import hashlib
 import os
 from pathlib import Path
 import re
 import sys
+from typing import Any, NamedTuple
 
 from rbd_env import stages
 from rbd_env.layout import made_folder
@@ -31,7 +32,9 @@ HELP = """\
 usage: ./run seeds [--last]
 
 Print, per document and chapter, how many items of test/seed_ledger.csv have a passing test and
-which have none. Runs the marked tests first unless the last full test run was of these files;
+which have none. An item counts only if every test that is marked with it passes, with all of its
+parameters. What is marked with oracle=True, because a test computes it and the package does not,
+is counted apart. Runs the marked tests first unless the last full test run was of these files;
 --last reports that run whatever has changed since.
 """
 STAGES = ('unit tests', 'launch tests')
@@ -50,15 +53,42 @@ def chapter_of(name: str) -> tuple[str, str]:
     return document, (found[1] or found[2]) if found else ''
 
 
-def passing(results: Iterable[dict[str, object]]) -> set[str]:
-    """Return the ids that some passed test is marked with."""
-    return {name for entry in results if entry['outcome'] == 'passed'
-            for name in entry['seeds']}  # type: ignore[attr-defined]
+class Tally(NamedTuple):
+    """
+    Ids by how their tests ended.
+
+    :param passed: every test that carries the id has passed, with all its parameters.
+    :param oracle: the same, but each of these tests computes the item by itself.
+    :param failed: some test that carries the id has failed or was skipped.
+    """
+
+    passed: set[str]
+    oracle: set[str]
+    failed: set[str]
 
 
-def report(ids: list[str], passed: set[str]) -> str:
+def tally(results: Iterable[Mapping[str, Any]]) -> Tally:
+    """
+    Return what the recorded outcomes say of each id.
+
+    :param results: outcome of each test, with the ids that it is marked with.
+    """
+    good: set[str] = set()
+    oracle: set[str] = set()
+    bad: set[str] = set()
+    for entry in results:
+        ids, inside = set(entry['seeds']), set(entry.get('oracle', ()))
+        if entry['outcome'] == 'passed':
+            good |= ids - inside
+            oracle |= inside
+        else:
+            bad |= ids
+    return Tally(good - bad, oracle - good - bad, bad)
+
+
+def report(ids: list[str], found: Tally) -> str:
     """Return the table; an id that the ledger lacks is an error."""
-    unknown = sorted(passed - set(ids))
+    unknown = sorted(set().union(*found) - set(ids))
     if unknown:
         raise ValueError(f'not in the ledger: {", ".join(unknown)}')
     chapters: dict[tuple[str, str], list[str]] = {}
@@ -69,12 +99,17 @@ def report(ids: list[str], passed: set[str]) -> str:
         if title != document:
             document = title
             mine = [name for name in ids if chapter_of(name)[0] == title]
-            lines += ['', f'{title}: {len(passed & set(mine))} of {len(mine)}']
-        missing = [name.rpartition(' ')[2] for name in items if name not in passed]
-        tail = f'   without: {" ".join(missing)}' if missing else ''
-        have = len(items) - len(missing)
+            lines += ['', f'{title}: {len(found.passed & set(mine))} of {len(mine)}']
+        have = len(found.passed & set(items))
+        groups = {'failing': found.failed, 'oracle': found.oracle,
+                  'without': set(items).difference(*found)}
+        tail = ''.join(
+            f'   {word}: {" ".join(name.rpartition(" ")[2] for name in items if name in group)}'
+            for word, group in groups.items() if group & set(items))
         lines.append(f'  {chapter:>4} {have:>4} of {len(items):<4}{tail}'.rstrip())
-    lines += ['', f'seeds: {len(passed)} of {len(ids)} items have a passing test']
+    lines += ['', f'seeds: {len(found.passed)} of {len(ids)} items have a passing test']
+    if found.oracle:
+        lines[-1] += f', {len(found.oracle)} more are computed in a test only (oracle)'
     return '\n'.join(lines)
 
 
@@ -121,7 +156,7 @@ def main(arguments: list[str], root: Path) -> int:
         fine = run_marked(root)
     results = [entry for name in STAGES for entry in stages.read_results(root, name).values()]
     try:
-        print(report(read_ledger(root / 'test' / 'seed_ledger.csv'), passing(results)))
+        print(report(read_ledger(root / 'test' / 'seed_ledger.csv'), tally(results)))
     except ValueError as error:
         print(f'./run seeds: {error}', file=sys.stderr)
         return 1
