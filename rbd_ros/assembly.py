@@ -76,7 +76,7 @@ class Connection(NamedTuple):
         return apply(self.T_a, self.tau)
 
     def qdd(self, a_1: Vector, a_2: Vector) -> list[Scalar]:
-        """Return the joint accelerations T_a^T (a_2 - a_1 - c), as the variants need (7.4, note)."""
+        """Return the joint accelerations T_a^T (a_2 - a_1 - c), for the variants (7.4, note)."""
         return apply(transposed(self.T_a, self.n), subtract(subtract(a_2, a_1), self.c))
 
 

@@ -69,7 +69,8 @@ def problems(item_name: str, ids: list[str], has_reason: bool, known: list[str])
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the mark where no settings file does."""
-    config.addinivalue_line('markers', 'seed(*ids, reason=None, oracle=False): items of the ledger')
+    config.addinivalue_line(
+        'markers', 'seed(*ids, reason=None, oracle=False): items of the ledger')
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -23,7 +23,7 @@ from rbd_ros.compiler import trace
 from rbd_ros.inertia import crba
 from rbd_ros.kinematics import links
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
-from tree_oracle import assert_near, columns, crf, DenseTree, SEEDS, spatial_inertia, State, TREES
+from tree_oracle import assert_near, columns, DenseTree, SEEDS, State, TREES
 
 many = settings(max_examples=40, deadline=None, derandomize=True)
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values and operation counts of the spatial types: RBDA Tables A.4 and A.5, section A.5 and chapter 10."""
+"""Values and operation counts of the spatial types: RBDA Tables A.4, A.5, A.5 and chapter 10."""
 
 from __future__ import annotations
 
@@ -306,7 +306,8 @@ def test_rotations_of_matrices_about_a_coordinate_axis(i, j, k):
     B = A + A.T
     for one, two, turned in ((i, j, E), (j, i, E.T)):
         cs = Angle(math.cos(angle), math.sin(angle))
-        close(array(rotate.axial_general(one, two, k, cs, Mat3(A.tolist()))), turned @ A @ turned.T)
+        found = rotate.axial_general(one, two, k, cs, Mat3(A.tolist()))
+        close(array(found), turned @ A @ turned.T)
         found = rotate.axial_symmetric(one, two, k, cs, Sym3.from_matrix(B.tolist()))
         close(array(found), turned @ B @ turned.T)
 

@@ -22,7 +22,7 @@ from rbd_ros.spatial import (
     AxialScrew, Force, force_at, Mat3, matrices, Motion, RigidInertia, spatial_acceleration, Sym3,
     Transform, vanishing_rows, Vec3, xlt)
 from scipy.linalg import expm
-from spatial_oracle import array, close, crf6, crm6, derivative, mci6, Sampler, x6
+from spatial_oracle import array, close, crm6, derivative, mci6, Sampler, x6
 
 
 @pytest.fixture

@@ -138,7 +138,7 @@ def test_incidence_of_bodies_and_joints():
 
 
 def four_bar(last=None):
-    """Return the four-bar of the reference numbers, its loop closed by a hinge or another joint."""
+    """Return the four-bar of the reference numbers, closed by a hinge or another joint."""
     builder = rbd_ros.ModelBuilder('four_bar', gravity=(0.0, -9.81, 0.0))
     for i, (length, m) in enumerate(((0.3, 1.0), (0.8, 2.0), (0.6, 1.5)), 1):
         moment = m * length**2 / 12.0
@@ -192,8 +192,8 @@ def test_four_ways_to_build_the_equations():
     H = dense.mass_matrix()
     C = dense.rnea(np.zeros(3), bars.gravity)
     point = np.array([0.9, 0.0, 0.0])
-    # velocity of that point of body 3, in the plane: v_O - p x w
-    def at(v):
+
+    def at(v):                      # velocity of that point of body 3, in the plane
         return (v[3:] + np.cross(v[:3], point))[:2]
     K = np.array([at(column) for column in dense.jacobian(3).T]).T
     v = dense.v[3]
