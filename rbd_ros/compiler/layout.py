@@ -65,34 +65,18 @@ _NONE = None
 _log = logging.getLogger('rbd_ros')
 
 
-class _MethodDef(ctypes.Structure):
+class MethodDef(ctypes.Structure):
     """PyMethodDef."""
 
     _fields_ = [('ml_name', ctypes.c_char_p), ('ml_meth', ctypes.c_void_p),
                 ('ml_flags', ctypes.c_int), ('ml_doc', ctypes.c_char_p)]
 
 
-#: A definition is read once more when its function is freed, in an order that nobody knows.
-_definitions: list[_MethodDef] = []
-
-
-def define(name: str, address: int, flags: int) -> int:
-    """
-    Return the address of a method definition, which is kept as long as the process runs.
-
-    :param name: name of the function.
-    :param address: its machine code.
-    :param flags: its calling convention.
-    """
-    _definitions.append(_MethodDef(name.encode(), address, flags, None))
-    return ctypes.addressof(_definitions[-1])
-
-
 def make_function(definition: int, owner: object) -> Callable:
     """
     Return a built-in function.
 
-    :param definition: what ``define`` gave.
+    :param definition: address of a ``MethodDef``, which must live as long as the function.
     :param owner: what the machine code gets as ``self``; must keep that code alive.
     """
     prototype = ctypes.PYFUNCTYPE(

@@ -20,12 +20,16 @@ from collections import deque
 from collections.abc import Sequence
 import ctypes
 from functools import cache
+import gc
 import itertools
-import time
+import sys
 from types import ModuleType
 from typing import NamedTuple, TYPE_CHECKING
 import weakref
 
+import numpy as np
+
+from rbd_ros.compiler import layout
 from rbd_ros.compiler.ir import LIBRARY
 
 if TYPE_CHECKING:
@@ -118,18 +122,43 @@ def _register_library() -> None:
         binding().add_symbol(name, address)
 
 
-#: Engines in use, by number. A kernel and its built-in function refer to each other, so the
-#: garbage collector frees them, in any order, and other finalisers may still call them: the code
-#: must not be among the garbage.
-_engines: dict[int, ExecutionEngine] = {}
+class _Loaded(NamedTuple):
+    """
+    What must stay as long as anything may run it.
+
+    :param engine: owns the machine code.
+    :param definitions: of the built-in functions around it; the interpreter reads one once more
+        when it frees its function.
+    """
+
+    engine: ExecutionEngine
+    definitions: list[ctypes.Structure]
+
+
+#: What is in use, by number.
+_engines: dict[int, _Loaded] = {}
 _numbers = itertools.count()
-#: Engines of dead code with the time of death; the memory is freed when the next code is loaded.
-_retired: deque[tuple[float, ExecutionEngine]] = deque()
-_MOURNING = 30.0
+#: What is not used any more. It is freed at the end of a garbage collection, or when other code
+#: is loaded: objects that die together do so in any order, and one may still look at another.
+_retired: deque[_Loaded] = deque()
 
 
 def _retire(number: int) -> None:
-    _retired.append((time.monotonic(), _engines.pop(number)))
+    _retired.append(_engines.pop(number))
+    if _after_collection not in gc.callbacks:
+        gc.callbacks.append(_after_collection)
+
+
+def _after_collection(phase: str, _: dict) -> None:
+    if phase == 'stop':
+        gc.callbacks.remove(_after_collection)
+        free_retired()
+
+
+def free_retired() -> None:
+    """Free the machine code that nothing can call any more."""
+    while _retired and not sys.is_finalizing():
+        _retired.popleft().engine.close()
 
 
 class Code:
@@ -142,8 +171,7 @@ class Code:
     def __init__(self, objects: Sequence[bytes]) -> None:
         llvm = binding()
         _register_library()
-        while _retired and _retired[0][0] < time.monotonic() - _MOURNING:
-            _retired.popleft()
+        free_retired()
         # llvmlite chooses the memory manager: its own on aarch64, where sections far apart
         # would be out of reach of each other.
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), host()._machine(2))
@@ -151,15 +179,31 @@ class Code:
             engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
         self._number = next(_numbers)
-        _engines[self._number] = engine
-        weakref.finalize(self, _retire, self._number).atexit = False
+        _engines[self._number] = _Loaded(engine, [])
+        # An array is no object of the garbage collector: it dies when nothing refers to it any
+        # more, after every finaliser that might call the code has run, and not at all if one of
+        # them has brought the code back to life. A weak reference to this object would not wait.
+        self._life = np.empty(0)
+        weakref.finalize(self._life, _retire, self._number).atexit = False
 
     def address(self, name: str) -> int:
         """Return where a function is."""
-        return _engines[self._number].get_function_address(name)
+        return _engines[self._number].engine.get_function_address(name)
+
+    def define(self, name: str, symbol: str, flags: int) -> int:
+        """
+        Return the address of a method definition, which is kept as long as the code is.
+
+        :param name: name of the built-in function.
+        :param symbol: its machine code.
+        :param flags: its calling convention.
+        """
+        definition = layout.MethodDef(name.encode(), self.address(symbol), flags, None)
+        _engines[self._number].definitions.append(definition)
+        return ctypes.addressof(definition)
 
     def write(self, name: str, values: Sequence[int]) -> None:
         """Fill a table of addresses that the code reads."""
         table = (ctypes.c_uint64 * len(values))(*values)
-        place = _engines[self._number].get_global_value_address(name)
+        place = _engines[self._number].engine.get_global_value_address(name)
         ctypes.memmove(place, table, ctypes.sizeof(table))

@@ -46,18 +46,15 @@ class _Memory:
         return memory
 
 
-class LlvmKernel(Kernel):
+class Program(Kernel):
     """
-    A graph as machine code.
+    A graph as machine code, and all that is done with it but for the fastest way to call it.
 
     :param entry: what was compiled or found on disk.
     :param source: the graph, or what traces it when somebody asks for it.
     :param key: name of the entry on disk, '' if it is not kept.
     """
 
-    # The call is kept in a slot of this name, where the interpreter finds the built-in function
-    # without running a line of Python; a method would cost more than a small kernel.
-    __slots__ = ('__call__',)
     backend = 'llvm'
 
     def __init__(self, entry: disk.Entry, source: Source, key: str) -> None:
@@ -71,16 +68,14 @@ class LlvmKernel(Kernel):
         self._lock = threading.Lock()
         self._batch: BatchProgram | None = None
         self._code = Code(entry.objects)
-        pointers = [ctypes.c_void_p] * (len(self.inputs) + len(self.outputs))
-        # PYFUNCTYPE keeps the interpreter's lock, which is right for a call of a microsecond.
-        self._function = ctypes.PYFUNCTYPE(None, *pointers)(self._code.address('rbd_kernel'))
+        self._function = _prototype(len(self.inputs) + len(self.outputs))(
+            self._code.address('rbd_kernel'))
         self._definitions: tuple[int, ...] = ()
         if layout.verified():
             self._code.write('rbd_table', layout.table())
             self._definitions = tuple(
-                layout.define(self.name, self._code.address(symbol), flags)
+                self._code.define(self.name, symbol, flags)
                 for symbol, flags in (('rbd_call', layout.FASTCALL), ('rbd_bound', layout.NOARGS)))
-        self.__call__ = self.caller()  # type: ignore[method-assign]
 
     @property
     def graph(self) -> Graph:
@@ -154,6 +149,28 @@ class LlvmKernel(Kernel):
             self._batch = BatchProgram(Code(entry.objects), self.inputs, self.outputs, width,
                                        entry.about['workspace'], sum(self._count))
             return self._batch
+
+
+class LlvmKernel(Program):
+    """A graph as machine code; the arguments are those of ``Program``."""
+
+    # The call is kept in a slot of this name, where the interpreter finds the built-in function
+    # without running a line of Python; a method would cost more than a small kernel.
+    __slots__ = ('__call__',)
+
+    def __init__(self, entry: disk.Entry, source: Source, key: str) -> None:
+        super().__init__(entry, source, key)
+        # The built-in function needs all of this object but for the slot. Without it there is no
+        # cycle, and a kernel that is dropped is gone at once.
+        rest = Program.__new__(Program)
+        rest.__dict__ = self.__dict__
+        self.__call__ = rest.caller()  # type: ignore[method-assign]
+
+
+@cache
+def _prototype(count: int) -> type[ctypes._CFunctionType]:
+    """Return the type of a kernel of so many arrays, called with the interpreter's lock held."""
+    return ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * count)
 
 
 def _again(graph: Graph, cached: bool) -> Kernel:

@@ -205,7 +205,7 @@ def _definition(name: str, convention: int) -> int:
     code = _code()
     if code is None:
         raise RuntimeError('there is no machine code')
-    return layout.define(name, code.address(name), convention)
+    return code.define(name, name, convention)
 
 
 def _relay() -> list[str]:

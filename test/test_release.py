@@ -1,0 +1,229 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Machine code and memory of kernels that nobody uses any more are given back."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.compiler import compile as compile_graph
+from rbd_ros.compiler import sin, trace
+from rbd_ros.families import regular_tree
+from rbd_ros.nodes.robot import make_robot
+from rbd_ros.nodes.tick import TickKernels
+
+pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+from rbd_ros.compiler import machine, relay  # noqa: E402, I100
+
+#: Makes and drops kernels of about 100 kB, bound and in batches, and prints the memory in use.
+ROUNDS = """
+import gc, sys
+import numpy as np
+from rbd_ros.compiler import compile, sin, trace
+
+def big(x):
+    return [sin(a * (k + 0.5)) + a * a / (k + 1.5) for k in range(500) for a in x]
+
+graph = trace(big, {'x': 7}, name='big')
+
+def resident():
+    with open('/proc/self/statm') as file:
+        return int(file.read().split()[1]) * 4096
+
+def round():
+    kernel = compile(lambda: graph, keys='big', backend='llvm')
+    bound = kernel.bind()
+    bound.inputs['x'][:] = 0.1
+    bound()
+    kernel(np.ones(7))
+    kernel.batch(np.ones((64, 7)))
+
+for _ in range(30):
+    round()
+gc.collect()
+before = resident()
+for _ in range(120):
+    round()
+gc.collect()
+print((resident() - before) / 120)
+"""
+
+
+def waves(n=5):
+    """Return a kernel of its own."""
+    graph = trace(lambda x: [sin(a) for a in x], {'x': n}, name='waves')
+    return compile_graph(graph, backend='llvm', cache=False)
+
+
+@pytest.fixture
+def engines():
+    """Return a function that counts the engines made since, and those not freed."""
+    gc.collect()
+    machine.free_retired()
+    before = set(machine._engines)
+
+    def count():
+        return len(set(machine._engines) - before), len(machine._retired)
+    return count
+
+
+def test_a_dropped_kernel_is_gone_at_once(engines):
+    """No cycle holds a kernel, what it is bound to, or its calls: counting references frees it."""
+    gc.disable()
+    try:
+        kernel = waves()
+        bound, call, x = kernel.bind(), kernel.caller(), np.ones(5)
+        kernel.batch(np.ones((100, 5)))
+        assert engines() == (2, 0)      # with that of the batch
+        dead = [weakref.ref(each) for each in (kernel, bound.inputs['x'].base)]
+        del kernel
+        bound()
+        assert call(x)[0] == np.sin(1.0) and engines() == (2, 0)    # both keep the code
+        del bound
+        assert call(x)[0] == np.sin(1.0) and engines() == (2, 0)
+        del call
+        assert engines() == (0, 2) and all(ref() is None for ref in dead)
+        machine.free_retired()
+        assert engines() == (0, 0)
+    finally:
+        gc.enable()
+
+
+def test_the_next_collection_frees(engines):
+    """What was dropped is freed at the end of a collection, without other code being loaded."""
+    waves()
+    gc.collect()
+    assert engines() == (0, 0) and machine._after_collection not in gc.callbacks
+
+
+def test_the_next_code_frees(engines):
+    """Without garbage collection, loading other code frees what was dropped before."""
+    gc.disable()
+    try:
+        for _ in range(5):
+            waves()
+            assert engines() == (0, 1)
+    finally:
+        gc.enable()
+
+
+def test_robots_and_ticks(engines):
+    """Dropping a robot, or the kernels of a configured node, releases every engine."""
+    model = regular_tree(3)
+    robot = rbd_ros.Dynamics(model, backend='llvm')
+    q = np.ones(3)
+    robot.compile()
+    robot.gravity(np.ones((50, 3)))
+    robot.operational_space(q, q, robot.handle(
+        model.frame_names[-1], rows=[(0, 0, 0, 1.0, 0, 0)]))
+    bound = robot.bind('inverse_dynamics')
+    ticks = TickKernels(make_robot(model), driver_adds='none', driver_knows_payload=False)
+    kernels = [ticks.compile(name) for name in ('gravity', 'joint')]
+    made = engines()[0]
+    del ticks, kernels
+    assert engines()[0] == made - 2
+    del robot
+    gc.collect()
+    bound()                                     # lives on by itself
+    del bound
+    gc.collect()
+    assert made == 9 and engines() == (0, 0)
+
+
+def test_evicted_handles_are_released(engines, monkeypatch):
+    """A robot asked for ever new points does not gather machine code."""
+    from rbd_ros import dynamics, kernels
+    monkeypatch.setattr(kernels, 'HANDLES', 2)
+    monkeypatch.setattr(dynamics, 'HANDLES', 2)
+    robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
+    for k in range(6):
+        handle = robot.handle('body_2', point=(0.1 * k, 0.0, 0.0), rows=[(0, 0, 1.0, 0, 0, 0)])
+        robot.operational_space(np.ones(2), np.ones(2), handle)
+        gc.collect()
+        assert engines()[0] <= 2
+
+
+def test_relays_and_movers(engines):
+    """They hold kernel and arrays while they live, and nothing afterwards."""
+    assert relay.can_relay()
+    base = engines()
+    kernel = waves()
+    bound, usual, other = kernel.bind(), np.ones(1), np.zeros(5)
+    x = bound.inputs['x']
+    made = relay.make_relay(relay.Expected(bytes(16), bytes(16)), [(8, x, 0)], bound.run, usual,
+                            bytes(16), [(next(iter(bound.outputs.values())), 0, 8)])
+    mover = relay.make_mover([(x, other)])
+    dead = [weakref.ref(each) for each in (kernel, usual, other, made.__self__, mover.__self__)]
+    del kernel, bound, usual, other, x
+    assert made(bytes(8) + np.float64(0.5).tobytes())[8:] == np.sin(0.5).tobytes()
+    mover()
+    assert all(ref() is not None for ref in dead)
+    del made, mover
+    gc.collect()
+    assert all(ref() is None for ref in dead) and engines() == base
+
+
+def test_finalisers_may_still_call(engines):
+    """Objects that die together with a kernel may use it in their last moment."""
+    seen = []
+
+    class Last:
+
+        def __init__(self, kernel, bound):
+            self.kernel, self.bound, self.me = kernel, bound, self
+
+        def __del__(self):
+            self.bound()
+            seen.append(self.kernel(np.ones(5))[0])
+    for _ in range(20):
+        kernel = waves()
+        Last(kernel, kernel.bind())
+        del kernel
+        gc.collect()
+    assert seen == [np.sin(1.0)] * 20 and engines() == (0, 0)
+
+
+def test_a_finaliser_may_bring_a_kernel_back(engines):
+    """Code that came back to life stays; when it dies for good it is freed."""
+    saved = []
+
+    class Phoenix:
+
+        def __init__(self, kernel):
+            self.kernel, self.me = kernel, self
+
+        def __del__(self):
+            saved.append(self)
+    Phoenix(waves())
+    gc.collect()
+    gc.collect()
+    assert engines() == (1, 0) and saved[0].kernel(np.ones(5))[0] == np.sin(1.0)
+    saved.clear()
+    gc.collect()
+    assert engines() == (0, 0)
+
+
+@pytest.mark.skipif(not sys.platform.startswith('linux'), reason='reads /proc')
+def test_memory_stays(tmp_path, monkeypatch):
+    """A hundred rounds of loading, binding and dropping a kernel leave the memory as it was."""
+    monkeypatch.setenv('RBD_ROS_CACHE', str(tmp_path))
+    done = subprocess.run([sys.executable, '-c', ROUNDS], check=True, timeout=300, text=True,
+                          stdout=subprocess.PIPE)
+    # Machine code and buffers of one round are about 200 kB; a page or two may go astray.
+    assert float(done.stdout) < 10_000
