@@ -254,6 +254,36 @@ def test_rotor_data():
     assert model.damping == (0.0, 0.0, 0.5)
 
 
+def transmission(name, ratio, rotor, motors=1):
+    """Return a transmission of the joint "shoulder"."""
+    actuators = ''.join(f'<actuator name="{name}_{k}"/>' for k in range(motors))
+    return (f'<transmission name="{name}"><joint name="shoulder"/>{actuators}'
+            f'<mechanicalReduction>{ratio}</mechanicalReduction>'
+            f'<rotorInertia>{rotor}</rotorInertia></transmission>')
+
+
+def test_two_motors_on_one_joint():
+    """Two motors in one transmission are not used; of two that differ the last one counts."""
+    plain = (HERE / 'urdf' / 'rotor.urdf').read_text()
+
+    def load(*more):
+        notes = []
+        text = plain.replace('</robot>', ''.join(more) + '</robot>')
+        return load_urdf(text, on_warning=notes.append), ' '.join(notes)
+    before, quiet = load()
+    assert not quiet
+    model, notes = load(transmission('both', 30, 2e-4, motors=2))
+    assert (model.gear_ratio, model.rotor_inertia) == (before.gear_ratio, before.rotor_inertia)
+    assert 'several joints or motors is not used: transmission "both"' in notes
+    model, notes = load(transmission('again', 50, 1e-4))         # as it was said before
+    assert (model.gear_ratio, model.rotor_inertia) == (before.gear_ratio, before.rotor_inertia)
+    assert not notes
+    model, notes = load(transmission('other', 30, 2e-4))
+    assert model.gear_ratio[0] == 30.0
+    assert model.rotor_inertia[0] == pytest.approx(30.0**2 * 2e-4, rel=1e-15)
+    assert 'second, different transmission of one joint' in notes
+
+
 def test_zero_limits_are_kept():
     """An effort limit of zero stays zero: it is not taken for "no limit"."""
     model = quiet(HERE / 'urdf' / 'zero_effort.urdf')

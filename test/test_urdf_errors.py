@@ -18,10 +18,12 @@ import pathlib
 import random
 import warnings
 
+import numpy as np
 import pytest
 
 from rbd_ros.errors import ModelError, RbdWarning
-from rbd_ros.urdf import load_urdf
+from rbd_ros.spatial import Sym3, Vec3
+from rbd_ros.urdf import check, elements, load_urdf
 
 BODY = ('<inertial><mass value="{mass}"/>'
         '<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>')
@@ -197,6 +199,10 @@ def test_name_of_the_floating_joint_is_kept_free():
 DOUBTED = {
     'not positive': ({'iyy': -0.01}, r'link "b" \(line 3\):? inertia is not positive definite '),
     'triangle': ({'izz': 0.03}, r'link "b" \(line 3\):? principal moments 0.01, 0.01, 0.03 break'),
+    'thin rod': ({'izz': 0.0}, r'link "b" \(line 3\):? inertia is not positive definite '
+                 r'\(least principal moment 0\)'),
+    'point': ({'ixx': 0.0, 'iyy': 0.0, 'izz': 0.0},
+              r'link "b" \(line 3\):? inertia is not positive definite'),
     'no mass': ({'mass': 0}, r'link "b" \(line 3\):? has inertia without mass'),
     'leaf': ({'mass': 0, 'ixx': 0, 'iyy': 0, 'izz': 0}, r'link "b" on joint "j"'),
 }
@@ -209,6 +215,28 @@ def test_doubtful_inertia_is_kept_with_a_warning(case):
     with pytest.warns(RbdWarning, match=r'robot "r": .*strict=True refuses.*' + words):
         model = load_urdf(robot(link('a'), link('b', **values), joint()))
     assert model.inertia[1].m == values.get('mass', 1.0)
+
+
+def fault_of_moments(moments, mass=1.0):
+    """Return what is found wrong with a body of principal moments about turned axes."""
+    R = np.linalg.qr(np.array([[0.3, -0.5, 0.9], [0.7, 0.2, -0.4], [0.1, 0.8, 0.6]]))[0]
+    entries = Sym3.from_matrix((R @ np.diag(moments) @ R.T).tolist())
+    return check.fault_of(elements.Inertial(mass, Vec3.zero(), entries))
+
+
+@pytest.mark.parametrize('moments, fault', [
+    ((1.0, 1.0, 2.0), None),                    # a flat plate
+    ((1.0, 1.0, 2.0019), None),                 # written with few digits
+    ((1.0, 1.0, 2.0021), 'triangle'),           # a thousandth is allowed
+    ((0.3, 0.7, 1.1), 'triangle'), ((0.4, 0.7, 1.1), None), ((1e-9, 1.0, 1.0), None),
+    ((0.0, 1.0, 1.0), 'positive'), ((0.0, 0.0, 1.0), 'positive'), ((0.0, 0.0, 0.0), 'positive'),
+    ((-1e-9, 1.0, 1.0), 'positive')])
+def test_principal_moments_of_a_rigid_body(moments, fault):
+    """All are positive and none exceeds the sum of the others, about whichever axes."""
+    for factor in (1.0, 1e-6):
+        for order in (1, -1):
+            found = fault_of_moments(np.array(moments[::order]) * factor)
+            assert found is None if fault is None else fault in found
 
 
 @pytest.mark.parametrize('case', DOUBTED)
@@ -241,6 +269,15 @@ def test_doubtful_inertia_is_refused_when_strict(case):
            '<transmission name="t"><joint name="j"/><joint name="k"/>'
            '<rotorInertia>1</rotorInertia></transmission>'),
      r'rotor inertia of a transmission with several joints .*: transmission "t"'),
+    (robot(link('a'), link('b'), joint(),
+           '<transmission name="t"><joint name="j"/><actuator name="m"/><actuator name="n"/>'
+           '<rotorInertia>1</rotorInertia></transmission>'),
+     r'rotor inertia of a transmission with several joints or motors is not used: .* "t"'),
+    (robot(link('a'), link('b'), joint(),
+           '<transmission name="t"><joint name="j"/><rotorInertia>1</rotorInertia></transmission>'
+           '<transmission name="u"><joint name="j"/><rotorInertia>2</rotorInertia>'
+           '</transmission>'),
+     r'second, different transmission of one joint: .* last one are used, .*: transmission "u"'),
 ])
 def test_doubtful_elements_are_named(text, words):
     """What is written but not used, or leaves no motion, gives a warning that names it."""

@@ -34,6 +34,8 @@ KNOWN = {
 }
 # Relative slack of the tests on inertias: descriptions are written with few digits.
 SLACK = 1e-3
+# A principal moment this much smaller than the largest one is zero, but for rounding.
+NOTHING = 1e-12
 # No part of a robot is this large, m: its inertia is in other units.
 LARGEST_PART = 10.0
 # An angle within is rather meant in degrees; larger ones stand for "no limit".
@@ -117,7 +119,7 @@ def fault_of(inertial: Inertial) -> str | None:
                        [moments.xy, moments.yy, moments.yz],
                        [moments.xz, moments.yz, moments.zz]])
     a, b, c = np.linalg.eigvalsh(matrix)
-    if a <= 0.0:
+    if a <= NOTHING * c:
         return f'inertia is not positive definite (least principal moment {a:.3g})'
     if a + b < c * (1.0 - SLACK):
         return (f'principal moments {a:.3g}, {b:.3g}, {c:.3g} break the triangle inequality')

@@ -36,7 +36,14 @@ ROTOR = ('rotorInertia', 'rotor_inertia', 'motorInertia', 'motor_inertia',
 
 
 def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Notes) -> None:
-    """Put gear ratio and reflected rotor inertia (ratio^2 J) into the joints' data."""
+    """
+    Put gear ratio and reflected rotor inertia (ratio^2 J) into the joints' data.
+
+    A joint may be described twice, once for each generation of ros_control. Where both say the
+    same nothing is lost; where they differ, as for two motors on one joint, the last one counts
+    and a note says so.
+    """
+    seen: dict[str, tuple[float, float | None]] = {}
     for element in _transmissions(robot):
         named = [joint.attributes.get('name', '').strip() for joint in element.all('joint')]
         if any(name not in joints for name in named):
@@ -54,6 +61,9 @@ def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Not
         if rotor is not None and rotor < 0.0:
             raise ModelError(f'{element}: rotor inertia {rotor} is negative')
         ratio = 1.0 if ratio is None else ratio
+        if seen.setdefault(joint.name, (ratio, rotor)) != (ratio, rotor):
+            notes.add('second, different transmission of one joint: gear and rotor of the last '
+                      'one are used, those of the others are not', element)
         data = dataclasses.replace(joint.data, gear_ratio=ratio)
         if rotor is not None:
             data = dataclasses.replace(data, rotor_inertia=rotor * ratio**2)
