@@ -12,13 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Limits of how often the same thing is said: what comes from outside must not fill the log."""
+"""Limits of how often something is said or taken: whoever sends too much must not stop others."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+import math
 
-__all__ = ['Repeats', 'counted', 'shortened']
+__all__ = ['Budget', 'Repeats', 'counted', 'shortened']
 
 #: kinds of texts remembered; a sender that invents new ones must not fill the memory
 _MOST_KINDS = 256
@@ -91,3 +92,41 @@ def shortened(names: Sequence[str]) -> str:
     shown = [name if len(name) <= _LETTERS else f'{name[:_LETTERS]}...' for name in names[:_NAMES]]
     more = len(names) - len(shown)
     return ', '.join(shown) + (f' and {more} more' if more else '')
+
+
+class Budget:
+    """Time that may be spent on something: a share of all time, and some at once."""
+
+    def __init__(self, share: float, burst: float) -> None:
+        """
+        Start with all that may be spent at once.
+
+        :param share: of all time, in the long run.
+        :param burst: s at once.
+        """
+        self.share, self.burst = share, burst
+        self._left = burst
+        self._time = -math.inf
+
+    def left(self, steady: float) -> bool:
+        """
+        Ask whether anything may be spent now.
+
+        :param steady: steady time, s.
+        """
+        earned = self.share * (steady - self._time)
+        self._left = min(self._left + earned, self.burst) if earned > 0.0 else self._left
+        self._time = steady
+        return self._left > 0.0
+
+    def spend(self, cost: float) -> None:
+        """
+        Note what was spent; less than nothing may be left.
+
+        :param cost: s.
+        """
+        self._left -= cost
+
+    def cut(self) -> None:
+        """Leave at most a tenth of what may be spent at once, where too much was asked for."""
+        self._left = min(self._left, 0.1 * self.burst)

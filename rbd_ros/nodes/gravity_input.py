@@ -29,6 +29,7 @@ import numpy.typing as npt
 from rbd_ros.control.freshness import Freshness, StateAge
 from rbd_ros.control.payload import PayloadError, rotation
 from rbd_ros.nodes.hot import make_executor, spin_in_thread
+from rbd_ros.nodes.inputs import BoundedInput
 from rbd_ros.nodes.references_io import FramesOfRobot
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -89,8 +90,8 @@ class GravityInput:
             use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
             parameter_overrides=[Parameter('use_sim_time', value=settings.simulated)])
         if self._kind == 'imu':
-            node.create_subscription(Imu, owner.resolve_topic_name('~/imu'), self._on_imu,
-                                     qos_profile_sensor_data)
+            self._input = BoundedInput(node, Imu, owner.resolve_topic_name('~/imu'), self._on_imu,
+                                       qos_profile_sensor_data, owner.get_logger().warning)
         else:
             self._listen_to_tf(node)
         self._executor = make_executor(settings.text('executor'))

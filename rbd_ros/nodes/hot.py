@@ -34,6 +34,7 @@ from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.express import Express
 from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
+from rbd_ros.nodes.inputs import BoundedInput
 from rbd_ros.nodes.outputs import Output
 from rbd_ros.nodes.statistics import LoopStatistics
 from rclpy.clock import Clock
@@ -99,7 +100,8 @@ class HotNode(GuardedNode):
         self.create_subscription(
             JointState, name('joint_states'), self._on_state, STATES, raw=True,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
-        self.create_subscription(Bool, name('~/dead_man'), self._on_dead_man, 1)
+        self._dead_man = BoundedInput(self, Bool, name('~/dead_man'), self._on_dead_man, 10,
+                                      owner.get_logger().warning)
         self.create_service(Trigger, owner.resolve_service_name('~/stop'), self._on_stop)
         self.create_service(Trigger, owner.resolve_service_name('~/reset'), self._on_reset)
 
@@ -256,7 +258,9 @@ class HotNode(GuardedNode):
 
     def _on_dead_man(self, message: Bool) -> None:
         if self._cycle is not None:
-            self._cycle.dead_man.signal(time.monotonic(), message.data)
+            # Of too many messages not all are read: somebody may have let go in between.
+            pressed = message.data and not self._dead_man.polling
+            self._cycle.dead_man.signal(time.monotonic(), pressed)
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         cycle = self._cycle

@@ -45,6 +45,7 @@ from rbd_ros.nodes.diagnostics import Diagnostics
 from rbd_ros.nodes.gravity_input import GravityInput
 from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.hot import HotNode
+from rbd_ros.nodes.inputs import BoundedInput
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rbd_ros.nodes.outputs import command_qos, make_output
 from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
@@ -155,7 +156,9 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._diagnostics = Diagnostics(self)
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
-        self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
+        self._description_input = BoundedInput(
+            self, String, self.resolve_topic_name('robot_description'), self._on_description,
+            LATCHED, self.get_logger().warning)
         self._start_timer = self.transitions.create_timer(
             0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.begin = time.monotonic()

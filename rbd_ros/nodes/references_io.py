@@ -30,6 +30,7 @@ from rbd_ros.control.supervisor import State
 from rbd_ros.control.trajectory import Knots, read_points
 from rbd_ros.dynamics import Dynamics
 from rbd_ros.errors import RbdError
+from rbd_ros.nodes.inputs import BoundedInput
 from rbd_ros.nodes.reports import quaternion
 from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory
@@ -37,7 +38,6 @@ from trajectory_msgs.msg import JointTrajectory
 if TYPE_CHECKING:
     from rbd_ros.nodes.cycle import Cycle
     from rbd_ros.nodes.lifecycle import ControllerNode
-    from rclpy.subscription import Subscription
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
@@ -145,7 +145,7 @@ class ReferenceInputs:
         self._node, self._cycle = node, cycle
         self._joints = cycle.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
-        self._subscriptions: list[Subscription] = []
+        self._inputs: list[BoundedInput] = []
         self._frames = FramesOfRobot(cycle)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
@@ -158,8 +158,8 @@ class ReferenceInputs:
     def destroy(self) -> None:
         """End listening."""
         self._node.destroy_timer(self._timer)
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
+        for each in self._inputs:
+            each.destroy()
 
     def _listen(self, kind: type, name: str, callback: Callable[..., None]) -> None:
         topic = self._node.resolve_topic_name(name)
@@ -179,8 +179,7 @@ class ReferenceInputs:
                 self._warn(f'{topic}: refused, {error}')
                 if name != _PAYLOAD:
                     self._refuse(f'{topic}: {error}')
-        self._subscriptions.append(
-            self._node.create_subscription(kind, topic, guarded, 1))
+        self._inputs.append(BoundedInput(self._node, kind, topic, guarded, 1, self._warn))
 
     def _refuse(self, text: str) -> None:
         self._cycle.loop.post(lambda _now, _steady: self._cycle.refused(text))
@@ -260,8 +259,9 @@ class ReferenceInputs:
         cycle = self._cycle
         cycle.loop.post(lambda now, _steady: cycle.load.carry(
             now, ten, cycle.settings.number('payload.ramp_time')))
-        self._node.get_logger().info(f'payload of {load.m:g} kg over '
-                                     f'{self._cycle.settings.number("payload.ramp_time"):g} s')
+        self._node.get_logger().info(
+            f'payload of {load.m:g} kg over '
+            f'{self._cycle.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)
 
     def _follow(self, knots: Knots, begin: float, now: float) -> None:
         reference = self._cycle.reference

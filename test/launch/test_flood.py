@@ -1,0 +1,91 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A flood on any topic costs no state and fills no log, on the slow path of every state.
+
+The same system shows that the slow path alone gives the torques of another library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+import subprocess
+import sys
+import time
+
+from arm import GRAVITY
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+import pytest
+from standing import Standing
+
+FLOODER = Path(__file__).with_name('flooder.py')
+PER_SECOND, SECONDS = 5000.0, 1.0
+LINES = 12  # of one place and second, and some more of others
+
+
+@pytest.fixture
+def system() -> Iterator[Standing]:
+    """Give a controller without fast path that runs in computed torque."""
+    made = Standing({'fast_path': False, 'mode': 'computed_torque', 'state_timeout': 0.5})
+    try:
+        made.run()
+        yield made
+    finally:
+        assert made.close() == 0
+
+
+def test_floods_on_the_slow_path(system: Standing) -> None:
+    """Whatever comes how often, the robot runs on and each state has its torque."""
+    slow_path_alone(system)
+    for kind in ('payload', 'trajectory', 'bad trajectory', 'pose', 'twist', 'dead_man',
+                 'description', 'names'):
+        flood(system, kind)
+
+
+def slow_path_alone(system: Standing) -> None:
+    """Expect: no state takes the fast path, each gets its torque, g(q) of Pinocchio at rest."""
+    client = system.client
+    heard = client.listen(DiagnosticArray, '/diagnostics')
+    states = len(client.commands)
+    client.wait(lambda: any(
+        pair.key == 'states by the fast path' and pair.value == '0'
+        for message in heard for status in message.status for pair in status.values),
+        'diagnostics that say so')
+    client.wait(lambda: len(client.commands) > states + 100, 'commands')
+    np.testing.assert_allclose(client.commands[-1].effort, GRAVITY, rtol=0, atol=1e-6)
+
+
+def flood(system: Standing, kind: str) -> None:
+    """Expect: thousands of messages per second make neither a gap nor a fault nor many lines."""
+    client = system.client
+    wanted = 'operational_space' if kind in ('pose', 'twist') else 'computed_torque'
+    client.must_set({'mode': wanted})
+    client.wait(lambda: client.last('mode') == wanted, wanted)
+    flooder = subprocess.Popen(
+        [sys.executable, str(FLOODER), kind, str(PER_SECOND), str(SECONDS)],
+        stdout=subprocess.PIPE, text=True)
+    assert flooder.stdout is not None
+    flooder.stdout.readline()
+    begin, lines = time.monotonic(), len(client.heard['log'])
+    sent = int(flooder.communicate(timeout=60.0)[0])
+    seconds, gap = time.monotonic() - begin, system.largest_gap(begin)
+    lines = len(client.heard['log']) - lines
+    print(f'{kind}: {sent / seconds:.0f} Hz, largest gap {1e3 * gap:.1f} ms, {lines} lines')
+    assert sent > 0.2 * PER_SECOND * SECONDS
+    assert gap < client.margin(begin), kind
+    assert client.last('state') == 'running' and client.last('fault') == '', kind
+    assert lines < LINES * (seconds + 1.0), kind
