@@ -441,6 +441,10 @@ def test_kernels_of_handles_are_bounded(monkeypatch):
     before = robot._spaces.cache_info().misses
     robot.operational_space([0.1], [0.0], first)        # used all the time: still there
     assert robot._spaces.cache_info().misses == before
+    kernel = robot.kernel('operational_space', first)
+    for k in range(6):
+        robot.kernel('operational_space', robot.handle('a', point=(0.0, 0.1 * k, 0.0), rows=rows))
+        assert robot.kernel('operational_space', first) is kernel
     robot.kernel('mass_matrix')
     assert len(robot._kernels) == 4                     # only handles are counted
 
