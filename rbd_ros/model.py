@@ -29,51 +29,12 @@ from rbd_ros.digest import digest, look, Seen
 from rbd_ros.errors import LoopError, ModelError, UnknownName, UnseenError
 from rbd_ros.joints import Joint
 from rbd_ros.mimic import Coupling
+from rbd_ros.model_parts import Frame, LoopJoint
 from rbd_ros.spatial import RigidInertia, Scalar, Transform
 
+__all__ = ['Frame', 'gravity_vector', 'LoopJoint', 'Model']
+
 Entry = TypeVar('Entry')
-
-
-@dataclass(frozen=True)
-class Frame:
-    """
-    A named frame fixed in a body.
-
-    :param name: its name; every link of a description has one.
-    :param body: index of the movable body (0 is the base) that carries it.
-    :param placement: the transform from body to frame coordinates.
-    """
-
-    name: str
-    body: int
-    placement: Transform
-
-    def __hash__(self) -> int:
-        """Return a hash of all, found once: handles are looked up at every call."""
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.name, self.body, self.placement))
-
-
-@dataclass(frozen=True)
-class LoopJoint:
-    """
-    A joint that closes a kinematic loop (RBDA 4.2, Table 4.3).
-
-    :param name: its name.
-    :param joint: the joint model, from predecessor to successor.
-    :param predecessor: body index p; ``X_P`` goes from its coordinates to the joint's frame.
-    :param successor: body index s; ``X_S`` goes from its coordinates to the joint's frame.
-    """
-
-    name: str
-    joint: Joint
-    predecessor: int
-    successor: int
-    X_P: Transform
-    X_S: Transform
 
 
 @dataclass(frozen=True, eq=False)
