@@ -84,6 +84,30 @@ def test_line_and_free_vectors(sample):
     assert decompose(Motion.zero()).magnitude == 0.0
 
 
+@pytest.mark.seed('RBDA 2-12')
+def test_magnitudes_of_pure_motions_and_forces(sample):
+    """Rotations, translations, forces and couples have a magnitude, the same in every frame."""
+    axis = Vec3(1.0, 2.0, -2.0)                                       # of length 3
+    pure = {
+        'rotation': (rotation_about(axis, sample.vec3()), 0.0),
+        'translation': (Motion(Vec3.zero(), axis), math.inf),
+        'force': (force_at(axis, sample.vec3()), 0.0),
+        'couple': (Force(axis, Vec3.zero()), math.inf)}
+    X = sample.transform()
+    for name, (vector, expected) in pure.items():
+        for seen in (vector, X @ vector):
+            screw = decompose(seen)
+            assert screw.magnitude == pytest.approx(3.0, rel=1e-13), name
+            assert screw.pitch == pytest.approx(expected, abs=1e-12), name
+            assert screw.direction.dot(screw.direction) == pytest.approx(1.0, rel=1e-13)
+    # of a screw, it is that of the part that no choice of origin changes
+    twist = rotation_about(axis, sample.vec3()) + Motion(Vec3.zero(), axis * 0.7)
+    assert decompose(X @ twist).magnitude == pytest.approx(3.0, rel=1e-13)
+    assert decompose(X @ twist).pitch == pytest.approx(0.7, rel=1e-12)
+    # there is no number that compares the two kinds: a vector offers none
+    assert not any(hasattr(twist, word) for word in ('norm', 'magnitude', '__abs__'))
+
+
 @pytest.mark.seed('RBDA 2-11')
 def test_helical_joint_has_its_pitch():
     """The axis of a helical joint is a screw of the joint's pitch; any frame agrees."""

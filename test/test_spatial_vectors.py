@@ -45,13 +45,6 @@ def test_motion_and_force_refuse_to_be_mixed(sample, operation):
         operation(sample.motion(), sample.force(), sample.rigid())
 
 
-@pytest.mark.seed('RBDA 2-12')
-def test_no_euclidean_magnitude_of_a_spatial_vector(sample):
-    """A 6-vector offers no norm: magnitudes of rotations and translations do not compare."""
-    for vector in (sample.motion(), sample.force()):
-        assert not any(hasattr(vector, name) for name in ('norm', 'magnitude', '__abs__'))
-
-
 def test_values_compare_hash_and_pickle(sample):
     """Equal components make equal, equally hashed values; pickling keeps them."""
     for value in (sample.vec3(), Mat3(sample.rotation().tolist()), sample.motion(),
