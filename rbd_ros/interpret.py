@@ -64,6 +64,7 @@ class Interpreter(Kernel):
                    'max_condition': [UNBOUNDED], 'payload': [1.0, *[0.0] * 3, 1.0, 0.0, 0.0, 1.0,
                                                              0.0, 1.0]}
         any_state.update({name: samples[name] for name in samples.keys() & any_state.keys()})
+        any_state.update(self._quantity.values)
         found = self._evaluate(any_state)
         return tuple(Argument(name, np.shape(value)) for name, value in found.items())
 

@@ -170,10 +170,7 @@ class Kernels:
         :param method: one of several methods, see ``Dynamics.forward_dynamics``.
         :raises SingularError: for what does not exist with the payload of now.
         """
-        quantity = self._quantity(name, target, loaded, method)
-        if self._existence.depends_on_payload(quantity.kind):
-            self._existence.check(quantity.kind, self._common['payload'])
-        return self._kernel(quantity)
+        return self._existing(self._quantity(name, target, loaded, method))
 
     def bind(
         self, name: str, target: Target = None, *, loaded: bool = False,
@@ -186,8 +183,9 @@ class Kernels:
         kernel belongs to one thread. Gravity and payload start as they are now, max_condition
         without a bound.
         """
-        bound = self.kernel(name, target, loaded=loaded, method=method).bind()
-        given: dict[str, float | Array] = {**self._common, 'max_condition': UNBOUNDED}
+        quantity = self._quantity(name, target, loaded, method)
+        bound = self._existing(quantity).bind()
+        given: dict[str, Any] = {**self._common, 'max_condition': UNBOUNDED, **quantity.values}
         for common in given.keys() & bound.inputs.keys():
             bound.inputs[common][...] = given[common]
         return bound
@@ -223,6 +221,12 @@ class Kernels:
         if self._payload_frame is not None and quantity.inertial:
             quantity = quantity.with_common('payload')
         return quantity.with_common('time') if self.model.time_dependent else quantity
+
+    def _existing(self, quantity: Quantity) -> Kernel:
+        """Return the kernel of a quantity that exists with the payload of now."""
+        if self._existence.depends_on_payload(quantity.kind):
+            self._existence.check(quantity.kind, self._common['payload'])
+        return self._kernel(quantity)
 
     def _kernel(self, quantity: Quantity) -> Kernel:
         with self._lock:
@@ -265,11 +269,14 @@ class Kernels:
                    key=lambda graph: graph.count().total)
 
     def _arguments(self, quantity: Quantity) -> dict[str, tuple[int, ...]]:
-        return {name: self._shapes[name] for name in quantity.inputs + quantity.common}
+        shapes = {**self._shapes, **quantity.shapes}
+        return {name: shapes[name] for name in quantity.inputs + quantity.common}
 
     def _caller(self, quantity: Quantity) -> Call:
         depends = self._existence.depends_on_payload(quantity.kind)
-        call = self._kernel(quantity).caller(*[self._common[name] for name in quantity.common])
+        own = {name: np.array(value, dtype=float) for name, value in quantity.values.items()}
+        given = {**self._common, **own}
+        call = self._kernel(quantity).caller(*[given[name] for name in quantity.common])
         if not depends:
             return call
         payload, check = self._common['payload'], self._existence.check

@@ -52,7 +52,7 @@ class Handle(NamedTuple):
     """
 
     frame: Frame
-    rows: tuple[tuple[float, ...], ...] = FULL
+    rows: tuple[tuple[Scalar, ...], ...] = FULL
 
 
 def as_handles(

@@ -25,8 +25,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rbd_ros import energy, factor, forward, inverse, kinematics, opspace
+from rbd_ros import energy, factor, forward, handle_inputs, inverse, kinematics, opspace
 from rbd_ros.errors import RbdError, UnknownName
+from rbd_ros.handle_inputs import Pattern
 from rbd_ros.inertia import crba
 from rbd_ros.quantity import Quantity, Rule, State
 
@@ -233,17 +234,17 @@ def _projection(s: State, handles: Sequence[Handle]) -> opspace.Projection:
         opspace.task_bias(s.model, s.q, s.qd, handles, s.conditions.t))
 
 
-def projection(_: Model, handles: Sequence[Handle]) -> Quantity:
+def projection(_: Model, handles: Sequence[Handle] | Pattern) -> Quantity:
     """Return Phi, b, J and H^-1 J^T of some handles: all that needs no inverse of Phi."""
     def rule(s: State) -> Mapping[str, Sequence]:
-        return _projection(s, handles)._asdict()
+        return _projection(s, _handles(s, handles))._asdict()
     return Quantity(f'projection {_label(handles)}', ('q', 'qd'), {'ltdl': rule}, GRAVITY)
 
 
-def operational_space(_: Model, handles: Sequence[Handle]) -> Quantity:
+def operational_space(_: Model, handles: Sequence[Handle] | Pattern) -> Quantity:
     """Return the operational-space inertia of some handles with what belongs to it (RBDA 7.2)."""
     def rule(s: State) -> Mapping[str, Sequence]:
-        p = _projection(s, handles)
+        p = _projection(s, _handles(s, handles))
         spectrum = opspace.conditioned_inverse(p.Phi, s.inputs['max_condition'][0])
         bias = [-opspace.sum_products(row, p.b) for row in spectrum.Lambda]                # 7.13
         columns = list(zip(*spectrum.Lambda, strict=True))
@@ -254,7 +255,16 @@ def operational_space(_: Model, handles: Sequence[Handle]) -> Quantity:
                     ('q', 'qd', 'max_condition'), {'ltdl': rule}, GRAVITY)
 
 
-def _label(handles: Sequence[Handle]) -> str:
+def _handles(s: State, handles: Sequence[Handle] | Pattern) -> Sequence[Handle]:
+    """Return the handles of a kernel, from its inputs where it has only their pattern."""
+    if isinstance(handles, Pattern):
+        return handles.handles(*(s.inputs[name] for name in handle_inputs.INPUTS))
+    return handles
+
+
+def _label(handles: Sequence[Handle] | Pattern) -> str:
+    if isinstance(handles, Pattern):
+        return ' '.join(f'body {body} x {n}' for body, n in zip(*handles, strict=True))
     return ' '.join(f'{handle.frame.name}{handle.rows}' for handle in handles)
 
 
@@ -286,5 +296,11 @@ def make(
         return _OF_FRAME[name](model, frame)._replace(target=frame, inertial=False)
     if name in _OF_HANDLES:
         handles = opspace.as_handles(model, target)
-        return _OF_HANDLES[name](model, handles)._replace(target=handles)
+        if all(handle_inputs.is_plain(model, handle) for handle in handles):
+            return _OF_HANDLES[name](model, handles)._replace(target=handles)
+        pattern = Pattern.of(handles)
+        quantity = _OF_HANDLES[name](model, pattern)
+        return quantity._replace(
+            target=pattern, common=(*quantity.common, *handle_inputs.INPUTS),
+            shapes=pattern.shapes, values=handle_inputs.values(handles))
     raise UnknownName('quantity', name, [*_OF_ROBOT, *_OF_FRAME, *_OF_HANDLES])

@@ -22,6 +22,7 @@ algorithms (RBDA 9.6): positions, velocities and accelerations are expanded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +65,8 @@ class Quantity(NamedTuple):
     :param common: what the robot's surroundings give, after the inputs of the caller.
     :param target: the frame or handles it is about.
     :param inertial: whether the inertias of the bodies matter to it.
+    :param shapes: of inputs that only this quantity has.
+    :param values: of those inputs, which belong to the call and not to the kernel.
     """
 
     name: str
@@ -72,6 +75,8 @@ class Quantity(NamedTuple):
     common: tuple[str, ...] = ()
     target: object = None
     inertial: bool = True
+    shapes: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    values: Mapping[str, Sequence] = MappingProxyType({})
 
     @property
     def kind(self) -> str:

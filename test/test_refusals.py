@@ -423,30 +423,85 @@ def test_stops_of_such_a_joint_are_refused():
 
 
 def test_kernels_of_handles_are_bounded(monkeypatch):
-    """Every new point is a kernel; the ones longest unused are dropped, the results stay right."""
+    """Of ever new sets of frames the kernels longest unused are dropped; results stay right."""
     from rbd_ros import dynamics, kernels
     monkeypatch.setattr(kernels, 'HANDLES', 3)
     monkeypatch.setattr(dynamics, 'HANDLES', 3)
     builder = rbd_ros.ModelBuilder()
     builder.add_body('a', 'base', Prismatic(), None, ROD)
     robot = rbd_ros.Dynamics(builder.build(), backend='python')
-    rows = [(0.0, 0.0, 0.0, 0.0, 0.0, 1.0)]
-    first = robot.handle('a', rows=rows)
-    for k in range(10):
-        handle = robot.handle('a', point=(0.1 * k, 0.0, 0.0), rows=rows)
+    first, *others = [robot.handle('a', rows=[(0.0,) * 5 + (1.0,)] * n) for n in range(1, 7)]
+    for handle in others:
         for each in (handle, first):
-            assert robot.operational_space([0.1], [0.0], each).Lambda[0, 0] == pytest.approx(1.0)
-    kept = [place[1] for place in robot._kernels]
-    assert len(kept) == 3 and robot._spaces.cache_info().currsize == 3
+            space = robot.operational_space([0.1], [0.0], each, max_condition=1e3)
+            assert space.Phi[0, 0] == pytest.approx(1.0)
+    assert len(robot._kernels) == 3 and robot._spaces.cache_info().currsize == 3
     before = robot._spaces.cache_info().misses
     robot.operational_space([0.1], [0.0], first)        # used all the time: still there
     assert robot._spaces.cache_info().misses == before
     kernel = robot.kernel('operational_space', first)
-    for k in range(6):
-        robot.kernel('operational_space', robot.handle('a', point=(0.0, 0.1 * k, 0.0), rows=rows))
+    for handle in others:
+        robot.kernel('operational_space', handle)
         assert robot.kernel('operational_space', first) is kernel
     robot.kernel('mass_matrix')
     assert len(robot._kernels) == 4                     # only handles are counted
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_a_new_point_compiles_nothing(backend):
+    """Handles anywhere on a body are the frames that stand there, from one kernel."""
+    base = families.random_tree(4, 2)
+    builder, rng = rbd_ros.ModelBuilder(), np.random.default_rng(3)
+    names = ['base', *(f'b{i}' for i in range(1, 5))]
+    for i in range(1, 5):
+        builder.add_body(names[i], names[base.parent[i]], base.joint[i], base.X_T[i],
+                         base.inertia[i])
+    points = rng.uniform(-0.3, 0.3, (5, 3)).tolist()
+    for k, point in enumerate(points):
+        builder.add_frame(f'f{k}', 'b4', xlt(*point))
+    robot = rbd_ros.Dynamics(builder.build(), backend=backend)
+    q = np.array(random_position(robot.model, rng))
+    qd = rng.normal(size=robot.model.nv)
+    mix = rng.normal(size=(3, 6))
+    for k, point in enumerate(points):
+        named = robot.operational_space(q, qd, f'f{k}', max_condition=1e6)
+        found = robot.operational_space(q, qd, robot.handle('b4', point=point),
+                                        max_condition=1e6)
+        for name in ('Phi', 'b', 'J'):
+            np.testing.assert_allclose(getattr(found, name), getattr(named, name), rtol=1e-9,
+                                       atol=1e-9)
+        rows = robot.handle('b4', point=point, rows=mix)
+        turned = robot.operational_space(q, qd, rows, max_condition=1e6)
+        np.testing.assert_allclose(turned.J, mix @ named.J, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(turned.Phi, mix @ named.Phi @ mix.T, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(turned.b, mix @ named.b, rtol=1e-9, atol=1e-9)
+    kinds = [place[0] for place in robot._kernels]
+    assert sorted(kinds)[:2] == ['operational_space body 4 x 3', 'operational_space body 4 x 6']
+    assert len(kinds) == 2 + len(points)
+    two = [robot.handle('b3', point=points[0]), robot.handle('f1', rows=mix[:1])]
+    both = robot.operational_space(q, qd, two, max_condition=1e6)   # seven rows: another way
+    one = [robot.operational_space(q, qd, each, max_condition=1e6) for each in two]
+    np.testing.assert_allclose(both.J, np.vstack([each.J for each in one]), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(both.Phi[6, 6], one[1].Phi[0, 0], rtol=1e-9)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_a_bound_handle_can_be_moved(backend):
+    """Place and directions of a handle are inputs of its bound kernel."""
+    builder = rbd_ros.ModelBuilder()
+    builder.add_body('rod', 'base', Revolute(), None, ROD)
+    robot = rbd_ros.Dynamics(builder.build(), backend=backend)
+    across = [(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)]
+    bound = robot.bind('operational_space', robot.handle('rod', point=(0.5, 0.0, 0.0),
+                                                         rows=across))
+    inertia_about_axis = 0.03 + 0.2**2
+    for distance in (0.5, 0.25, 1.0):                   # a point mass I / r^2 is felt there
+        bound.inputs['placements'][0, 9:] = [distance, 0.0, 0.0]
+        bound()
+        assert bound.outputs['Lambda'][0, 0] == pytest.approx(inertia_about_axis / distance**2)
+    bound.inputs['directions'][:] = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    bound()
+    assert bound.outputs['Lambda'][0, 0] == pytest.approx(inertia_about_axis)
 
 
 def test_operational_space_takes_the_fast_path(monkeypatch):

@@ -147,13 +147,18 @@ def test_robots_and_ticks(engines):
 
 
 def test_evicted_handles_are_released(engines, monkeypatch):
-    """A robot asked for ever new points does not gather machine code."""
+    """A robot asked for ever new handles does not gather machine code."""
     from rbd_ros import dynamics, kernels
     monkeypatch.setattr(kernels, 'HANDLES', 2)
     monkeypatch.setattr(dynamics, 'HANDLES', 2)
     robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
-    for k in range(6):
-        handle = robot.handle('body_2', point=(0.1 * k, 0.0, 0.0), rows=[(0, 0, 1.0, 0, 0, 0)])
+    for n in range(1, 7):
+        handle = robot.handle('body_2', rows=[(0, 0, 1.0, 0, 0, 0)] * n)
+        robot.operational_space(np.ones(2), np.ones(2), handle, max_condition=1e3)
+        gc.collect()
+        assert engines()[0] <= 2
+    for k in range(6):                          # another point needs no other code
+        handle = robot.handle('body_2', point=(0.1 * k, 0.0, 0.1), rows=[(0, 0, 1.0, 0, 0, 0)])
         robot.operational_space(np.ones(2), np.ones(2), handle)
         gc.collect()
         assert engines()[0] <= 2
