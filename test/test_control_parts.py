@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Observer, payload, gravity source, bumpless switch, start-up checks, monitors, guards."""
+"""Observer, payload, gravity source, bumpless switch, start-up checks, guards."""
 
 import math
 
@@ -22,7 +22,6 @@ import pytest
 from rbd_ros.control.bumpless import BumplessSwitch, smooth_step
 from rbd_ros.control.guards import (
     Access, DeadMan, OutputGuard, ReferenceGuard, RefusalCount)
-from rbd_ros.control.monitors import ErrorMonitor, SpeedMonitor
 from rbd_ros.control.observer import external_wrench, MomentumObserver
 from rbd_ros.control.payload import (
     GravitySource, payload_vector, PayloadError, PayloadRamp, rotation)
@@ -298,20 +297,7 @@ def test_motion_watch_ends():
     assert watch.check(0.6, np.array([9.0]), np.zeros(1)) == ''
 
 
-# -- monitors and guards ----------------------------------------------------------------------
-
-
-def test_monitors_have_patience():
-    """A bound may be exceeded shortly; a break starts the time anew."""
-    monitor = SpeedMonitor(['a', 'b'], [1.0, math.inf], 0.05)
-    fast, slow = np.array([1.5, 9.0]), np.array([0.5, 9.0])
-    assert monitor.check(0.0, fast) == ''
-    assert monitor.check(0.04, fast) == ''
-    assert monitor.check(0.045, slow) == ''
-    assert monitor.check(0.05, fast) == ''
-    assert monitor.check(0.101, fast) == 'a: velocity 1.5 beyond 1'
-    monitor = ErrorMonitor(['a'], [0.1], 0.0)
-    assert monitor.check(0.0, np.array([-0.2])) == 'a: tracking error -0.2 beyond 0.1'
+# -- guards -----------------------------------------------------------------------------------
 
 
 def test_dead_man():

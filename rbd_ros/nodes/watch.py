@@ -147,4 +147,4 @@ class Watch:
             wrong = self._motion.check(now, q, qd)
             if wrong:
                 fault(Cause.WRONG_MODEL, wrong)
-        return not (rate.low or self._speed.exceeded or self._error.exceeded)
+        return not rate.low and self._speed.calm and self._error.calm
