@@ -163,7 +163,7 @@ def follow(subject, duration, begin=0.0):
 
 
 def test_jump_is_limited_in_velocity_and_acceleration():
-    """A set-point one radian away is reached in the time-optimal time, without overshoot."""
+    """A set-point one radian away is reached by a trapezoid, without overshoot."""
     subject = reference(timeout=10.0)
     subject.start(np.zeros(2))
     subject.update(0.0)
@@ -175,7 +175,8 @@ def test_jump_is_limited_in_velocity_and_acceleration():
     assert np.abs(speed).max() <= 2.0 * 1.001 + 1e-9
     assert record[:, 0, 0].max() <= 1.0 + 1e-9
     reached = np.argmax(record[:, 0, 0] >= 1.0 - 1e-9) * DT
-    assert reached == pytest.approx(1.0 / 2.0 + 2.0 / 20.0, abs=0.01)  # trapezoid
+    # Up to 2 rad/s with a quarter of the acceleration, down with all of it.
+    assert reached == pytest.approx(2.0 / 5.0 + 2.0 / 20.0 + (1.0 - 0.4 - 0.1) / 2.0, abs=0.01)
     np.testing.assert_array_equal(record[-1], [[1.0, 0.0], [0, 0], [0, 0]])
 
 
@@ -326,6 +327,93 @@ def test_any_targets_keep_the_reference_limits(targets):
             assert (np.abs(subject.state[1] - before[1]) <= 20.0 * DT * 1.0011).all()
             assert (np.abs(subject.state[1]) <= 2.0 * 1.0011).all()
             assert (np.abs(subject.state[2]) <= 20.0).all()
+
+
+LIMIT = 0.5
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(-LIMIT, LIMIT), st.floats(-2.0, 2.0), st.integers(1, 120)),
+                min_size=1, max_size=8), st.integers(0, 2**31))
+def test_no_target_takes_the_reference_beyond_a_joint_limit(targets, seed):
+    """Whatever velocity a set-point has and however the period varies, limits are kept."""
+    subject = reference(lower=[-LIMIT] * 2, upper=[LIMIT] * 2, timeout=100.0)
+    subject.start(np.zeros(2))
+    rng, now = np.random.default_rng(seed), 0.0
+    for q, qd, count in targets:
+        subject.set_point(now, [q, q], [qd, qd])
+        for _ in range(count):
+            now += rng.uniform(0.1, 2.0) * DT
+            assert abs(subject.update(now)[0, 0]) <= LIMIT + 1e-6
+    assert np.isfinite(subject.state).all()
+
+
+def test_set_point_with_a_velocity_stops_before_the_limit():
+    """A set-point at the limit that still moves on ends at the limit, at rest."""
+    subject = reference(lower=[-LIMIT] * 2, upper=[LIMIT] * 2, timeout=10.0)
+    subject.start(np.zeros(2))
+    subject.update(0.0)
+    subject.set_point(0.0, [LIMIT, 0.0], [2.0, 2.0])
+    record = follow(subject, 2.0)
+    assert record[:, 0, 0].max() <= LIMIT + 1e-6
+    assert record[-1, 0, 0] == pytest.approx(LIMIT, abs=1e-3)
+    assert record[-1, 1, 0] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_polynomial_beyond_a_limit_is_cut_off():
+    """A cubic that swings beyond the limit between two good points does not take us there."""
+    subject = reference(lower=[-LIMIT] * 2, upper=[LIMIT] * 2)
+    subject.start(np.zeros(2))
+    subject.update(0.0)
+    trajectory = subject.follow(0.0, Knots(np.array([0.5, 1.5]), np.full((2, 2), 0.45),
+                                           np.array([[1.0, 1.0], [-1.0, -1.0]]), None), 0.0)
+    wanted = sampled(trajectory, np.arange(0.0, 1.5, DT))
+    assert wanted[:, 0, 0].max() > LIMIT + 0.1  # 0.45 + 1 s * 1 rad/s / 4 by the cubic
+    record = follow(subject, 1.6)
+    assert record[:, 0, 0].max() <= LIMIT + 1e-6
+    assert record[-1, 0, 0] == pytest.approx(0.45, abs=1e-9)
+
+
+def test_reference_outside_a_limit_only_comes_back():
+    """A robot found outside its limits is held there without a step, and led inside."""
+    subject = reference(lower=[-LIMIT] * 2, upper=[LIMIT] * 2, timeout=10.0)
+    subject.start(np.array([LIMIT + 0.1, 0.0]))
+    record = follow(subject, 0.1)
+    np.testing.assert_array_equal(record[:, 0, 0], LIMIT + 0.1)
+    subject.set_point(0.1, [LIMIT, 0.0], [1.0, 0.0])
+    record = follow(subject, 1.0, 0.1)
+    assert (np.diff(record[:, 0, 0]) <= 1e-5).all()
+    assert record[-1, 0, 0] == pytest.approx(LIMIT, abs=1e-3)
+
+
+@pytest.mark.parametrize('field, value, text', [
+    ('velocity', 1e308, 'velocity 1e.308 of joint b in point 1 is beyond 4.04'),
+    ('velocity', -4.1, 'velocity -4.1 of joint b in point 1 is beyond 4.04'),
+    ('acceleration', 2e5, r'acceleration 200000 of joint b in point 1 is beyond 100000'),
+])
+def test_points_that_no_joint_can_follow_are_refused(field, value, text):
+    """Velocities beyond the limits of the robot and absurd accelerations are no goal."""
+    subject = reference(speed=[4.0, 4.0], joints=JOINTS)
+    subject.start(np.zeros(2))
+    rates = {'velocity': np.zeros((2, 2)), 'acceleration': np.zeros((2, 2))}
+    rates[field][1, 1] = value
+    knots = Knots(np.array([1.0, 2.0]), np.zeros((2, 2)), rates['velocity'],
+                  rates['acceleration'])
+    with pytest.raises(GoalError, match=text):
+        subject.follow(0.0, knots, 0.0)
+    point = text.replace('point 1', 'point 0')
+    with pytest.raises(GoalError, match=point):
+        subject.set_point(0.0, np.zeros(2), rates['velocity'][1], rates['acceleration'][1])
+    assert subject.source is Source.HOLD
+
+
+def test_velocity_is_bounded_where_the_robot_has_no_limit():
+    """Without a velocity limit a point may still not ask for more than any joint has."""
+    subject = reference()
+    subject.start(np.zeros(2))
+    with pytest.raises(GoalError, match='beyond 1000'):
+        subject.set_point(0.0, np.zeros(2), np.array([0.0, 1001.0]))
+    subject.set_point(0.0, np.zeros(2), np.array([0.0, 999.0]))
 
 
 # -- goals ------------------------------------------------------------------------------------

@@ -96,6 +96,7 @@ class ControlLoop:
         self.on_enter: Callable[[State], None] | None = None  # called in the thread of the loop
         self.sent = np.zeros(n)  # last torque that left, without the driver's part
         self.wanted = limiter.wanted  # total torque before the limiter
+        self.load = np.zeros(n)  # torque that the robot showed beside g(q), for every stop
         self.published = 0
         self._compute, self._publish = compute, publish
         self._damping = np.array(brake_damping, dtype=float)
@@ -148,8 +149,7 @@ class ControlLoop:
             supervisor.fault(steady, Cause.BAD_COMMAND, 'the control law gave no finite torque')
             self._announce()
             self.switch.cancel()
-            np.multiply(self._damping, qd, out=self._work)
-            np.subtract(self._gravity, self._work, out=self.wanted)
+            self._brake(qd)
             if not is_finite(self.wanted):
                 supervisor.fault(steady, Cause.BAD_GRAVITY, 'the velocity is not finite')
                 return self._blind(supervisor.advance(now, steady), now, steady)
@@ -287,14 +287,19 @@ class ControlLoop:
                 return False
             self.switch.apply(now, wanted, qd)
             return True
-        np.multiply(self._damping, qd, out=self._work)
-        np.subtract(gravity, self._work, out=wanted)
+        self._brake(qd)
         if due is Due.RAMP_LIVE:
             self._mix(wanted, self.supervisor.blend)
         if not is_finite(wanted):
             return False
         self.switch.note(wanted)
         return True
+
+    def _brake(self, qd: Array) -> None:
+        """Fill ``wanted`` with g(q) - D qd and the load that the robot showed."""
+        np.multiply(self._damping, qd, out=self._work)
+        np.add(self._work, self.load, out=self._work)
+        np.subtract(self._gravity, self._work, out=self.wanted)
 
     def _mix(self, start: Array, share: float) -> None:
         """Fill ``wanted`` with the given share of the way from start to the release torque."""

@@ -175,7 +175,8 @@ _LAW = (
 )
 
 _REFERENCE = (
-    _joints('reference.velocity', [], 'rad/s', 1e-3, 1e3, 'limit; none: of the URDF'),
+    _joints('reference.velocity', [], 'rad/s', 1e-3, 1e3, 'limit; none: '
+            'barrier.velocity times velocity_limits'),
     _joints('reference.acceleration', [20.0], 'rad/s^2', 1e-2, 1e4, 'limit of the reference'),
     _scalar('reference.timeout', 0.5, 's', 0.01, 10.0, 'of streamed set-points'),
     Parameter('reference.refusals', INTEGER, 5, '', 'references refused in a row, each within 1 s '
@@ -211,6 +212,10 @@ _SAFETY = (
     _scalar('tracking_patience', 0.1, 's', 0.0, 5.0, 'for which a tracking error is borne'),
     _joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'D of g(q) - D qd, at most what a '
             'loop at nominal_rate can carry'),
+    _scalar('hold_torque', 0.3, '', 0.0, 1.0, 'bound of what a stop adds to g(q) beside damping: '
+            'the load that the robot shows, and the push of a hold; share of torque_limits'),
+    _joints('hold_distance', [0.1], 'rad or m', 1e-3, 10.0, 'by which a held robot may be pushed '
+            'away before the hold yields and follows'),
     _joints('barrier.margin', [0.05], 'rad or m', 1e-4, 1.0, 'width of the zone before joint '
             'limits, at most a tenth of the range of the joint'),
     _joints('barrier.stiffness', [50.0], 'N.m/rad or N/m', 0.0, 1e5, 'push inside the zone'),

@@ -37,6 +37,10 @@ Vector = Sequence[Scalar]
 #: a length below which a direction is not defined
 _TINY = 1e-150
 
+#: share of the acceleration limit with which a far target is approached: steps of the whole ask
+#: for torques that a rate limit gives too late and takes back too late
+_SPEED_UP = 0.25
+
 #: s in which the last part of a way is gone, so that small corrections make no jerks
 _SETTLE = 0.05
 
@@ -62,28 +66,52 @@ def _settling_speed(way: Scalar, slope: Scalar, dt: Scalar) -> Scalar:
     return where(far, _stopping_speed(maximum(way - tail, 0.0), slope, dt), way / settle)
 
 
+def _can_stop(q: Scalar, v: Scalar, slope: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+    """Return 1 where a joint is inside its limits and can brake before them, else 0."""
+    way = v * absolute(v) / (2.0 * slope)
+    slack = 1e-6
+    return (less_equal(maximum(q, q + way), upper + slack)
+            * less_equal(lower - slack, minimum(q, q + way)))
+
+
 def joint_step(state: Sequence[Vector], target: Sequence[Vector], velocity: Vector,
-               acceleration: Vector, dt: Scalar) -> list[list[Scalar]]:
+               acceleration: Vector, lower: Vector, upper: Vector,
+               dt: Scalar) -> list[list[Scalar]]:
     """
     Return position, velocity and acceleration of a joint-space reference after one step.
+
+    It comes to rest before a joint limit, whatever the target is; from outside it only moves back.
 
     :param state: position, velocity and acceleration before.
     :param target: wanted position, velocity and acceleration.
     :param velocity: largest velocity per joint.
     :param acceleration: largest acceleration per joint.
+    :param lower: lower joint limits; minus infinity: none.
+    :param upper: upper joint limits.
     :param dt: s, positive.
     """
     rows: list[list[Scalar]] = [[], [], []]
-    for q, v, qt, vt, at, most, a in zip(state[0], state[1], *target, velocity, acceleration):
+    for q, v, before, qt, vt, at, most, a, low, high in zip(
+            *state, *target, velocity, acceleration, lower, upper):
         near = (less_equal(absolute(qt - q), 1.001 * most * dt)
                 * less_equal(absolute(vt - v), 1.001 * a * dt)
-                * less_equal(absolute(vt), most))
-        wanted = vt + _sign(qt - q) * _stopping_speed(absolute(qt - q), a, dt)
-        change = clamp((clamp(wanted, -most, most) - v) / dt, -a, a)
-        speed = v + change * dt
-        rows[0].append(where(near, qt, q + speed * dt))
+                * less_equal(absolute(vt), most)
+                * _can_stop(qt, vt, a, low, high))
+        onward = clamp(vt, -_stopping_speed(maximum(qt - low, 0.0), a, dt),
+                       _stopping_speed(maximum(high - qt, 0.0), a, dt))
+        wanted = onward + _sign(qt - q) * _stopping_speed(absolute(qt - q), a, dt)
+        up = minimum(most, _stopping_speed(maximum(high - q, 0.0), a, dt))
+        down = minimum(most, _stopping_speed(maximum(q - low, 0.0), a, dt))
+        faster = _SPEED_UP * a  # slower is always possible with all of it
+        change = clamp((clamp(wanted, -down, up) - v) / dt, where(less(0.0, v), -a, -faster),
+                       where(less(v, 0.0), a, faster))
+        free = q + (v + change * dt) * dt
+        there = clamp(free, minimum(q, low), maximum(q, high))  # acts where dt has grown
+        speed = where(less(0.0, absolute(there - free)), (there - q) / dt, v + change * dt)
+        rows[0].append(where(near, qt, there))
         rows[1].append(where(near, vt, speed))
-        rows[2].append(where(near, clamp(at, -a, a), change))
+        smooth = before + (change - before) * (dt / (dt + _SETTLE))
+        rows[2].append(where(near, clamp(at, -a, a), smooth))
     return rows
 
 
@@ -95,10 +123,13 @@ def joint_kernel(n: int) -> Kernel:
     :param n: number of joints.
     """
     def step(state: Sequence[Vector], target: Sequence[Vector], velocity: Vector,
-             acceleration: Vector, dt: Scalar) -> dict[str, list[list[Scalar]]]:
-        return {'next': joint_step(state, target, velocity, acceleration, dt)}
+             acceleration: Vector, lower: Vector, upper: Vector,
+             dt: Scalar) -> dict[str, list[list[Scalar]]]:
+        return {'next': joint_step(state, target, velocity, acceleration, lower, upper, dt)}
 
-    shapes = {'state': (3, n), 'target': (3, n), 'velocity': (n,), 'acceleration': (n,), 'dt': ()}
+    shapes: dict[str, tuple[int, ...]] = {
+        'state': (3, n), 'target': (3, n),
+        **dict.fromkeys(('velocity', 'acceleration', 'lower', 'upper'), (n,)), 'dt': ()}
     return compiler.compile(compiler.trace(step, shapes, name=f'joint_reference_{n}'))
 
 

@@ -39,6 +39,12 @@ __all__ = ['JointReference', 'JumpLimiter', 'Source']
 
 Array = npt.NDArray[np.float64]
 
+#: rad/s and rad/s^2 (m/s, m/s^2) that no reference may ask for, whatever the joint can do
+_MOST_SPEED, _MOST_ACCELERATION = 1e3, 1e5
+
+#: planners end a little above the velocity limits that they were given
+_SLACK = 1.01
+
 
 class Source(enum.Enum):
     """Where the reference comes from."""
@@ -49,14 +55,17 @@ class Source(enum.Enum):
 
 
 class JumpLimiter:
-    """Follow a target with bounded velocity and acceleration per joint."""
+    """Follow a target with bounded velocity and acceleration per joint, inside joint limits."""
 
-    def __init__(self, velocity: Sequence[float], acceleration: Sequence[float]) -> None:
+    def __init__(self, velocity: Sequence[float], acceleration: Sequence[float],
+                 lower: Sequence[float] = (), upper: Sequence[float] = ()) -> None:
         """
         Start at zero.
 
         :param velocity: largest reference velocity per joint, rad/s or m/s.
         :param acceleration: largest reference acceleration per joint, rad/s^2 or m/s^2.
+        :param lower: lower joint limits; none: no joint has one.
+        :param upper: upper joint limits.
         """
         self.velocity = np.array(velocity, dtype=float)
         self.acceleration = np.array(acceleration, dtype=float)
@@ -67,6 +76,7 @@ class JumpLimiter:
         inputs = self._bound.inputs
         inputs['velocity'][:], inputs['acceleration'][:] = self.velocity, self.acceleration
         self.velocity, self.acceleration = inputs['velocity'], inputs['acceleration']
+        inputs['lower'][:], inputs['upper'][:] = lower or -np.inf, upper or np.inf
         self.state = inputs['state']  # position, velocity, acceleration of the reference, (3, n)
         self.target = inputs['target']  # wanted position, velocity, acceleration, (3, n), finite
         self._dt, self._run = inputs['dt'], self._bound.run
@@ -98,7 +108,8 @@ class JointReference:
     def __init__(self, velocity: Sequence[float], acceleration: Sequence[float], *,
                  lower: Sequence[float], upper: Sequence[float],
                  continuous: Sequence[bool], timeout: float = 0.5,
-                 linear: bool = False, joints: Sequence[str] = ()) -> None:
+                 linear: bool = False, joints: Sequence[str] = (),
+                 speed: Sequence[float] = ()) -> None:
         """
         Start holding zero; ``start`` must follow.
 
@@ -110,11 +121,16 @@ class JointReference:
         :param timeout: s after which a stream of set-points that ceased is held.
         :param linear: straight lines between points without velocities.
         :param joints: names for the texts; none: their numbers.
+        :param speed: velocities that no reference may ask for; none: any finite one.
         """
-        self.limiter = JumpLimiter(velocity, acceleration)
+        endless = np.array(continuous, dtype=bool)
+        self.limiter = JumpLimiter(
+            velocity, acceleration, np.where(endless, -np.inf, lower).tolist(),
+            np.where(endless, np.inf, upper).tolist())
         polynomial_kernel(len(velocity))  # compiled before it is needed in the loop
         self.lower, self.upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
-        self.continuous = np.array(continuous, dtype=bool)
+        self.speed = np.array(speed if len(speed) else np.full(len(self.lower), np.inf))
+        self.continuous = endless
         self.timeout, self.linear = timeout, linear
         self.joints = tuple(joints) or tuple(str(j) for j in range(len(self.lower)))
         self.source = Source.HOLD
@@ -164,7 +180,7 @@ class JointReference:
         fits = float(np.min(2.0 * np.maximum(room, 0.0) / np.maximum(speed, 1e-9)))
         least = float(np.max(2.0 * speed / self.limiter.acceleration))
         duration = max(min(duration, fits), least, 1e-3)
-        end = q + qd * (duration / 2.0) + qdd * (duration * duration / 12.0)
+        end = self._inside(q, q + qd * (duration / 2.0) + qdd * (duration * duration / 12.0))
         still = np.zeros((1, len(q)))
         self.goals.abort('the reference is held')
         self._trajectory = Trajectory(Knots(np.array([duration]), end[None], still, still), now,
@@ -174,10 +190,31 @@ class JointReference:
     def hold(self) -> None:
         """Come to rest as fast as the limits allow and stay there."""
         q, qd, _ = self.state
-        self.target[0] = q + qd * np.abs(qd) / (2.0 * self.limiter.acceleration)
+        self.target[0] = self._inside(q, q + qd * np.abs(qd) / (2.0 * self.limiter.acceleration))
         self.target[1:] = 0.0
         self._trajectory = None
         self.source, self.resting = Source.HOLD, False
+
+    def _inside(self, q: Array, end: Array) -> Array:
+        """Return where the reference may come to rest: not beyond a limit, if it was inside."""
+        return np.where(self.continuous, end, np.clip(
+            end, np.minimum(q, self.lower), np.maximum(q, self.upper)))
+
+    def give_way(self, q: Array, most: Array) -> Array:
+        """
+        Let a held reference follow a robot that was pushed further away than it may be.
+
+        :param q: measured positions.
+        :param most: distance per joint up to which the reference stays where it is.
+        :returns: by how much it moved, per joint.
+        """
+        error = self.distance(self.state[0], q)
+        moved = np.clip(error, -most, most) - error
+        if moved.any():
+            self.state[0] += moved
+            self.state[1:] = 0.0
+            self.hold()
+        return moved
 
     def set_point(self, now: float, q: Array, qd: Array | None = None,
                   qdd: Array | None = None) -> None:
@@ -189,7 +226,8 @@ class JointReference:
         :param qd: velocity; None: zero.
         :param qdd: acceleration; None: zero.
         """
-        self.check(np.asarray(q, dtype=float)[None])
+        rates = [None if x is None else np.asarray(x, dtype=float)[None] for x in (qd, qdd)]
+        self.check(np.asarray(q, dtype=float)[None], *rates)
         self.goals.abort('pre-empted by a set-point')
         self.target[0] = self._near(q)
         self.target[1] = 0.0 if qd is None else qd
@@ -206,7 +244,7 @@ class JointReference:
         :param knots: its points.
         :param start_time: control time of its time_from_start 0.
         """
-        self.check(knots.q)
+        self.check(knots.q, knots.qd, knots.qdd)
         moved = Knots(knots.times, unwrap(knots.q, self.state[0], self.continuous),
                       knots.qd, knots.qdd)
         q, qd, qdd = self.state.copy()
@@ -291,11 +329,13 @@ class JointReference:
         """Shift continuous joints to the turn of the present reference."""
         return unwrap(np.asarray(q, dtype=float)[None], self.state[0], self.continuous)[0]
 
-    def check(self, q: Array) -> None:
+    def check(self, q: Array, qd: Array | None = None, qdd: Array | None = None) -> None:
         """
-        Refuse positions that are not finite or outside the joint limits.
+        Refuse points that are not finite, outside the joint limits, or too fast.
 
         :param q: positions, (k, n).
+        :param qd: velocities, if given.
+        :param qdd: accelerations, if given.
         :raises GoalError: naming joint and limits.
         """
         if not np.isfinite(q).all():
@@ -307,3 +347,15 @@ class JointReference:
             raise GoalError(ResultCode.INVALID_GOAL, f'position {q[i, j]:.6g} of joint '
                             f'{self.joints[j]} is outside [{self.lower[j]:.6g}, '
                             f'{self.upper[j]:.6g}]')
+        self._bound('velocity', qd, np.minimum(_SLACK * self.speed, _MOST_SPEED))
+        self._bound('acceleration', qdd, np.full(len(self.lower), _MOST_ACCELERATION))
+
+    def _bound(self, what: str, values: Array | None, most: Array) -> None:
+        """Refuse velocities or accelerations that no joint has."""
+        if values is None:
+            return
+        beyond = ~(np.abs(values) <= most)
+        if beyond.any():
+            i, j = np.argwhere(beyond)[0]
+            raise GoalError(ResultCode.INVALID_GOAL, f'{what} {values[i, j]:.6g} of joint '
+                            f'{self.joints[j]} in point {i} is beyond {most[j]:.6g}')

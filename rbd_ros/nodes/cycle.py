@@ -39,6 +39,7 @@ from rbd_ros.control.supervisor import State, Supervisor
 from rbd_ros.control.task_references import TaskReference
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.disturbance import Disturbance
+from rbd_ros.nodes.holding import Holding
 from rbd_ros.nodes.load import Load
 from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
 from rbd_ros.nodes.settings import Settings
@@ -91,7 +92,8 @@ class Cycle:
             settings.joints('reference.acceleration').tolist(),
             lower=robot.pick(robot.model.lower), upper=robot.pick(robot.model.upper),
             continuous=robot.continuous, timeout=settings.number('reference.timeout'),
-            linear=settings.flag('reference.linear'), joints=robot.joints)
+            linear=settings.flag('reference.linear'), joints=robot.joints,
+            speed=settings.velocity_limits.tolist())
         self.task_reference = TaskReference(
             settings.task_limits(), timeout=settings.number('task.timeout'),
             wrench_limit=settings.wrench_limit())
@@ -100,8 +102,12 @@ class Cycle:
         self._refusals = RefusalCount(settings.integer('reference.refusals'))
         self._repeats = Repeats()  # of what is said about references
         self._watch = Watch(settings, self.joints)
-        self._laws = self._make_laws(kernels)
-        self._disturbance = Disturbance(settings, kernels['momentum'], self._holding.external)
+        joint_law = JointLaw('joint', kernels['joint'], self.joints, self.reference,
+                             self._saturation)
+        self._laws = self._make_laws(kernels, joint_law)
+        self._disturbance = Disturbance(settings, kernels['momentum'], joint_law.external)
+        self.loop.load = self._disturbance.load
+        self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load, self._tell)
         self.mode = settings.text('mode')
         self.law = self._laws[KERNEL_OF_MODE[self.mode]]
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
@@ -114,12 +120,10 @@ class Cycle:
         self.snapshots = Snapshots(len(robot.joints))
         self.apply(settings)
 
-    def _make_laws(self, kernels: Mapping[str, Bound]) -> dict[str, Law]:
+    def _make_laws(self, kernels: Mapping[str, Bound], joint_law: JointLaw) -> dict[str, Law]:
         joints = self.joints
         self._bare = Law('gravity', kernels['gravity'], joints)
-        self._holding = JointLaw('joint', kernels['joint'], joints, self.reference,
-                                 self._saturation)
-        return {'joint': self._holding,
+        return {'joint': joint_law,
                 'task': TaskLaw('task', kernels['task'], joints, self.task_reference),
                 **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
 
@@ -196,7 +200,8 @@ class Cycle:
         self._tell_others(now, steady, True)
 
     def _tell_others(self, now: float, steady: float, sent: bool) -> None:
-        if self._disturbance.observed and sent:
+        if sent and (self._disturbance.observed or not self.calm
+                     or self.supervisor.state is not State.RUNNING):
             self._disturbance.observe(now, self.joints, self.limiter)
         if self.snapshots.wanted:
             self.snapshots.note(self, steady)
@@ -249,6 +254,17 @@ class Cycle:
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
+
+    def press(self, steady: float, pressed: bool) -> None:
+        """
+        Take one message of the dead-man switch; letting it go stops at once.
+
+        :param steady: steady time, s.
+        :param pressed: whether the operator holds it; one false between any number of true counts.
+        """
+        self.dead_man.signal(steady, pressed)
+        if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
+            self._fault(steady, Cause.DEAD_MAN, 'it was let go')
 
     # -- requests, run in the hot thread ----------------------------------------------------------
 
@@ -303,8 +319,10 @@ class Cycle:
         self.snapshots.divider = settings.report_divider
         self._disturbance.apply(settings)
         self._watch.apply(settings)
+        self._holding.apply(settings)
         self._refusals.limit = settings.integer('reference.refusals')
         self.reference.timeout = settings.number('reference.timeout')
+        self.reference.speed[:] = settings.velocity_limits
         self.reference.limiter.velocity[:] = settings.reference_velocity
         self.reference.limiter.acceleration[:] = settings.joints('reference.acceleration')
         self.task_reference.timeout = settings.number('task.timeout')
@@ -369,7 +387,7 @@ class Cycle:
 
     def _compute(self, need: Need) -> None:
         """Evaluate what the loop needs and hand it over without copies."""
-        law: Law = self._bare
+        law: Law | Holding = self._bare
         if need is Need.LAW:
             law = self.law
         elif need is Need.HOLD:

@@ -12,9 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Torques that the model does not explain, observed in the loop and compensated by the law."""
+"""
+Torques that the model does not explain, observed in the loop and compensated by the law.
+
+The same observer tells what the robot carries beside its description: a stop that trusts g(q) of
+a wrong payload does not brake but accelerates. It runs where the parameters ask for it, and
+wherever something is unusual: beyond a bound, and through every stop.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +37,12 @@ __all__ = ['Disturbance']
 Array = npt.NDArray[np.float64]
 
 
+#: s without an observation after which what was observed is forgotten
+_GAP = 0.1
+
+
 class Disturbance:
-    """The observer of one robot; its result is an input of the law."""
+    """The observer of one robot; its result is an input of the law, and of every stop."""
 
     def __init__(self, settings: Settings, bound: Bound, external: Array) -> None:
         """
@@ -43,7 +55,9 @@ class Disturbance:
         self.observed = False  # whether the parameters ask for it
         self._bound, self._external = bound, external
         self._observer = MomentumObserver(settings.joints('observer_gain').tolist())
-        self._time = 0.0
+        self._time = -math.inf
+        self._share = np.zeros_like(external)  # bound of the load, N.m
+        self.load = np.zeros_like(external)  # torque that the robot showed beside g(q), N.m
         self.apply(settings)
 
     def apply(self, settings: Settings) -> None:
@@ -54,12 +68,14 @@ class Disturbance:
         """
         self.observed = settings.flag('observer_feedback')
         self._observer.gain[:] = settings.joints('observer_gain')
+        self._share[:] = settings.number('hold_torque') * settings.torque_limits
         if not self.observed:
             self._external[:] = 0.0
 
     def reset(self) -> None:
         """Forget what was observed."""
         self._observer.reset()
+        self.load[:] = 0.0
 
     def observe(self, now: float, joints: JointMap, limiter: TorqueLimiter) -> None:
         """
@@ -69,10 +85,14 @@ class Disturbance:
         :param joints: the state.
         :param limiter: has the torque.
         """
+        if not 0.0 <= now - self._time <= _GAP:
+            self.reset()
         inputs, outputs = self._bound.inputs, self._bound.outputs
         inputs['q'][:], inputs['qd'][:] = joints.q, joints.qd
         self._bound()
         torque = self._observer.update(outputs['H'], joints.qd[joints.select], outputs['bias'],
                                        limiter.last, now - self._time)
         self._time = now
-        np.clip(torque, -limiter.limit, limiter.limit, out=self._external)
+        if self.observed:
+            np.clip(torque, -limiter.limit, limiter.limit, out=self._external)
+        np.clip(torque, -self._share, self._share, out=self.load)

@@ -133,8 +133,9 @@ class Settings:
 
     @property
     def reference_velocity(self) -> Array:
-        """Return the largest reference velocities."""
-        usual = [x if math.isfinite(x) else 1.0 for x in self.velocity_limits]
+        """Return the largest reference velocities; usually those where the barrier begins."""
+        share = self.number('barrier.velocity')  # a robot that catches up is faster than these
+        usual = [share * x if math.isfinite(x) else 1.0 for x in self.velocity_limits]
         return self.joints('reference.velocity', usual)
 
     @property

@@ -1,0 +1,202 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What comes from outside must not make the robot fast, strong or blind: attacks, fake clock."""
+
+from cycle_rig import Arm, MODEL, SPEED, TORQUE
+import numpy as np
+import pytest
+
+from rbd_ros import Dynamics
+from rbd_ros.control.causes import Cause
+
+PERIOD = 0.001
+LOWER, UPPER = np.array(MODEL.lower), np.array(MODEL.upper)
+CARRYING = (0.1, 0.9, 0.3, -1.2, 0.5, 0.6, 0.7)
+COM = (0.0, 0.0, 0.05)
+
+
+def set_point(arm, q, qd=None):
+    """Hand over a set-point as the node does."""
+    arm.cycle.loop.post(lambda now, _steady: arm.cycle.refer(
+        lambda: arm.cycle.reference.set_point(now, q, qd)))
+
+
+def fastest(arm):
+    """Return the largest velocity so far as a share of its limit."""
+    return (np.abs(np.array(arm.qd_log)) / SPEED).max()
+
+
+# -- references -------------------------------------------------------------------------------
+
+_RANDOM = np.random.default_rng(3).uniform(size=(3000, 2, 7))
+BURSTS = {
+    'random': lambda k: (LOWER + (UPPER - LOWER) * _RANDOM[k, 0], None),
+    'random with velocities': lambda k: (LOWER + (UPPER - LOWER) * _RANDOM[k, 0],
+                                         (2.0 * _RANDOM[k, 1] - 1.0) * SPEED),
+    'to and fro': lambda k: (UPPER if k // 150 % 2 else LOWER, None),
+    'far away': lambda k: (LOWER, None),
+    'far away and on': lambda k: (LOWER, -SPEED),
+}
+
+
+@pytest.mark.parametrize('burst', BURSTS)
+def test_a_burst_of_set_points_keeps_the_velocity_limits(burst):
+    """A set-point per millisecond, whatever they say: no joint is fast, none leaves its range."""
+    arm = Arm(mode='computed_torque', tracking_limits=[100.0])
+    arm.release()
+    arm.forget()
+    count = [0]
+
+    def each(_time):
+        set_point(arm, *BURSTS[burst](count[0]))
+        count[0] += 1
+    arm.each = each
+    for _ in range(300):
+        arm.run(0.01)
+        reference = arm.cycle.reference.state[0]
+        assert (reference >= LOWER - 1e-6).all() and (reference <= UPPER + 1e-6).all()
+    assert arm.state == 'running', arm.cycle.fault_text()
+    # The reference itself stays below 0.9; catching up and the light wrist need some more.
+    assert fastest(arm) < 1.08
+
+
+def test_any_false_of_the_dead_man_stops():
+    """A switch that was let go for an instant stops, though it is pressed again at once."""
+    arm = Arm(dead_man_timeout=0.2)
+    arm.activate()
+    arm.each = lambda time: arm.cycle.press(time, True)
+    arm.run(1.2)
+    assert arm.state == 'running'
+    for pressed in (True, False, True, True):
+        arm.cycle.press(arm.time, pressed)
+    assert arm.state == 'braking'
+    arm.run(1.0)
+    assert arm.state == 'holding'
+    assert 'it was let go' in arm.cycle.fault_text()
+    assert not arm.cycle.reset(arm.time, arm.time)
+
+
+def test_dead_man_without_a_timeout_means_nothing():
+    """Where no switch is configured its messages change nothing."""
+    arm = Arm()
+    arm.restart()
+    arm.cycle.press(arm.time, False)
+    arm.run(0.1)
+    assert arm.state == 'running'
+
+
+# -- a load that is not the one told ----------------------------------------------------------
+
+
+def carrying(mass):
+    """Return the dynamics of an arm that carries a payload."""
+    dynamics = Dynamics(MODEL, payload_frame='tool0')
+    dynamics.set_payload(mass, COM, mass * 1e-3 * np.eye(3))
+    return dynamics
+
+
+def stop(arm):
+    """Call the stop service."""
+    arm.cycle.loop.post(
+        lambda _now, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP, '~/stop'))
+
+
+@pytest.mark.parametrize('mode', ['gravity_compensation', 'computed_torque'])
+@pytest.mark.parametrize('actual, told', [(0.0, 3.0), (3.0, 0.0), (0.0, 5.0), (5.0, 0.0)])
+def test_braking_with_a_wrong_payload_brakes(mode, actual, told):
+    """Told too much or too little, an arm that became too fast, or is stopped, comes to rest."""
+    arm = Arm(CARRYING, mode=mode, **{'payload.com': list(COM)})
+    arm.release()
+    arm.dynamics = carrying(actual)
+    arm.change(**{'payload.mass': told, 'payload.ramp_time': 0.2})
+    arm.forget()
+    arm.run(0.5)
+    if arm.state == 'running':
+        stop(arm)
+    arm.run(2.5)
+    assert arm.state == 'holding', arm.cycle.fault_text()
+    assert fastest(arm) < 1.15  # 20 ms of patience, and what the torque rate needs to turn round
+    resting = np.abs(np.array(arm.qd_log[-500:])) / SPEED
+    assert resting.max() < 0.01
+    assert (np.abs(arm.cycle.loop.load) <= 0.3 * TORQUE + 1e-12).all()
+
+
+def test_load_is_what_the_robot_shows():
+    """At rest in a hold the observed load is the gravity torque of the mass nobody told."""
+    arm = Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
+    arm.release()
+    arm.dynamics = carrying(1.5)
+    stop(arm)
+    arm.run(3.0)
+    assert arm.state == 'holding'
+    missing = arm.dynamics.gravity(arm.q) - Dynamics(MODEL).gravity(arm.q)
+    assert np.abs(missing).max() > 5.0
+    np.testing.assert_allclose(-arm.cycle.loop.load, missing, atol=0.05)
+
+
+# -- holding ----------------------------------------------------------------------------------
+
+
+def held(**values):
+    """Return an arm that was stopped and is held."""
+    arm = Arm(mode='computed_torque', **values)
+    arm.release()
+    stop(arm)
+    arm.run(1.0)
+    assert arm.state == 'holding'
+    return arm
+
+
+def push(arm, joint, speed, duration):
+    """Push a standing arm away at a speed, whatever it does; returns the torques beside g(q)."""
+    arm.external, torques = None, []
+    arm.qd = np.zeros(7)
+    arm.qd[joint] = speed
+    for _ in range(round(duration / PERIOD)):
+        arm.q = arm.q + PERIOD * arm.qd
+        arm.run(PERIOD)
+        torques.append(arm.sent[-1] - arm.dynamics.gravity(arm.q))
+    return np.array(torques)
+
+
+@pytest.mark.parametrize('joint', [0, 1, 3])
+def test_a_held_robot_yields_to_a_push(joint):
+    """Pushed one radian away it never gives more than its share, follows, and stays there."""
+    arm = held()
+    torques = push(arm, joint, 0.5, 2.0)
+    assert arm.state == 'holding'
+    assert (np.abs(torques) <= 0.3 * TORQUE + 1e-9).all()
+    distance = arm.cycle.reference.state[0] - arm.q
+    assert (np.abs(distance) <= 0.1 + 1e-9).all()
+    assert abs(distance[joint]) > 0.09
+    warned = [text for kind, text in arm.cycle.events if kind == 'warning']
+    assert [f'joint_{joint + 1} by' in text for text in warned] == [True]
+    there = arm.q.copy()
+    arm.external = np.zeros(7)  # let go
+    arm.run(1.5)
+    assert arm.state == 'holding'
+    assert np.abs(arm.qd).max() < 0.01
+    assert abs(arm.q[joint] - there[joint]) < 0.15  # back by the distance that it may be away
+
+
+def test_a_held_robot_that_nobody_pushes_stays():
+    """Within its distance a hold is a hold: it pulls back to where it was."""
+    arm = held()
+    there = arm.q.copy()
+    push(arm, 0, 0.4, 0.2)
+    arm.external, arm.qd = np.zeros(7), np.zeros(7)
+    arm.run(2.0)
+    np.testing.assert_allclose(arm.q, there, atol=2e-3)
+    assert not [text for kind, text in arm.cycle.events if kind == 'warning']
