@@ -44,7 +44,7 @@ def test_a_bound_may_be_exceeded_for_exactly_its_patience():
 
 
 def test_what_is_no_number_is_beyond_every_bound():
-    """NaN is not inside a bound: it must not pass because no comparison holds."""
+    """What is not a number is not inside a bound: it must not pass because no comparison holds."""
     monitor = SpeedMonitor(['a', 'b'], [1.0, 2.0], 0.0)
     assert monitor.check(0.0, np.array([0.5, math.nan])) == 'b: velocity nan beyond 2'
 

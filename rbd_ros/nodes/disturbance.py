@@ -37,6 +37,9 @@ __all__ = ['Disturbance']
 Array = npt.NDArray[np.float64]
 
 
+#: rad/s or m/s above which a joint moves
+_MOVES = 0.05
+
 #: s without an observation after which what was observed is forgotten
 _GAP = 0.1
 
@@ -95,4 +98,14 @@ class Disturbance:
         self._time = now
         if self.observed:
             np.clip(torque, -limiter.limit, limiter.limit, out=self._external)
-        np.clip(torque, -self._share, self._share, out=self.load)
+        self._carry(torque, joints.qd[joints.select])
+
+    def _carry(self, torque: Array, qd: Array) -> None:
+        """
+        Take over as load what a joint in motion shows, and nothing else.
+
+        A robot that is blocked shows a torque, too: that of whatever, or whoever, is in its way.
+        To carry that would be to go on pushing.
+        """
+        bounded = np.clip(torque, -self._share, self._share)
+        self.load[:] = np.where(np.abs(qd) > _MOVES, bounded, self.load)
