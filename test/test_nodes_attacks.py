@@ -160,6 +160,18 @@ def test_who_is_in_the_way_is_no_load():
     np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), atol=1e-6)
 
 
+def test_absurd_velocities_teach_no_load():
+    """A velocity at which every product overflows leaves no trace in what a stop carries."""
+    arm = Arm()
+    arm.restart()
+    arm.qd = np.full(7, 1e200)
+    arm.run(0.03)
+    arm.qd = np.zeros(7)
+    arm.run(0.01)
+    assert np.isfinite(arm.cycle.loop.load).all()
+    assert all(np.isfinite(torque).all() for torque in arm.sent)
+
+
 # -- holding ----------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.control.joint_map import JointMap
-from rbd_ros.control.limits import TorqueLimiter
+from rbd_ros.control.limits import is_finite, TorqueLimiter
 from rbd_ros.control.observer import MomentumObserver
 from rbd_ros.nodes.settings import Settings
 
@@ -96,6 +96,10 @@ class Disturbance:
         torque = self._observer.update(outputs['H'], joints.qd[joints.select], outputs['bias'],
                                        limiter.last, now - self._time)
         self._time = now
+        if not is_finite(torque):  # an absurd velocity teaches nothing
+            self.reset()
+            self._external[:] = 0.0
+            return
         if self.observed:
             np.clip(torque, -limiter.limit, limiter.limit, out=self._external)
         self._carry(torque, joints.qd[joints.select])
