@@ -89,34 +89,10 @@ def test_computed_torque_gives_linear_error_dynamics(robot):
         kp, kd = np.linspace(50, 200, n), np.linspace(10, 30, n)
         torque = computed_torque(robot.inverse_dynamics, q, qd, (q_ref, qd_ref, qdd_ref),
                                  stiffness=kp, damping=kd, integral=np.zeros(n),
-                                 speed=[math.inf] * n, continuous=[False] * n)
+                                 continuous=[False] * n)
         qdd = robot.forward_dynamics(q, qd, np.array(torque))
         residual = (qdd_ref - qdd) + kd * (qd_ref - qd) + kp * (q_ref - q)
         np.testing.assert_allclose(residual, 0.0, atol=1e-8)  # scale of Kp e is 1e2
-
-
-@pytest.mark.parametrize('sign', [-1.0, 1.0])
-def test_a_large_error_asks_for_no_more_than_the_velocity_limit(sign):
-    """A joint that is far behind approaches its limit from below, and is then at it."""
-    q = qd = 0.0
-    fastest = 0.0
-    for _ in range(1000):
-        torque, = computed_torque(
-            lambda q, qd, qdd: list(qdd), [q], [qd], ([sign * 9.0], [sign * 1.9], [sign * 20.0]),
-            stiffness=[100.0], damping=[20.0], integral=[sign * 5.0], speed=[2.0],
-            continuous=[False])
-        qd += 1e-3 * torque
-        q += 1e-3 * qd
-        fastest = max(fastest, sign * qd)
-    assert 2.0 - 1e-6 < fastest <= 2.0 + 1e-9
-
-
-def test_without_damping_nothing_is_bounded():
-    """Stiffness alone has no velocity that it leads to: the law stays what it is."""
-    torque, = computed_torque(lambda q, qd, qdd: list(qdd), [0.0], [1.0], ([3.0], [1.0], [2.0]),
-                              stiffness=[100.0], damping=[0.0], integral=[0.0], speed=[2.0],
-                              continuous=[False])
-    assert torque == 302.0
 
 
 def test_integral_stops_at_its_bound_and_at_saturation():
@@ -136,7 +112,7 @@ def test_integral_removes_a_constant_error():
                              saturation=[0.0])
         torque, = computed_torque(lambda q, qd, qdd: [qdd[0] + 6.0 * math.sin(q[0])], [q], [qd],
                                   ([0.5], [0.0], [0.0]), stiffness=[100.0], damping=[20.0],
-                                  integral=[z], speed=[math.inf], continuous=[False])
+                                  integral=[z], continuous=[False])
         qd += 1e-3 * (torque - 9.81 * math.sin(q))
         q += 1e-3 * qd
     assert q == pytest.approx(0.5, abs=1e-9)
@@ -148,7 +124,7 @@ def test_laws_trace_to_the_same_numbers():
     def law(q, qd, ref, z):
         torque = computed_torque(lambda q, qd, qdd: [3.0 * a + b * b for a, b in zip(qdd, qd)],
                                  q, qd, ref, stiffness=[10.0, 20.0], damping=[1.0, 2.0],
-                                 integral=z, speed=[2.0, math.inf], continuous=[True, False])
+                                 integral=z, continuous=[True, False])
         z = integrate_error(z, torque, gain=[1.0, 2.0], dt=0.01, limit=[0.2, 0.3],
                             saturation=[1.0, 0.0])
         return {'tau': gravity_compensation(qd, torque, scale=[0.5, 2.0], friction=FRICTION,

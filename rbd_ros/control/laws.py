@@ -23,11 +23,9 @@ order of the controlled joints.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-import math
 from typing import NamedTuple
 
-from rbd_ros.compiler import (
-    atan2, clamp, cos, less, maximum, minimum, Scalar, sin, tanh, where)
+from rbd_ros.compiler import atan2, clamp, cos, less, Scalar, sin, tanh, where
 
 __all__ = [
     'Friction', 'computed_torque', 'damping', 'friction_torque', 'gravity_compensation',
@@ -101,13 +99,11 @@ def tracking_error(q: Vector, reference: Vector, continuous: Sequence[bool]) -> 
 def computed_torque(inverse_dynamics: Callable[[Vector, Vector, Vector], Vector],
                     q: Vector, qd: Vector, reference: Sequence[Vector], *,
                     stiffness: Vector, damping: Vector, integral: Vector,
-                    speed: Vector, continuous: Sequence[bool]) -> list[Scalar]:
+                    continuous: Sequence[bool]) -> list[Scalar]:
     """
     Follow a reference: H(q) (qdd_ref + Kd e' + Kp e + z) + C(q, qd).
 
-    One call of the inverse dynamics gives both terms. A large error asks for no more than the
-    velocity limit: Kd qd_ref + Kp e + z, the velocity sought times Kd, is bounded by Kd times the
-    limit (Khatib 1987), and a reference that still accelerates that way is not followed in that.
+    One call of the inverse dynamics gives both terms.
 
     :param inverse_dynamics: function of q, qd, qdd.
     :param q: joint positions.
@@ -116,20 +112,12 @@ def computed_torque(inverse_dynamics: Callable[[Vector, Vector, Vector], Vector]
     :param stiffness: Kp, 1/s^2.
     :param damping: Kd, 1/s.
     :param integral: z, rad/s^2, as ``integrate_error`` gives it; zeros switch it off.
-    :param speed: velocity limits; infinity: none.
     :param continuous: which joints turn without end.
     """
     q_ref, qd_ref, qdd_ref = reference
     error = tracking_error(q, q_ref, continuous)
-    qdd = []
-    for a, kd, vr, v, kp, e, z, limit in zip(
-            qdd_ref, damping, qd_ref, qd, stiffness, error, integral, speed):
-        sought = kd * vr + kp * e + z
-        # Without damping no velocity follows from an error, and there is nothing to bound.
-        most = where(less(0.0, kd), kd * limit, math.inf)
-        a = where(less(most, sought), minimum(a, 0.0),
-                  where(less(sought, -most), maximum(a, 0.0), a))
-        qdd.append(a + clamp(sought, -most, most) - kd * v)
+    qdd = [a + kd * (vr - v) + kp * e + z for a, kd, vr, v, kp, e, z
+           in zip(qdd_ref, damping, qd_ref, qd, stiffness, error, integral)]
     return list(inverse_dynamics(q, qd, qdd))
 
 

@@ -212,7 +212,7 @@ class TickKernels:
         law = laws.computed_torque(
             lambda _q, _qd, qdd: self._pick(rule(self._state(x, qdd=self._spread(qdd)))['tau']),
             q, qd, x['reference'], stiffness=x['stiffness'], damping=x['damping'],
-            integral=x['integral'], speed=x['speed'], continuous=self.robot.continuous)
+            integral=x['integral'], continuous=self.robot.continuous)
         # That of the reference: measured velocity would feed its noise back.
         rubbing = laws.friction_torque(x['reference'][1], self._friction(x))
         law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]

@@ -319,8 +319,7 @@ class TestComputedTorque(Case):
     def test_integral_does_not_wind_up(self) -> None:
         """While a torque is at its limit the term of that joint does not grow."""
         gain, joint = 40.0, 1
-        # A law that may seek only little velocity does not reach the limit of the torque.
-        self.bring_up(integral=[gain], integral_limit=[100.0], velocity_limits=[100.0])
+        self.bring_up(integral=[gain], integral_limit=[100.0])
         q = START.copy()
         q[joint] -= 0.005
         self.place(q, np.zeros(7))
