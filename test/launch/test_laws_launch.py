@@ -429,6 +429,7 @@ class TestComputedTorque(Case):
 
     def see(self, torques: list, wrenches: list, wrench: np.ndarray) -> None:
         """Expect that the push is known, as a joint torque and as a wrench."""
+        self.bench.settle()  # reports of states long ago are still on their way
         torques.clear()
         wrenches.clear()
         self.bench.run_until(lambda: bool(torques and wrenches), 'a report')
