@@ -59,9 +59,6 @@ _SPINS = 1000
 #: depth 1 loses messages where several publishers share the topic
 STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-#: signals of the dead-man switch that may wait: a false must not be lost behind a true
-_SIGNALS = 100
-
 #: s between two looks at the clocks while states come
 _WATCH = 0.05
 
@@ -103,8 +100,7 @@ class HotNode(GuardedNode):
         self.create_subscription(
             JointState, name('joint_states'), self._on_state, STATES, raw=True,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
-        self._dead_man = BoundedInput(self, Bool, name('~/dead_man'), self._on_dead_man,
-                                      _SIGNALS,
+        self._dead_man = BoundedInput(self, Bool, name('~/dead_man'), self._on_dead_man, 10,
                                       owner.get_logger().warning)
         self.create_service(Trigger, owner.resolve_service_name('~/stop'), self._on_stop)
         self.create_service(Trigger, owner.resolve_service_name('~/reset'), self._on_reset)
