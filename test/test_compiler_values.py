@@ -1,0 +1,140 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Values of operations and derivatives that are easily confused, in every back end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from rbd_ros.compiler import atan2, cos, gradient, jacobian, jvp, less, sin, trace, vjp, where
+from rbd_ros.compiler import compile as compile_graph
+from test_compiler_backends import build, COMPILER
+
+# One unit in the last place is what libraries of mathematical functions differ by; a formula of
+# a few operations on such values may lose a few more.
+TOLERANCE = {'rtol': 4e-15, 'atol': 1e-300}
+
+
+def by_every_backend(graph, states, folder):
+    """
+    Yield the name of each way to compute a graph, and its outputs for each state, flat.
+
+    :param states: for each state, the arrays of the inputs.
+    """
+    def flat(outputs):
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return np.concatenate([np.ravel(x) for x in outputs])
+
+    yield 'reference', [graph.evaluate(*map(np.ravel, state)) for state in states]
+    if COMPILER is not None:
+        function, = build(folder, [graph], graph.name)
+        yield 'C', [function(*state) for state in states]
+    for backend in ('python', 'llvm'):
+        kernel = compile_graph(graph, backend=backend, cache=False)
+        yield backend, [flat(kernel(*state)) for state in states]
+        batch = kernel.batch(*(np.array(x) for x in zip(*states)))
+        batch = batch if isinstance(batch, tuple) else (batch,)
+        yield f'{backend}, batch', np.concatenate(
+            [np.reshape(x, (len(states), -1)) for x in batch], axis=1)
+
+
+def check(graph, states, expected, folder):
+    """Compare every back end with numbers found by other means."""
+    names = set()
+    for name, found in by_every_backend(graph, states, folder):
+        np.testing.assert_allclose(np.array(found), expected, **TOLERANCE, err_msg=name)
+        names.add(name)
+    assert names >= {'reference', 'python', 'python, batch', 'llvm', 'llvm, batch'}
+
+
+def test_atan2_in_four_quadrants(tmp_path):
+    """The angle of (x, y) is right in each quadrant and on each axis, with every sign traced."""
+    def function(y, x):
+        return {'angle': [atan2(y, x), atan2(-y, x), atan2(y, -x), atan2(-y, -x), atan2(x, y)]}
+
+    states, expected = [], []
+    for k, angle in enumerate([0.3, 1.2, 2.0, 2.9, -2.8, -1.9, -1.0, -0.2]):
+        states.append(((k + 0.5) * math.sin(angle), (k + 0.5) * math.cos(angle)))
+        half = math.copysign(math.pi, angle)
+        mirrored = 0.5 * math.pi - angle
+        expected.append([angle, -angle, half - angle, angle - half,
+                         mirrored - 2.0 * math.pi * (mirrored > math.pi)])
+    # on the axes
+    states += [(2.0, 0.0), (-2.0, 0.0), (0.0, 3.0)]
+    right = 0.5 * math.pi
+    expected += [[right, -right, right, -right, 0.0], [-right, right, -right, right, math.pi],
+                 [0.0, 0.0, math.pi, math.pi, right]]
+    graph = trace(function, {'y': (), 'x': ()})
+    for name, found in by_every_backend(graph, states, tmp_path):
+        # at y = 0 the sign of a zero is not kept: half a turn either way
+        found = np.array(found)
+        found[-1, 2:4] = np.abs(found[-1, 2:4])
+        np.testing.assert_allclose(found, expected, rtol=2e-15, atol=1e-300, err_msg=name)
+
+
+def test_gradient_of_where_with_a_constant(tmp_path):
+    """The side that is a constant has derivative zero, on either side of where."""
+    def function(x):
+        big = less(1.0, x[0])
+        return {'e': where(big, x[0] * x[1], 0.7) + where(big, -0.4, sin(x[1])) * x[2]
+                + where(less(x[1], 0.0), x[2], 2.0) + where(less(x[2], 0.0), 3.0, x[2] * x[2])}
+
+    states, expected = [], []
+    for a in (0.4, 1.3):
+        for b in (-0.6, 0.9):
+            for c in (-1.1, 0.8):
+                states.append(([a, b, c],))
+                taken = a > 1.0
+                expected.append([
+                    b if taken else 0.0,
+                    a if taken else math.cos(b) * c,
+                    (-0.4 if taken else math.sin(b)) + (b < 0.0) + (c >= 0.0) * 2.0 * c])
+    graph = trace(function, {'x': 3})
+    check(gradient(graph, 'e', 'x', name='backward'), states, expected, tmp_path)
+    check(jacobian(graph, 'e', 'x', name='forward'), states, expected, tmp_path)
+
+
+def test_products_where_one_node_is_two_outputs(tmp_path):
+    """An expression that is several outputs, of either sign, collects what comes back of each."""
+    def function(x):
+        y = sin(x[0]) * x[1]
+        return {'y': [y, x[0], y, -y], 'z': [y, x[1], x[1]], 'c': 2.0 * y}
+
+    x, bars = [0.7, -1.3], ([0.2, -0.3, 0.5, 1.1], [0.9, 1.7, -0.4], 0.6)
+    s, c = math.sin(0.7), math.cos(0.7)
+    total = 0.2 + 0.5 - 1.1 + 0.9 + 2.0 * 0.6
+    graph = trace(function, {'x': 2})
+    back = vjp(graph, ['y', 'z', 'c'], 'x', name='back')
+    check(back, [(x, *bars)], [[total * c * x[1] - 0.3, total * s + 1.7 - 0.4]], tmp_path)
+    only = vjp(graph, 'z', 'x', name='only')
+    check(only, [(x, bars[1])], [[0.9 * c * x[1], 0.9 * s + 1.7 - 0.4]], tmp_path)
+    along = [0.8, -0.5]
+    rate = c * x[1] * along[0] + s * along[1]
+    ahead = jvp(graph, ['y', 'z', 'c'], 'x', name='ahead')
+    check(ahead, [(x, along)],
+          [[rate, 0.8, rate, -rate, rate, -0.5, -0.5, 2.0 * rate]], tmp_path)
+
+
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_derivative_of_atan2_in_four_quadrants(tmp_path, sign):
+    """The rate of the angle is (x dy - y dx) / (x^2 + y^2), whatever the quadrant."""
+    def function(t):
+        return {'angle': atan2(sign * sin(t) * 2.0, cos(t) * 2.0)}
+
+    states = [(t,) for t in (0.3, 1.2, 2.0, 2.9, -2.8, -1.9, -1.0, -0.2)]
+    check(jacobian(trace(function, {'t': ()}), 'angle', 't', name='rate'), states,
+          [[sign]] * len(states), tmp_path)
