@@ -1,0 +1,196 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+How far two libraries are apart, in units that let no joint hide behind a heavier one.
+
+A robot's joints differ by many orders of magnitude: what is rounding at a shoulder is the whole
+torque of a finger. So every joint variable is measured in the unit in which the kinetic energy of
+that joint alone is half the square of its velocity: with D the diagonal of the inertia matrix H,
+forces are multiplied by D^-1/2, accelerations by D^1/2, H by D^-1/2 from both sides.
+
+What comes from solving with H is judged twice. The backward error is what its own equation of
+motion, by the other library, leaves over: rounding alone whatever the condition of H. The forward
+error, in the energy norm x^T H x, may be larger than the limit only as far as the condition of
+the scaled H explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LIMIT = 1e-10           # of a forward error
+BACKWARD_LIMIT = 1e-13  # of a backward error
+TINY = 1e-12            # a quantity smaller than this counts as zero
+MASSLESS = 1e-8         # smallest unit of a joint, beside the largest one
+
+FORCE, ACCELERATION, INERTIA, MOBILITY, PLAIN = 'force acceleration inertia mobility plain'.split()
+
+
+class Peer(Protocol):
+    """What is asked of the other library to write down its equation of motion."""
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return H."""
+
+    def inverse_dynamics(
+        self, q: Array, qd: Array, qdd: Array, f_ext: Array | None = None,
+    ) -> Array:
+        """Return tau."""
+
+
+class Units:
+    """
+    The inertia matrix of the other library in each state, and the units that follow from it.
+
+    :param H: one matrix per state.
+    """
+
+    def __init__(self, H: Sequence[Array]) -> None:
+        self.H = np.array(H)
+        root = np.sqrt(np.maximum(np.diagonal(self.H, axis1=1, axis2=2), 0.0))
+        floor = MASSLESS * root.max(axis=1, keepdims=True, initial=0.0)
+        self.root = np.where(root > floor, root, np.where(floor > 0.0, floor, 1.0))
+        self.scaled_H = self.scale(self.H, INERTIA)
+
+    def scale(self, values: Array, kind: str) -> Array:
+        """Return values, one per state, in units of energy."""
+        d = self.root
+        if kind == FORCE:
+            return values / d
+        if kind == ACCELERATION:
+            return values * d
+        if kind == INERTIA:
+            return values / d[:, :, None] / d[:, None, :]
+        if kind == MOBILITY:
+            return values * d[:, :, None] * d[:, None, :]
+        return values
+
+    def condition(self) -> float:
+        """Return the largest condition number of the scaled H."""
+        return float(max(np.linalg.cond(H) for H in self.scaled_H))
+
+
+class Verdict(NamedTuple):
+    """
+    An error and what it may be.
+
+    :param error: infinite where a value is not finite, or where shapes differ.
+    """
+
+    error: float
+    limit: float
+    note: str = ''
+
+    @property
+    def passes(self) -> bool:
+        """Whether the error is a number within the limit."""
+        return self.error <= self.limit
+
+    @property
+    def ratio(self) -> float:
+        """Return the error in parts of its limit."""
+        return self.error / self.limit
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict that is nearest to its limit, or furthest beyond."""
+    return max(verdicts, key=lambda each: each.ratio)
+
+
+def comparable(ours: Array, theirs: Array) -> bool:
+    """Tell whether both are finite numbers of the same shape."""
+    return ours.shape == theirs.shape and bool(np.isfinite(ours).all()
+                                               and np.isfinite(theirs).all())
+
+
+def relative_error(ours: Array, theirs: Array) -> float:
+    """Return the largest error in a batch, relative to the norm of the quantity over it."""
+    if not comparable(ours, theirs):
+        return np.inf
+    flat = theirs.reshape(len(theirs), -1)
+    scale = np.sqrt(np.mean(np.sum(flat * flat, axis=1)))
+    difference = np.linalg.norm((ours - theirs).reshape(len(theirs), -1), axis=1)
+    return float(np.max(difference) / (scale if scale >= TINY else 1.0))
+
+
+def judge(ours: Array, theirs: Array, kind: str, units: Units | None) -> Verdict:
+    """Judge what is not solved for."""
+    if not comparable(ours, theirs):
+        return Verdict(np.inf, LIMIT)
+    if units is not None:
+        ours, theirs = units.scale(ours, kind), units.scale(theirs, kind)
+    return Verdict(relative_error(ours, theirs), LIMIT)
+
+
+def energy_error(ours: Array, theirs: Array, units: Units, kind: str) -> float:
+    """Return the largest error of a solution, in the energy norm or for H^-1 in that of units."""
+    if kind == MOBILITY:
+        return relative_error(units.scale(ours, kind), units.scale(theirs, kind))
+
+    def norm(x: Array) -> Array:
+        y = units.scale(x, kind)
+        return np.sqrt(np.maximum(np.einsum('ki,kij,kj->k', y, units.scaled_H, y), 0.0))
+    return float(np.max(norm(ours - theirs)) / np.sqrt(np.mean(norm(theirs) ** 2)))
+
+
+def judge_solution(
+    ours: Array, theirs: Array, kind: str, units: Units, residual: tuple[Array, Array],
+) -> Verdict:
+    """
+    Judge what is solved for: the backward error, and the forward error in the energy norm.
+
+    :param residual: what the equation leaves over and the size of its terms, in units of energy.
+    """
+    if not (comparable(ours, theirs) and np.isfinite(residual[0]).all()):
+        return Verdict(np.inf, BACKWARD_LIMIT)
+    backward = Verdict(float(np.max(residual[0] / residual[1])), BACKWARD_LIMIT)
+    forward = Verdict(energy_error(ours, theirs, units, kind), LIMIT)
+    if not forward.passes:
+        condition = units.condition()
+        note = f'{forward.error:.1e} forward, condition of the scaled H {condition:.0e}'
+        forward = Verdict(forward.error, max(LIMIT, condition * BACKWARD_LIMIT), note)
+        backward = backward._replace(note=note)
+    return worst([backward, forward])
+
+
+def residual_of_inverse(ours: Array, units: Units) -> tuple[Array, Array]:
+    """Return |H X - 1| and |H| |X| in each state."""
+    X = units.scale(ours, MOBILITY)
+    left = units.scaled_H @ X - np.eye(X.shape[-1])
+    return _norms(left), _norms(units.scaled_H) * _norms(X)
+
+
+def residual_of_motion(
+    ours: Array, units: Units, peer: Peer, q: Array, qd: Array, tau: Array, f_ext: Array | None,
+) -> tuple[Array, Array]:
+    """Return what H qdd + C - tau leaves over, and |H| |qdd| + |C| + |tau|, in each state."""
+    forces = () if f_ext is None else (f_ext,)
+    found, bias = (np.array([peer.inverse_dynamics(*row) for row in zip(q, qd, qdd, *forces)])
+                   for qdd in (ours, np.zeros_like(tau)))
+    left, C, b = (units.scale(each, FORCE) for each in (found - tau, bias, tau))
+    size = _norms(units.scaled_H) * _norms(units.scale(ours, ACCELERATION)) + _norms(C)
+    return _norms(left), size + _norms(b)
+
+
+def _norms(values: Array) -> Array:
+    return np.linalg.norm(values.reshape(len(values), -1), axis=1)
