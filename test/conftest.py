@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from isolation import pytest_runtest_protocol
 from seed_marks import (
     pytest_collection_finish,
@@ -27,15 +29,25 @@ from seed_marks import (
     pytest_sessionfinish,
     pytest_xdist_node_collection_finished,
 )
+from skips import pytest_make_collect_report, pytest_runtest_makereport
 
 __all__ = [
     'pytest_collection_finish',
     'pytest_collection_modifyitems',
     'pytest_collectreport',
     'pytest_configure',
+    'pytest_make_collect_report',
     'pytest_runtest_logreport',
+    'pytest_runtest_makereport',
     'pytest_runtest_protocol',
     'pytest_runtest_setup',
     'pytest_sessionfinish',
     'pytest_xdist_node_collection_finished',
 ]
+
+if find_spec('hypothesis'):
+    from hypothesis import settings
+
+    # a busy machine is no failure, and the time of an example is no property
+    settings.register_profile('rbd_ros', deadline=None)
+    settings.load_profile('rbd_ros')

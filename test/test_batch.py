@@ -224,7 +224,7 @@ def test_the_lock_is_free_during_a_batch():
     assert passed > 100
 
 
-@pytest.mark.skipif(not hasattr(os, 'fork'), reason='this system cannot fork')
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='this machine cannot fork')
 @pytest.mark.filterwarnings('ignore:.*fork.*:DeprecationWarning')
 def test_a_forked_child_has_threads_of_its_own(kernel):
     """A child made after a batch in threads runs batches too."""

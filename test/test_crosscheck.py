@@ -287,9 +287,9 @@ def test_the_peer_reads_right_angles_as_we_do(tmp_path):
     """An angle that load_urdf takes for a right one is so for the other library, and no other."""
     file = tmp_path / 'angles.urdf'
     file.write_text("""<origin rpy="3.14159265359 0.1 -1.57079632679"/>
-        <origin rpy='1.5707963 0 0'/>""")
+        <origin rpy='1.5707963 0 0'/> <!-- rpy="${pi} 0 0" -->""")
     assert crosscheck.peer_text(file) == f"""<origin rpy="{math.pi} 0.1 {-math.pi / 2}"/>
-        <origin rpy='1.5707963 0.0 0.0'/>"""
+        <origin rpy='1.5707963 0.0 0.0'/> <!-- rpy="${{pi}} 0 0" -->"""
 
 
 def test_command_line(capsys):

@@ -125,7 +125,7 @@ def test_handles_agree_with_the_source(model, backend):
             assert_near(found.Lambda, expected.Lambda, limit=1e-7)
 
 
-@pytest.mark.skipif(COMPILER is None, reason='no C compiler on this machine')
+@pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
 def test_c_source_gives_the_same_numbers(model, tmp_path):
     """The C99 functions of a robot, compiled with warnings as errors, are the reference."""
     robot = rbd_ros.Dynamics(model, backend='reference')

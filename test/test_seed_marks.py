@@ -26,6 +26,7 @@ import textwrap
 import pytest
 from rbd_env import seeds, stages, testing
 import seed_marks
+import skips
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -236,6 +237,38 @@ def test_a_wrong_mark_fails_its_test(tmp_path: Path, workers: int) -> None:
     code, found, text = run_pytest(tmp_path, files, '-n', str(workers), *stages.BY_FILE)
     assert code == 1 and found['test_a.py::test_x']['outcome'] == 'failed'
     assert 'no item "RBDA 99-99"' in text
+
+
+def test_a_missing_library_fails(tmp_path: Path) -> None:
+    """Under ./run test a skip fails, of a test or of a file, unless the machine is the reason."""
+    files = {
+        'test_a.py': "import pytest\npin = pytest.importorskip('no_such_peer')\ndef test(): pass",
+        'test_b.py': """
+            import pytest
+            def test_x(): pytest.importorskip('no_such_peer', reason='no peer')
+            @pytest.mark.skipif(True, reason='slow')
+            def test_y(): pass
+            @pytest.mark.skipif(True, reason='this machine has no arm')
+            def test_z(): pass
+            @pytest.mark.xfail(strict=True)
+            def test_w(): assert False
+            """}
+    code, found, text = run_pytest(tmp_path, files, '-p', 'skips', '-rA',
+                                   '--continue-on-collection-errors')
+    assert code == 1
+    assert {name: entry['outcome'] for name, entry in found.items()} == {
+        'test_a.py': 'failed', 'test_b.py::test_x': 'failed', 'test_b.py::test_y': 'failed',
+        'test_b.py::test_z': 'skipped', 'test_b.py::test_w': 'skipped'}
+    assert 'skipped under ./run test: no peer.' in text and 'no_such_peer' in text
+
+
+def test_elsewhere_a_missing_library_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ./run the reason is all that is wanted."""
+    monkeypatch.delenv('RBD_ROS_RESULTS', raising=False)
+    assert skips.verdict('Skipped: no peer') is None
+    monkeypatch.setenv('RBD_ROS_RESULTS', 'x')
+    assert 'no peer' in str(skips.verdict('Skipped: no peer'))
+    assert skips.verdict('Skipped: this machine has no arm') is None
 
 
 def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:

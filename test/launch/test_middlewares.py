@@ -32,7 +32,7 @@ ROOT = FOLDER.parents[1]
 def test_controller_on(middleware: str) -> None:
     """Launch file, states, commands and the end are the same on Fast DDS and Cyclone DDS."""
     if middleware not in get_packages_with_prefixes():
-        pytest.skip(f'{middleware} is not installed here')
+        pytest.skip(f'this machine has no {middleware}')
     environment = {k: v for k, v in os.environ.items() if k != 'RBD_ROS_RESULTS'}
     # A process of its own, because one process can load one middleware only.
     done = subprocess.run(
