@@ -26,6 +26,7 @@ theirs = pin.buildModelFromUrdf(str(path))
 data = theirs.createData()
 robot = rbd_ros.Dynamics(rbd_ros.load_urdf(path))
 ours = robot.model
+theirs.armature = np.array(ours.rotor_inertia)                   # it reads no transmissions
 
 # The same order of joints here; where it differs, position_order and velocity_order translate.
 assert list(theirs.names)[1:] == list(ours.joint_names)

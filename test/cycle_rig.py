@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import dataclasses
 from functools import cache
 from pathlib import Path
 
@@ -33,7 +34,10 @@ from rbd_ros.nodes.tick import AXES, KERNELS, TickKernels
 Array = npt.NDArray[np.float64]
 
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
-MODEL = load_urdf(ARM)
+
+#: without its rotors: the light wrist is the harder robot, nearer to singular poses and to
+#: what a sampled damper can carry
+MODEL = dataclasses.replace(load_urdf(ARM), rotor_inertia=(0.0,) * 7)
 SPEED, TORQUE = np.array(MODEL.velocity_limit), np.array(MODEL.effort_limit)
 
 #: poses from which the wrist can be moved away from the shoulder until the elbow is stretched

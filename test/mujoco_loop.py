@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The whole controller without ROS, on a fake clock, around a robot that MuJoCo simulates."""
+"""
+The whole controller without ROS, on a fake clock, around a robot that MuJoCo simulates.
+
+The same loop runs around the simulator of the package, for what must hold in both.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +24,18 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from benchmark.mujoco_plant import Plant, PlantOptions
+from benchmark.mujoco_plant import Plant, PlantOptions, Tip
 from benchmark.robots import robot_file
 import numpy as np
 import numpy.typing as npt
-from rbd_ros import load_urdf
+from rbd_ros import Dynamics, load_urdf
 from rbd_ros.control.parameters import defaults
+from rbd_ros.control.trajectory import read_points
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.robot import make_robot
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.tick import AXES, KERNELS, TickKernels
+from rbd_ros.sim.robot import SimulatedRobot
 import yaml
 
 Array = npt.NDArray[np.float64]
@@ -39,6 +45,8 @@ ARM = _ROOT / 'urdf' / 'seven_joint_arm.urdf'
 PANDA = robot_file('panda')
 ARM_JOINTS = tuple(f'joint_{k}' for k in range(1, 8))
 PANDA_JOINTS = tuple(f'panda_joint{k}' for k in range(1, 8))
+#: kg.m^2, as the joints of the built-in arm feel their rotors; MuJoCo reads no transmissions
+ARM_ROTORS = (0.6, 0.6, 0.4, 0.4, 0.2, 0.15, 0.1)
 ARM_START = (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5)
 PANDA_START = (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6)
 
@@ -55,6 +63,44 @@ def _model(urdf: Path) -> object:
     return load_urdf(urdf, on_warning=lambda _: None)
 
 
+class OwnPlant:
+    """The simulator of the package behind the methods of ``Plant``: friction that sticks."""
+
+    def __init__(self, model: object, options: PlantOptions) -> None:
+        self.options, self.locked = options, []
+        self._robot, self._dynamics = SimulatedRobot(model), Dynamics(model)
+        self._robot.place(options.start)
+        self.brake(True)
+
+    @property
+    def position(self) -> Array:
+        """Return positions."""
+        return self._robot.q.copy()
+
+    @property
+    def velocity(self) -> Array:
+        """Return velocities."""
+        return self._robot.v.copy()
+
+    def joint_torque(self) -> Array:
+        """Return what sensors at the links feel."""
+        return self._robot.joint_torque.copy()
+
+    def brake(self, closed: bool) -> None:
+        """Close or open the brakes."""
+        self._robot.brake(closed)
+
+    def step(self, command: Array) -> None:
+        """Advance by one step."""
+        self._robot.command(command)
+        self._robot.step(self.options.step)
+
+    def tip(self) -> Tip:
+        """Return where the tip is; there is nothing to press on."""
+        pose = self._dynamics.pose(self._robot.q, self.options.tip)
+        return Tip(pose[:3, 3], pose[:3, :3], np.zeros(3))
+
+
 class MujocoLoop:
     """
     A controller that runs and a robot whose brakes are open.
@@ -65,18 +111,20 @@ class MujocoLoop:
     :param tip: frame of the task and link that carries the ball.
     :param values: parameters of the controller that are no defaults.
     :param axes: of the task.
+    :param own: whether the simulator of the package is the robot.
     :param plant: options of the robot.
     """
 
     def __init__(self, urdf: Path, joints: Sequence[str], start: Sequence[float], tip: str, *,
                  values: dict[str, object] | None = None, axes: Sequence[str] = AXES,
-                 **plant: object) -> None:
+                 own: bool = False, **plant: object) -> None:
         self.model = _model(urdf)
         self.robot = make_robot(self.model, joints, tip=tip)
         self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 500.0} | (values or {})
         self.period = 1.0 / float(self.values['nominal_rate'])
-        self.plant = Plant(urdf.read_text(), PlantOptions(
-            **{'joints': joints, 'start': start, 'tip': tip} | plant))
+        options = PlantOptions(**{'joints': joints, 'start': start, 'tip': tip} | plant)
+        self.plant = (OwnPlant(self.model, options) if own
+                      else Plant(urdf.read_text(), options))
         ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],
                             driver_knows_payload=False, axes=axes)
         self.torque = np.zeros(len(joints))
@@ -107,6 +155,28 @@ class MujocoLoop:
         self.run(float(self.values['ramp_time']) + 0.2)
         assert self.cycle.supervisor.state.value == 'running', self.cycle.fault_text()
         self.plant.brake(False)
+
+    def switch(self, mode: str) -> None:
+        """Change the mode, and let it come to rest."""
+        self.change(mode=mode)
+        self.run(float(self.values['switch_time']) + 0.3)
+        assert self.cycle.mode == mode
+
+    def follow(self, target: Array, seconds: float) -> None:
+        """Begin a trajectory with one point, as the topic does."""
+        joints = self.robot.joints
+        knots = read_points(joints, joints, [seconds], [target.tolist()], [], [])
+        self.cycle.refer(lambda: self.cycle.reference.follow(self.time, knots, self.time))
+
+    def aim(self, position: Array, quaternion: Array) -> None:
+        """Hand over a target pose."""
+        self.cycle.refer(lambda: self.cycle.task_reference.target_pose(
+            self.time, position.tolist(), quaternion.tolist()))
+
+    @property
+    def fine(self) -> bool:
+        """Return whether the controller runs without a fault."""
+        return self.cycle.supervisor.state.value == 'running' and not self.cycle.fault_text()
 
     def forget(self) -> None:
         """Begin new logs."""

@@ -60,7 +60,7 @@ def test_values_apply_to_commanded_joints(model):
     physics, changed = settings.physics(model), settings.model(model)
     assert physics.friction[[3, 1]].tolist() == [7.0, 8.0]
     assert physics.friction[0] == model.friction[0]
-    assert [changed.rotor_inertia[k] for k in (3, 1, 0)] == [0.5, 0.5, 0.0]
+    assert [changed.rotor_inertia[k] for k in (3, 1, 0)] == [0.5, 0.5, model.rotor_inertia[0]]
     assert changed.gravity == (0.0, 9.81, 0.0)
 
 

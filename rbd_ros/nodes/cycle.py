@@ -124,7 +124,8 @@ class Cycle:
         joints = self.joints
         self._bare = Law('gravity', kernels['gravity'], joints)
         return {'joint': joint_law,
-                'task': TaskLaw('task', kernels['task'], joints, self.task_reference),
+                'task': TaskLaw('task', kernels['task'], joints, self.task_reference,
+                                self._saturation),
                 **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
 
     # -- called by the hot node -----------------------------------------------------------------

@@ -35,6 +35,8 @@ __all__ = ['JointLaw', 'Law', 'TaskLaw']
 
 Array = npt.NDArray[np.float64]
 
+_FREE = [0.0] * 6  # the directions of a frame have no torque limit of their own
+
 
 class Law:
     """A kernel that gets the state: gravity alone, or the law of a mode."""
@@ -179,10 +181,10 @@ class JointLaw(Law):
 
 
 class TaskLaw(Law):
-    """Operational-space law of the tip."""
+    """Operational-space law of the tip, with an integral term that does not wind up."""
 
     def __init__(self, name: str, bound: Bound, joints: JointMap,
-                 reference: TaskReference) -> None:
+                 reference: TaskReference, saturation: Callable[[], Array]) -> None:
         """
         Take a kernel and a reference.
 
@@ -190,9 +192,15 @@ class TaskLaw(Law):
         :param bound: the kernel with its buffers.
         :param joints: source of positions and velocities.
         :param reference: what to follow.
+        :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
         """
         super().__init__(name, bound, joints)
         self.reference = reference
+        self._saturation = saturation
+        self._integral, self._lead = bound.inputs['task_integral'], bound.outputs['lead']
+        self._gain = self._limit = np.zeros(6)
+        self._integrates = False
+        self._time: float | None = None
         self._posture: Array | None = None
         self._drift = bound.inputs['drift']
         self._rest_time = 0.0
@@ -201,7 +209,8 @@ class TaskLaw(Law):
 
     def enter(self, now: float) -> None:
         """Begin at the present pose and posture, and come to rest."""
-        self._drift[:] = 0.0
+        self._drift[:] = self._integral[:] = 0.0
+        self._time = None
         self.see()  # for the pose; the torque is not used
         self._run()
         R, velocity = self.outputs['R'], self.outputs['velocity']
@@ -216,6 +225,10 @@ class TaskLaw(Law):
         """Take new gains."""
         super().apply(settings)
         self._rest_time = settings.number('switch_time')
+        self._gain, self._limit = settings.six('integral'), settings.six('integral_limit')
+        self._integrates = bool(self._gain.any())
+        if not self._integrates:
+            self._integral[:] = 0.0
         given = settings.numbers('posture.position')
         self._posture = settings.joints('posture.position') if given else None
         if self._posture is not None:
@@ -234,8 +247,15 @@ class TaskLaw(Law):
         inputs['wrench'][:] = reference.wrench
 
     def finish(self, now: float) -> None:
-        """Tell the reference how far ahead it is."""
-        self.reference.measured(self.outputs['lead'])
+        """Tell the reference how far ahead it is, and advance the integral."""
+        self.reference.measured(self._lead)
+        if self._integrates:
+            dt = 0.0 if self._time is None else now - self._time
+            self._time = now
+            if not self._saturation().any():
+                self._integral[:] = integrate_error(
+                    self._integral.tolist(), self._lead.tolist(), gain=self._gain.tolist(),
+                    dt=dt, limit=self._limit.tolist(), saturation=_FREE)
 
     def _come_to_rest(self, speed: Array, now: float) -> None:
         """Let joint motion that the frame does not show fade like the motion of the frame."""

@@ -188,8 +188,17 @@ class Settings:
             self.number('task.angular_acceleration'), self.number('task.linear_lead'),
             self.number('task.angular_lead'))
 
+    def six(self, name: str) -> Array:
+        """
+        Return a parameter of the task for each direction of the frame, angular ones first.
+
+        :param name: what follows ``task.angular_`` and ``task.linear_``.
+        """
+        return np.repeat([self.number(f'task.angular_{name}'),
+                          self.number(f'task.linear_{name}')], 3)
+
     def wrench_limit(self) -> list[float]:
-        """Return the largest moments and forces."""
+        """Return the largest norms of moment and force."""
         return [self.number('task.moment_limit'), self.number('task.force_limit')]
 
     def tolerances(self) -> Tolerances:
@@ -255,18 +264,17 @@ class Settings:
                                  'speed': self.velocity_limits}
         friction = {f'friction_{name}': self.joints(f'friction.{name}')
                     for name in ('viscous', 'coulomb', 'speed')}
+        guided = friction | {name: self.joints('friction.free') * friction[name]
+                             for name in ('friction_viscous', 'friction_coulomb')}
         gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
-        task = {name: np.array([self.number(f'task.angular_{name}')] * 3
-                               + [self.number(f'task.linear_{name}')] * 3)
-                for name in ('stiffness', 'damping')}
         return {
             'gravity': {},
-            'float': law | friction | {
+            'float': law | guided | {
                 'scale': self.joints('gravity_scale'), 'damping': self.damper('free_damping')},
             'damping': law | {'damping': self.damper('brake_damping')},
             'joint': law | friction | gains | {'far': self.joints('tracking_limits')},
             'task': law | {
-                'task_stiffness': task['stiffness'], 'task_damping': task['damping'],
+                'task_stiffness': self.six('stiffness'), 'task_damping': self.six('damping'),
                 'max_condition': np.array([self.number('task.max_condition')]),
                 'joint_speed': self.number('task.joint_speed') * self.velocity_limits,
                 'posture_stiffness': self.joints('posture.stiffness'),

@@ -102,6 +102,7 @@ class TickKernels:
             'task': law | {
                 'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
+                'task_integral': (6,),
                 'max_condition': (1,), 'joint_speed': (n,), 'drift': (n,), 'posture': (n,),
                 'posture_stiffness': (n,), 'posture_damping': (n,)},
             'report': common | {'max_condition': (1,)},
@@ -310,9 +311,9 @@ class TickKernels:
         chosen, R, v = tip['chosen'], tip['R'], tip['velocity']
         kp, kd = x['task_stiffness'], x['task_damping']
         a = task_law.spatial_acceleration(
-            [a_ref + d * (v_ref - speed) + p * e for a_ref, d, v_ref, speed, p, e in zip(
+            [a_ref + d * (v_ref - speed) + p * e + z for a_ref, d, v_ref, speed, p, e, z in zip(
                 _to_frame(R, x['acceleration_ref']), kd, _to_frame(R, x['velocity_ref']), v,
-                kp, error)], v)
+                kp, error, _to_frame(R, x['task_integral']))], v)
         k, _ = largest_and_smallest(task_law.Gains(
             [kp[i] for i in chosen], [kd[i] for i in chosen]).rates())
         qd = self._pick(x['qd'])

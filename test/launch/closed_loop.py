@@ -42,13 +42,14 @@ STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 RELAY = 'relayed_commands'
 
 
-def description(start: Sequence[float], *, relayed: bool = False,
+def description(start: Sequence[float], *, relayed: bool = False, urdf: str = '',
                 **parameters: object) -> LaunchDescription:
     """
     Start the arm without friction in lockstep, and a controller that starts by itself.
 
     :param start: where the arm stands.
     :param relayed: whether the arm gets its commands from the client, which then is in step, too.
+    :param urdf: text of the robot; empty: the built-in arm.
     :param parameters: of the controller, beside or instead of the usual ones.
     """
     simulator = NodeAction(
@@ -56,7 +57,7 @@ def description(start: Sequence[float], *, relayed: bool = False,
         parameters=[{
             'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
             'lockstep': True, 'initial_positions': list(start), 'friction': [0.0],
-            'damping': [0.0]}],
+            'damping': [0.0], 'robot_description': urdf}],
         remappings=[('controller/commands', RELAY)] if relayed else [])
     usual = {
         'use_sim_time': True, 'autostart': True, 'driver_adds': 'none', 'release_torque': 'zero',

@@ -49,6 +49,8 @@ class Arm:
     joints: tuple[str, ...]
     tip: str
     start: tuple[float, ...]
+    down: tuple[float, ...] = ()  # the tip points down, with room on all sides
+    plate: tuple[float, ...] = ()  # m, middle of a plate, 3 cm below the tip then
     more: dict[str, object] = field(default_factory=dict)  # parameters of the driver
 
 
@@ -62,12 +64,14 @@ _UR_START = (0.3, -1.2, 1.4, -1.77, -1.57, 0.3)
 
 PANDA = Arm(_example('panda_description/urdf/panda.urdf'),
             tuple(f'panda_joint{k}' for k in range(1, 8)), 'panda_hand',
-            (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6))
+            (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6), (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785),
+            (0.45, 0.0, 0.456))
 UR5 = Arm(_example('ur_description/urdf/ur5_robot.urdf'), _UR, 'tool0', _UR_START)
 UR10 = Arm(_example('ur_description/urdf/ur10_robot.urdf'), _UR, 'tool0', _UR_START)
 BUILT_IN = Arm(_ROOT / 'urdf' / 'seven_joint_arm.urdf',
                tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
-               (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5))
+               (0.2, 0.4, -0.3, -1.7, 0.4, -1.3, 0.5), (0.0, 0.5, 0.0, -1.9, 0.0, -1.7416, 0.0),
+               (-0.2, 0.0, 0.427), {'armature': [0.6, 0.6, 0.4, 0.4, 0.2, 0.15, 0.1]})
 
 
 def driver(namespace: str, arm: Arm, **parameters: object) -> NodeAction:

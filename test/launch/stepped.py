@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+import re
 import time
 
 import numpy as np
@@ -34,7 +35,10 @@ from std_srvs.srv import Trigger
 
 Array = npt.NDArray[np.float64]
 
-URDF = (Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf').read_text()
+#: without its rotors: states that jump then ask for torques within the rate limits, and poses near
+#: a singular one are told
+URDF = re.sub(r'\s*<rotorInertia>.*?</rotorInertia>', '', (
+    Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf').read_text())
 JOINTS = tuple(f'joint_{k}' for k in range(1, 8))
 START = np.array([0.1, 0.4, -0.2, -1.2, 0.3, 0.8, 0.2])
 

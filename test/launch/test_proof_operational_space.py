@@ -33,7 +33,9 @@ import launch_testing.markers
 import numpy as np
 import pinocchio
 import pytest
+from rbd_ros import load_urdf
 from std_msgs.msg import Float64MultiArray
+from stepped import URDF
 
 NEAR = 0.005  # m from the circle
 SINGULAR = 1.5  # largest torque at a singular pose over the largest elsewhere
@@ -58,9 +60,9 @@ USUAL = {'task.linear_stiffness': 100.0, 'task.linear_damping': 20.0,
 @pytest.mark.launch_test
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
-    """Start arm and controller with the default gains."""
-    return description(START, relayed=True, mode='operational_space', dynamics_divider=10,
-                       **{'task.frame': TIP})
+    """Start arm and controller with the default gains; rotors would hide singular poses."""
+    return description(START, relayed=True, urdf=URDF, mode='operational_space',
+                       dynamics_divider=10, **{'task.frame': TIP})
 
 
 class TestOperationalSpace(ClosedLoop):
@@ -71,7 +73,7 @@ class TestOperationalSpace(ClosedLoop):
     @classmethod
     def prepare(cls) -> None:
         """Make what moves and what watches the tip."""
-        cls.peer = PinocchioRobot(arm.MODEL, arm.URDF.read_text())
+        cls.peer = PinocchioRobot(load_urdf(URDF), URDF)
         cls.targets = cls.client.node.create_publisher(
             PoseStamped, 'controller/target_pose', 10)
         cls.conditions = cls.client.listen(

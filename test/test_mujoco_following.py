@@ -1,0 +1,155 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Robots with friction follow with the parameters that a user gets, and nothing drives them.
+
+The built-in arm has those of config/controller.yaml, the Panda the defaults. MuJoCo's dry friction
+is soft (a light joint creeps) or hard, that of the package's own simulator sticks.
+"""
+
+from __future__ import annotations
+
+from mujoco_loop import (
+    ARM, ARM_JOINTS, ARM_ROTORS, ARM_START, demo_parameters, MujocoLoop, PANDA, PANDA_JOINTS,
+    PANDA_START)
+import numpy as np
+import pytest
+from rbd_ros import load_urdf
+from rbd_ros.control import laws
+from scipy.spatial.transform import Rotation
+
+#: a way of every joint, rad
+WAY = np.array([0.4, 0.25, -0.3, 0.3, -0.4, -0.3, 0.5])
+
+WORLDS = {
+    'soft': {'armature': ARM_ROTORS}, 'hard': {'armature': ARM_ROTORS, 'hard_friction': True},
+    'own': {'own': True}}
+
+
+def built_in(world: str, **values: object) -> MujocoLoop:
+    """Return the built-in arm with its own parameters, running."""
+    loop = MujocoLoop(ARM, ARM_JOINTS, ARM_START, 'tool0', values=demo_parameters() | values,
+                      **WORLDS[world])
+    loop.start()
+    return loop
+
+
+def panda() -> MujocoLoop:
+    """Return a Panda as described, with default parameters, running."""
+    loop = MujocoLoop(PANDA, PANDA_JOINTS, PANDA_START, 'panda_hand')
+    loop.start()
+    return loop
+
+
+def test_rotors_of_the_description() -> None:
+    """The rotors that MuJoCo is given are those that the URDF's transmissions say."""
+    assert load_urdf(ARM).rotor_inertia == pytest.approx(ARM_ROTORS, rel=1e-12)
+
+
+@pytest.mark.parametrize('world', [*WORLDS, 'panda'])
+def test_trajectory_over_all_joints(world: str) -> None:
+    """Within 2 s every joint is at its goal: to 5 mrad at once, to 2 mrad half a second later."""
+    loop = panda() if world == 'panda' else built_in(world)
+    loop.switch('computed_torque')
+    target = loop.plant.position + WAY
+    loop.follow(target, 2.0)
+    loop.run(2.0)
+    at_once = np.abs(loop.plant.position - target).max()
+    loop.run(0.5)
+    later = np.abs(loop.plant.position - target).max()
+    print(f'{1e3 * at_once:.2f} mrad, then {1e3 * later:.2f} mrad')
+    assert loop.fine
+    assert at_once < 0.005
+    assert later < 0.002
+
+
+@pytest.mark.parametrize('world', [*WORLDS, 'panda'])
+def test_pose_that_moves_every_joint(world: str) -> None:
+    """The tip comes to rest within 0.5 mm and 5 mrad of a pose, 3 s after it was sent."""
+    loop = panda() if world == 'panda' else built_in(world)
+    loop.switch('operational_space')
+    start, before = loop.plant.tip(), loop.plant.position
+    R = start.rotation @ Rotation.from_rotvec([0.3, -0.3, 0.4]).as_matrix()
+    p = start.position + [0.06, -0.08, 0.06]
+    loop.aim(p, Rotation.from_matrix(R).as_quat())
+    loop.run(3.0)
+    loop.forget()
+    loop.run(0.3)
+    tip = loop.plant.tip()
+    way = np.linalg.norm(tip.position - p)
+    turn = Rotation.from_matrix(R.T @ tip.rotation).magnitude()
+    print(f'{1e3 * way:.3f} mm, {1e3 * turn:.2f} mrad, speed {np.abs(loop.speeds).max():.1e}')
+    assert loop.fine
+    assert (np.abs(loop.plant.position - before) > 0.01).all()
+    assert way < 5e-4
+    assert turn < 5e-3
+    assert np.abs(loop.speeds).max() < 0.02  # the posture may still move the elbow
+
+
+def test_no_joint_creeps_where_friction_is_soft() -> None:
+    """A light wrist whose friction gives way at any torque stays at rest, also after a push."""
+    loop = MujocoLoop(ARM, ARM_JOINTS, ARM_START, 'tool0', values=demo_parameters(), armature=())
+    loop.start()
+    start = loop.plant.position
+    loop.run(1.0)
+    drift = np.abs(loop.plant.position - start).max()
+    loop.plant.data.qvel[:] = [0.0, 0.0, 0.0, 0.0, 0.3, 0.3, 0.5]
+    loop.run(1.5)
+    speed = np.abs(loop.plant.velocity).max()
+    print(f'drift {drift:.1e} rad, after a push {speed:.1e} rad/s')
+    assert loop.fine
+    assert drift < 1e-3
+    assert speed < 2e-3
+
+
+def test_friction_by_measured_velocity_must_be_asked_for() -> None:
+    """With friction.free the float law compensates the measured velocity; without, it brakes."""
+    guided = built_in('own', **{'friction.free': [1.0]})
+    plain = built_in('own')
+    speed = np.full(7, 0.1)
+    friction = laws.Friction(*([float(x) for x in np.broadcast_to(
+        demo_parameters()[f'friction.{name}'], 7)] for name in ('viscous', 'coulomb', 'speed')))
+    found = []
+    for loop in (guided, plain):
+        law = loop.cycle.law
+        law.see()
+        law.inputs['qd'][:] = speed
+        law.bound()
+        found.append(law.outputs['law'] - law.outputs['gravity'])
+    assert (found[1] * speed <= 0.0).all()  # nothing along the motion
+    np.testing.assert_allclose(found[0] - found[1], laws.friction_torque(speed, friction),
+                               atol=1e-12)
+
+
+@pytest.mark.parametrize('ki', [0.0, 1000.0])
+def test_integral_of_the_task_is_bounded(ki: float) -> None:
+    """A tip that cannot follow gets its bound, no more; without a gain it gets nothing."""
+    loop = built_in('own', **{
+        'task.linear_integral': ki, 'task.angular_integral': 0.0,
+        'task.linear_integral_limit': 0.7})
+    loop.switch('operational_space')
+    loop.plant.brake(True)
+    tip = loop.plant.tip()
+    loop.aim(tip.position + [0.0, 0.0, 0.05], Rotation.from_matrix(tip.rotation).as_quat())
+    integral = loop.cycle.law.inputs['task_integral']
+    loop.run(0.1)
+    early = abs(integral[5])
+    loop.run(1.5)
+    np.testing.assert_allclose(integral, [0.0, 0.0, 0.0, 0.0, 0.0, 0.7 if ki else 0.0], atol=0.02)
+    assert early < 0.5
+    loop.plant.brake(False)
+    loop.switch('computed_torque')
+    loop.switch('operational_space')
+    assert np.abs(integral).max() < 0.35  # it began anew
