@@ -43,6 +43,7 @@ setup(
     entry_points={
         'console_scripts': [
             'controller = rbd_ros.nodes.controller:main',
+            'make_config = rbd_ros.nodes.make_config:main',
             'simulator = rbd_ros.nodes.simulator:main',
         ],
     },

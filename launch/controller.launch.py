@@ -16,10 +16,13 @@
 Start the controller: with a simulated robot, or alone for a real driver.
 
 Without arguments the built-in seven-joint arm is simulated. With ``urdf`` or
-``use_robot_description`` only the controller starts, and a driver must publish joint states.
+``use_robot_description`` only the controller starts, and a driver must publish joint states. Then
+a parameter file must be given: those of the simulated arm suit no other robot.
 """
 
 import os
+from pathlib import Path
+import shlex
 from typing import Any
 
 from launch import Action, LaunchContext, LaunchDescription
@@ -32,7 +35,10 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, Pyth
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-import yaml
+from rbd_ros.control.parameter_file import check_file
+from rbd_ros.control.parameter_rules import activation_refusals
+from rbd_ros.control.parameters import defaults
+from rbd_ros.errors import SettingError
 
 #: every line can be typed as it is printed; what follows # is not for the shell
 NEXT = """
@@ -58,15 +64,27 @@ NEXT_BUILT_IN = """\
     [{{positions: [0.5, 0.4, 0.0, -1.2, 0.0, 0.8, 0.0], time_from_start: {{sec: 2}}}}]}}"
 """
 
+REFUSED = """\
+a real robot needs a parameter file of its own: the parameters of the simulated arm would drop or
+lift it. Make one, answer the questions in it, and add params_file:={name} to your command:
+  {ros2} run rbd_ros make_config {source} > {name}
+With simulate:=true the robot is simulated instead."""
+WAITING = """
+The controller waits. When driver and robot are ready, in another terminal:
+  {ros2} lifecycle set {node} configure
+  {ros2} lifecycle set {node} activate
+"""
+
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments, then what starts."""
     share = FindPackageShare('rbd_ros')
     return LaunchDescription([
         DeclareLaunchArgument(
-            'params_file',
-            default_value=PathJoinSubstitution([share, 'config', 'controller.yaml']),
-            description='parameters of the controller, YAML; config/ has examples'),
+            'params_file', default_value='',
+            description='parameters of the controller, YAML; must be given for a real robot: '
+                        '"ros2 run rbd_ros make_config" makes one; empty: those of a simulated '
+                        'robot'),
         DeclareLaunchArgument(
             'urdf', default_value='',
             description='URDF or xacro file of a robot; starts the controller alone, for a '
@@ -83,8 +101,9 @@ def generate_launch_description() -> LaunchDescription:
                               description='namespace of nodes and topics'),
         DeclareLaunchArgument('use_sim_time', default_value='false', choices=['true', 'false'],
                               description='take time from /clock'),
-        DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
-                              description='configure and activate without being told to'),
+        DeclareLaunchArgument('autostart', default_value='auto', choices=['auto', 'true', 'false'],
+                              description='configure and activate without being told to; auto: '
+                                          'a simulated robot, or where params_file says so'),
         DeclareLaunchArgument('joint_states', default_value='joint_states',
                               description='topic of the joint states'),
         DeclareLaunchArgument('commands', default_value='controller/commands',
@@ -98,10 +117,57 @@ def generate_launch_description() -> LaunchDescription:
 
 def _check(context: LaunchContext) -> list[Action]:
     """Refuse what cannot be used before anything starts: launch leaves behind what it started."""
+    simulated = _wanted().evaluate(context)
+    urdf = LaunchConfiguration('urdf').perform(context)
     file = LaunchConfiguration('params_file').perform(context)
-    if not os.path.isfile(file):  # launch would only warn, and start without parameters
-        raise RuntimeError(f'params_file "{file}" does not exist')
-    return []
+    if not file and not simulated:
+        topic = _node(context).removesuffix('controller') + 'robot_description'
+        raise RuntimeError(REFUSED.format(
+            ros2=_ros2(), source=f'--urdf {shlex.quote(urdf)}' if urdf else f'--topic {topic}',
+            name=shlex.quote(f'{Path(urdf).name.partition(".")[0] or "my_robot"}.yaml')))
+    if not file:  # the built-in arm has numbers of its own
+        share = FindPackageShare('rbd_ros').perform(context)
+        file = os.path.join(share, 'config', 'simulated.yaml' if urdf else 'controller.yaml')
+    given = _read(context, file)
+    if not simulated:
+        _require(file, given)
+    autostart = LaunchConfiguration('autostart').perform(context)
+    if autostart == 'auto':
+        autostart = 'true' if simulated or given.get('autostart') else 'false'
+    return [SetLaunchConfiguration('params_file', file),
+            SetLaunchConfiguration('autostart', autostart),
+            *([] if autostart == 'true' else [LogInfo(msg=WAITING.format(
+                ros2=_ros2(), node=_node(context)))])]
+
+
+def _read(context: LaunchContext, file: str) -> dict[str, Any]:
+    """Return what a parameter file gives the controller."""
+    try:
+        return check_file(file, _node(context))
+    except SettingError as error:
+        raise RuntimeError(str(error)) from error
+
+
+def _require(file: str, given: dict[str, Any]) -> None:
+    """Refuse a file for a real robot that leaves open what nobody else can know."""
+    missing = [name for name in ('driver_adds', 'effort_is_torque') if name not in given]
+    if missing:
+        raise RuntimeError(f'params_file "{file}" does not give {" and ".join(missing)}: choose, '
+                           'the file that make_config prints and docs/controller.md explain it')
+    reasons = activation_refusals({**defaults(), **given})
+    if reasons:
+        raise RuntimeError(f'params_file "{file}": ' + '; '.join(reasons))
+
+
+def _node(context: LaunchContext) -> str:
+    """Return the name of the controller with its namespace."""
+    name = LaunchConfiguration('namespace').perform(context).strip('/')
+    return f'/{name}/controller' if name else '/controller'
+
+
+def _ros2() -> str:
+    """Return how the user calls ros2."""
+    return './run ros2' if os.environ.get('RBD_ROS_RUN') else 'ros2'
 
 
 def _controller(context: LaunchContext) -> list[Action]:
@@ -157,21 +223,11 @@ def _commanded(context: LaunchContext) -> list[Action]:
 
 def _given(context: LaunchContext, name: str) -> Any:
     """Return what the parameter file gives the controller; None: nothing."""
-    with open(LaunchConfiguration('params_file').perform(context), encoding='utf-8') as text:
-        nodes = [yaml.safe_load(text) or {}]
-    while nodes:  # namespaces and nodes may be nested
-        node = nodes.pop(0)
-        value = node.get('controller', node).get('ros__parameters', {}).get(name)
-        if value:
-            return value
-        nodes += [each for key, each in node.items() if key != 'ros__parameters']
-    return None
+    return _read(context, LaunchConfiguration('params_file').perform(context)).get(name)
 
 
 def _advice(context: LaunchContext) -> list[Action]:
     """Say what to try, with the names that it has here."""
-    name = LaunchConfiguration('namespace').perform(context).strip('/')
     text = NEXT if LaunchConfiguration('urdf').perform(context) else NEXT + NEXT_BUILT_IN
     return [LogInfo(msg=text.format(
-        ros2='./run ros2' if os.environ.get('RBD_ROS_RUN') else 'ros2',
-        ns=f'/{name}' if name else ''))]
+        ros2=_ros2(), ns=_node(context).removesuffix('/controller')))]

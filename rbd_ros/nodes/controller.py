@@ -35,8 +35,8 @@ from rbd_ros.nodes import console
 from rbd_ros.nodes.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.lifecycle import ControllerNode
 from rbd_ros.nodes.realtime import prepare_thread, switch_interval
+from rbd_ros.nodes.startup import initialise
 import rclpy
-from rclpy.signals import SignalHandlerOptions
 
 __all__ = ['main']
 
@@ -71,8 +71,8 @@ def main(args: list[str] | None = None) -> int:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, ending.on_signal)
     console.unblock()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
+        initialise(args)
         node = ControllerNode()
     except SettingError as error:
         console.say(f'controller: {error}')

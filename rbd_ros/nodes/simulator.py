@@ -33,6 +33,7 @@ from rbd_ros.nodes.simulator_messages import (
     completed, diagnostics, Ending, full_name, time_message, transforms,
 )
 from rbd_ros.nodes.simulator_wire import read_array, StateWriter
+from rbd_ros.nodes.startup import initialise
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rbd_ros.urdf import load_urdf
 from rcl_interfaces.msg import SetParametersResult
@@ -41,7 +42,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
-from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -323,9 +323,9 @@ def main(args: list[str] | None = None) -> int:
     """
     end = Ending()
     console.unblock()
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     log = rclpy.logging.get_logger('simulator')
     try:
+        initialise(args)
         node = Simulator()
         executor = make_executor(str(node.get_parameter('executor').value))
         executor.add_node(node)

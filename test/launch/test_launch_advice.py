@@ -50,11 +50,12 @@ def env(tmp_path: Path) -> dict[str, str]:
 class Launched:
     """A launch file that runs, and what it printed so far."""
 
-    def __init__(self, ros2: str, env: dict[str, str], file: Path, *arguments: str) -> None:
+    def __init__(self, ros2: str, env: dict[str, str], file: Path, *arguments: str,
+                 name: str = 'controller.launch.py') -> None:
         self._file = file
         with file.open('wb') as out:
             self._process = subprocess.Popen(
-                [ros2, 'launch', 'rbd_ros', 'controller.launch.py', *arguments], env=env,
+                [ros2, 'launch', 'rbd_ros', name, *arguments], env=env,
                 stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                 # the shell of a background job ignores SIGINT, and children inherit that
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))

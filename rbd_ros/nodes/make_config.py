@@ -1,0 +1,114 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""``ros2 run rbd_ros make_config``: the parameter file of a robot, from its description."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import cast
+
+from rbd_ros.control.parameter_template import CHOICES, parameter_file
+from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.robot import make_robot
+from rbd_ros.urdf import load_urdf
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+__all__ = ['config_text', 'main']
+
+_PATIENCE = 10.0  # s for a latched description to come
+
+
+def config_text(urdf: str, origin: str, *, joints: list[str] | None = None, rate: float = 500.0,
+                choices: dict[str, str] | None = None) -> str:
+    """
+    Return the parameter file of a described robot.
+
+    :param urdf: the text of the description.
+    :param origin: where it came from.
+    :param joints: controlled joints in the order of the commands; None: all movable ones.
+    :param rate: of joint_states, Hz.
+    :param choices: answers that are known already.
+    """
+    model = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
+    robot = make_robot(model, joints or ())
+    return parameter_file(
+        robot=model.name, joints=robot.joints, effort=robot.pick(model.effort_limit),
+        velocity=robot.pick(model.velocity_limit), tip=robot.tip, origin=origin, rate=rate,
+        choices=choices)
+
+
+def _published(topic: str) -> str:
+    """Return a description that somebody publishes, latched."""
+    rclpy.init()
+    node = rclpy.create_node(f'make_config_{os.getpid()}')
+    found: list[str] = []
+    qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_subscription(String, topic, lambda message: found.append(message.data), qos)
+    end = time.monotonic() + _PATIENCE
+    try:
+        while not found and time.monotonic() < end:
+            rclpy.spin_once(node, timeout_sec=0.1)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+    if not found:
+        raise SettingError(f'nobody publishes a robot description on {topic} within '
+                           f'{_PATIENCE:g} s; give a file with --urdf')
+    return found[0]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='ros2 run rbd_ros make_config',
+        description='Print a parameter file of the controller for a robot: limits from its '
+                    'description, and the choices that only a person can make as lines to choose '
+                    'from.')
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument('--urdf', metavar='FILE', help='URDF or xacro file, or package:// address')
+    source.add_argument('--topic', nargs='?', const='/robot_description', metavar='NAME',
+                        help='take the description from this topic (/robot_description)')
+    parser.add_argument('--joints', metavar='A,B,C',
+                        help='controlled joints in the order of the commands; default: all')
+    parser.add_argument('--rate', type=float, default=500.0, metavar='HZ',
+                        help='rate of joint_states (500)')
+    for name, (question, answers) in CHOICES.items():
+        parser.add_argument(f'--{name.replace("_", "-")}', choices=list(answers), help=question)
+    return parser
+
+
+def main(args: list[str] | None = None) -> int:
+    """Print the file; errors go to standard error."""
+    given = _parser().parse_args(args)
+    choices = {name: cast(str, getattr(given, name)) for name in CHOICES if getattr(given, name)}
+    joints = [name.strip() for name in given.joints.split(',')] if given.joints else None
+    try:
+        urdf = description_text('', given.urdf) if given.urdf else _published(given.topic)
+        origin = given.urdf or f'the topic {given.topic}'
+        text = config_text(urdf, origin, joints=joints, rate=given.rate, choices=choices)
+    except RbdError as error:
+        print(f'make_config: {error}', file=sys.stderr)
+        return 1
+    print(text, end='')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
