@@ -24,7 +24,7 @@ from rbd_ros.sim.settings import SETTINGS, Settings
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
 ROOT = Path(__file__).parents[1]
-FILES = ('controller.yaml', 'panda.yaml', 'ur_effort.yaml', 'ros2_control.yaml')
+FILES = ('controller.yaml', 'simulated.yaml', 'panda.yaml', 'ur_effort.yaml', 'ros2_control.yaml')
 
 
 @pytest.mark.parametrize('name', FILES)
@@ -35,6 +35,39 @@ def test_examples_are_valid(name):
     assert not set(values) - set(PARAMETERS)
     assert refusals(values, joints=len(values.get('joints', [])) or 7) == []
     assert activation_refusals(defaults() | values) == []
+
+
+def section(name, node):
+    """Return the parameters of a node in an example."""
+    return yaml.safe_load((ROOT / 'config' / name).read_text())['/**'][node]['ros__parameters']
+
+
+@pytest.mark.parametrize('name', ['panda.yaml', 'ros2_control.yaml'])
+def test_spawner_finds_the_effort_controller(name):
+    """What the spawner of ros2_control looks for is in the file, with our order of joints."""
+    services = pytest.importorskip('controller_manager.controller_manager_services',
+                                   reason='ros2_control is not installed')
+    wanted = {'type': 'forward_command_controller/ForwardCommandController',
+              'joints': section(name, 'controller')['joints'], 'interface_name': 'effort'}
+    for parameter, value in wanted.items():
+        assert services.get_parameter_from_param_files(
+            None, 'effort_controller', '/', [str(ROOT / 'config' / name)], parameter) == value
+
+
+def test_examples_follow_their_drivers():
+    """What the drivers' own documents say, where an example got it wrong before."""
+    assert section('ros2_control.yaml', 'controller_manager')['enforce_command_limits'] is False
+    franka, ur = section('panda.yaml', 'controller'), section('ur_effort.yaml', 'controller')
+    assert franka['joints'] == [f'fr3_joint{k}' for k in range(1, 8)]
+    assert franka['driver_adds'] == ur['driver_adds'] == 'gravity'
+    assert franka['effort_is_torque'] is True  # link side, with gravity
+    assert ur['effort_is_torque'] is False  # currents, or torques without gravity
+    assert max(franka['torque_rate_limits']) < 1000.0
+    for name in ('ros2_control.yaml', 'panda.yaml', 'ur_effort.yaml'):
+        head = (ROOT / 'config' / name).read_text().partition('/**:')[0]
+        assert 'Checked against' in head and 'lifecycle set' in head
+        assert section(name, 'controller').get('autostart', False) is False
+        assert 'recover_lost_state' not in section(name, 'controller')
 
 
 def rows(name):

@@ -20,8 +20,8 @@ import re
 import pytest
 
 from rbd_ros.control.parameter_rules import activation_refusals
-from rbd_ros.control.parameters import defaults, refusals
 from rbd_ros.control.parameter_template import CHOICES, parameter_file
+from rbd_ros.control.parameters import defaults, refusals
 from rbd_ros.errors import SettingError
 
 pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')

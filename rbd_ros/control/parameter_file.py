@@ -26,10 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 import re
 
-import yaml
-
 from rbd_ros.control.parameters import DOUBLE, DOUBLES, Parameter, PARAMETERS, refusals, STRINGS
 from rbd_ros.errors import nearest, SettingError
+import yaml
 
 __all__ = ['check_file', 'read_file']
 
@@ -181,7 +180,7 @@ def _value(node: yaml.Node, where: str) -> object:
         if len({type(entry) for entry in entries}) > 1:
             raise SettingError(f'{where} mixes types: {_mixed(node.value, entries)}')
         return entries
-    return _scalar(node.value, plain=node.style is None)
+    return _scalar(node.value, plain=getattr(node, 'style', None) is None)
 
 
 def _scalar(text: str, *, plain: bool) -> bool | int | float | str:

@@ -75,7 +75,15 @@ XACRO = """
 #: realtime.* that the two controllers ask for
 WISHES = {'realtime.priority': 20, 'realtime.cpu': 0, 'realtime.lock_memory': True}
 
-EXAMPLES = {'panda': ('panda.yaml', robot_file('panda')),
+
+def research_arm() -> str:
+    """Return a file of the Panda with the names of its successor, which the example has."""
+    file = Path(tempfile.mkdtemp(), 'fr3.urdf')
+    file.write_text(robot_file('panda').read_text().replace('panda_', 'fr3_'))
+    return str(file)
+
+
+EXAMPLES = {'franka': ('panda.yaml', research_arm()),
             'ur': ('ur_effort.yaml', robot_file('ur5')),
             'managed': ('ros2_control.yaml', arm.URDF)}
 
@@ -102,8 +110,9 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     poor = rig.controller('poor', **arm.PARAMETERS, **WISHES, prefix=without_rights())
     return LaunchDescription([
         bare, rich, poor,
-        started(namespace='topic', use_robot_description='true'),
-        *(started(namespace=name, urdf=str(urdf), autostart='false',
+        started(namespace='topic', use_robot_description='true', autostart='true',
+                params_file=str(ROOT / 'config' / 'controller.yaml')),
+        *(started(namespace=name, urdf=str(urdf),
                   params_file=str(ROOT / 'config' / file), commands='effort/commands')
           for name, (file, urdf) in EXAMPLES.items()),
         ReadyToTest()]), {'bare': bare, 'rich': rich, 'poor': poor}
@@ -215,9 +224,9 @@ class TestSources(Case):
 
     def test_impossible_transition(self) -> None:
         """A transition that this state does not have is refused; the controller goes on."""
-        for number in (rig.ACTIVATE, rig.DEACTIVATE, 99):
+        for number, name in ((rig.ACTIVATE, 'activate'), (rig.DEACTIVATE, 'deactivate'), (99, 99)):
             self.refuse(self.client, number,
-                        f'transition {number} is refused: not possible while unconfigured')
+                        f'transition {name} is refused: not possible while unconfigured')
         self.assertEqual(self.client.lifecycle(), 'unconfigured')
 
     def test_unknown_parameter(self, bare: object, proc_output: object) -> None:
@@ -256,13 +265,14 @@ class TestExamples(Case):
 
     def test_files(self) -> None:
         """Each example file is loaded and fits its robot; the log says what is sent where."""
-        sent = {'panda': 'the torque without gravity on /panda/effort/commands '
-                         '(float64_multi_array), payload known to the driver',
+        sent = {'franka': 'the torque without gravity on /franka/effort/commands '
+                          '(float64_multi_array), payload known to the driver',
                 'ur': 'the torque without gravity on /ur/effort/commands',
                 'managed': 'the whole torque on /managed/effort/commands'}
         for name, text in sent.items():
             with self.subTest(name):
                 client, begin = self.client_of(name), time.monotonic()
+                self.assertEqual(client.lifecycle(), 'unconfigured')  # nobody told it to start
                 self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
                 client.wait_said('log', f'sends {text}', begin, 20.0)
                 self.assertEqual(client.node.count_publishers(f'/{name}/effort/commands'), 1)
