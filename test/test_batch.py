@@ -46,9 +46,9 @@ def kernel():
     return compile_graph(graph, backend='llvm', cache=False)
 
 
-def program(graph, width, size=1000, fused=True):
+def program(graph, width, size=1000, fused=True, table=False):
     """Return a batch program for a given number of lanes."""
-    texts, workspace = batch_modules(graph, width, size, fused)
+    texts, workspace = batch_modules(graph, width, size, fused, table)
     code = Code([host().emit(text) for text in texts])
     return BatchProgram(code, graph.inputs, graph.outputs, width, workspace, 10**6)
 
@@ -96,9 +96,13 @@ def test_rows_of_every_length_on_any_lanes(width, n):
 
 
 @pytest.mark.parametrize('width', [2, 4, 8])
-@pytest.mark.parametrize('size', [1000, 30])
-def test_every_operation_to_the_last_bit(width, size):
-    """Without fusing, lanes give the reference's bits for all values, in parts or not."""
+@pytest.mark.parametrize('size, table', [(1000, False), (30, True), (30, False), (1000, True)])
+def test_every_operation_to_the_last_bit(width, size, table):
+    """
+    Without fusing, lanes give the reference's bits for all values, in parts or not.
+
+    Functions of the C library are the interpreter's own ones in both.
+    """
     rng = random.Random(width)
     operations = [op for op in EVERY if op not in ('sin', 'cos')]
     graph = trace(random_program(rng, operations, 200), {'x': 4})
@@ -106,7 +110,7 @@ def test_every_operation_to_the_last_bit(width, size):
     x = np.array([[rng.choice(special) if rng.random() < 0.3 else rng.uniform(-3, 3)
                    for _ in range(4)] for _ in range(100)])
     y = np.zeros((100, graph.outputs[0].size))
-    program(graph, width, size, fused=False).run([x], [True], [y], 100, 2)
+    program(graph, width, size, False, table).run([x], [True], [y], 100, 2)
     expected = np.array([graph.evaluate(row) for row in x.tolist()])
     np.testing.assert_array_equal(y, expected)
     assert (np.signbit(y) == np.signbit(expected))[~np.isnan(y)].all()
@@ -245,3 +249,17 @@ def test_small_batches_stay_on_one_thread(kernel, monkeypatch):
     kernel.batch(np.ones((100, 7)), np.ones((2, 3)), 1.0)
     with pytest.raises(AssertionError, match='shared'):
         kernel.batch(np.ones((100, 7)), np.ones((2, 3)), 1.0, threads=2)
+
+
+@pytest.mark.parametrize('width', [2, 4, 8])
+@pytest.mark.parametrize('count', [1, 2, 5])
+def test_sines_and_cosines_on_all_lanes(width, count):
+    """Each angle has its own sine and cosine, also where two share the lanes of one call."""
+    graph = trace(lambda q: [[cos(a), sin(a), 0.7 * cos(a) - 0.3 * sin(a)] for a in q],
+                  {'q': count})
+    q = np.random.default_rng(count).uniform(-9.0, 9.0, (13, count))
+    expected = np.stack([np.cos(q), np.sin(q), 0.7 * np.cos(q) - 0.3 * np.sin(q)], axis=2)
+    for table in (False, True):
+        y = np.zeros((13, count, 3))
+        program(graph, width, table=table).run([q], [True], [y], 13, 1)
+        np.testing.assert_allclose(y, expected, rtol=0, atol=2e-15)

@@ -26,7 +26,9 @@ import pytest
 from random_graphs import EVERY, Program, programs, random_program
 from rbd_ros.compiler import compile as compile_graph
 from rbd_ros.compiler import cos, ieee, sin, trace
+from rbd_ros.compiler.constants import in_memory
 from rbd_ros.compiler.functions import OPERATIONS
+from rbd_ros.compiler.ir import Lanes
 from rbd_ros.compiler.llvm import scalar_modules
 from rbd_ros.compiler.parts import order, partition
 
@@ -40,9 +42,9 @@ FUNCTIONS = {**OPERATIONS, 'neg': lambda a: -a, 'add': lambda a, b: a + b,
              'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b, 'div': ieee.div}
 
 
-def run(graph, *inputs, size=1000, fused=True):
+def run(graph, *inputs, size=1000, fused=True, table=False):
     """Return the outputs of the scalar kernel, called without any gate."""
-    texts = scalar_modules(graph, size=size, fused=fused)
+    texts = scalar_modules(graph, size=size, fused=fused, table=table)
     code = Code([host().emit(text) for text in texts])
     arrays = [np.array(x, float) for x in inputs]
     outputs = [np.zeros(a.shape) for a in graph.outputs]
@@ -130,8 +132,32 @@ def test_parts_give_the_same_bits_as_one_function():
     x = [0.3, -1.2, 2.0, 0.7]
     whole = run(graph, x, size=10**6, fused=False)
     assert [bits(v) for v in whole] == [bits(v) for v in graph.evaluate(x)]
-    for size in (1, 7, 50):
-        assert [bits(v) for v in run(graph, x, size=size, fused=False)] == list(map(bits, whole))
+    for size, table in ((1, False), (7, True), (50, False), (10**6, True)):
+        found = run(graph, x, size=size, fused=False, table=table)
+        assert [bits(v) for v in found] == list(map(bits, whole))
+
+
+def test_constants_come_from_a_table():
+    """Constants that cost instructions become loads of one table entry each, before their use."""
+    lanes = Lanes(2)
+    a, b, one = (lanes.constant(x) for x in (0.1, 0.2, 1.0))
+    real = '<2 x double>'
+    lines = [f'%n1 = fmul {real} {a}, %x', f'%n2 = fadd {real} {b}, {a}',
+             f'%n3 = fmul {real} {one}, {a}', f'store {real} {b}, ptr %y']
+    declared, found = in_memory(lines, lanes, 'table')
+    assert len(declared) == 1 and declared[0].count('double') == 1 + 2 * 3  # two entries
+    text = '\n'.join(found)
+    assert text.count('load') == 4 and text.count(a) == 0 and text.count(one) == 1
+    assert found[-1] == lines[-1]
+    assert in_memory(['ret void'], lanes, 'table') == ([], ['ret void'])
+
+
+def test_a_difference_of_products_fuses_the_second():
+    """Of a*b - c*d only c*d is fused: the other way costs a negation on aarch64."""
+    graph = trace(lambda x: [x[0] * x[1] - x[2] * x[3], x[0] * x[2] - x[1]], {'x': 4})
+    first, second, third = (line for line in scalar_modules(graph)[0].splitlines()
+                            if '= fmul' in line)
+    assert ['contract' in line for line in (first, second, third)] == [False, True, True]
 
 
 def test_parts_cover_the_graph_once():
@@ -219,6 +245,8 @@ def test_code_for_other_processors(triple, cpu, features):
     graph = trace(lambda x, t: [*program(x)['y'], t, *map(sin, x)], {'x': 4, 't': ()})
     processor = Processor(triple, cpu, features)
     assert processor.lanes == (2 if 'avx' not in features else 8 if 'avx512' in features else 4)
-    texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs))
-    for text in [*texts, *batch_modules(graph, processor.lanes)[0]]:
+    assert processor.table == triple.startswith('aarch64')
+    texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs),
+                           table=processor.table)
+    for text in [*texts, *batch_modules(graph, processor.lanes, table=processor.table)[0]]:
         assert processor.emit(text)[:4] == b'\x7fELF'

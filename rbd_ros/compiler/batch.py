@@ -32,17 +32,18 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph import Argument, Graph
 from rbd_ros.compiler.ir import Lanes
-from rbd_ros.compiler.llvm import Body, function, Layout, module
+from rbd_ros.compiler.llvm import Body, function, Layout, module, whole
 from rbd_ros.compiler.machine import Code, pointer
 from rbd_ros.compiler.parts import PART, partition
 from rbd_ros.compiler.pool import run_together
+from rbd_ros.compiler.shuffle import join, piece, shuffle
 
 #: Operations times states below which a second thread costs more than it saves.
 _WORTH_A_THREAD = 400_000
 
 
 def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True,
-                  ) -> tuple[list[str], int]:
+                  table: bool = False) -> tuple[list[str], int]:
     """
     Return modules with ``rbd_batch``, and the number of doubles in its workspace.
 
@@ -54,6 +55,7 @@ def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True
     :param width: number of lanes.
     :param size: operations per part.
     :param fused: see ``Lanes``.
+    :param table: load constants from a table, see ``constants``.
     """
     lanes, parts, slots = Lanes(width, fused), *partition(graph, size)
     layout = Layout.of_workspace(graph)
@@ -61,9 +63,9 @@ def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True
     texts = [module(_driver(graph, lanes, layout, len(parts)),
                     [f'declare void @rbd_part{k}({real})' for k in range(len(parts))])]
     for k, part in enumerate(parts):
-        lines = Body(graph, lanes, layout).write(part, k == len(parts) - 1)
-        texts.append(module([function(f'rbd_part{k}', [f'{real} noalias %ws']), *lines,
-                             'ret void', '}']))
+        lines = Body(graph, lanes, layout).write(part, k == len(parts) - 1, late=True)
+        head = function(f'rbd_part{k}', [f'{real} noalias %ws'])
+        texts.append(module(whole(head, lines, lanes, table), table=table))
     return texts, width * max(1, layout.slots + slots)
 
 
@@ -130,7 +132,7 @@ def _mover(kind: str, lanes: Lanes, c: int) -> list[str]:
     lines += [f'%s{j} = getelementptr {lanes.real}, {real} %ws, i64 {j}' for j in range(c)]
     if kind == 'pack':
         lines += [f'%x{r} = load {short}, {pointer(short)} %r{r}, align 8' for r in range(w)]
-        names = [_join(lines, f'%v{j}', [f'%x{b * c + j}' for b in range(w // c)], c)
+        names = [join(lines, f'%v{j}', [f'%x{b * c + j}' for b in range(w // c)], c)
                  for j in range(c)]
     else:
         names = [f'%v{j}' for j in range(c)]
@@ -141,41 +143,9 @@ def _mover(kind: str, lanes: Lanes, c: int) -> list[str]:
                   for j, name in enumerate(names)]
     else:
         for r in range(w):
-            lines += _piece(f'%y{r}', names[r % c], lanes, r // c, c)
+            lines.append(piece(f'%y{r}', names[r % c], lanes, r // c, c))
             lines.append(f'store {short} %y{r}, {pointer(short)} %r{r}, align 8')
     return [*lines, 'ret void', '}']
-
-
-def _shuffle(target: str, kind: str, a: str, b: str, indices: Sequence[int]) -> str:
-    mask = ', '.join(f'i32 {k}' for k in indices)
-    return (f'{target} = shufflevector {kind} {a}, {kind} {b}, '
-            f'<{len(indices)} x i32> <{mask}>')
-
-
-def _join(lines: list[str], tag: str, names: list[str], size: int) -> str:
-    """Put vectors (or scalars) of a size one after another; return the name of the whole."""
-    if size == 1:
-        value = 'undef'
-        for k, name in enumerate(names):
-            lines.append(f'{tag}.{k} = insertelement {Lanes(len(names)).real} {value}, '
-                         f'double {name}, i32 {k}')
-            value = f'{tag}.{k}'
-        return value
-    while len(names) > 1:
-        merged = []
-        for k in range(0, len(names), 2):
-            merged.append(f'{tag}.{size}.{k}')
-            lines.append(_shuffle(merged[-1], Lanes(size).real, names[k], names[k + 1],
-                                  range(2 * size)))
-        names, size = merged, 2 * size
-    return names[0]
-
-
-def _piece(target: str, name: str, lanes: Lanes, block: int, c: int) -> list[str]:
-    """Return the line that takes one block of c lanes out of a vector."""
-    if c == 1:
-        return [f'{target} = extractelement {lanes.real} {name}, i32 {block}']
-    return [_shuffle(target, lanes.real, name, name, range(block * c, (block + 1) * c))]
 
 
 def _transpose(lines: list[str], names: list[str], lanes: Lanes, c: int) -> list[str]:
@@ -191,7 +161,7 @@ def _transpose(lines: list[str], names: list[str], lanes: Lanes, c: int) -> list
             high = [p + step if not p & step else w + p for p in range(w)]
             for k, indices in ((j, low), (j + step, high)):
                 merged[k] = f'{names[k]}.{step}'
-                lines.append(_shuffle(merged[k], lanes.real, a, b, indices))
+                lines.append(shuffle(merged[k], lanes.real, a, b, indices))
         names, step = merged, step // 2
     return names
 

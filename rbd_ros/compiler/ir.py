@@ -88,17 +88,19 @@ class Lanes:
         """Return an integer constant of 64 bits."""
         return self.splat('i64', str(value))
 
-    def node(self, target: str, op: str, args: Sequence[str]) -> list[str]:
+    def node(self, target: str, op: str, args: Sequence[str], alone: bool = False) -> list[str]:
         """
         Return the lines that compute one node, sine and cosine excepted.
 
         :param target: name of the result, for example ``%n7``.
         :param op: operation of the node.
         :param args: names or constants of the operands.
+        :param alone: not to be fused into the sum that uses it.
         """
         real = self.real
         if op in _ARITHMETIC:
-            return [f'{target} = {_ARITHMETIC[op]} {self._flags}{real} {args[0]}, {args[1]}']
+            flags = '' if alone else self._flags
+            return [f'{target} = {_ARITHMETIC[op]} {flags}{real} {args[0]}, {args[1]}']
         if op == 'div':
             return [f'{target} = fdiv {real} {args[0]}, {args[1]}']
         if op == 'neg':
@@ -113,7 +115,7 @@ class Lanes:
 
     def library(self, op: str) -> str:
         """Return the name of the function that calls the C library on every lane."""
-        return op if self.count == 1 else f'lanes_{op}'
+        return op if self.count == 1 else f'lanes{self.count}_{op}'
 
     def choose(self, target: str, condition: str, yes: str, no: str) -> str:
         """Return the line that selects by a mask, lane by lane."""
@@ -220,7 +222,7 @@ def _return_pair(lanes: Lanes, sine: str, cosine: str) -> list[str]:
             f'ret {pair} {sine}.pair']
 
 
-def sine_cosine(lanes: Lanes) -> str:
+def sine_cosine(lanes: Lanes) -> list[str]:
     """
     Return the function ``sine_cosine`` that gives both of an angle with one range reduction.
 
@@ -250,7 +252,7 @@ def sine_cosine(lanes: Lanes) -> str:
         'far:', *_per_lane(lanes, 'sin', ['%x'], '%fs'), *_per_lane(lanes, 'cos', ['%x'], '%fc'),
         *_return_pair(lanes, '%fs', '%fc')]
     head = f'define internal {pair} @{sine_cosine_name(lanes)}({real} %x) nounwind noinline {{'
-    return '\n'.join([head, *body, '}'])
+    return [head, *body, '}']
 
 
 def sine_cosine_name(lanes: Lanes) -> str:

@@ -16,15 +16,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from rbd_ros.compiler.constants import in_memory
 from rbd_ros.compiler.graph import Graph
 from rbd_ros.compiler.ir import declarations, double, Lanes, LIBRARY, library_loop, sine_cosine
 from rbd_ros.compiler.ir import sine_cosine_name
 from rbd_ros.compiler.machine import pointer
 from rbd_ros.compiler.parts import PART, Part, partition
+from rbd_ros.compiler.shuffle import join, piece
 
 _LEAVES = ('const', 'input')
 _ANGULAR = ('sin', 'cos')
@@ -83,27 +86,35 @@ class Body:
         self.names: dict[int, str] = {}
         self._pairs: set[int] = set()
         self._stores = 0
+        self._alone = _first_of_two_products(graph)
+        self._waiting: dict[int, Place] = {}
         self._targets: dict[int, list[Place]] = {}
         elements = [p.plus(e) for a, p in zip(graph.outputs, layout.outputs, strict=True)
                     for e in range(a.size)]
         for node, place in zip(graph.results, elements, strict=True):
             self._targets.setdefault(node, []).append(place)
 
-    def write(self, part: Part, last: bool) -> list[str]:
-        """Return the lines of a part; the last one also stores the results that are leaves."""
+    def write(self, part: Part, last: bool, late: bool = False) -> list[str]:
+        """
+        Return the lines of a part; the last one also stores the results that are leaves.
+
+        :param late: whether to load a value before its first use, not at the beginning: then no
+            output may be an input.
+        """
         nodes = self.graph.nodes
         leaves = dict.fromkeys(a for i in part.nodes for a in nodes[i].args)
         extra = [i for i in self._targets if nodes[i].op in _LEAVES] if last else []
         leaves.update(dict.fromkeys(extra))
-        # Every load precedes every store of a result, because an output may be an input.
         for i in leaves:
             if nodes[i].op == 'const':
                 self.names[i] = self.lanes.constant(nodes[i].constant)
             elif nodes[i].op == 'input':
                 argument, element = nodes[i].element
-                self._load(i, self.layout.inputs[argument].plus(element))
+                self._waiting[i] = self.layout.inputs[argument].plus(element)
         for i, slot in part.loads.items():
-            self._load(i, Place('%ws', self.layout.slots + slot))
+            self._waiting[i] = Place('%ws', self.layout.slots + slot)
+        if not late:  # every load precedes every store: an output may be an input
+            self._fetch(list(self._waiting))
         angles = list(dict.fromkeys(
             nodes[i].args[0] for i in part.nodes if nodes[i].op in _ANGULAR))
         for i in part.nodes:
@@ -111,12 +122,19 @@ class Body:
             if i in part.saves:
                 self._store(i, Place('%ws', self.layout.slots + part.saves[i]))
             self._store_results(i)
+        self._fetch(extra)
         for i in extra:
             if nodes[i].op == 'input':
                 self._store_results(i)
         if last:
             self._store_constants()
         return self.lines
+
+    def _fetch(self, values: Sequence[int]) -> None:
+        """Load those of the values that wait for it."""
+        for i in values:
+            if i in self._waiting:
+                self._load(i, self._waiting.pop(i))
 
     def _address(self, name: str, place: Place, kind: str = '') -> str:
         """Return the address of a place, for a value of another type if one is given."""
@@ -171,31 +189,32 @@ class Body:
         op, args, _ = self.graph.nodes[i]
         if op in _ANGULAR:
             if args[0] not in self._pairs:
+                self._fetch(angles)
                 ready = [a for a in angles if a not in self._pairs and a in self.names]
                 self._sine_cosine([args[0], *[a for a in ready if a != args[0]]])
             self.names[i] = f'%n{args[0]}.{op}'
         else:
+            self._fetch(args)
             self.names[i] = f'%n{i}'
-            self.lines += self.lanes.node(f'%n{i}', op, [self.names[a] for a in args])
+            self.lines += self.lanes.node(f'%n{i}', op, [self.names[a] for a in args],
+                                          i in self._alone)
 
     def _sine_cosine(self, angles: list[int]) -> None:
         """Find sine and cosine of the first angle, and of others that fill up the lanes."""
-        if self.lanes.count > 1 or len(angles) == 1:
+        wide, each = Lanes(ANGLE_LANES), self.lanes.count
+        group = angles[:wide.count // each]
+        if len(group) < 2:
             self._call_pair(self.lanes, angles[0], self.names[angles[0]])
             return
-        wide = Lanes(ANGLE_LANES)
-        group = angles[:wide.count]
-        tag, value = f'%n{group[0]}.v', 'undef'
-        for k in range(wide.count):  # free lanes repeat the first angle
-            name = self.names[group[k] if k < len(group) else group[0]]
-            self.lines.append(f'{tag}{k} = insertelement {wide.real} {value}, double {name}, '
-                              f'i32 {k}')
-            value = f'{tag}{k}'
+        # free lanes repeat the first angle
+        names = [self.names[a] for a in group]
+        names += names[:1] * (wide.count // each - len(group))
+        value = join(self.lines, f'%n{group[0]}.v', names, each)
         self._call_pair(wide, group[0], value, '.all')
         for k, angle in enumerate(group):
             for op in _ANGULAR:
-                self.lines.append(f'%n{angle}.{op} = extractelement {wide.real} '
-                                  f'%n{group[0]}.all.{op}, i32 {k}')
+                self.lines.append(piece(f'%n{angle}.{op}', f'%n{group[0]}.all.{op}', wide, k,
+                                        each))
             self._pairs.add(angle)
 
     def _call_pair(self, lanes: Lanes, angle: int, value: str, suffix: str = '') -> None:
@@ -208,8 +227,22 @@ class Body:
         self._pairs.add(angle)
 
 
+def _first_of_two_products(graph: Graph) -> set[int]:
+    """
+    Return the products a*b of differences a*b - c*d that are used nowhere else.
+
+    Only the other product is to be fused: LLVM would take the first one and negate the second,
+    which costs an instruction on vectors of aarch64.
+    """
+    nodes = graph.nodes
+    uses = Counter(a for node in nodes for a in node.args)
+    uses.update(graph.results)
+    once = {i for i, node in enumerate(nodes) if node.op == 'mul' and uses[i] == 1}
+    return {node.args[0] for node in nodes if node.op == 'sub' and once.issuperset(node.args)}
+
+
 def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
-                   fused: bool = True) -> list[str]:
+                   fused: bool = True, table: bool = False) -> list[str]:
     """
     Return modules with ``void rbd_kernel(double *in0, ..., double *out0, ...)``.
 
@@ -220,6 +253,7 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     :param extra: lines of functions that call it, for the first module.
     :param size: operations per part.
     :param fused: see ``Lanes``.
+    :param table: load constants from a table, see ``constants``.
     """
     lanes, parts, slots = Lanes(1, fused), *partition(graph, size)
     real = pointer('double')
@@ -230,7 +264,7 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     if len(parts) == 1:
         layout = Layout([Place(name, 0) for name in arguments], outputs, 0)
         lines = Body(graph, lanes, layout).write(parts[0], True)
-        return [module([*extra, head, *lines, 'ret void', '}'])]
+        return [module([*extra, *whole(head, lines, lanes, table)], table=table)]
     shared = Layout.of_workspace(graph)
     layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
     passed = ', '.join(f'{real} {name}' for name in ['%ws', *results])
@@ -244,7 +278,8 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
         # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
         # must never be called noalias, since an output may be an input.
         names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
-        texts.append(module([function(f'rbd_part{k}', names), *lines, 'ret void', '}']))
+        texts.append(module(whole(function(f'rbd_part{k}', names), lines, lanes, table),
+                            table=table))
     return texts
 
 
@@ -270,14 +305,23 @@ def function(name: str, parameters: list[str], result: str = 'void') -> str:
     return f'define {result} @{name}({", ".join(parameters)}) nounwind {{'
 
 
-def module(lines: Sequence[str], extra: Sequence[str] = ()) -> str:
+def whole(head: str, lines: Sequence[str], lanes: Lanes, table: bool) -> list[str]:
+    """Return a function from its first line and its body."""
+    declared, lines = in_memory(lines, lanes, 'constants') if table else ([], lines)
+    return [*declared, head, *lines, 'ret void', '}']
+
+
+def module(lines: Sequence[str], extra: Sequence[str] = (), *, table: bool = False) -> str:
     """Return a module with the helpers that its lines call."""
     text = '\n'.join([*lines, *extra])
     wide = sorted({1, *[n for n in (2, 4, 8) if f'<{n} x double>' in text]})
     helpers = []
     for lanes in map(Lanes, wide):
         if f'@{sine_cosine_name(lanes)}(' in text:
-            helpers.append(sine_cosine(lanes))
+            body = sine_cosine(lanes)
+            declared, body = in_memory(body, lanes, f'angular{lanes.count}') if table else (
+                [], body)
+            helpers += [*declared, *body]
         if lanes.count > 1:
             helpers += [library_loop(lanes, op) for op in LIBRARY
                         if f'@{lanes.library(op)}(' in text]

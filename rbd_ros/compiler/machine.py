@@ -80,6 +80,11 @@ class Processor(NamedTuple):
             return 8 if '+avx512f' in have else 4 if '+avx' in have else 2
         return 2
 
+    @property
+    def table(self) -> bool:
+        """Return whether constants are best loaded from a table, see ``constants``."""
+        return not self.triple.startswith('x86_64')
+
     def emit(self, text: str, opt: int = 2) -> bytes:
         """
         Return the object code of a module.

@@ -141,7 +141,7 @@ class Program(Kernel):
         key = disk.digest([self._key, 'batch', width]) if self._key else ''
         entry = disk.read(key) if key else None
         if entry is None:
-            texts, workspace = batch_modules(self.graph, width)
+            texts, workspace = batch_modules(self.graph, width, table=host().table)
             entry = disk.Entry({'workspace': workspace}, _emit(self.name, texts, progress))
             if key:
                 disk.write(key, entry)
@@ -211,7 +211,8 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
     entry = disk.read(key) if key else None
     if entry is None:
         graph = source = source if isinstance(source, Graph) else source()
-        texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs))
+        texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs),
+                               table=host().table)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count()}
         entry = disk.Entry(about, _emit(graph.name, texts, progress))

@@ -1,0 +1,67 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Constants as loads from a table beside the code.
+
+A processor with instructions of one length has no room for a double in them: LLVM builds each one
+from four immediates and copies it to the lanes, six instructions for what one load does. On
+aarch64 that was a quarter of a kernel. x86_64 takes constants from memory as operands by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import re
+
+from rbd_ros.compiler.ir import double, Lanes
+from rbd_ros.compiler.machine import pointer
+
+_NUMBER = '0x[0-9A-F]{16}'
+#: What every processor makes in one instruction.
+_CHEAP = frozenset(double(sign * x) for sign in (1.0, -1.0) for x in (0.0, 0.5, 1.0, 2.0))
+
+
+def in_memory(lines: Sequence[str], lanes: Lanes, table: str) -> tuple[list[str], list[str]]:
+    """
+    Return the declaration of a table, and lines that load constants from it before their use.
+
+    :param lines: of one function; constants in stores, and those that cost nothing, are left.
+    :param lanes: that the function computes on.
+    :param table: name of the table.
+    """
+    if lanes.count == 1:
+        pattern = re.compile(rf'(?<=[ ,])({_NUMBER})(?=,|$)')
+    else:
+        pattern = re.compile(rf'<double ({_NUMBER})(?:, double \1){{{lanes.count - 1}}}>')
+    wanted = [[m[1] for m in pattern.finditer(line) if m[1] not in _CHEAP]
+              if not line.startswith('store') else [] for line in lines]
+    place = {number: k for k, number in enumerate(
+        dict.fromkeys(number for found in wanted for number in found))}
+    if not place:
+        return [], list(lines)
+    real, size = lanes.real, 8 * lanes.count
+    kind = f'[{len(place)} x {real}]'
+    values = ', '.join(f'{real} {lanes.splat("double", number)}' for number in place)
+    declared = [f'@{table} = private unnamed_addr constant {kind} [{values}], align 64']
+    found: list[str] = []
+    for n, (line, numbers) in enumerate(zip(lines, wanted, strict=True)):
+        for number in dict.fromkeys(numbers):
+            name = f'%const{n}.{place[number]}'
+            found += [f'{name}.p = getelementptr {kind}, {pointer(kind)} @{table}, i64 0, '
+                      f'i64 {place[number]}',
+                      f'{name} = load {real}, {pointer(real)} {name}.p, align {size}']
+            line = line.replace(lanes.splat('double', number), name)
+        found.append(line)
+    return declared, found
