@@ -210,10 +210,11 @@ def divide_and_conquer(
 
 def _refuse(model: Model) -> None:
     """Raise an error where the method cannot be used."""
-    if model.loops or model.mimic is not None or any(model.rotor_inertia):
+    model.refuse_loops()
+    if model.mimic is not None or any(model.rotor_inertia):
         raise ModelError(
-            f'"{model.name}" has loops, joints that follow others or rotors: divide and conquer '
-            'takes trees without them; use forward_dynamics')
+            f'"{model.name}" has joints that follow others or rotors: divide and conquer takes '
+            'trees without them; use forward_dynamics')
     for name, body in zip(model.body_names[1:], model.inertia[1:], strict=True):
         if body.m <= 0.0 or _flat(body):
             raise SingularError(

@@ -200,7 +200,8 @@ class Model:
         raise LoopError(
             f'joint "{loop.name}" of "{self.name}"{more} closes a kinematic loop between {ends}; '
             'dynamics are those of trees, and without the loop they would be of another robot. '
-            'Leave that joint out for the dynamics of the open tree')
+            'Leave that joint out for the dynamics of the open tree, or take '
+            'rbd_ros.system.accelerations, which knows loops but is not compiled')
 
     # --- names ----------------------------------------------------------------------------
 
