@@ -53,6 +53,18 @@ def test_chords_and_loops(count, arcs):
         assert set(ends.values()) == {2}              # a closed walk: every node twice
 
 
+@pytest.mark.seed('RBDA 4-03')
+def test_loop_away_from_the_base():
+    """A loop holds the joints around it, not those that lead from the base to it."""
+    # 0 -> 1 -> 2, then around 2 -> 3 -> 4 and back to 2; and a branch 1 -> 5
+    arcs = [(0, 1), (1, 2), (2, 3), (3, 4), (1, 5), (4, 2)]
+    loop, = connectivity.fundamental_loops(6, arcs)
+    assert loop[0] == 5 and sorted(loop[1:]) == [2, 3]
+    # between two branches: up to where they part
+    loop, = connectivity.fundamental_loops(6, [*arcs[:5], (5, 4)])
+    assert loop[0] == 5 and sorted(loop[1:]) == [1, 2, 3, 4]
+
+
 @pytest.mark.seed('RBDA 4-05', 'RBDA 4-06')
 def test_crank_slider_has_eight_regular_numberings():
     """The book's crank-slider has four spanning trees with 1, 1, 3 and 3 numberings."""
