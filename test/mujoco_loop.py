@@ -28,11 +28,11 @@ from benchmark.mujoco_plant import Plant, PlantOptions, Tip
 from benchmark.robots import robot_file
 import numpy as np
 import numpy.typing as npt
-from rbd_ros import Dynamics, load_urdf
+from rbd_ros import Dynamics
 from rbd_ros.control.parameters import defaults
 from rbd_ros.control.trajectory import read_points
+from rbd_ros.nodes.assembly import build_robot
 from rbd_ros.nodes.cycle import Cycle
-from rbd_ros.nodes.robot import make_robot
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.tick import AXES, KERNELS, TickKernels
 from rbd_ros.sim.robot import SimulatedRobot
@@ -56,11 +56,6 @@ def demo_parameters() -> dict[str, object]:
     """Return what config/controller.yaml gives the controller of the built-in arm."""
     text = (_ROOT / 'config' / 'controller.yaml').read_text()
     return yaml.safe_load(text)['/**']['controller']['ros__parameters']
-
-
-@cache
-def _model(urdf: Path) -> object:
-    return load_urdf(urdf, on_warning=lambda _: None)
 
 
 class OwnPlant:
@@ -118,9 +113,11 @@ class MujocoLoop:
     def __init__(self, urdf: Path, joints: Sequence[str], start: Sequence[float], tip: str, *,
                  values: dict[str, object] | None = None, axes: Sequence[str] = AXES,
                  own: bool = False, **plant: object) -> None:
-        self.model = _model(urdf)
-        self.robot = make_robot(self.model, joints, tip=tip)
-        self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 500.0} | (values or {})
+        self.values = defaults() | {
+            'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': 500.0,
+            'joints': list(joints), 'task.frame': tip} | (values or {})
+        self.robot = build_robot(self.values, urdf.read_text(), lambda _: None)
+        self.model = self.robot.model
         self.period = 1.0 / float(self.values['nominal_rate'])
         options = PlantOptions(**{'joints': joints, 'start': start, 'tip': tip} | plant)
         self.plant = (OwnPlant(self.model, options) if own

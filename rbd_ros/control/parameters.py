@@ -151,6 +151,9 @@ _LAW = (
     _joints('friction.free', [0.0], '', 0.0, 1.0,
             'share of it that gravity_compensation compensates by the measured velocity, which '
             'drives a joint that has less friction'),
+    _joints('rotor_inertia', [], 'kg.m^2', 0.0, 1e6,
+            'inertia of the rotors as the joints feel it, the square of the gear ratio times the '
+            'rotor; none: of the URDF', structural=True),
     _joints('stiffness', [100.0], '1/s^2', 0.0, 1e5, 'Kp of computed_torque and hold'),
     _joints('damping', [20.0], '1/s', 0.0, 1e4, 'Kd of computed_torque and hold'),
     _joints('integral', [0.0], '1/s^3', 0.0, 1e6, 'Ki of computed_torque'),

@@ -17,8 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+import dataclasses
 from typing import cast
 
+import numpy as np
 from rbd_ros.compiler import Bound
 from rbd_ros.control.parameter_rules import activation_refusals
 from rbd_ros.control.parameters import refusals, Value
@@ -58,8 +60,15 @@ def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], No
                       limits_optional=True)  # torque_limits and velocity_limits may give them
     fixed = dict(zip(cast('list[str]', values['fixed_positions.joints']),
                      cast('list[float]', values['fixed_positions.values'])))
-    return make_robot(model, cast('list[str]', values['joints']), fixed=fixed,
-                      tip=str(values['task.frame']), payload_frame=str(values['payload.frame']))
+    robot = make_robot(model, cast('list[str]', values['joints']), fixed=fixed,
+                       tip=str(values['task.frame']), payload_frame=str(values['payload.frame']))
+    if not values['rotor_inertia']:
+        return robot
+    _refuse(refusals(values, joints=len(robot.joints)))
+    rotors = np.array(model.rotor_inertia)
+    rotors[list(robot.index)] = values['rotor_inertia']
+    return dataclasses.replace(robot, model=dataclasses.replace(
+        model, rotor_inertia=tuple(rotors.tolist())))
 
 
 def build_settings(robot: Robot, values: Mapping[str, Value], *, simulated: bool) -> Settings:

@@ -65,7 +65,9 @@ _UR_START = (0.3, -1.2, 1.4, -1.77, -1.57, 0.3)
 PANDA = Arm(_example('panda_description/urdf/panda.urdf'),
             tuple(f'panda_joint{k}' for k in range(1, 8)), 'panda_hand',
             (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6), (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785),
-            (0.45, 0.0, 0.456))
+            (0.45, 0.0, 0.456), {
+                'armature': [0.1] * 7, 'damping': [0.5] * 7,
+                'friction': [0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15]})
 UR5 = Arm(_example('ur_description/urdf/ur5_robot.urdf'), _UR, 'tool0', _UR_START)
 UR10 = Arm(_example('ur_description/urdf/ur10_robot.urdf'), _UR, 'tool0', _UR_START)
 BUILT_IN = Arm(_ROOT / 'urdf' / 'seven_joint_arm.urdf',
