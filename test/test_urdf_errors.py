@@ -285,6 +285,30 @@ def test_doubtful_elements_are_named(text, words):
         load_urdf(text)
 
 
+@pytest.mark.parametrize('angle, doubted', [
+    (12.5, False), (12.6, True), (-12.5, False), (-12.6, True), (180.0, True), (-180.0, True),
+    (999.0, True), (-999.0, True), (1001.0, False), (-1001.0, False)])
+def test_angles_that_are_rather_degrees(angle, doubted):
+    """More than two turns in either direction are doubted; a thousand means "no limit"."""
+    low, high = sorted((0.0, angle))
+    for text in (pair(kind='fixed', inside=f'<origin rpy="0 {angle} 0"/>'),
+                 pair(limit=f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/>')):
+        notes = []
+        load_urdf(text, on_warning=notes.append)
+        assert any('not degrees: joint "j"' in note for note in notes) is doubted
+
+
+@pytest.mark.parametrize('mass', [1.0, 0.02])
+@pytest.mark.parametrize('share, doubted', [(0.99, False), (1.01, True)])
+def test_inertia_that_is_rather_in_other_units(mass, share, doubted):
+    """A part whose moments say that it is more than ten metres large is doubted."""
+    moment = share * mass * 10.0**2 / 3.0
+    notes = []
+    load_urdf(robot(link('a'), link('b', mass, moment, moment, moment), joint()),
+              on_warning=notes.append)
+    assert any('larger than 10 m' in note for note in notes) is doubted
+
+
 def test_warnings_can_be_forwarded():
     """A caller's function gets every warning as text, and then none goes to ``warnings``."""
     texts = []
