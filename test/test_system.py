@@ -137,8 +137,12 @@ def test_incidence_of_bodies_and_joints():
     assert_near(P.T @ np.array(dense.v[1:]), dense.v_J[1:], limit=1e-12)
 
 
-def four_bar(last=None):
-    """Return the four-bar of the reference numbers, closed by a hinge or another joint."""
+def four_bar(last=None, *, merged=False):
+    """
+    Return the four-bar of the reference numbers, closed by a hinge or another joint.
+
+    :param merged: whether the loop joint connects links that are fixed to base and bar.
+    """
     builder = rbd_ros.ModelBuilder('four_bar', gravity=(0.0, -9.81, 0.0))
     for i, (length, m) in enumerate(((0.3, 1.0), (0.8, 2.0), (0.6, 1.5)), 1):
         moment = m * length**2 / 12.0
@@ -149,9 +153,14 @@ def four_bar(last=None):
             RigidInertia.from_com(
                 m, Vec3(length / 2.0, 0.0, 0.0), Sym3.diagonal(0.001, moment, moment)),
             joint_name=f'joint_{i}')
-    builder.add_joint('close', 'base', 'bar_3', last or Revolute(),
-                      Transform.translation(Vec3(0.9, 0.0, 0.0)),
-                      Transform.translation(Vec3(0.6, 0.0, 0.0)))
+    X_P, X_S = (Transform.translation(Vec3(x, 0.0, 0.0)) for x in (0.9, 0.6))
+    if merged:
+        fixed = rbd_ros.joints.Fixed()
+        builder.add_body('post', 'base', fixed, X_P, joint_name='stand')
+        builder.add_body('tip', 'bar_3', fixed, X_S, joint_name='weld')
+        builder.add_joint('close', 'post', 'tip', last or Revolute())
+    else:
+        builder.add_joint('close', 'base', 'bar_3', last or Revolute(), X_P, X_S)
     return builder.build()
 
 
@@ -168,6 +177,11 @@ def test_loop_of_four_bars():
     np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)     # q is given to 1e-10
     assert (found.rank, found.constraints) == (17, 20)
     assert found.f_J.shape == (4, 6)
+    # between links that are fixed to base and bar the loop is the same
+    assert four_bar(merged=True).loops == model.loops
+    merged = system.accelerations(four_bar(merged=True), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
+    np.testing.assert_allclose(merged.qdd, found.qdd, atol=1e-10)
+    np.testing.assert_allclose(merged.f_J, found.f_J, atol=1e-9)
     # the point where the loop closes stays: a ball there does as well, with two rows fewer
     ball = system.accelerations(four_bar(Spherical()), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
     np.testing.assert_allclose(ball.qdd, BAR_QDD, atol=2e-7)

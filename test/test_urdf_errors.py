@@ -285,6 +285,15 @@ def test_doubtful_elements_are_named(text, words):
         load_urdf(text)
 
 
+@pytest.mark.parametrize('rotor', [0.0, 0.03])
+def test_leaf_that_has_only_a_rotor(rotor):
+    """A joint that carries nothing but turns a rotor has an acceleration: no doubt."""
+    notes = []
+    load_urdf(robot(link('a'), link('b', 0, 0, 0, 0), joint(
+        inside=f'<dynamics armature="{rotor}"/>')), on_warning=notes.append)
+    assert any('leaf without inertia' in note for note in notes) is (rotor == 0.0)
+
+
 @pytest.mark.parametrize('angle, doubted', [
     (12.5, False), (12.6, True), (-12.5, False), (-12.6, True), (180.0, True), (-180.0, True),
     (999.0, True), (-999.0, True), (1001.0, False), (-1001.0, False)])
