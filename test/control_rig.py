@@ -31,7 +31,7 @@ class Rig:
     """Two joints whose gravity torque is 10 q, a law that adds 5, and a fake clock."""
 
     def __init__(self, timing: Timing | None = None, *, release: Release = Release.ZERO,
-                 driver: float = 0.0, effort_is_torque: bool = False, limit: float = 20.0,
+                 driver: float = 0.0, limit: float = 20.0,
                  rate: float = 200.0) -> None:
         self.time = 100.0
         self.sim_offset = 0.0  # control clock minus steady clock
@@ -49,7 +49,7 @@ class Rig:
         self.fail = ''
         self.loop = ControlLoop(self.supervisor, self.limiter, self.torques, self._compute,
                                 self._publish, brake_damping=np.array([2.0, 2.0]),
-                                release=release, effort_is_torque=effort_is_torque)
+                                release=release)
         self.loop.on_enter = lambda state: self.states.append((self.time, state.value))
 
     @property
@@ -84,8 +84,7 @@ class Rig:
         arrival = self.map.update(self.now, NAMES, q, qd, effort, stamp)
         if arrival is Arrival.STATE:
             self.loop.fresh_state(self.now, self.time, self.map.expiry,
-                                  self.map.ready(self.now), self.map.qd,
-                                  self.map.effort if self.map.effort_known else None)
+                                  self.map.ready(self.now), self.map.qd)
         return arrival
 
     def run(self, duration: float, *, states: bool = True, clock: bool = True, **fields) -> None:

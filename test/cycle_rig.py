@@ -66,7 +66,9 @@ class Arm:
         if joints:
             self.robot = make_robot(MODEL, joints)
         self.period = period
-        self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 1.0 / period} | values
+        self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 1.0 / period,
+                                    'start.time': 0.0, 'start.watch_time': 0.0,
+                                    'free_damping': [0.0]} | values
         ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],
                             driver_knows_payload=False, axes=axes)
         self.sent: list[Array] = []

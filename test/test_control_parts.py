@@ -270,7 +270,7 @@ def test_gravity_check_tells_right_wrong_and_unknown():
     finding = check([20.0, -5.0], [60.0, -5.0])
     assert finding.verdict is Verdict.MISMATCH
     assert 'sign' not in finding.text
-    assert check([0.0, 0.0], [60.0, 10.0]).verdict is Verdict.UNKNOWN
+    assert check([0.0, 0.0], [60.0, 10.0]).verdict is Verdict.BRAKED
     assert check([60.0, 10.0], [60.0, 10.0], qd=(0.5, 0.0)).verdict is Verdict.UNKNOWN
 
 

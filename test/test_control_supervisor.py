@@ -70,19 +70,22 @@ def test_gravity_comes_at_the_rate_limit_and_gains_ramp():
     assert settled(rig, (15.0, 0.0))
 
 
-def test_start_from_measured_effort():
-    """Where effort is a torque the first command is the measured one: the arm does not drop."""
-    rig = Rig(effort_is_torque=True)
+def test_the_first_torque_is_what_acts_already():
+    """Told what acts before it, the first command takes it over: the arm does not drop."""
+    rig = Rig()
     rig.activate()
-    rig.run(0.006, effort=GRAVITY)
+    rig.loop.begin_at(np.array(GRAVITY))
+    rig.run(0.006)
     np.testing.assert_allclose(rig.log[0][1], GRAVITY, atol=1e-12)
 
 
-def test_effort_that_is_not_a_torque_is_not_used():
-    """A motor current in the effort field does not enter."""
-    rig = Rig(effort_is_torque=False)
+def test_without_word_of_what_acts_it_comes_at_the_rate_limit():
+    """Not knowing what acts, the torque grows from what was sent last; so does the next start."""
+    rig = Rig()
     rig.activate()
-    rig.run(0.006, effort=(500.0, 500.0))
+    rig.loop.begin_at(np.array(GRAVITY))
+    rig.loop.begin_at(None)
+    rig.run(0.006)
     assert np.abs(rig.log[0][1]).max() <= 200.0 * PERIOD + 1e-12
 
 
@@ -305,16 +308,32 @@ def test_law_that_fails_becomes_a_brake(kind):
         'raise': 'the control law failed with RuntimeError: law broke'}[kind]
 
 
-def test_wrong_model_does_not_go_on_with_its_gravity():
-    """A robot that is not the described one is released without braking by its model."""
-    rig = Rig()
+@pytest.mark.parametrize('release', list(Release))
+def test_wrong_model_brakes_with_what_the_robot_shows_and_lets_go(release):
+    """A robot that is not the described one is braked with its own load, and never held."""
+    rig = Rig(Timing(fault_action='hold', stop_action='hold'), release=release)
     rig.start()
+    rig.loop.load[:] = (25.0, -8.0)
+    shown = np.array(GRAVITY) - rig.loop.load
     stop(rig, Cause.WRONG_MODEL)
-    rig.run(0.25, q=(0.3, 0.3))
-    assert rig.supervisor.state is State.RAMPING_DOWN
-    assert settled(rig, (7.5, 0.0), 0.05)  # half way from the 15 N.m of before
-    rig.run(1.0)
+    rig.run(0.45)
+    assert rig.supervisor.state is State.BRAKING
+    assert settled(rig, shown)
+    rig.run(2.0)
     assert rig.supervisor.state is State.FAULT
+    assert 'holding' not in [state for _, state in rig.states]
+    assert settled(rig, shown if release is Release.GRAVITY else (0.0, 0.0))
+
+
+def test_another_fault_leaves_no_load_behind():
+    """What somebody pushed with while the robot was braked is not what it needs for ever."""
+    rig = Rig(Timing(fault_action='release'), release=Release.GRAVITY)
+    rig.start()
+    rig.loop.load[:] = (3.0, -2.0)
+    stop(rig, Cause.OVER_SPEED)
+    rig.run(2.0)
+    assert rig.supervisor.state is State.FAULT
+    assert settled(rig, GRAVITY)
 
 
 def test_state_lost_while_braking():

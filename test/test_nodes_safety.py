@@ -86,16 +86,28 @@ def test_memory_of_the_limiter_begins_anew_with_each_activation():
     assert (np.abs(first - arm.effort) <= step_limit(arm, 1)).all()
 
 
-def test_without_measured_torque_gravity_comes_at_the_rate_limit():
-    """Where the effort is no torque the first command starts from zero, not from the last one."""
+@pytest.mark.parametrize('values', [{}, {'effort_is_torque': True}])
+def test_a_robot_at_rest_is_carried_from_the_first_torque_on(values):
+    """Whether effort is no torque or reads zero behind brakes: g(q) at once, no sag, no ramp."""
+    arm = Arm(release_torque='zero', **values)
+    arm.effort = np.zeros(7)
+    for _ in range(2):  # the second one after a release to zero
+        count = len(arm.sent)
+        arm.activate()
+        arm.run(0.1)
+        np.testing.assert_allclose(arm.sent[count], arm.dynamics.gravity(arm.q), rtol=0,
+                                   atol=1e-11)
+        deactivate(arm)
+        assert not arm.sent[-1].any()
+
+
+def test_a_moving_robot_without_measured_torque_gets_gravity_at_the_rate_limit():
+    """What acts on a robot that moves is not known: the torque grows from zero."""
     arm = Arm(release_torque='zero')
-    arm.restart()
-    deactivate(arm)
-    assert not arm.sent[-1].any()
-    count = len(arm.sent)
+    arm.qd = np.full(7, 0.05)
     arm.activate()
     arm.run(0.1)
-    assert (np.abs(arm.sent[count]) <= step_limit(arm, 1)).all()
+    assert (np.abs(arm.sent[0]) <= step_limit(arm, 1)).all()
     np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), rtol=0, atol=1e-11)
 
 

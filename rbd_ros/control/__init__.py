@@ -39,7 +39,7 @@ Activate
 Each joint state
     ``loop.serve(now, steady)``, then ``joint_map.update(...)``: a request such as an activation
     never meets a judgement made before it. Only for ``Arrival.STATE`` call
-    ``loop.fresh_state(now, steady, joint_map.expiry, ready, qd, effort)`` with the controlled
+    ``loop.fresh_state(now, steady, joint_map.expiry, ready, qd)`` with the controlled
     entries; ``ready`` is ``joint_map.ready(now)`` and whatever else must hold before torque
     begins (dead-man, start-up check). Report ``SpeedMonitor``, ``ErrorMonitor``,
     ``MotionWatch``, ``joint_map.rate.low`` and ``GravitySource.update`` with

@@ -45,6 +45,7 @@ class Cause(enum.Enum):
     BAD_COMMAND = (Reaction.GOOD, 'bad command')  # a torque or references that cannot be used
     OPERATOR_STOP = (Reaction.GOOD, 'stop requested')
     DEAD_MAN = (Reaction.GOOD, 'the dead-man signal is missing')
+    START_CHECK = (Reaction.GOOD, 'the start check failed')  # before any torque
     WRONG_MODEL = (Reaction.GOOD, 'the robot does not move as described')
     DEACTIVATED = (Reaction.FINAL, 'deactivated')
     SIGNAL = (Reaction.FINAL, 'signal to end')

@@ -74,7 +74,7 @@ class ControlLoop:
     def __init__(self, supervisor: Supervisor, limiter: TorqueLimiter, torques: Torques,
                  compute: Callable[[Need], None], publish: Callable[[Array], None], *,
                  brake_damping: Array, release: Release = Release.ZERO,
-                 effort_is_torque: bool = False, switch_time: float = 0.5) -> None:
+                 switch_time: float = 0.5) -> None:
         """
         Wire the parts.
 
@@ -85,14 +85,12 @@ class ControlLoop:
         :param publish: send a torque; it gets a buffer that the next call overwrites.
         :param brake_damping: D of g(q) - D qd, N.m.s/rad per joint.
         :param release: what remains at the end.
-        :param effort_is_torque: whether the measured effort is a torque in N.m, from which
-            the ramp-in can start.
         :param switch_time: s over which a change of the law fades.
         """
         n = len(limiter.limit)
         self.supervisor, self.limiter, self.torques = supervisor, limiter, torques
         self.switch = BumplessSwitch(limiter.limit.tolist(), switch_time)
-        self.release, self.effort_is_torque = release, effort_is_torque
+        self.release = release
         self.on_enter: Callable[[State], None] | None = None  # called in the thread of the loop
         self.sent = np.zeros(n)  # last torque that left, without the driver's part
         self.wanted = limiter.wanted  # total torque before the limiter
@@ -102,6 +100,7 @@ class ControlLoop:
         self._damping = np.array(brake_damping, dtype=float)
         self._gravity, self._driver = np.zeros(n), limiter.driver  # of the last good state
         self._start, self._work = np.zeros(n), np.zeros(n)
+        self._known = False  # what acts before the first torque
         self._start_blend: float | None = None  # of the blind ramp; None: not in it
         self._times: tuple[float, float] | None = None  # control, steady, of the last command
         self._state = State.INACTIVE
@@ -117,7 +116,7 @@ class ControlLoop:
         self.requests.append(request)
 
     def fresh_state(self, now: float, steady: float, expiry: float, ready: bool,
-                    qd: Array, effort: Array | None = None) -> bool:
+                    qd: Array) -> bool:
         """
         Run one cycle on a proven fresh state; call ``serve`` before it is judged.
 
@@ -126,7 +125,6 @@ class ControlLoop:
         :param expiry: control time until which the state may be used.
         :param ready: whether all joints are known.
         :param qd: velocity of the controlled joints.
-        :param effort: their measured effort, if every one is known.
         :returns: whether a torque was published.
         """
         supervisor = self.supervisor
@@ -144,7 +142,7 @@ class ControlLoop:
         if not supervisor.live:  # the computation itself reported that it cannot be trusted
             return self._blind(supervisor.advance(now, steady), now, steady)
         if self._times is None:
-            self._begin(effort)
+            self._begin()
         if not self._live_torque(supervisor.due, now, qd):
             supervisor.fault(steady, Cause.BAD_COMMAND, 'the control law gave no finite torque')
             self._announce()
@@ -266,13 +264,24 @@ class ControlLoop:
         self._announce()
         return False
 
-    def _begin(self, effort: Array | None) -> None:
+    def begin_at(self, torque: Array | None) -> None:
+        """
+        Say what acts before the first torque, so that it follows without a step.
+
+        :param torque: total torque, N.m; None: not known, what was sent last.
+        """
+        self._known = torque is not None
+        if torque is not None:
+            self._start[:] = torque
+
+    def _begin(self) -> None:
         """Start the limiter from what acts now: never from zero under a loaded arm."""
-        if self.effort_is_torque and effort is not None and is_finite(effort):
-            self.limiter.reset(effort)
+        if self._known and is_finite(self._start):
+            self.limiter.reset(self._start)
         else:
             np.add(self.sent, self._driver, out=self._work)
             self.limiter.reset(self._work)
+        self._known = False
 
     def _live_torque(self, due: Due, now: float, qd: Array) -> bool:
         """Fill ``wanted`` from the live state; False if it is not finite."""
@@ -309,7 +318,10 @@ class ControlLoop:
 
     def _target(self) -> Array:
         """Total torque after release; sending nothing leaves what the driver adds."""
-        return self._gravity if self.release is Release.GRAVITY else self._driver
+        if self.release is not Release.GRAVITY:
+            return self._driver
+        # A load may be somebody who pushes: it stays only where g(q) is known to be wrong.
+        return self._gravity - self.load if self.supervisor.distrusted else self._gravity
 
     def _blind(self, due: Due, now: float, steady: float) -> bool:
         """Send what needs no state."""

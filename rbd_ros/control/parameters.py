@@ -142,7 +142,9 @@ _ROBOT = (
 _LAW = (
     _choice('mode', 'gravity_compensation', MODES, 'law in use', structural=False),
     _joints('gravity_scale', [1.0], '', 0.0, 1.5, 'share of gravity in gravity_compensation'),
-    _joints('free_damping', [0.0], 'N.m.s/rad', 0.0, 1e4, 'damping in gravity_compensation'),
+    _joints('free_damping', [0.5], 'N.m.s/rad', 0.0, 1e4, 'damping in gravity_compensation, at '
+            'most what a loop at nominal_rate can carry; without any, a robot without friction '
+            'drifts for ever'),
     _joints('friction.viscous', [0.0], 'N.m.s/rad', 0.0, 1e4,
             'friction compensated by the velocity of the reference'),
     _joints('friction.coulomb', [0.0], 'N.m', 0.0, 1e4,
@@ -262,8 +264,14 @@ _SAFETY = (
     _scalar('dead_man_timeout', 0.0, 's', 0.0, 5.0, 'of the dead-man signal; 0: none', True),
     _scalar('start.tolerance', 0.15, '', 0.0, 1.0, 'difference of measured effort and predicted '
             'gravity, share of torque_limits', True),
+    _scalar('start.time', 0.2, 's', 0.0, 5.0, 'for which rate, positions and effort are looked at '
+            'before the first torque', True),
+    _scalar('start.watch_time', 0.5, 's', 0.0, 30.0, 'after the first torque for which the motion '
+            'is watched, and the whole ramp at least', True),
     _scalar('start.distance', 0.5, 'rad', 1e-3, 10.0, 'motion at the start beyond it: fault',
             True),
+    _scalar('start.velocity', 0.2, 'rad/s', 1e-3, 100.0, 'that a joint may gain by itself while '
+            'the gains ramp in; beyond it: fault', True),
     _scalar('start.acceleration', 50.0, 'rad/s^2', 0.1, 1e4, 'at the start beyond it: fault',
             True),
 )

@@ -143,8 +143,6 @@ class Supervisor:
         """Start the sequence of a cause from running or from holding."""
         if cause.reaction is Reaction.LOST:
             self._lose(steady)
-        elif cause is Cause.WRONG_MODEL:  # its gravity is wrong too: do not go on with it
-            self._ramp_down(steady, blind=True)
         elif self.state is not State.HOLDING:
             self._enter(State.BRAKING, steady)
         elif not cause.by_operator:  # what must stop a held robot cannot end in holding it
@@ -269,6 +267,11 @@ class Supervisor:
         """Return whether nothing more will be published without a new request."""
         return self.state in (State.INACTIVE, State.RELEASED, State.FAULT)
 
+    @property
+    def distrusted(self) -> bool:
+        """Return whether the robot is not the described one: what it shows counts, not g(q)."""
+        return any(fault.cause is Cause.WRONG_MODEL for fault in self.faults)
+
     # -- inside -------------------------------------------------------------------------------
 
     def _watch(self, now: float, steady: float) -> None:
@@ -320,7 +323,7 @@ class Supervisor:
             self._enter(State.FAULT, steady)
 
     def _may_hold(self) -> bool:
-        if self._final:
+        if self._final or self.distrusted:
             return False
         operator = all(f.cause.by_operator for f in self.faults)
         return (self.timing.stop_action if operator else self.timing.fault_action) == 'hold'

@@ -44,6 +44,7 @@ from rbd_ros.nodes.load import Load
 from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.snapshots import Snapshots
+from rbd_ros.nodes.start import StartCheck
 from rbd_ros.nodes.watch import Watch
 
 __all__ = ['KERNEL_OF_MODE', 'Cycle']
@@ -84,7 +85,6 @@ class Cycle:
             self.supervisor, self.limiter, self.torques, self._compute, publish,
             brake_damping=settings.damper('brake_damping'),
             release=Release(settings.release_torque),
-            effort_is_torque=settings.flag('effort_is_torque'),
             switch_time=settings.number('switch_time'))
         self.loop.on_enter = self._entered
         self.reference = JointReference(
@@ -102,6 +102,7 @@ class Cycle:
         self._refusals = RefusalCount(settings.integer('reference.refusals'))
         self._repeats = Repeats()  # of what is said about references
         self._watch = Watch(settings, self.joints)
+        self._check = StartCheck(settings, self.joints)
         joint_law = JointLaw('joint', kernels['joint'], self.joints, self.reference,
                              self._saturation)
         self._laws = self._make_laws(kernels, joint_law)
@@ -209,7 +210,7 @@ class Cycle:
 
     def _supervise(self, now: float, steady: float, known: bool) -> bool:
         joints, supervisor = self.joints, self.supervisor
-        q, qd, effort = self._controlled or self._pick()
+        q, qd = self._controlled or self._pick()
         ready = joints.ready(now)
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
@@ -219,8 +220,7 @@ class Cycle:
         if not known:
             self._fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
-        return self.loop.fresh_state(now, steady, joints.expiry, ready, qd,
-                                     effort if joints.effort_known else None)
+        return self.loop.fresh_state(now, steady, joints.expiry, ready, qd)
 
     def spoiled(self, now: float, steady: float, text: str) -> bool:
         """
@@ -236,10 +236,10 @@ class Cycle:
         self._notices()
         return self.unheard(now, steady)
 
-    def _pick(self) -> tuple[Array, Array, Array]:
-        """Return position, velocity and effort of the controlled joints."""
+    def _pick(self) -> tuple[Array, Array]:
+        """Return position and velocity of the controlled joints."""
         joints, index = self.joints, self.joints.select
-        return joints.q[index], joints.qd[index], joints.effort[index]
+        return joints.q[index], joints.qd[index]
 
     def tick(self, now: float, steady: float) -> bool:
         """
@@ -272,7 +272,7 @@ class Cycle:
     def activate(self, now: float, steady: float) -> None:
         """Begin to look at states; every message must prove itself again."""
         self.joints.restart()
-        self._watch.restart()
+        self._check.restart()
         self.supervisor.activate(now, steady)
 
     def reset(self, now: float, steady: float) -> str:
@@ -282,7 +282,7 @@ class Cycle:
         refused = self.supervisor.reset(now, steady)
         if not refused and self.supervisor.state is State.PROBING:
             self.joints.restart()
-            self._watch.restart()
+            self._check.restart()
         return refused
 
     def set_mode(self, mode: str) -> None:
@@ -409,11 +409,26 @@ class Cycle:
         """Tell whether torque may begin, once every joint is known."""
         if not self.dead_man.alive(steady) or not self.joints.ready(now):
             return False
-        return self._watch.may_start(qd, self._gravity_now, self._fault_now, self._tell)
+        passed = self._check.passes(now, qd, self._gravity_now, self._gravity_columns,
+                                    self._fault_now, self._tell)
+        if passed:
+            self.loop.begin_at(self._check.torque)
+        return passed
 
     def _gravity_now(self) -> Array:
         self._compute(Need.GRAVITY)
         return self.torques.gravity
+
+    def _gravity_columns(self) -> Array:
+        """Return the torques of the three unit vectors of gravity, one row per joint."""
+        vector = self._bare.inputs['gravity_vector']
+        present = vector.copy()
+        columns = []
+        for axis in np.eye(3):
+            vector[:] = axis
+            columns.append(self._gravity_now().copy())
+        vector[:] = present
+        return np.array(columns).T
 
     def _fault_now(self, cause: Cause, detail: str) -> None:
         self._fault(self.steady, cause, detail)
@@ -432,13 +447,17 @@ class Cycle:
         """Follow the supervisor: start references anew, tell the others."""
         index = self.joints.controlled
         q, qd = self.joints.q[index], self.joints.qd[index]
-        if state is State.RAMPING_IN:
+        if state is State.PROBING:
+            self._check.restart()
+        elif state is State.RAMPING_IN:
             self.law.enter(self.now)
             self._disturbance.reset()
             self._watch.begin(self.now, q, qd)
         elif state is State.HOLDING:
             self._holding.enter(self.now)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):
+            if self.supervisor.distrusted:
+                self._disturbance.distrust(self.limiter.limit)
             self.reference.goals.abort('the controller stopped: ' + '; '.join(
                 str(fault) for fault in self.supervisor.faults))
         self.events.append(('state', state.value))

@@ -60,6 +60,7 @@ class Disturbance:
         self._observer = MomentumObserver(settings.joints('observer_gain').tolist())
         self._time = -math.inf
         self._share = np.zeros_like(external)  # bound of the load, N.m
+        self._usual_share = self._share.copy()
         self.load = np.zeros_like(external)  # torque that the robot showed beside g(q), N.m
         self.apply(settings)
 
@@ -71,7 +72,8 @@ class Disturbance:
         """
         self.observed = settings.flag('observer_feedback')
         self._observer.gain[:] = settings.joints('observer_gain')
-        self._share[:] = settings.number('hold_torque') * settings.torque_limits
+        self._usual_share[:] = settings.number('hold_torque') * settings.torque_limits
+        self._share[:] = self._usual_share
         if not self.observed:
             self._external[:] = 0.0
 
@@ -79,6 +81,15 @@ class Disturbance:
         """Forget what was observed."""
         self._observer.reset()
         self.load[:] = 0.0
+        self._share[:] = self._usual_share
+
+    def distrust(self, most: Array) -> None:
+        """
+        Believe what the robot shows rather than its description, whose g(q) is proved wrong.
+
+        :param most: bound of the load from now on, N.m.
+        """
+        self._share[:] = most
 
     def observe(self, now: float, joints: JointMap, limiter: TorqueLimiter) -> None:
         """

@@ -37,6 +37,9 @@ Array = npt.NDArray[np.float64]
 
 _FREE = [0.0] * 6  # the directions of a frame have no torque limit of their own
 
+#: rad/s or m/s below which a reference counts as at rest
+_REST = 1e-3
+
 
 class Law:
     """A kernel that gets the state: gravity alone, or the law of a mode."""
@@ -58,6 +61,11 @@ class Law:
         # Copies between memoryviews take a fraction of what NumPy takes.
         self._q, self._qd = memoryview(bound.inputs['q']), memoryview(bound.inputs['qd'])
         self._from_q, self._from_qd = memoryview(joints.q), memoryview(joints.qd)
+
+    @property
+    def rests(self) -> bool:
+        """Return whether it wants the robot to stay where it is."""
+        return True
 
     def enter(self, now: float) -> None:
         """
@@ -152,6 +160,11 @@ class JointLaw(Law):
         self.error[:] = 0.0
         self._time = None
 
+    @property
+    def rests(self) -> bool:
+        """Return whether the reference stands still."""
+        return not np.abs(self.reference.state[1]).max() > _REST
+
     def rest(self, now: float) -> None:
         """Come to rest from the present reference."""
         self.reference.rest(now, self._rest_time)
@@ -220,6 +233,13 @@ class TaskLaw(Law):
         self.inputs['posture'][:] = here if self._posture is None else self._posture
         self._entered = now
         self._start_speed = self._joints.qd[self._joints.controlled].copy()
+
+    @property
+    def rests(self) -> bool:
+        """Return whether the reference stands still and no posture is sought."""
+        return (self._posture is None and self._start_speed is None
+                and not np.abs(self.reference.velocity).max() > _REST
+                and not self.reference.wrench.any())
 
     def apply(self, settings: Settings) -> None:
         """Take new gains."""

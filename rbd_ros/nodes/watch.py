@@ -17,14 +17,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.monitors import ErrorMonitor, SpeedMonitor
-from rbd_ros.control.startup import GravityCheck, MotionWatch, Verdict
+from rbd_ros.control.startup import MotionWatch
 from rbd_ros.control.supervisor import State
+from rbd_ros.nodes.start import likely_causes
 
 if TYPE_CHECKING:
     from rbd_ros.control.joint_map import JointMap
@@ -36,8 +38,8 @@ __all__ = ['Watch']
 Array = npt.NDArray[np.float64]
 Report = Callable[[Cause, str], None]
 
-#: measurements of effort at rest that make a verdict
-_CHECKS = 20
+#: s from the first torque within which a fault is told with its likely causes
+_EARLY = 5.0
 
 
 class Watch:
@@ -51,15 +53,19 @@ class Watch:
         :param joints: collected states.
         """
         names = settings.robot.joints
-        limits = settings.torque_limits.tolist()
         self._joints = joints
         self._speed = SpeedMonitor(names, settings.velocity_limits.tolist(), 0.0)
         self._error = ErrorMonitor(names, settings.joints('tracking_limits').tolist(), 0.0)
-        self._check = GravityCheck(names, limits, tolerance=settings.number('start.tolerance'))
-        self._motion = MotionWatch(names, distance=settings.number('start.distance'),
-                                   acceleration=settings.number('start.acceleration'))
-        self._checks = 0
-        self._compare = settings.flag('effort_is_torque')
+        robot, margin = settings.robot, settings.barrier_margins
+        self._motion = MotionWatch(
+            names, duration=max(settings.number('ramp_time'), settings.number('start.watch_time')),
+            distance=settings.number('start.distance'),
+            velocity=settings.number('start.velocity'),
+            acceleration=settings.number('start.acceleration'),
+            zones=(np.array(robot.pick(robot.model.lower)) + margin,
+                   np.array(robot.pick(robot.model.upper)) - margin))
+        self._began = -math.inf  # control time of the first torque
+        self._hint = ''  # likely causes of an early fault, not yet told
         self.apply(settings)
 
     def apply(self, settings: Settings) -> None:
@@ -70,13 +76,9 @@ class Watch:
         """
         self._speed.limit[:] = settings.velocity_limits
         self._speed.patience = settings.number('velocity_patience')
+        self._causes = likely_causes(settings)
         self._error.limit[:] = settings.joints('tracking_limits')
         self._error.patience = settings.number('tracking_patience')
-
-    def restart(self) -> None:
-        """Forget what was measured before this activation."""
-        self._check.restart()
-        self._checks = 0
 
     def changed_law(self) -> None:
         """Forget the tracking error of another law."""
@@ -91,34 +93,9 @@ class Watch:
         :param qd: their velocities.
         """
         self._motion.arm(now, q, qd)
+        self._began, self._hint = now, self._causes
         self._speed.restart()
         self._error.restart()
-
-    def may_start(self, qd: Array, gravity: Callable[[], Array], fault: Report,
-                  tell: Callable[[str, str], None]) -> bool:
-        """
-        Compare measured effort and predicted gravity before any torque leaves.
-
-        :param qd: velocities of the controlled joints.
-        :param gravity: computes the gravity torque of the present state.
-        :param fault: takes a mismatch.
-        :param tell: takes a finding for the log.
-        """
-        joints = self._joints
-        if not self._compare or not joints.effort_known or self._checks > _CHECKS:
-            return True
-        self._check.add(qd, joints.effort[joints.controlled], gravity())
-        self._checks += 1
-        if self._checks < _CHECKS:
-            return False
-        self._checks += 1
-        finding = self._check.finding()
-        if finding.verdict is Verdict.MISMATCH:
-            fault(Cause.WRONG_MODEL, finding.text)
-            return False
-        tell('info' if finding.verdict is Verdict.MATCH else 'warning',
-             f'start check: {finding.text}')
-        return True
 
     def look(self, now: float, state: State, law: Law, q: Array, qd: Array,
              fault: Report) -> bool:
@@ -135,16 +112,21 @@ class Watch:
         """
         wrong = self._speed.check(now, qd)
         if wrong:
-            fault(Cause.OVER_SPEED, wrong)
+            fault(Cause.OVER_SPEED, self._explained(now, wrong))
         rate = self._joints.rate
         if rate.low:
             fault(Cause.LOW_RATE, f'{rate.rate:.4g} Hz, minimum_rate {rate.minimum:.4g} Hz')
         if state is State.RUNNING and law.tracks:
             wrong = self._error.check(now, law.error)
             if wrong:
-                fault(Cause.TRACKING, wrong)
-        elif state is State.RAMPING_IN:
-            wrong = self._motion.check(now, q, qd)
+                fault(Cause.TRACKING, self._explained(now, wrong))
+        if self._motion.armed and state in (State.RAMPING_IN, State.RUNNING):
+            wrong = self._motion.check(now, q, qd, rests=law.rests)
             if wrong:
-                fault(Cause.WRONG_MODEL, wrong)
-        return not rate.low and self._speed.calm and self._error.calm
+                fault(Cause.WRONG_MODEL, self._explained(now, wrong))
+        return not (rate.low or self._motion.armed) and self._speed.calm and self._error.calm
+
+    def _explained(self, now: float, wrong: str) -> str:
+        """Return what is wrong; soon after the first torque, with what to look for."""
+        causes, self._hint = self._hint, ''  # once is enough
+        return f'{wrong}. {causes}' if causes and now - self._began < _EARLY else wrong

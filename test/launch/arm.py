@@ -41,5 +41,7 @@ PARAMETERS = {
     'nominal_rate': RATE, 'minimum_rate': 10.0, 'state_timeout': STATE_TIMEOUT,
     'hold_time': HOLD, 'brake_time': BRAKE, 'release_time': RELEASE, 'stop_time': 1.0,
     'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,
+    'start.time': 0.0, 'start.watch_time': 0.0,  # these robots are moved by hand
+    'free_damping': [0.0],
     'activation_timeout': 20.0, 'brake_damping': [BRAKE_DAMPING],
 }

@@ -51,7 +51,8 @@ PARAMETERS: Mapping[str, object] = {
     'nominal_rate': 1e9 / PERIOD, 'minimum_rate': 20.0, 'state_timeout': 0.5, 'stop_time': 0.5,
     'ramp_time': 0.1, 'switch_time': 0.1, 'brake_time': 0.1, 'hold_time': 0.1,
     'brake_damping': [0.1], 'release_time': 0.1, 'tracking_limits': [10.0],
-    'reference.acceleration': [50.0],
+    'reference.acceleration': [50.0], 'start.time': 0.0, 'start.watch_time': 0.0,
+    'free_damping': [0.0],
 }
 
 

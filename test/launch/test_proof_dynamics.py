@@ -138,6 +138,7 @@ class Bench:
             'command_type': 'joint_state', 'mode': 'gravity_compensation',
             'nominal_rate': 1e9 / PERIOD, 'minimum_rate': 20.0, 'state_timeout': 0.1,
             'ramp_time': 0.1, 'switch_time': 0.1, 'reference.acceleration': [1e3],
+            'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0],
             'reference.velocity': (1.5 * self.speed[self.index]).tolist(),
             'barrier.margin': (0.02 * (self.upper - self.lower)[self.index]).tolist(),
             'task.frame': self.robot.tip, 'task.axes': list(self.robot.axes),

@@ -243,6 +243,30 @@ class TestStart(unittest.TestCase):
         self.refuse(rig.ACTIVATE, 'sign reversed')
         self.assertEqual(len(self.client.commands), before, 'a torque was sent')
 
+    def test_driver_in_degrees(self) -> None:
+        """Positions beyond every limit that would fit in degrees: refused, no torque."""
+        self.driver.q[:] = np.degrees(Q)
+        self.configure()
+        before = len(self.client.commands)
+        self.refuse(rig.ACTIVATE, 'Does the driver publish degrees?')
+        self.assertEqual(len(self.client.commands), before, 'a torque was sent')
+
+    def test_rate_at_the_minimum(self) -> None:
+        """States as slow as minimum_rate refuse the activation, not the robot a moment later."""
+        self.configure(minimum_rate=0.999 * RATE, start__time=0.3)
+        before = len(self.client.commands)
+        self.refuse(rig.ACTIVATE, 'minimum')
+        self.assertEqual(len(self.client.commands), before, 'a torque was sent')
+
+    def test_torque_behind_brakes(self) -> None:
+        """An effort of zero behind brakes: the first command carries the arm at once."""
+        self.configure(effort_is_torque=True, start__time=0.1)
+        before = len(self.client.commands)
+        self.activate()
+        self.client.wait(lambda: len(self.client.commands) > before, 'a command')
+        np.testing.assert_allclose(self.client.commands[before].effort, GRAVITY, atol=1e-6)
+        self.client.wait_said('log', 'torque begins at g(q)', self.begin)
+
     def test_torque_begins_at_the_measured_effort(self) -> None:
         """Where the effort is a torque, the first command takes it over: the arm never drops."""
         self.driver.effort[:] = 0.95 * GRAVITY
@@ -257,13 +281,14 @@ class TestStart(unittest.TestCase):
         self.wait_torque(GRAVITY)
 
     def expect_wrong_model(self, since: float, reason: str) -> None:
-        """Expect that the torque goes down at once: its gravity is not to be trusted."""
+        """Expect that it is braked at once and let go, not held: its gravity is not trusted."""
         client = self.client
-        down = client.wait_said('state', 'ramping down', since, 30.0)
-        self.assertLess(down.time - since, client.margin(since))
+        braking = client.wait_said('state', 'braking', since, 30.0)
+        self.assertLess(braking.time - since, client.margin(since))
         client.wait_said('fault', reason, since, 30.0)
+        client.wait_said('fault', 'Likely causes', since, 30.0)
         ended = client.wait_said('state', 'fault', since, 30.0)
-        self.assertLess(ended.time - down.time, RELEASE + client.margin(since, 2))
+        self.assertLess(ended.time - braking.time, BRAKE + RELEASE + client.margin(since, 2))
         self.assertFalse(client.commands[-1].effort.any())
 
     def run_away(self, change: Callable[[JointState], None], reason: str) -> None:
