@@ -1,0 +1,236 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The controller with a robot that none of its code simulates, over topics, from start to end.
+
+MuJoCo is the robot: brakes, friction, rotors, noisy sensors, a plate to press on, a driver that
+keeps the last torque. The built-in arm has the parameters that a user gets,
+config/controller.yaml; the Panda has friction that its description does not tell. Every bound is
+against what MuJoCo says, not against what the controller reports.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import re
+import shlex
+import signal
+import subprocess
+import time
+import unittest
+
+from control_msgs.action import FollowJointTrajectory
+from geometry_msgs.msg import PoseStamped
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+import launch_testing
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import mujoco_rig
+import numpy as np
+import pytest
+import rclpy
+from rclpy.action import ActionClient
+import rig
+from scipy.spatial.transform import Rotation
+
+ROOT = Path(__file__).parents[2]
+
+#: bounds, as docs/controller.md and docs/pressing.md tell them
+START_SPEED, START_DRIFT = 0.05, 0.01  # rad/s, rad: no kick
+GOAL = 0.01  # rad, when the action says that it succeeded: its default tolerance
+POSE, TURN = 1e-3, 0.01  # m, rad, at rest
+END_DROP = 0.02  # m that the tip may sink when the controller ends and leaves gravity
+
+#: what a sensor of a good arm adds: rad, rad/s, N.m
+NOISE = {'position_noise': 1e-5, 'position_resolution': 1e-5, 'velocity_noise': 1e-3,
+         'effort_noise': 0.1}
+
+#: this machine may be busy: how late states and wrenches may be; and what pressing needs
+LATE = {'minimum_rate': 20.0, 'state_timeout': 0.6, 'task.timeout': 1.0,
+        'release_torque': 'gravity', 'activation_timeout': 20.0,
+        'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty']}
+
+#: its description has neither rotors nor friction: their inertia is given, the integral does more
+PANDA = {'joints': list(mujoco_rig.PANDA.joints), 'driver_adds': 'none',
+         'effort_is_torque': True, 'task.frame': 'panda_hand', 'nominal_rate': 500.0,
+         'rotor_inertia': [0.1], 'stiffness': [400.0], 'damping': [40.0], 'integral': [1000.0],
+         'integral_limit': [10.0], 'task.linear_stiffness': 400.0, 'task.linear_damping': 40.0,
+         'task.linear_integral': 1000.0, 'task.angular_stiffness': 400.0,
+         'task.angular_damping': 40.0, 'task.angular_integral': 1000.0}
+
+FORCE = 2.0  # N by which a force may be wrong: dry friction of the joints over their levers
+
+#: robot, parameters of its controller
+SYSTEMS = {
+    'panda': (mujoco_rig.PANDA, [PANDA]),
+    'arm': (mujoco_rig.BUILT_IN, [str(ROOT / 'config' / 'controller.yaml')]),
+}
+
+
+@pytest.mark.launch_test
+@launch_testing.parametrize('name', list(SYSTEMS))
+@launch_testing.markers.keep_alive
+def generate_test_description(name: str) -> tuple[LaunchDescription, dict[str, object]]:
+    """Start one robot behind its driver, and a controller that waits to be configured."""
+    robot, parameters = SYSTEMS[name]
+    controller = NodeAction(
+        package='rbd_ros', executable='controller', name='controller', output='screen',
+        parameters=[*parameters, {'robot_description_file': str(robot.urdf), **LATE}])
+    driver = mujoco_rig.driver(
+        '', robot, **NOISE, plate=list(robot.plate), answer_wait=0.2,
+        command_timeout=0.5, after_commands='last', brake_delay=0.05)
+    return LaunchDescription([driver, controller, ReadyToTest()]), {
+        'controller': controller, 'name': name}
+
+
+class TestRobot(unittest.TestCase):
+    """One robot, from its start to its end."""
+
+    def test_robot(self, controller: NodeAction, name: str) -> None:
+        """Go through everything in order: each stage begins where the last one ended."""
+        rclpy.init()
+        self.addCleanup(rclpy.shutdown)
+        self.client, (self.robot, _) = rig.Client(), SYSTEMS[name]
+        self.addCleanup(self.client.close)
+        self.truth = mujoco_rig.Truth(self.client)
+        for stage in (self.start, self.trajectory, self.pose, self.pressing):
+            with self.subTest(stage.__name__):
+                stage()
+        with self.subTest('end'):
+            self.end(controller)
+
+    def running(self) -> None:
+        """Expect that nothing went wrong so far."""
+        self.assertEqual((self.client.last('state'), self.client.last('fault')), ('running', ''))
+
+    def start(self) -> None:
+        """Expect no kick, with brakes that open late and noisy efforts."""
+        client, truth = self.client, self.truth
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+        truth.wait(lambda: len(truth.joints) > 10, 'the robot')
+        q, begin = truth.joints[-1], time.monotonic()
+        self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
+        client.wait(lambda: client.last('state') == 'running', 'running')
+        time.sleep(1.0)
+        speed, drift = truth.peak(begin).max(), np.abs(truth.joints[-1] - q).max()
+        print(f'start: {speed:.4f} of {START_SPEED} rad/s, drift {drift:.4f} of {START_DRIFT} rad')
+        self.running()
+        self.assertLess(speed, START_SPEED)
+        self.assertLess(drift, START_DRIFT)
+
+    def trajectory(self) -> None:
+        """Send a way of 2 s over all joints: it ends in success, and there."""
+        client, truth = self.client, self.truth
+        client.must_set({'mode': 'computed_torque'})
+        action = ActionClient(client.node, FollowJointTrajectory,
+                              'controller/follow_joint_trajectory')
+        self.addCleanup(action.destroy)
+        client.wait(action.server_is_ready, 'the action')
+        target = np.array(self.robot.down)
+        self.assertTrue((np.abs(target - self.robot.start) > 0.05).all())
+        goal = FollowJointTrajectory.Goal(trajectory=rig.trajectory_message(
+            self.robot.joints, [2.0], [(target,)]))
+        sent = action.send_goal_async(goal)
+        client.wait(sent.done, 'an answer')
+        self.assertTrue(sent.result().accepted, client.last('log'))
+        ended = sent.result().get_result_async()
+        client.wait(ended.done, 'a result', 20.0)
+        result = ended.result().result
+        time.sleep(0.8)
+        error = np.abs(truth.joints[-1] - target).max()
+        print(f'trajectory: {error:.5f} of {GOAL} rad')
+        self.running()
+        self.assertEqual(result.error_code, result.SUCCESSFUL, result.error_string)
+        self.assertLess(error, GOAL)
+
+    def pose(self) -> None:
+        """Send a pose that moves every joint: the tip comes there, along what is controlled."""
+        client, truth = self.client, self.truth
+        client.must_set({'mode': 'operational_space'})
+        poses = client.node.create_publisher(PoseStamped, 'controller/target_pose', 1)
+        client.wait(lambda: poses.get_subscription_count() > 0, 'a subscription')
+        time.sleep(0.6)
+        before, (_, p, q) = truth.joints[-1], truth.tips[-1]
+        R = Rotation.from_quat(q)
+        way = R.apply([0.05, -0.06, 0.0])  # tz is not controlled
+        turned = Rotation.from_rotvec([0.0, 0.0, 0.4]) * R
+        message = PoseStamped()
+        at, o = message.pose.position, message.pose.orientation
+        at.x, at.y, at.z = (p + way).tolist()
+        o.x, o.y, o.z, o.w = turned.as_quat().tolist()
+        poses.publish(message)
+        time.sleep(3.0)
+        moved, (_, found, q) = truth.joints[-1] - before, truth.tips[-1]
+        now = Rotation.from_quat(q)
+        left = now.inv().apply(found - p - way)[:2]
+        turn = (turned.inv() * now).magnitude()
+        print(f'pose: {1e3 * np.linalg.norm(left):.3f} of {1e3 * POSE} mm, {turn:.5f} of {TURN} '
+              f'rad, joints moved by {np.abs(moved).min():.3f} rad and more')
+        self.running()
+        self.assertGreater(np.abs(moved).min(), 0.004)
+        self.assertLess(np.linalg.norm(left), POSE)
+        self.assertLess(turn, TURN)
+
+    def pressing(self) -> None:
+        """Type what docs/pressing.md tells: the plate gets the force that it names."""
+        truth = self.truth
+        text = (ROOT / 'docs' / 'pressing.md').read_text()
+        command = re.search(r'^ros2 topic pub.*?"$', text, re.MULTILINE | re.DOTALL)[0]
+        for size in (10.0, 20.0, 40.0):
+            typed = command.replace('force: {z: 20.0}', f'force: {{z: {size}}}')
+            self.assertEqual(typed == command, size == 20.0)
+            typed = typed.replace('frame_id: tool0', f'frame_id: {self.robot.tip}')
+            process = subprocess.Popen(shlex.split(typed.replace('\\\n', '')),
+                                       stdout=subprocess.DEVNULL)
+            try:
+                self.client.wait(lambda size=size: self.rests(size), f'{size:g} N on the plate')
+                found = -truth.mean_force(time.monotonic() - 0.5)[2]
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.wait(10.0)
+            print(f'pressing: {found:.2f} for {size:g} N, within {FORCE:g} N')
+            self.running()
+            self.assertLess(abs(found - size), FORCE)
+
+    def rests(self, size: float) -> bool:
+        """Return whether the tip has been on the plate for a second, about so firmly."""
+        since = time.monotonic() - 1.0
+        forces = [-f[2] for t, f in self.truth.forces if t >= since]
+        return len(forces) > 20 and 0.6 * size < min(forces) <= max(forces) < 1.6 * size
+
+    def end(self, controller: NodeAction) -> None:
+        """Press Ctrl-C: the tip sinks no further than it may, and there is no fault."""
+        client, truth = self.client, self.truth
+        truth.wait_rest(0.02, 20.0)
+        begin, (_, p, _) = time.monotonic(), truth.tips[-1]
+        os.kill(controller.process_details['pid'], signal.SIGINT)
+        client.wait_said('log', 'released', begin, 10.0)
+        time.sleep(1.0)
+        drop, moved = truth.drop(begin), np.linalg.norm(truth.tips[-1][1] - p)
+        print(f'end: {1e3 * drop:.2f} of {1e3 * END_DROP} mm, moved by {1e3 * moved:.2f} mm')
+        self.assertLess(max(drop, moved), END_DROP)
+        self.assertEqual(client.last('fault'), '')
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how they ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """Both end cleanly when they are told to."""
+        launch_testing.asserts.assertExitCodes(proc_info)
