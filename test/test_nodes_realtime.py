@@ -54,3 +54,24 @@ def test_refusals_warn_and_go_on():
     assert said[0].startswith('realtime.cpu: processor 4095 is refused')
     assert said[0].endswith('going on without')
     assert "'realtime.cpu': 'refused" in said[1]
+
+
+def test_thawed_garbage_is_released():
+    """What was frozen and then forgotten goes when it is thawed, and not before."""
+    assert run('''
+import gc, weakref
+from rbd_ros.nodes.realtime import freeze_garbage, thaw_garbage
+
+class Robot:
+    pass
+
+robot = Robot()
+robot.itself = robot
+watched = weakref.ref(robot)
+freeze_garbage()
+del robot
+gc.collect()
+before = watched() is not None
+thaw_garbage()
+print(before, watched() is None, gc.get_freeze_count())
+''') == 'True True 0'

@@ -31,7 +31,6 @@ from rbd_ros.control.causes import Cause
 from rbd_ros.control.guards import DeadMan, RefusalCount
 from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
-from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.references import JointReference
 from rbd_ros.control.repeats import counted, Repeats
 from rbd_ros.control.startup import REST_SPEED
@@ -40,6 +39,7 @@ from rbd_ros.control.task_references import TaskReference
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.disturbance import Disturbance
 from rbd_ros.nodes.holding import Holding
+from rbd_ros.nodes.judgement import Judgement
 from rbd_ros.nodes.load import Load
 from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
 from rbd_ros.nodes.settings import Settings
@@ -98,6 +98,7 @@ class Cycle:
             settings.task_limits(), timeout=settings.number('task.timeout'),
             wrench_limit=settings.wrench_limit())
         self.load = Load(settings, kernels)
+        self.judgement = Judgement(self)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
         self._refusals = RefusalCount(settings.integer('reference.refusals'))
         self._repeats = Repeats()  # of what is said about references
@@ -152,23 +153,7 @@ class Cycle:
         arrival = joints.update(now, names, position, velocity, effort, stamp)
         if joints.notices:
             self._notices()
-        if arrival is not Arrival.STATE:
-            if arrival is Arrival.PRESCRIBED:
-                self.supervisor.renewed(now, steady, joints.expiry)
-                self.law.see()
-            return self.unheard(now, steady)
-        return self.judge(now, steady)
-
-    def unheard(self, now: float, steady: float) -> bool:
-        """
-        Go on without the message that has just come.
-
-        :param now: control time, s.
-        :param steady: steady time, s.
-        :returns: whether a torque was published.
-        """
-        late = now > self.joints.expiry or now < self.now  # do not wait for the timer
-        return late and self.supervisor.live and self.loop.tick(now, steady)
+        return self.judgement.arrived(now, steady, arrival)
 
     def judge(self, now: float, steady: float) -> bool:
         """
@@ -192,7 +177,7 @@ class Cycle:
 
     def passed_on(self, now: float, steady: float) -> None:
         """
-        Let others hear of a state that went by express.
+        Let others hear of a state that took the fast path.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
@@ -234,7 +219,7 @@ class Cycle:
         self.loop.serve(now, steady)
         self.joints.spoiled(now, text)
         self._notices()
-        return self.unheard(now, steady)
+        return self.judgement.unheard(now, steady)
 
     def _pick(self) -> tuple[Array, Array]:
         """Return position and velocity of the controlled joints."""
@@ -250,7 +235,7 @@ class Cycle:
         :returns: whether a torque was published.
         """
         self.now, self.steady = now, steady
-        if self.joints.notices:  # of the express way, which has no time for them
+        if self.joints.notices:  # of the fast path, which has no time for them
             self._notices()
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')

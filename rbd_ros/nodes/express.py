@@ -13,11 +13,12 @@
 # limitations under the License.
 
 """
-The express way of a state to its torque: one built-in function for all that is the same.
+The fast path of a state to its torque: one built-in function for all that is the same.
 
 It serves cycles in which nothing is unusual: the law runs, nothing ramps or fades, no bound is
-exceeded, and the message is like the one before. It decides nothing else. Whatever is not so goes
-the long way, which knows every case; there is no torque that only this way could give.
+exceeded, and the message is like the one before. It decides nothing else. Whatever is not so takes
+the slow path, which knows every case; there is no torque that only this path could give. What is
+judged in which order is in ``judgement``.
 """
 
 from __future__ import annotations
@@ -54,13 +55,13 @@ class Express:
         self._possible = can_relay() and output.form is not None  # compiles now, not in the loop
         self._cycle, self._output = cycle, output
         self._joints, self._loop = cycle.joints, cycle.loop
-        self._supervisor = cycle.supervisor
-        self._gravity, self._payload = cycle.load.gravity, cycle.load.payload
+        self._supervisor, self._judgement = cycle.supervisor, cycle.judgement
         self._effort = cycle.joints.effort.copy()
         self._law: Law | None = None
         self._kind: tuple[object, ...] = ()  # what was learned last
-        self._other: tuple[object, ...] = ()  # what went the long way last
+        self._other: tuple[object, ...] = ()  # what took the slow path last
         self._relay: Relay
+        self._command: bytes | None = None
         self._piece: Piece
         self._dt: Array
         self._keep_state: Callable[[], None]
@@ -75,13 +76,12 @@ class Express:
         :param steady: steady time, s.
         :param data: the serialized message.
         :param stamp: its stamp, s.
-        :returns: whether it is dealt with; if not, it goes the long way.
+        :returns: whether it is dealt with; if not, it takes the slow path.
         """
-        cycle, joints, law, gravity = self._cycle, self._joints, self._law, self._gravity
-        if (law is None or law is not cycle.law or self._generation != joints.generation
-                or self._supervisor.state is not State.RUNNING or not cycle.calm
-                or not gravity.constant or gravity.changed or self._payload.ramping
-                or len(data) != self._size or not self._piece.age.expects(now, stamp)):
+        joints, law = self._joints, self._law
+        if (law is None or law is not self._cycle.law or self._generation != joints.generation
+                or len(data) != self._size or not self._judgement.glance()
+                or not self._piece.age.expects(now, stamp)):
             return False  # before the reference moves on
         dt = self._loop.usual_step(now)
         if not dt >= 0.0:
@@ -93,33 +93,34 @@ class Express:
         self._dt[0] = dt
         try:
             law.prepare(now)
-            command = self._relay(data)
-        except Exception:  # happens again on the long way, which answers it
+            self._command = self._relay(data)
+        except Exception:  # happens again on the slow path, which answers it
             return False
-        if command is None:
+        if self._command is None:
             return False
         self.runs += 1
-        if joints.heard(self._piece, now, stamp) is not Arrival.STATE:
-            cycle.unheard(now, steady)
-            return True
-        self._keep_state()
-        self._piece.last_time = math.nan  # velocities came: the next has nothing to difference
-        if joints.rate.low or not self._supervisor.runs_on(now, steady, joints.expiry):
-            cycle.judge(now, steady)
-            return True
-        law.finish(now)  # with the results before these, as on the long way
-        self._output.publisher.publish(command)
+        arrival = joints.heard(self._piece, now, stamp)
+        if arrival is Arrival.STATE:
+            self._keep_state()
+            self._piece.last_time = math.nan  # velocities came: nothing to difference next time
+        self._judgement.arrived(now, steady, arrival, self._send)
+        return True
+
+    def _send(self, now: float, steady: float) -> None:
+        """Send the command that the relay has made."""
+        cycle = self._cycle
+        cycle.law.finish(now)  # with the results before these, as on the slow path
+        self._output.publisher.publish(self._command)
         self._keep_results()
         self._published = self._loop.passed_on(now, steady)
         cycle.now, cycle.steady, cycle.stamp = now, steady, cycle.arriving
         cycle.states += 1
         if cycle.followed:
             cycle.passed_on(now, steady)
-        return True
 
     def learn(self, reading: ReadState, data: bytes) -> None:
         """
-        Expect messages like one that has gone the long way, if the one before it was such, too.
+        Expect messages like one that took the slow path, if the one before it was such, too.
 
         :param reading: its kind.
         :param data: the serialized message.

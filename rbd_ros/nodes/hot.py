@@ -183,12 +183,12 @@ class HotNode(GuardedNode):
                 now, steady = self._times(stamp)
             express = self.express  # the other thread may take it away
             if (express is not None and express.run(now, steady, data, stamp)
-                    or self._long_way(cycle, express, now, steady, data)):
+                    or self._slow_path(cycle, express, now, steady, data)):
                 self.statistics.add(steady, time.monotonic(), time.time() - stamp)
         except Exception:
             self.guard.caught('joint_states')
 
-    def _long_way(self, cycle: Cycle, express: Express | None, now: float, steady: float,
+    def _slow_path(self, cycle: Cycle, express: Express | None, now: float, steady: float,
                   data: bytes) -> bool:
         """Take a message with which something may be unusual; tell whether it is a state."""
         reading = self._reader.read(data)

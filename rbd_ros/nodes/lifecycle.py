@@ -48,7 +48,7 @@ from rbd_ros.nodes.hot import HotNode
 from rbd_ros.nodes.inputs import BoundedInput
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rbd_ros.nodes.outputs import command_qos, make_output
-from rbd_ros.nodes.realtime import freeze_garbage, lock_memory
+from rbd_ros.nodes.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.references_io import ReferenceInputs
 from rbd_ros.nodes.reports import Reports
 from rbd_ros.nodes.robot import Robot
@@ -330,8 +330,9 @@ class ControllerNode(GuardedNode, LifecycleNode):
             for part in parts:
                 part.destroy()
             self._announcer.detach()
-            self.cycle = self._robot = None
+            self.cycle = self._robot = self._activation = None
             self._source = ''
+        thaw_garbage()  # kernels and buffers of the robot hang together in circles
 
     def stop(self, cause: Cause, limit: float = STOP_LIMIT) -> bool:
         """

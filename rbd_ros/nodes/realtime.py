@@ -22,7 +22,7 @@ import gc
 import os
 import sys
 
-__all__ = ['freeze_garbage', 'lock_memory', 'prepare_thread', 'switch_interval']
+__all__ = ['freeze_garbage', 'lock_memory', 'prepare_thread', 'switch_interval', 'thaw_garbage']
 
 Warn = Callable[[str], None]
 
@@ -92,3 +92,9 @@ def freeze_garbage() -> None:
     """Collect once, then keep what is left out of all later collections."""
     gc.collect()
     gc.freeze()
+
+
+def thaw_garbage() -> None:
+    """Collect what was kept out: a frozen configuration would never be released."""
+    gc.unfreeze()
+    gc.collect()

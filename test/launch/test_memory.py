@@ -1,0 +1,45 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Configurations that come and go leave no memory behind."""
+
+from __future__ import annotations
+
+import rig
+from standing import Standing
+
+ROUNDS, SETTLED = 12, 3
+
+#: MB per round beyond which memory is not released; a configuration takes 1.7 MB
+MARGIN = 0.4
+
+
+def test_rounds_leave_no_memory_behind() -> None:
+    """Twelve times configured, active, deactivated and cleaned up: the memory does not grow."""
+    system = Standing({'ramp_time': 0.02, 'brake_time': 0.02, 'hold_time': 0.02,
+                       'release_time': 0.02, 'release_repeats': 1})
+    used = []
+    try:
+        for _ in range(ROUNDS):
+            system.run()
+            count = len(system.client.commands)
+            system.client.wait(lambda: len(system.client.commands) > count + 10, 'commands')
+            assert system.client.transition(rig.DEACTIVATE)
+            assert system.client.transition(rig.CLEANUP)
+            used.append(system.memory)
+    finally:
+        assert system.close() == 0
+    grown = (used[-1] - used[SETTLED]) / (ROUNDS - 1 - SETTLED)
+    print(f'{grown:.3f} MB per round: {[round(mb, 1) for mb in used]}')
+    assert grown < MARGIN, used
