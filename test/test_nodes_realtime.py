@@ -73,5 +73,5 @@ del robot
 gc.collect()
 before = watched() is not None
 thaw_garbage()
-print(before, watched() is None, gc.get_freeze_count())
-''') == 'True True 0'
+print(before, watched() is None)
+''') == 'True True'
