@@ -56,9 +56,7 @@ def test_refusals_warn_and_go_on():
     assert "'realtime.cpu': 'refused" in said[1]
 
 
-def test_thawed_garbage_is_released():
-    """What was frozen and then forgotten goes when it is thawed, and not before."""
-    assert run('''
+THAW = """
 import gc, weakref
 from rbd_ros.nodes.realtime import freeze_garbage, thaw_garbage
 
@@ -74,4 +72,9 @@ gc.collect()
 before = watched() is not None
 thaw_garbage()
 print(before, watched() is None)
-''') == 'True True'
+"""
+
+
+def test_thawed_garbage_is_released():
+    """What was frozen and then forgotten goes when it is thawed, and not before."""
+    assert run(THAW) == 'True True'
