@@ -189,7 +189,7 @@ class HotNode(GuardedNode):
             self.guard.caught('joint_states')
 
     def _slow_path(self, cycle: Cycle, express: Express | None, now: float, steady: float,
-                  data: bytes) -> bool:
+                   data: bytes) -> bool:
         """Take a message with which something may be unusual; tell whether it is a state."""
         reading = self._reader.read(data)
         if reading is None:
