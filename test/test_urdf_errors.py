@@ -285,6 +285,14 @@ def test_doubtful_elements_are_named(text, words):
         load_urdf(text)
 
 
+def test_mass_a_little_below_zero_is_refused():
+    """The element is named with its line, whatever it would be merged with."""
+    weld = joint('k', 'b', 'c', 'fixed')
+    text = robot(link('a'), link('b'), link('c', mass=-1e-6), joint(), weld)
+    with pytest.raises(ModelError, match=r'link "c" \(line 4\): mass -1e-06 is negative'):
+        load_urdf(text)
+
+
 @pytest.mark.parametrize('rotor', [0.0, 0.03])
 def test_leaf_that_has_only_a_rotor(rotor):
     """A joint that carries nothing but turns a rotor has an acceleration: no doubt."""
