@@ -179,6 +179,19 @@ def test_special_cases_of_the_axial_joints():
     close(array(Helical(axis, 0.2).transform([q])), array(both.transform([q, 0.2 * q])))
 
 
+@pytest.mark.parametrize('slope', [1e-16, 1e-12, 1e-10, 1e-9, 1.4e-8, 1e-6])
+def test_only_an_axis_within_the_angle_for_snapping_is_made_exact(slope):
+    """What exporters leave of a zero vanishes; a real slope stays, however its length rounds."""
+    joint = Revolute((slope, 0.0, -2.0))
+    E = np.array(joint.transform([0.5 * np.pi]).E.rows)
+    if slope < 1e-11:
+        assert joint.axis == (0.0, 0.0, -1.0) and not E[2, :2].any()
+    else:
+        assert joint.axis[0] == pytest.approx(0.5 * slope, rel=1e-12)
+        # a quarter turn about (u, 0, -w) takes x to (u u, -w, -u w)
+        assert E[0, 2] == pytest.approx(-0.5 * slope, rel=1e-6)
+
+
 @pytest.mark.parametrize('axis', [(0.0, 0.0, 1.0), (0.0, -3.0, 0.0), (1.0, 2.0, -0.5)])
 def test_rotation_about_any_axis_is_scipys(axis):
     """E is the transpose of the active rotation about the normalised axis."""

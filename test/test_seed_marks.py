@@ -248,6 +248,8 @@ def test_a_missing_library_fails(tmp_path: Path) -> None:
             def test_x(): pytest.importorskip('no_such_peer', reason='no peer')
             @pytest.mark.skipif(True, reason='slow')
             def test_y(): pass
+            @pytest.mark.parametrize('robot', [])
+            def test_none(robot): pass
             @pytest.mark.skipif(True, reason='this machine has no arm')
             def test_z(): pass
             @pytest.mark.xfail(strict=True)
@@ -258,7 +260,8 @@ def test_a_missing_library_fails(tmp_path: Path) -> None:
     assert code == 1
     assert {name: entry['outcome'] for name, entry in found.items()} == {
         'test_a.py': 'failed', 'test_b.py::test_x': 'failed', 'test_b.py::test_y': 'failed',
-        'test_b.py::test_z': 'skipped', 'test_b.py::test_w': 'skipped'}
+        'test_b.py::test_none[NOTSET]': 'failed', 'test_b.py::test_z': 'skipped',
+        'test_b.py::test_w': 'skipped'}
     assert 'skipped under ./run test: no peer.' in text and 'no_such_peer' in text
 
 

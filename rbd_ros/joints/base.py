@@ -23,6 +23,7 @@ from typing import Protocol
 
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import Force, Motion, Scalar, small_motion, Transform, Vec3
+from rbd_ros.spatial.constant import SNAP
 
 
 class Random(Protocol):
@@ -150,7 +151,7 @@ class Joint(ABC):
 
 def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
     """
-    Normalise an axis, exactly when it lies along a coordinate axis.
+    Normalise an axis, exactly when it lies within SNAP of a coordinate axis.
 
     :param axis: three finite numbers, not all zero.
     :param what: name of the axis for the error message.
@@ -164,8 +165,9 @@ def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
     length = math.hypot(*values)
     if length == 0.0:
         raise ModelError(f'{what} is zero; give the direction of the axis, for example (0, 0, 1)')
-    if sum(x != 0.0 for x in values) == 1:
-        x, y, z = (math.copysign(1.0, x) if x else 0.0 for x in values)
+    along = [abs(x) > SNAP * length for x in values]
+    if sum(along) == 1:
+        x, y, z = (math.copysign(1.0, x) if large else 0.0 for x, large in zip(values, along))
     else:
         x, y, z = (x / length for x in values)
     return x, y, z
@@ -174,7 +176,7 @@ def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:
 def aligned(axis: Sequence[float]) -> tuple[int, float] | None:
     """Return index and sign of the coordinate axis that this unit axis lies on, else None."""
     for k in range(3):
-        if abs(axis[k]) == 1.0:
+        if abs(axis[k]) == 1.0 and not any(axis[:k]) and not any(axis[k + 1:]):
             return k, axis[k]
     return None
 
