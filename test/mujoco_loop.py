@@ -149,8 +149,11 @@ class MujocoLoop:
     def start(self) -> None:
         """Activate with closed brakes, wait until the law runs, and open them."""
         self.cycle.loop.post(self.cycle.activate)
-        self.run(float(self.values['ramp_time']) + 0.2)
-        assert self.cycle.supervisor.state.value == 'running', self.cycle.fault_text()
+        for _ in range(50):
+            self.run(0.1)
+            if self.cycle.supervisor.state.value == 'running':
+                break
+        assert self.fine, f'{self.cycle.supervisor.state.value} {self.cycle.fault_text()}'
         self.plant.brake(False)
 
     def switch(self, mode: str) -> None:
