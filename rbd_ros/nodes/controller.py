@@ -88,6 +88,7 @@ def main(args: list[str] | None = None) -> int:
     slow.add_node(node)
     changes = make_executor(value['executor'])
     changes.add_node(node.transitions)
+    node.hot.served_by, node.served_by, node.transitions.served_by = hot, slow, changes
     threads = [
         spin_in_thread(hot, 'loop', ending.on_failure, lambda: node.realtime.update(
             prepare_thread(value['realtime.priority'], value['realtime.cpu'], warn))),
@@ -113,8 +114,11 @@ def main(args: list[str] | None = None) -> int:
     code = 1 if failure else 0
     if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
         os._exit(code)
+    nodes = (node.hot, node.transitions, node)
+    for each in nodes:
+        each.served_by = None
     node.forget()
-    for each in (node.hot, node.transitions, node):
+    for each in nodes:
         each.destroy_node()
     rclpy.try_shutdown()
     return code

@@ -29,7 +29,9 @@ import time
 import traceback
 from typing import TypeVar
 
+from rclpy.executors import Executor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 from rclpy.service import Service
 from rclpy.subscription import Subscription
@@ -38,6 +40,7 @@ from rclpy.timer import Timer
 __all__ = ['Guard', 'GuardedNode', 'last_line']
 
 Message = TypeVar('Message')
+Entity = TypeVar('Entity')
 
 #: s within which the same exception is told once
 _AGAIN = 10.0
@@ -136,6 +139,9 @@ class GuardedNode(Node):
 
     guard: Guard  # must be there before the node is: that one creates services too
 
+    #: executor that spins with this node; None before and after
+    served_by: Executor | None = None
+
     def create_timer(self, period: float, callback: Callable[[], object],
                      **more: object) -> Timer:
         """Create a timer whose exceptions are caught."""
@@ -152,6 +158,30 @@ class GuardedNode(Node):
         if not more.get('raw'):  # the hot path: one call less
             callback = self.guard.subscription(callback)
         return super().create_subscription(kind, topic, callback, qos_profile, **more)
+
+    def destroy_timer(self, timer: Timer) -> bool:
+        """Destroy a timer; it does not fire any more, even if it takes a while."""
+        timer.cancel()
+        return self._in_turn(super().destroy_timer, timer)
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Destroy a subscription."""
+        return self._in_turn(super().destroy_subscription, subscription)
+
+    def destroy_publisher(self, publisher: Publisher) -> bool:
+        """Destroy a publisher."""
+        return self._in_turn(super().destroy_publisher, publisher)
+
+    def _in_turn(self, destroy: Callable[[Entity], bool], entity: Entity) -> bool:
+        """
+        Destroy in the thread of the executor, which may be looking at the entity just now.
+
+        Destroyed under its hands, an entity ends the executor, and with it the process.
+        """
+        if self.served_by is None:
+            return destroy(entity)
+        self.served_by.create_task(destroy, entity)
+        return True
 
 
 def _name(callback: Callable[..., object]) -> str:
