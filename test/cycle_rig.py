@@ -77,7 +77,8 @@ class Arm:
         self.time = 50.0
         self.q, self.qd = np.array(q, dtype=float), np.zeros(7)
         self.effort = np.zeros(0)
-        self.external: Array | None = None  # N.m; None: the arm stands
+        self.external: Array | None = None  # N.m; None: somebody else moves the arm, or holds it
+        self.still = False  # its positions stand, whatever its velocities say
         self.hand: Callable[[Array], Array] | None = None  # N.m at a velocity
         self.each: Callable[[float], None] | None = None  # called with the time, every period
         self.q_log: list[Array] = []
@@ -100,6 +101,8 @@ class Arm:
             self.cycle.tick(self.time, self.time)
             if self.external is not None and self.sent:
                 self._move(self.sent[-1] + self.external)
+            elif not self.still and np.abs(self.qd).max() < 1e3:  # somebody moves it
+                self.q = self.q + self.period * self.qd
             self.q_log.append(self.q)
             self.qd_log.append(self.qd)
             self.law_log.append(self.cycle.loop.wanted.copy())

@@ -191,7 +191,6 @@ def push(arm, joint, speed, duration):
     arm.qd = np.zeros(7)
     arm.qd[joint] = speed
     for _ in range(round(duration / PERIOD)):
-        arm.q = arm.q + PERIOD * arm.qd
         arm.run(PERIOD)
         torques.append(arm.sent[-1] - arm.dynamics.gravity(arm.q))
     return np.array(torques)
@@ -205,7 +204,7 @@ def test_a_held_robot_yields_to_a_push(joint):
     assert arm.state == 'holding'
     assert (np.abs(torques) <= 0.3 * TORQUE + 1e-9).all()
     distance = arm.cycle.reference.state[0] - arm.q
-    assert (np.abs(distance) <= 0.1 + 1e-9).all()
+    assert (np.abs(distance) <= 0.1 + 0.5 * PERIOD + 1e-9).all()  # it has moved since
     assert abs(distance[joint]) > 0.09
     warned = [text for kind, text in arm.cycle.events if kind == 'warning']
     assert [f'joint_{joint + 1} by' in text for text in warned] == [True]

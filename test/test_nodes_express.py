@@ -118,7 +118,7 @@ class Pair:
                      lambda c: c.limiter.last_sent, lambda c: np.array(c.stamp),
                      lambda c: c.limiter.wanted, lambda c: c.limiter.driver,
                      lambda c: c.limiter.saturated, lambda c: c.limiter.slewing,
-                     lambda c: c.loop.sent, lambda c: c.loop._gravity,
+                     lambda c: c.joints.motion.mismatch, lambda c: c.loop.sent, lambda c: c.loop._gravity,
                      lambda c: c.loop.switch._last, lambda c: c.reference.state):
             np.testing.assert_array_equal(pick(one), pick(two))
         assert (one.supervisor.state, one.loop.published, one.states, one.joints.expiry) == (
@@ -239,7 +239,8 @@ def test_refused_states_stamp_no_torque(spoil):
 def test_what_is_sent_keeps_the_rate_beside_a_driver():
     """A state that jumps moves the driver's part, not the command beyond its rate."""
     pair = Pair(driver_adds='gravity', mode='gravity_compensation', torque_rate_limits=[80.0],
-                stop_time=3.0, velocity_limits=[100.0], **{'payload.mass': 2.0})
+                stop_time=3.0, velocity_limits=[100.0], state_tolerance=[100.0],
+                **{'payload.mass': 2.0})
     pair.start()
     q, qd = pair.path(pair.time)
     steps, jumps = [], []

@@ -14,7 +14,7 @@
 
 """Lines of safety that the whole controller must keep, in the usual cycle as in any other."""
 
-from cycle_rig import Arm
+from cycle_rig import Arm, MODEL
 import numpy as np
 import pytest
 from rbd_ros.control.causes import Cause
@@ -42,7 +42,7 @@ def shape(arm):
 @pytest.mark.parametrize('mode', ['gravity_compensation', 'computed_torque', 'damping'])
 def test_step_after_a_stall_is_that_of_two_periods(mode):
     """However long nothing was sent, the next torque is two nominal periods away at most."""
-    arm = Arm(mode=mode, tracking_limits=[100.0])
+    arm = Arm(mode=mode, tracking_limits=[100.0], state_tolerance=[100.0])
     arm.restart()
     arm.run(0.1)
     before = arm.sent[-1]
@@ -57,12 +57,13 @@ def test_step_after_a_stall_is_that_of_two_periods(mode):
 
 def test_every_command_keeps_both_limits():
     """Poses that jump, speeds, a load: nothing leaves beyond a limit or faster than the rate."""
-    arm = Arm(**{'payload.ramp_time': 0.0})
+    arm = Arm(state_tolerance=[100.0], **{'payload.ramp_time': 0.0})
     arm.restart()
     first = len(arm.sent)
     rng = np.random.default_rng(4)
     for _ in range(20):
-        arm.q, arm.qd = rng.uniform(-1.5, 1.5, 7), rng.uniform(-1.0, 1.0, 7)
+        arm.q = rng.uniform(np.maximum(MODEL.lower, -1.5), np.minimum(MODEL.upper, 1.5))
+        arm.qd = rng.uniform(-1.0, 1.0, 7)
         arm.change(**{'payload.mass': float(rng.uniform(0.0, 200.0))})
         arm.run(0.03)
     sent = np.array(arm.sent[first - 1:])
@@ -115,8 +116,8 @@ def test_nothing_but_the_last_gravity_is_held_and_not_longer_than_told():
     """After the loss: g(q) of the last state, whatever the velocity; after hold_time the ramp."""
     logs = []
     for speed in (0.0, 0.4):
-        arm = Arm(mode='damping', hold_time=0.2)
-        arm.qd = np.full(7, speed)
+        arm = Arm(mode='damping', hold_time=0.2, state_tolerance=[100.0])
+        arm.qd, arm.still = np.full(7, speed), True
         arm.restart()
         gravity = arm.dynamics.gravity(arm.q)
         assert speed == 0.0 or np.abs(arm.sent[-1] - gravity).max() > 1e-3
@@ -154,7 +155,7 @@ def test_over_speed_and_tracking_are_seen_in_the_usual_cycle():
     """Neither a velocity beyond its limit nor a lagging arm passes because all else is usual."""
     for cause, change in ((Cause.OVER_SPEED, lambda arm: setattr(arm, 'qd', np.full(7, 3.0))),
                           (Cause.TRACKING, lambda arm: setattr(arm, 'q', arm.q + 0.6))):
-        arm = Arm(mode='computed_torque')
+        arm = Arm(mode='computed_torque', state_tolerance=[100.0])
         arm.restart()
         change(arm)
         arm.run(0.2)

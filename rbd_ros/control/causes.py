@@ -39,6 +39,7 @@ class Cause(enum.Enum):
     CLOCK_JUMP = (Reaction.LOST, 'the clock jumped')
     PAUSE_TOO_LONG = (Reaction.LOST, 'the simulated clock stood still longer than pause_limit')
     GRAVITY_STALE = (Reaction.LOST, 'the source of the gravity direction is too old')
+    IMPLAUSIBLE = (Reaction.LOST, 'measured positions cannot be true')
     BAD_GRAVITY = (Reaction.LOST, 'the gravity torque could not be computed')
     TRACKING = (Reaction.GOOD, 'the tracking error exceeds its limit')
     OVER_SPEED = (Reaction.GOOD, 'a joint exceeds its velocity limit')

@@ -126,6 +126,16 @@ class StateAge:
                 and (stamp == 0.0 if self.unstamped else stamp > self._stamp))
 
     @property
+    def received(self) -> float:
+        """Return the time of the last message that was used; minus infinity: none was."""
+        return self._received if self._count >= 0 else -math.inf
+
+    @property
+    def stamp(self) -> float:
+        """Return its stamp in s; 0: none."""
+        return self._stamp
+
+    @property
     def heard(self) -> float:
         """Return the time of the last message, used or not; minus infinity if there was none."""
         return max(self._received, self._refused) if self._count >= 0 else self._refused

@@ -32,6 +32,7 @@ import numpy.typing as npt
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
 from rbd_ros.control.limits import is_finite
+from rbd_ros.control.motion import Motion
 from rbd_ros.control.pieces import AgeLimits, Arrival, as_slice, Piece, Values
 from rbd_ros.control.repeats import shortened
 from rbd_ros.errors import ModelError, UnknownName
@@ -87,11 +88,13 @@ class JointMap:
         for name, position in fixed.items():
             self.q[self._index[name]] = position
         self._fixed, self._followers = frozenset(fixed), frozenset(followers)
-        self._continuous = frozenset(self._index[name] for name in continuous)
         self._all = (1 << len(controlled)) - 1
         self.rate = RateMeter(self.limits.minimum_rate)
+        self.motion = Motion(self.names, self.controlled.tolist(), frozenset(
+            self._index[name] for name in continuous), self.limits)
         self.notices: list[str] = []  # things to announce once; the node takes them out
         self.rejected = 0
+        self.accepted = 0  # messages taken by ``update``
         self.unreadable = 0  # messages whose bytes are no joint state
         self.generation = 0  # of the pieces: those of another one are not known any more
         self.restart()
@@ -111,6 +114,7 @@ class JointMap:
         self.reason = ''  # of the last message that was not used; empty: the last one was
         self._garbage = -math.inf, ''  # control time and text of the last unreadable message
         self.rate.restart()
+        self.motion.restart()
 
     def update(self, now: float, names: Sequence[str], position: Values,
                velocity: Values = (), effort: Values = (), stamp: float = 0.0) -> Arrival:
@@ -131,7 +135,8 @@ class JointMap:
         if not len(piece.target) and not piece.defect:
             piece.age.refuse(now, 'none of our joints')
             return Arrival.IGNORED
-        reason = piece.defect or self._take(piece, position, velocity, effort)
+        reason = (piece.defect or self._take(piece, position, velocity, effort)
+                  or self.motion.doubt(piece, now, stamp))
         if reason:
             self.rejected += 1
             self.reason = reason
@@ -140,7 +145,8 @@ class JointMap:
         arrival = self.heard(piece, now, stamp)
         if arrival is Arrival.REJECTED:
             return arrival
-        self._velocity(piece, now, velocity, stamp)
+        self.accepted += 1
+        self._tell_motion(self.motion.accept(piece, now, velocity, stamp))
         if arrival is not Arrival.PROBE:
             self._store(piece, effort)
         return arrival
@@ -185,7 +191,7 @@ class JointMap:
 
         :param now: control time, s.
         """
-        return now <= self.expiry
+        return now <= self.expiry and self.motion.calm
 
     @property
     def effort_known(self) -> bool:
@@ -236,6 +242,8 @@ class JointMap:
         """
         joints = [int(i) for i in (*self.controlled, *self.prescribed)]
         expiry = self._ages()
+        if not self.motion.calm and now <= expiry[joints].min():
+            return Cause.IMPLAUSIBLE, self.motion.reason
         missing = [i for i in joints if now > expiry[i]] or [
             i for i in joints if self._lags(i)]  # the next one came too late
         cause = Cause.PRESCRIBED_STALE
@@ -291,7 +299,7 @@ class JointMap:
                       np.array([j for _, j in wanted], dtype=np.intp),
                       mask == self._all, mask, self._age(bool(mask)), names,
                       f'{", ".join(twice)} appears twice in one message' if twice else '',
-                      asked <= {j for _, j in wanted})
+                      asked <= {j for _, j in wanted}, len(self.names))
         self._pieces = {**self._pieces, names: piece}  # another thread may go through the old
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]
@@ -340,40 +348,16 @@ class JointMap:
             return f'the position of {", ".join(bad)} is not finite'
         return ''
 
-    def _velocity(self, piece: Piece, now: float, velocity: Values, stamp: float) -> None:
-        """Take the velocity, or difference the position where it is missing."""
-        known = len(velocity) > 0
-        if known:
-            qd = piece.part(velocity)
-            if is_finite(qd):
-                piece.qd = qd
-                piece.last_time = math.nan
-                return
-            measured = np.asarray(velocity, dtype=float)
-        piece.qd = piece.qd.copy()  # was perhaps a part of the message before
-        time = stamp or now
-        dt = time - piece.last_time
-        share = dt / (dt + self.limits.velocity_filter) if dt > 0.0 else 0.0
-        silent = []  # joints of which it was not said yet
-        for k, j in enumerate(piece.target):
-            if known and math.isfinite(measured[piece.source[k]]):
-                piece.qd[k] = measured[piece.source[k]]
-                continue
-            if f'velocity {j}' not in self._announced:
-                self._announced.add(f'velocity {j}')
-                silent.append(self.names[j])
-            if not dt > 0.0:  # the first position has no difference
-                piece.qd[k] = 0.0
-                continue
-            step = piece.q[k] - piece.last_q[k]
-            if j in self._continuous:
-                step = math.remainder(step, math.tau)
-            piece.qd[k] += share * (step / dt - piece.qd[k])
-        if silent:
-            self.notices.append(f'no velocity of {", ".join(silent)}: the filtered difference '
-                                f'of the position is used')
-        piece.last_q[:] = piece.q
-        piece.last_time = time
+    def _tell_motion(self, silent: Sequence[str]) -> None:
+        """Announce once whose velocity is missing, and joints that come twice."""
+        new = [name for name in silent if f'velocity {name}' not in self._announced]
+        if new:
+            self._announced.update(f'velocity {name}' for name in new)
+            self.notices.append(f'no velocity of {", ".join(new)}: the filtered difference of '
+                                f'the position is used')
+        doubled = self.motion.doubled()
+        if doubled:
+            self._announce('doubled', doubled)
 
     def _store(self, piece: Piece, effort: Values) -> None:
         put = piece.put

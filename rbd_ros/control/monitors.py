@@ -30,7 +30,8 @@ import numpy.typing as npt
 
 from rbd_ros.control.causes import Cause
 
-__all__ = ['ErrorMonitor', 'Patience', 'SpeedMonitor']
+__all__ = ['DrawnSpeedMonitor', 'ErrorMonitor', 'Patience', 'RangeMonitor', 'SpeedMonitor',
+           'StrayMonitor']
 
 Array = npt.NDArray[np.float64]
 
@@ -137,6 +138,27 @@ class SpeedMonitor(_Monitor):
 
     cause = Cause.OVER_SPEED
     what = 'velocity'
+
+
+class DrawnSpeedMonitor(_Monitor):
+    """Joint velocities as positions tell them against their limits."""
+
+    cause = Cause.OVER_SPEED
+    what = 'velocity of its positions'
+
+
+class StrayMonitor(_Monitor):
+    """Positions that run away from velocities."""
+
+    cause = Cause.IMPLAUSIBLE
+    what = 'its positions are away from its velocities by'
+
+
+class RangeMonitor(_Monitor):
+    """Positions against the range of the joint."""
+
+    cause = Cause.IMPLAUSIBLE
+    what = 'distance from the middle of its range'
 
 
 class ErrorMonitor(_Monitor):

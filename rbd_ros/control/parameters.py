@@ -224,6 +224,8 @@ _SAFETY = (
             True),
     _joints('velocity_limits', [], 'rad/s', 1e-3, 1e3, 'beyond it: fault; none: of the URDF'),
     _scalar('velocity_patience', 0.02, 's', 0.0, 1.0, 'for which a velocity may be exceeded'),
+    _joints('state_tolerance', [0.02], 'rad or m', 1e-6, 100.0, 'noise and quantisation of a '
+            'measured position, beyond which it must fit to velocity and position before'),
     _joints('tracking_limits', [0.5], 'rad', 1e-4, 100.0, 'tracking error beyond it: fault'),
     _scalar('tracking_patience', 0.1, 's', 0.0, 5.0, 'for which a tracking error is borne'),
     _joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'D of g(q) - D qd, at most what a '

@@ -80,11 +80,13 @@ class Piece:
     names: tuple[str, ...]  # of the message
     defect: str  # why such a message can never be used
     alone: bool  # carries every joint that must be heard of
+    size: int  # number of joints of the model
     take: Index = field(init=False)  # the same as source and target, fast where they are runs
     put: Index = field(init=False)
     q: Array = field(init=False)
     qd: Array = field(init=False)
-    last_q: Array = field(init=False)
+    last_q: Array = field(init=False)  # of the model: positions and velocities accepted last
+    last_qd: Array = field(init=False)
     last_time: float = math.nan
     until: float = -math.inf  # control time until which its last state may be used
     has_effort: bool = False  # in the last message
@@ -93,7 +95,8 @@ class Piece:
         n = len(self.target)
         self.count = len(self.names)
         self.take, self.put = as_slice(self.source), as_slice(self.target)
-        self.q, self.qd, self.last_q = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.q, self.qd = np.zeros(n), np.zeros(n)
+        self.last_q, self.last_qd = np.zeros(self.size), np.zeros(self.size)
         self.straight = n == self.count and self.source.tolist() == list(range(n))
 
     def part(self, values: Values) -> Array:

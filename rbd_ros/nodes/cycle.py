@@ -42,6 +42,7 @@ from rbd_ros.nodes.holding import Holding
 from rbd_ros.nodes.judgement import Judgement
 from rbd_ros.nodes.load import Load
 from rbd_ros.nodes.modes import JointLaw, Law, TaskLaw
+from rbd_ros.nodes.plausible import Plausible
 from rbd_ros.nodes.settings import Settings
 from rbd_ros.nodes.snapshots import Snapshots
 from rbd_ros.nodes.start import StartCheck
@@ -104,6 +105,7 @@ class Cycle:
         self._repeats = Repeats()  # of what is said about references
         self._watch = Watch(settings, self.joints)
         self._check = StartCheck(settings, self.joints)
+        self._plausible = Plausible(settings, self.joints)
         joint_law = JointLaw('joint', kernels['joint'], self.joints, self.reference,
                              self._saturation)
         self._laws = self._make_laws(kernels, joint_law)
@@ -153,6 +155,9 @@ class Cycle:
         arrival = joints.update(now, names, position, velocity, effort, stamp)
         if joints.notices:
             self._notices()
+        if joints.motion.wrong:
+            self._fault(steady, Cause.IMPLAUSIBLE, joints.motion.wrong)
+        self.calm = self.calm and joints.motion.calm
         return self.judgement.arrived(now, steady, arrival)
 
     def judge(self, now: float, steady: float) -> bool:
@@ -200,8 +205,8 @@ class Cycle:
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
-            self.calm = self._watch.look(now, supervisor.state, self.law, q, qd,
-                                         self._fault_now)
+            calm = self._watch.look(now, supervisor.state, self.law, q, qd, self._fault_now)
+            self.calm = self._plausible.look(now, q, qd, self._fault_now) and calm
         if not known:
             self._fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
@@ -305,6 +310,7 @@ class Cycle:
         self.snapshots.divider = settings.report_divider
         self._disturbance.apply(settings)
         self._watch.apply(settings)
+        self._plausible.apply(settings)
         self._holding.apply(settings)
         self._refusals.limit = settings.integer('reference.refusals')
         self.reference.timeout = settings.number('reference.timeout')
@@ -438,6 +444,7 @@ class Cycle:
             self.law.enter(self.now)
             self._disturbance.reset()
             self._watch.begin(self.now, q, qd)
+            self._plausible.restart()
         elif state is State.HOLDING:
             self._holding.enter(self.now)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):

@@ -24,7 +24,6 @@ judged in which order is in ``judgement``.
 from __future__ import annotations
 
 from collections.abc import Callable
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +63,8 @@ class Express:
         self._command: bytes | None = None
         self._piece: Piece
         self._dt: Array
+        self._elapsed: Array  # s since the state before, by stamps
+        self._taken = -1  # states that the slow path had taken when the kernel was told of them
         self._keep_state: Callable[[], None]
         self._keep_results: Callable[[], None]
         self._generation = self._published = self._size = -1
@@ -90,7 +91,15 @@ class Express:
             limiter = self._loop.limiter
             law.inputs['last'][:] = limiter.last
             law.inputs['last_sent'][:] = limiter.last_sent
+        if self._taken != joints.accepted:  # the slow path has taken states meanwhile
+            if joints.motion.bearer is not self._piece:
+                return False
+            self._taken = joints.accepted
+            law.inputs['before'][:] = self._piece.last_q
+            law.inputs['mismatch'][:] = joints.motion.mismatch
         self._dt[0] = dt
+        time = stamp or now
+        self._elapsed[0] = time - self._piece.last_time
         try:
             law.prepare(now)
             self._command = self._relay(data)
@@ -102,7 +111,7 @@ class Express:
         arrival = joints.heard(self._piece, now, stamp)
         if arrival is Arrival.STATE:
             self._keep_state()
-            self._piece.last_time = math.nan  # velocities came: nothing to difference next time
+            self._piece.last_time = time
         self._judgement.arrived(now, steady, arrival, self._send)
         return True
 
@@ -138,7 +147,11 @@ class Express:
             return
         relay = self._make_relay(law, piece, reading, data)
         effort = [(self._effort, joints.effort)] if piece.has_effort else []
-        state = make_mover([(law.inputs['q'], joints.q), (law.inputs['qd'], joints.qd), *effort])
+        q, qd, mismatch = law.inputs['q'], law.inputs['qd'], law.outputs['mismatch']
+        state = make_mover([
+            (q, joints.q), (qd, joints.qd), *effort, (q, piece.last_q), (qd, piece.last_qd),
+            (q, law.inputs['before']), (mismatch, joints.motion.mismatch),
+            (mismatch, law.inputs['mismatch'])])
         results = make_mover([*self._loop.results(law.outputs),
                               (law.outputs['total'], law.inputs['last']),
                               (law.outputs['sent'], law.inputs['last_sent'])])
@@ -146,7 +159,8 @@ class Express:
             return
         self._relay, self._keep_state, self._keep_results = relay, state, results
         self._law, self._piece, self._generation = law, piece, joints.generation
-        self._dt = law.inputs['dt']
+        self._dt, self._elapsed = law.inputs['dt'], law.inputs['elapsed']
+        self._taken = -1
         self._size = len(data)
         self._published = -1
         self._effort[:] = joints.effort

@@ -16,10 +16,10 @@
 What is judged about a message, in which order: written once for the fast and the slow path.
 
 1. requests: what was posted is done before a state is looked at;
-2. message: names, lengths, finite numbers;
+2. message: names, lengths, finite numbers, positions that can be true;
 3. age: reception and stamp (``JointMap.heard``, one call on both paths);
 4. load: payload and direction of gravity, as they change;
-5. bounds: velocity, rate, tracking error;
+5. bounds: velocity, rate, tracking error, positions against velocities and range;
 6. supervisor: what kind of torque is due;
 7. torque: law, its limits, and that it is finite.
 

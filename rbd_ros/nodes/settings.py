@@ -26,6 +26,7 @@ import numpy.typing as npt
 from rbd_ros.control.goals import Tolerances
 from rbd_ros.control.limits import check_limits
 from rbd_ros.control.parameter_rules import direction
+from rbd_ros.control.motion import WINDOW
 from rbd_ros.control.parameters import PARAMETERS, per_joint, Value
 from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.control.supervisor import Timing
@@ -43,6 +44,12 @@ _DAMPER = 0.5
 #: share of the range of a joint that the zone before each of its limits may take
 _ZONE = 0.1
 _LEAST_ZONE = 1e-6  # rad or m, for a joint that has no range at all
+
+#: share of the velocity limit by which positions and velocities may disagree: filters are late
+_STRAY = 0.5
+
+#: share of the range of a joint, and rad or m, by which it may be outside
+_OUTSIDE = 0.1
 
 #: torque rate where none is given: the limit ten times per second
 _RATE_PER_LIMIT = 10.0
@@ -130,6 +137,26 @@ class Settings:
         """Return the velocities beyond which a fault is raised."""
         return self.joints('velocity_limits', [
             x if x > 0.0 else math.inf for x in self.robot.pick(self.robot.model.velocity_limit)])
+
+    @property
+    def stray_limits(self) -> Array:
+        """Return how far positions may run away from velocities, rad or m."""
+        return self.joints('state_tolerance') + _STRAY * WINDOW * self.velocity_limits
+
+    @property
+    def drawn_limits(self) -> Array:
+        """Return the velocities that positions may show: noise is borne."""
+        return self.velocity_limits + self.joints('state_tolerance') / WINDOW
+
+    @property
+    def position_range(self) -> tuple[Array, Array]:
+        """Return the middle of the positions that a joint can have, and how far it may be away."""
+        robot = self.robot
+        lower, upper = (np.array(robot.pick(x)) for x in (robot.model.lower, robot.model.upper))
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        low, high = np.where(bounded, lower, 0.0), np.where(bounded, upper, 0.0)
+        reach = (0.5 + _OUTSIDE) * (high - low) + _OUTSIDE
+        return 0.5 * (low + high), np.where(bounded, reach, math.inf)
 
     @property
     def reference_velocity(self) -> Array:
@@ -261,7 +288,10 @@ class Settings:
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:
         """Return what the kernels get beside state and references, by kernel."""
         law = self._barrier() | {'limit': self.torque_limits, 'rate': self.torque_rates,
-                                 'speed': self.velocity_limits}
+                                 'speed': self.velocity_limits,
+                                 'tolerance': self.joints('state_tolerance'),
+                                 'stray': self.stray_limits, 'drawn': self.drawn_limits,
+                                 **dict(zip(('middle', 'reach'), self.position_range))}
         friction = {f'friction_{name}': self.joints(f'friction.{name}')
                     for name in ('viscous', 'coulomb', 'speed')}
         guided = friction | {name: self.joints('friction.free') * friction[name]

@@ -29,6 +29,7 @@ from rbd_ros import opspace, quantities, quantity
 from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, trace
 from rbd_ros.control import barriers, laws, limits, task_law
 from rbd_ros.control.limits import torque_step
+from rbd_ros.control.motion import REACH, WINDOW
 from rbd_ros.fingerprint import kernel_key
 from rbd_ros.spectral import largest_and_smallest
 
@@ -63,6 +64,7 @@ KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 _TRACING = (__name__, *(module.__name__ for module in (barriers, laws, limits, task_law)))
 _BARRIER = barriers.Barrier._fields
 _FRICTION = laws.Friction._fields
+_PLAUSIBLE = ('mismatch', 'tolerance', 'stray', 'drawn', 'speed', 'middle', 'reach')
 
 
 class TickKernels:
@@ -93,7 +95,8 @@ class TickKernels:
         joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral', 'external'), (n,))
         output: Shapes = {**dict.fromkeys(('last', 'last_sent', 'limit', 'rate', 'speed'), (n,)),
                           'dt': (1,)}
-        law = common | barrier | output
+        seen: Shapes = {**dict.fromkeys(_PLAUSIBLE, (n,)), 'before': m, 'elapsed': (1,)}
+        law = common | barrier | output | seen
         self._shapes: dict[str, Shapes] = {
             'gravity': common,
             'float': law | friction | {'scale': (n,), 'damping': (n,)},
@@ -176,9 +179,28 @@ class TickKernels:
         limited = torque_step(guarded, basics['driver'], x['last'], x['last_sent'], x['limit'],
                               x['rate'], x['dt'][0])
         watched = [*zip(qd, x['speed']), *zip(more.get('error', ()), x.get('far', ()))]
+        mismatch, plausible = self._plausible(x)
+        watched += plausible
         usual = self._usual([*x['q'], *x['qd'], *guarded, *basics['gravity'],
                              *basics['driver']], watched)
-        return {'law': guarded, **basics, **limited, 'usual': [usual], **more}
+        return {'law': guarded, **basics, **limited, 'usual': [usual], 'mismatch': mismatch,
+                **more}
+
+    def _plausible(self, x: Inputs) -> tuple[list[Scalar], list[tuple[Scalar, Scalar]]]:
+        """Return how far positions ran away from velocities, and what must be within bounds."""
+        q, qd, before = (self._pick(x[name]) for name in ('q', 'qd', 'before'))
+        elapsed = x['elapsed'][0]
+        fade = WINDOW / (WINDOW + elapsed)
+        watched: list[tuple[Scalar, Scalar]] = []
+        mismatch = []
+        for p, v, p0, m, tolerance, stray, drawn, speed, middle, reach in zip(
+                q, qd, before, *(x[name] for name in _PLAUSIBLE)):
+            step = p - p0
+            m = (m + step - v * elapsed) * fade
+            mismatch.append(m)
+            watched += [(step, tolerance + REACH * speed * elapsed), (m, stray),
+                        (v + m / WINDOW, drawn), (p - middle, reach)]
+        return mismatch, watched
 
     @staticmethod
     def _usual(results: Vector, watched: Sequence[tuple[Scalar, Scalar]]) -> Scalar:

@@ -44,4 +44,5 @@ PARAMETERS = {
     'start.time': 0.0, 'start.watch_time': 0.0,  # these robots are moved by hand
     'free_damping': [0.0],
     'activation_timeout': 20.0, 'brake_damping': [BRAKE_DAMPING],
+    'state_tolerance': [100.0],  # this driver puts its robot anywhere, at any velocity
 }

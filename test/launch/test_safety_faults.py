@@ -375,6 +375,36 @@ class TestFaults(unittest.TestCase):
         torque = self.client.commands[-1].effort
         self.assertTrue((np.abs(torque - GRAVITY) <= 0.3 * LIMIT + 1e-9).all())  # hold_torque
 
+    def cannot_be_true(self, change: Callable[[JointState, float], None], reason: str) -> None:
+        """Expect that states are not believed; they begin where the good ones end."""
+        self.setUp()
+        self.client.must_set({'state_tolerance': [0.02]})
+        self.addCleanup(self.client.must_set, {'state_tolerance': [100.0]})
+        begin = time.monotonic()
+        self.spoil(lambda message: change(message, time.monotonic() - begin))
+        lost = self.client.wait_said('state', 'state lost', begin, 20.0)
+        self.note(lost.time - begin, 0.2)
+        self.client.wait_said('fault', 'measured positions cannot be true', begin, 20.0)
+        self.assertRegex(self.client.last('fault'), reason)
+        for command in self.commands_between(begin, time.monotonic()):
+            np.testing.assert_allclose(np.abs(command.effort) <= np.abs(GRAVITY) + 5.0, True)
+
+    def test_states_that_cannot_be_true(self) -> None:
+        """Speed that velocities hide, and two publishers that disagree, are named faults."""
+        def run(message: JointState, since: float) -> None:
+            message.position[0] += 3.0 * 2.2 * since
+        self.cannot_be_true(run, r'joint_1: its positions move with \S+ per s, its velocity says 0')
+        other = self.client.node.create_publisher(JointState, 'joint_states', 50)
+
+        def second(message: JointState, _since: float) -> None:
+            twin = rig.state_message(message.name, message.position, message.velocity,
+                                     stamp=rig.to_ns(message.header.stamp) + 1000)
+            twin.position[3] += 0.3
+            other.publish(twin)
+        self.cannot_be_true(second, r'joint_4 jumped from \S+ to \S+ within \S+ s: its sensor '
+                            'fails, or two publishers send it')
+        self.client.node.destroy_publisher(other)
+
     def test_absurd_velocity(self) -> None:
         """A velocity that overflows every product ends in finite torques all the same."""
         begin = time.monotonic()

@@ -352,7 +352,8 @@ class TestStart(unittest.TestCase):
         client.wait_said('state', 'running', since, 20.0)
         client.node.destroy_timer(timer)
         since = time.monotonic()
-        signal.publish(Bool(data=False))  # let go: at once
+        for pressed in (True, False, True):  # let go for an instant: at once
+            signal.publish(Bool(data=pressed))
         braking = client.wait_said('state', 'braking', since, 20.0)
         self.assertLess(braking.time - since, client.margin(since))
         client.node.destroy_publisher(signal)

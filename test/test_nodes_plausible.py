@@ -1,0 +1,243 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""States that cannot be true, and speed that hides in them, are faults; both ways, fake clock."""
+
+from cycle_rig import Arm, MODEL, SPEED
+import numpy as np
+import pytest
+from test_nodes_express import Pair
+
+from rbd_ros.control.causes import Cause
+
+PERIOD = 0.001
+START = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
+
+
+class Lies:
+    """A standing arm on both ways whose messages are changed; all must be judged alike."""
+
+    def __init__(self, fast_path, **values):
+        self.pair = Pair(tracking_limits=[10.0], ramp_time=0.1, **values)
+        self.fast_path = fast_path
+        if not fast_path:
+            self.pair.express.run = lambda *_: False
+        self.q, self.qd = START.copy(), np.zeros(7)
+        self.pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+        self.run(0.6, lambda _k: (START, self.qd))
+        assert self.pair.arms[0].state == 'running'
+        assert bool(self.pair.express.runs) == fast_path
+
+    def run(self, duration, message):
+        """Send what a function of the number of the message says, until it is noticed."""
+        for k in range(round(duration / PERIOD)):
+            self.pair.state(*message(k))
+            if self.pair.arms[0].state not in ('probing', 'ramping in', 'running'):
+                return (k + 1) * PERIOD
+        self.pair.check()
+        return None
+
+    @property
+    def fault(self):
+        """Return the first fault."""
+        return self.pair.arms[0].cycle.supervisor.faults[0]
+
+
+@pytest.fixture(params=[True, False], ids=['fast path', 'long way'])
+def lies(request):
+    """Return an arm that runs."""
+    return Lies(request.param)
+
+
+def moving(share, joint=0):
+    """Return velocities of one joint as a share of its limit."""
+    qd = np.zeros(7)
+    qd[joint] = share * SPEED[joint]
+    return qd
+
+
+# -- over-speed that hides --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('hidden', ['one in four is nan', 'one in four is zero', 'all are nan'])
+def test_over_speed_does_not_hide(lies, hidden):
+    """A joint at 1.6 times its limit is found soon, whatever its velocities leave out."""
+    qd = moving(1.6)
+
+    def message(k):
+        told = qd.copy()
+        if hidden == 'all are nan' or k % 4 == 3:
+            told[0] = 0.0 if 'zero' in hidden else np.nan
+        return START + k * PERIOD * qd, told
+    found = lies.run(0.5, message)
+    assert found is not None and found <= 0.08
+    assert lies.fault.cause is Cause.OVER_SPEED
+    assert 'joint_1: velocity' in lies.fault.detail
+
+
+@pytest.mark.parametrize('share', [-3.0, 1.2])
+def test_positions_that_run_while_velocities_say_zero(lies, share):
+    """Positions at three times the limit, velocities 0: a fault that names joint and numbers."""
+    qd = moving(share, 2)
+    found = lies.run(1.0, lambda k: (START + k * PERIOD * qd, np.zeros(7)))
+    assert found is not None and found < (0.06 if share < 0.0 else 0.12)
+    assert lies.fault.cause is Cause.IMPLAUSIBLE
+    assert 'joint_3: its positions move with' in lies.fault.detail
+    assert 'its velocity says 0' in lies.fault.detail
+    assert lies.pair.arms[0].state == 'state lost'
+
+
+def test_velocities_that_run_while_positions_stand(lies):
+    """The other way round it is no motion either."""
+    found = lies.run(1.0, lambda k: (START, moving(0.8)))
+    assert found is not None and found < 0.2
+    assert lies.fault.cause is Cause.IMPLAUSIBLE
+
+
+def test_velocities_of_the_wrong_sign(lies):
+    """A joint that moves at 0.4 of its limit while told to move back is found."""
+    qd = moving(0.4)
+    found = lies.run(1.0, lambda k: (START + k * PERIOD * qd, -qd))
+    assert found is not None
+    assert lies.fault.cause is Cause.IMPLAUSIBLE
+
+
+@pytest.mark.parametrize('lag', [0.0, 0.03])
+def test_honest_robots_are_believed(lies, lag):
+    """Noise, quantised positions and velocities 30 ms late are borne at full speed."""
+    rng = np.random.default_rng(2)
+    speed, place = np.zeros(7), START.copy()
+
+    def gentle(k):
+        t = k * PERIOD
+        wanted = 0.85 * SPEED * np.sin(5.0 * t)
+        place[:] += PERIOD * wanted
+        speed[:] += (wanted - speed) * (PERIOD / (PERIOD + lag))
+        noise = rng.normal(size=(2, 7))
+        return (np.round(place / 2e-3) * 2e-3 + 1e-3 * noise[0], speed + 0.02 * noise[1])
+    assert lies.run(3.0, gentle) is None, str(lies.fault)
+
+
+# -- positions --------------------------------------------------------------------------------
+
+
+def test_three_of_four_states_elsewhere(lies):
+    """States 0.7 rad away are left out, and soon a fault, though each fourth one is good."""
+    away = np.zeros(7)
+    away[3] = 0.7
+    found = lies.run(1.0, lambda k: (START + (k % 4 != 3) * away, np.zeros(7)))
+    assert found is not None and found < 0.05
+    assert lies.fault.cause is Cause.IMPLAUSIBLE
+    assert 'joint_4 jumped from -1.2 to -0.5' in lies.fault.detail
+
+
+def test_one_bad_position_is_left_out(lies):
+    """A glitch moves no torque: the state before it and the one after it count."""
+    away = np.zeros(7)
+    away[3] = 0.7
+    torques = [len(lies.pair.wires[0].messages)]
+
+    def message(k):
+        torques.append(len(lies.pair.wires[0].messages))
+        return START + (k == 20) * away, np.zeros(7)
+    assert lies.run(0.3, message) is None
+    steps = np.diff(torques[1:])
+    assert steps.sum() == len(steps) - 1  # all states but one were answered
+
+
+def test_a_joint_far_outside_its_limits(lies):
+    """A joint that leaves its range step by step, as no joint does, is found."""
+    qd = moving(0.5, 3)
+    found = lies.run(3.0, lambda k: (START + k * PERIOD * qd, qd))
+    beyond = (MODEL.upper[3] - MODEL.lower[3]) * 0.1 + 0.1
+    expected = (MODEL.upper[3] + beyond - START[3]) / qd[3]
+    assert found == pytest.approx(expected + 0.02, abs=0.01)
+    assert lies.fault.cause is Cause.IMPLAUSIBLE
+    assert 'joint_4 is at' in lies.fault.detail and 'outside its limits' in lies.fault.detail
+
+
+# -- two sources of one joint -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize('ahead', [0.0, 1.0, -1.0])
+def test_second_publisher_of_the_same_joints(lies, ahead):
+    """Two publishers 0.8 rad apart, whatever their clocks: a fault that names the joint."""
+    other = START.copy()
+    other[1] += 0.8
+
+    def message(k):
+        if k % 2 == 0:
+            return START, np.zeros(7)
+        return other, np.zeros(7), (), lies.pair.time + PERIOD + 1e4 + ahead
+    found = lies.run(1.0, message)
+    assert found is not None and found < 0.12
+    assert 'joint_2 jumped from' in lies.pair.arms[0].cycle.fault_text()
+    assert 'two publishers' in lies.pair.arms[0].cycle.fault_text()
+
+
+def test_one_joint_in_two_messages():
+    """A joint that another kind of message has elsewhere: both kinds are named."""
+    arm = Arm(mode='computed_torque')
+    arm.restart()
+    arm.run(0.1)
+    for _ in range(100):
+        arm.run(PERIOD)
+        arm.cycle.state(arm.time, arm.time, ('joint_3', 'finger'), [arm.q[2] + 0.8, 0.0],
+                        [0.0, 0.0], (), arm.time + 1e4)
+        if arm.state != 'running':
+            break
+    fault, = arm.cycle.supervisor.faults
+    assert fault.cause is Cause.IMPLAUSIBLE
+    assert 'joint_3 has two sources that disagree: 0.3 in messages of ' in fault.detail
+    assert 'joint_1' in fault.detail and 'finger' in fault.detail
+    np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), atol=1e-9)
+
+
+def test_two_sources_that_agree_are_told_once():
+    """The same joint twice in one place is borne, and announced."""
+    arm = Arm()
+    arm.restart()
+    for _ in range(100):
+        arm.run(PERIOD)
+        arm.cycle.state(arm.time, arm.time, ('joint_3',), [arm.q[2] + 1e-3], [0.0], (),
+                        arm.time + 1e4)
+    assert arm.state == 'running'
+    told = [text for kind, text in arm.cycle.events if 'more than one kind of message' in text]
+    assert len(told) == 1 and 'joint_3' in told[0]
+
+
+def test_a_new_layout_is_no_second_source():
+    """A driver that changes the order of its joints once is borne without a word."""
+    arm = Arm()
+    arm.restart()
+    for _ in range(200):
+        arm.time += PERIOD
+        arm.cycle.state(arm.time, arm.time, arm.robot.joints[::-1], arm.q[::-1], arm.qd, (),
+                        arm.time + 1e4)
+    assert arm.state == 'running'
+    assert not [text for kind, text in arm.cycle.events if kind == 'warning']
+
+
+def test_two_sources_do_not_start():
+    """Where two publishers disagree from the beginning, no torque leaves at all."""
+    arm = Arm()
+    arm.activate()
+    for k in range(3000):
+        arm.time += PERIOD
+        q = arm.q + (0.8 if k % 2 else 0.0)
+        arm.cycle.state(arm.time, arm.time, arm.robot.joints, q, arm.qd, (), arm.time + 1e4)
+        arm.cycle.tick(arm.time, arm.time)
+    assert arm.state == 'probing' and not arm.sent
+    cause, text = arm.cycle.joints.diagnose(arm.time)
+    assert cause is Cause.IMPLAUSIBLE and 'joint_1 jumped' in text
