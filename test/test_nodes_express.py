@@ -118,7 +118,8 @@ class Pair:
                      lambda c: c.limiter.last_sent, lambda c: np.array(c.stamp),
                      lambda c: c.limiter.wanted, lambda c: c.limiter.driver,
                      lambda c: c.limiter.saturated, lambda c: c.limiter.slewing,
-                     lambda c: c.joints.motion.mismatch, lambda c: c.loop.sent, lambda c: c.loop._gravity,
+                     lambda c: c.joints.motion.mismatch, lambda c: c.loop.sent,
+                     lambda c: c.loop._gravity,
                      lambda c: c.loop.switch._last, lambda c: c.reference.state):
             np.testing.assert_array_equal(pick(one), pick(two))
         assert (one.supervisor.state, one.loop.published, one.states, one.joints.expiry) == (

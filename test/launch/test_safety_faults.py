@@ -393,7 +393,8 @@ class TestFaults(unittest.TestCase):
         """Speed that velocities hide, and two publishers that disagree, are named faults."""
         def run(message: JointState, since: float) -> None:
             message.position[0] += 3.0 * 2.2 * since
-        self.cannot_be_true(run, r'joint_1: its positions move with \S+ per s, its velocity says 0')
+        self.cannot_be_true(run, r'joint_1: its positions move with \S+ per s, its velocity '
+                            'says 0')
         other = self.client.node.create_publisher(JointState, 'joint_states', 50)
 
         def second(message: JointState, _since: float) -> None:
