@@ -129,6 +129,11 @@ def test_honest_robots_are_believed(lies, lag):
     assert lies.run(3.0, gentle) is None, str(lies.fault)
 
 
+def test_one_absurd_velocity_is_soon_forgotten(lies):
+    """A velocity without any sense is no reason to doubt the positions after it."""
+    assert lies.run(0.5, lambda k: (START, moving(1e200 if k == 5 else 0.0))) is None
+
+
 # -- positions --------------------------------------------------------------------------------
 
 

@@ -47,6 +47,9 @@ REACH = 1.5
 #: s by which messages of two publishers may be late against each other
 _LATE = 0.02
 
+#: size of the sum in units of what it may be: one absurd velocity is forgotten within 10 ms
+_MEMORY = 1.1
+
 #: changes between two sources of one joint that make them two, not a change of the layout
 _SWAPS = 10
 
@@ -67,20 +70,22 @@ class Motion:
         self._names, self._continuous, self._limits = tuple(names), continuous, limits
         self._place = {int(j): c for c, j in enumerate(controlled)}
         n = len(self._place)
-        self._speed, self._tolerance = [math.inf] * n, [math.inf] * n
+        self._speed, self._tolerance, self._most = ([math.inf] * n for _ in range(3))
         self.patience = Patience(0.0)
         self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
         self.restart()
 
-    def bound(self, speed: Array, tolerance: Array, patience: float) -> None:
+    def bound(self, speed: Array, tolerance: Array, stray: Array, patience: float) -> None:
         """
         Take bounds, one number per controlled joint.
 
         :param speed: velocity limits; infinity: none.
         :param tolerance: noise and quantisation of a position, rad or m.
+        :param stray: how far positions may run away from velocities, rad or m.
         :param patience: s for which messages that cannot be true are just left out.
         """
         self._speed, self._tolerance = speed.tolist(), tolerance.tolist()
+        self._most = (_MEMORY * stray).tolist()
         self.patience.most = patience
 
     def restart(self) -> None:
@@ -158,7 +163,8 @@ class Motion:
         qd = piece.qd.tolist()
         for c, k, step, elapsed in self._moves:
             fade = WINDOW / (WINDOW + elapsed)
-            self.mismatch[c] = (self.mismatch[c] + step - qd[k] * elapsed) * fade
+            total = (self.mismatch[c] + step - qd[k] * elapsed) * fade
+            self.mismatch[c] = min(max(total, -self._most[c]), self._most[c])
         piece.last_q[piece.put], piece.last_qd[piece.put] = piece.q, piece.qd
         piece.last_time = stamp or now
         if piece.mask and self.bearer is not piece:

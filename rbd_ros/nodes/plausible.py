@@ -56,7 +56,8 @@ class Plausible:
         :param settings: valid set.
         """
         patience = settings.number('velocity_patience')
-        self._motion.bound(settings.velocity_limits, settings.joints('state_tolerance'), patience)
+        self._motion.bound(settings.velocity_limits, settings.joints('state_tolerance'),
+                           settings.stray_limits, patience)
         self._stray.limit[:] = settings.stray_limits
         self._drawn.limit[:] = settings.drawn_limits
         self._middle[:], self._range.limit[:] = settings.position_range

@@ -404,6 +404,7 @@ class TestFaults(unittest.TestCase):
             other.publish(twin)
         self.cannot_be_true(second, r'joint_4 jumped from \S+ to \S+ within \S+ s: its sensor '
                             'fails, or two publishers send it')
+        self.driver.behave()
         self.client.node.destroy_publisher(other)
 
     def test_absurd_velocity(self) -> None:
