@@ -393,8 +393,9 @@ class TestFaults(unittest.TestCase):
         """Speed that velocities hide, and two publishers that disagree, are named faults."""
         def run(message: JointState, since: float) -> None:
             message.position[0] += 3.0 * 2.2 * since
+        # Where the machine stands still meanwhile, the way is too long for one step.
         self.cannot_be_true(run, r'joint_1: its positions move with \S+ per s, its velocity '
-                            'says 0')
+                            r'says 0|joint_1 jumped from \S+ to \S+ within \S+ s')
         other = self.client.node.create_publisher(JointState, 'joint_states', 50)
 
         def second(message: JointState, _since: float) -> None:
@@ -489,7 +490,9 @@ class TestFaults(unittest.TestCase):
                                      begin, 20.0)
         self.driver.behave()
         self.note(said.time - begin, 0.0)
-        self.expect_braking(begin, 'bad command', 0.0)
+        self.client.wait_said('state', 'braking', begin, 20.0)
+        # A velocity that goes on for longer than velocity_patience is no motion at all.
+        self.client.wait(lambda: self.client.last('state') in ('holding', 'fault'), 'an end')
         for command in self.commands_between(begin, time.monotonic()):
             self.assertTrue(np.isfinite(command.effort).all())
 
