@@ -17,9 +17,8 @@
 from cycle_rig import Arm, MODEL, SPEED
 import numpy as np
 import pytest
-from test_nodes_express import Pair
-
 from rbd_ros.control.causes import Cause
+from test_nodes_express import Pair
 
 PERIOD = 0.001
 START = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])

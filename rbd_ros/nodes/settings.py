@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.goals import Tolerances
 from rbd_ros.control.limits import check_limits
-from rbd_ros.control.parameter_rules import direction
 from rbd_ros.control.motion import WINDOW
+from rbd_ros.control.parameter_rules import direction
 from rbd_ros.control.parameters import PARAMETERS, per_joint, Value
 from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.control.supervisor import Timing
