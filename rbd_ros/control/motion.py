@@ -50,6 +50,9 @@ _LATE = 0.02
 #: size of the sum in units of what it may be: one absurd velocity is forgotten within 10 ms
 _MEMORY = 1.1
 
+#: messages that may disagree at least, however few come
+_LEAST = 5
+
 #: changes between two sources of one joint that make them two, not a change of the layout
 _SWAPS = 10
 
@@ -71,6 +74,7 @@ class Motion:
         self._place = {int(j): c for c, j in enumerate(controlled)}
         n = len(self._place)
         self._speed, self._tolerance, self._most = ([math.inf] * n for _ in range(3))
+        self._step = 2.0 * limits.period or 1e-3  # s that a message stands for
         self.patience = Patience(0.0)
         self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
         self.restart()
@@ -86,7 +90,7 @@ class Motion:
         """
         self._speed, self._tolerance = speed.tolist(), tolerance.tolist()
         self._most = (_MEMORY * stray).tolist()
-        self.patience.most = patience
+        self.patience.most = max(patience, _LEAST * self._step)
 
     def restart(self) -> None:
         """Forget every message."""
@@ -94,7 +98,7 @@ class Motion:
         self.bearer: Piece | None = None  # that brought controlled joints last
         self.wrong = ''  # why the messages cannot be believed any more
         self.reason = ''  # why the last doubtful one could not be true
-        self._swaps = 0
+        self._swaps = self._count = 0
         self._moves: list[tuple[int, int, float, float]] = []
         self.mismatch[:] = 0.0
         self.patience.restart()
@@ -136,7 +140,10 @@ class Motion:
                 reason = self._disagreement(piece, source, j, before, x, since)
             moves.append((c, k, step, elapsed))
         if piece.mask:
-            self.wrong = reason if self.patience.runs_out(now, bool(reason)) else ''
+            # Messages count, not time: what disagrees may come right before what does not.
+            self._count += 1
+            late = self.patience.runs_out(self._count * self._step, bool(reason))
+            self.wrong = reason if late else ''
             self.reason = reason or self.reason
         return reason
 
