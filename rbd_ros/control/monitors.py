@@ -35,6 +35,9 @@ __all__ = ['DrawnSpeedMonitor', 'ErrorMonitor', 'Patience', 'RangeMonitor', 'Spe
 
 Array = npt.NDArray[np.float64]
 
+#: s that are left by rounding alone
+_EMPTY = 1e-9
+
 #: s by which the counter drains in a good second
 _DRAIN = 0.25
 
@@ -74,7 +77,8 @@ class Patience:
         if self._bad:
             self.spent = min(self.spent, self.most) + since  # no longer memory than needed
         elif self.spent > 0.0:
-            self.spent = max(self.spent - _DRAIN * since, 0.0)
+            left = self.spent - _DRAIN * since
+            self.spent = left if left > _EMPTY else 0.0
         self._bad, self._time = bad, now
         return bad and self.spent >= self.most * (1.0 - 1e-9)
 
