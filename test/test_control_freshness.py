@@ -163,3 +163,62 @@ def test_what_is_expected_is_judged_like_that():
         elif found is FRESH:  # the proof itself, or the first one without a stamp
             assert not was[0] or (given == 0.0 and not was[1])
     assert {(True, FRESH), (False, PROBE), (False, REPEATED), (False, FRESH)} <= seen
+
+
+# -- exactly at a bound; the numbers are exact in binary ---------------------------------------
+
+TICK = 1.0 / 1024.0
+
+
+def proven(**options):
+    """Return an age of 1/8 s that has proved itself at time 8, with its stamp at 24."""
+    age = StateAge(0.125, probes=1, drift=0.0, **options)
+    age.observe(8.0 - TICK, 24.0 - TICK)
+    assert age.observe(8.0, 24.0) is FRESH
+    return age
+
+
+def test_a_gap_of_exactly_the_timeout_is_no_gap():
+    """One timeout after the last one a message still goes on; a tick later it begins anew."""
+    assert proven().observe(8.125, 24.125) is FRESH
+    assert proven().expects(8.125, 24.125)
+    assert proven().observe(8.125 + TICK, 24.125 + TICK) is PROBE
+    assert not proven().expects(8.125 + TICK, 24.125 + TICK)
+
+
+def test_a_message_exactly_one_timeout_late_is_the_last_one():
+    """It may be used at the instant of its arrival and not after; a tick more is old."""
+    age = proven()
+    assert age.observe(8.125, 24.0 + TICK) is FRESH  # late by 1/8 s less a tick
+    assert age.expiry == 8.125 + TICK
+    age = proven()
+    age.observe(8.0 + 2 * TICK, 24.0 + TICK)
+    assert age.observe(8.125 + 2 * TICK, 24.0 + 2 * TICK) is FRESH  # late by exactly 1/8 s
+    assert age.excess == 0.125
+    assert age.expiry == 8.125 + 2 * TICK
+    assert age.observe(8.125 + 4 * TICK, 24.0 + 3 * TICK) is OLD
+    assert age.expiry == 8.125 + 2 * TICK
+
+
+def test_stamps_that_stand_almost_still_grow_old():
+    """Stamps that advance by a nanosecond advance; the lag tells, after exactly the timeout."""
+    age, found = proven(), []
+    for k in range(1, 200):
+        found.append(age.observe(8.0 + k * TICK, 24.0 + k * 2.0**-30))
+    first = found.index(OLD)
+    assert set(found[:first]) == {FRESH} and set(found[first:]) == {OLD}
+    assert first == 128  # 1/8 s in ticks, the stamps being a little ahead
+    assert 'stamps fall behind reception: the state was 0.1943 s old' in age.reason
+
+
+def test_exactly_the_minimum_rate_is_enough():
+    """At the minimum a stream proves itself and a window is not low; below it neither holds."""
+    for period, good in ((1.0 / 64.0, True), (1.0 / 64.0 + TICK / 8.0, False)):
+        age = StateAge(0.125, probes=4, minimum_rate=64.0)
+        last = [age.observe(8.0 + k * period, 24.0 + k * period) for k in range(5)][-1]
+        assert (last is FRESH) is good
+        meter = RateMeter(64.0, window=0.5)
+        for k in range(70):
+            meter.event(8.0 + k * period)
+        assert meter.low is not good
+        assert meter.rate == 1.0 / period or not good

@@ -180,6 +180,50 @@ def test_single_nan_velocity_is_differenced_alone():
     np.testing.assert_allclose(subject.qd, [1.0, 7.0, 8.0], atol=1e-9)
 
 
+def test_velocity_is_differenced_by_stamps_not_by_reception():
+    """A stream that arrives unevenly but was sampled evenly has an even velocity."""
+    limits = AgeLimits(state_timeout=0.1, period=0.0, probes=1, velocity_filter=0.0)
+    subject = JointMap(ARM, ARM, limits=limits)
+    for k, late in enumerate((0.0, 0.006, 0.001, 0.009, 0.0, 0.004)):
+        subject.update(10.0 + 0.01 * k + late, ARM, [0.02 * k, 0.0, -0.03 * k], (), (),
+                       500.0 + 0.01 * k)
+        if k > 1:
+            np.testing.assert_allclose(subject.qd, [2.0, 0.0, -3.0], rtol=0, atol=1e-9)
+
+
+def test_a_nan_between_velocities_is_differenced_from_the_last_position():
+    """Velocities that came before do not make the next difference unknown, let alone 0."""
+    limits = AgeLimits(state_timeout=0.1, period=0.0, probes=1, velocity_filter=0.0)
+    subject = JointMap(ARM, ARM, limits=limits)
+    feed = Feed(subject)
+    for k in range(20):
+        told = [np.nan if k % 4 == 3 else 2.0, 0.0, 1.0]
+        feed(ARM, [0.02 * k, 0.0, 0.01 * k], told)
+        if k > 1:
+            np.testing.assert_allclose(subject.qd, [2.0, 0.0, 1.0], rtol=0, atol=1e-9)
+
+
+def test_effort_of_a_partial_message_is_kept_but_not_the_whole():
+    """A part with efforts fills its places; efforts are known once one message has them all."""
+    subject = build()
+    feed = Feed(subject)
+    for _ in range(2):
+        feed(ARM, [0.0] * 3, [0.0] * 3, [1.0, 2.0, 3.0])
+    assert subject.effort_known
+    for _ in range(2):
+        feed(('c', 'a'), [0.0] * 2, [0.0] * 2, [30.0, 10.0])
+    assert subject.effort.tolist() == [10.0, 2.0, 30.0]
+    assert not subject.effort_known
+    for _ in range(2):
+        feed(('b',), [0.0], [0.0], [20.0])
+    assert not subject.effort_known
+    feed(ARM, [0.0] * 3, [0.0] * 3, [1.0, 2.0, 3.0])
+    assert subject.effort_known
+    feed(ARM, [0.0] * 3, [0.0] * 3)
+    assert not subject.effort_known
+    assert subject.effort.tolist() == [1.0, 2.0, 3.0]
+
+
 def test_continuous_joint_wraps_without_velocity_spike():
     """A continuous joint that jumps from pi to -pi keeps its slope."""
     subject = build(continuous=['a'])
