@@ -129,7 +129,7 @@ class Motion:
                 continue
             elapsed, late = since, _LATE
             if source is piece and stamp and source.age.stamp:
-                elapsed, late = abs(stamp - source.age.stamp), 0.0
+                elapsed = abs(stamp - source.age.stamp)
                 late = min(0.0, since + 0.5 * source.age.timeout - elapsed)
             before = float(source.last_q[j])
             step = x - before
