@@ -146,10 +146,11 @@ def test_three_of_four_states_elsewhere(lies):
     assert 'joint_4 jumped from -1.2 to -0.5' in lies.fault.detail
 
 
-def test_one_bad_position_is_left_out(lies):
+@pytest.mark.parametrize('size', [0.7, -0.06])
+def test_one_bad_position_is_left_out(lies, size):
     """A glitch moves no torque: the state before it and the one after it count."""
     away = np.zeros(7)
-    away[3] = 0.7
+    away[3] = size
     torques = [len(lies.pair.wires[0].messages)]
 
     def message(k):
