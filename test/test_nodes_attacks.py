@@ -14,12 +14,15 @@
 
 """What comes from outside must not make the robot fast, strong or blind: attacks, fake clock."""
 
-from cycle_rig import Arm, MODEL, SPEED, TORQUE
+from cycle_rig import Arm, MODEL, POSES, SPEED, TORQUE
 import numpy as np
 import pytest
 
 from rbd_ros import Dynamics
 from rbd_ros.control.causes import Cause
+from rbd_ros.control.payload import payload_vector, PayloadError
+from rbd_ros.nodes.carrying import Carrying
+from rbd_ros.nodes.tick import AXES
 
 PERIOD = 0.001
 LOWER, UPPER = np.array(MODEL.lower), np.array(MODEL.upper)
@@ -170,6 +173,67 @@ def test_absurd_velocities_teach_no_load():
     arm.run(0.01)
     assert np.isfinite(arm.cycle.loop.load).all()
     assert all(np.isfinite(torque).all() for torque in arm.sent)
+
+
+# -- what the torque limits cannot hold -------------------------------------------------------
+
+
+def test_a_payload_that_cannot_be_held_is_refused():
+    """The refusal names the worst joint, what it needs at this pose, and its limit."""
+    arm = Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
+    arm.restart()
+    needed = np.abs(carrying(40.0).gravity(arm.q)) / TORQUE
+    worst = int(needed.argmax())
+    assert needed[worst] > 1.0
+    judge = Carrying(arm.cycle)
+    text = (f'40 kg cannot be held: at the present pose joint_{worst + 1} would need '
+            f'{needed[worst] * TORQUE[worst]:.4g} N.m, its limit is {TORQUE[worst]:.4g} N.m')
+    with pytest.raises(PayloadError, match=text):
+        judge.check(payload_vector(40.0, COM, [0.04, 0.0, 0.0, 0.04, 0.0, 0.04]))
+    judge.check(payload_vector(3.0, COM, [0.0] * 6))
+    judge.check(payload_vector(0.0, COM, [0.0] * 6))
+
+
+def test_without_a_state_no_payload_is_judged():
+    """Nobody knows what a payload needs before the pose is known."""
+    arm = Arm()
+    Carrying(arm.cycle).check(payload_vector(1000.0, COM, [0.0] * 6))
+
+
+# -- operational space ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('axis, force', [(1, 10.0), (2, 50.0), (2, -50.0)])
+def test_a_wrench_on_a_free_arm_makes_no_more_than_its_speed(axis, force):
+    """A force along a free direction moves the tip, at no more than its velocity."""
+    axes = [name for k, name in enumerate(AXES) if k != 3 + axis]
+    arm = Arm(POSES['forward'], mode='operational_space', axes=axes, **{'task.axes': axes})
+    arm.release()
+    wrench = np.zeros(6)
+    wrench[3 + axis] = force
+    turned = np.concatenate([np.zeros(3), arm.pose[:3, :3] @ wrench[3:]])
+    arm.each = lambda time: arm.cycle.task_reference.target_wrench(time, turned)
+    fastest_tip = 0.0
+    for _ in range(60):
+        arm.run(0.01)
+        velocity = arm.dynamics.velocity(arm.q, arm.qd, 'tool0')[3:]
+        fastest_tip = max(fastest_tip, np.linalg.norm(velocity))
+    assert arm.state == 'running', arm.cycle.fault_text()
+    assert 0.1 < fastest_tip < 0.5 * 1.1
+
+
+def test_a_tip_that_is_far_from_its_reference_is_a_fault():
+    """Operational space watches its own tracking error, in m and rad."""
+    for joint, speed, text in ((0, 0.3, 'position of the tip: tracking error 0.2'),
+                               (6, 0.6, 'orientation of the tip: tracking error 0.8')):
+        arm = Arm(POSES['forward'], mode='operational_space')
+        arm.restart()
+        arm.qd = np.zeros(7)
+        arm.qd[joint] = speed
+        arm.run(3.0)
+        fault = arm.cycle.supervisor.faults[0]
+        assert fault.cause is Cause.TRACKING
+        assert text in fault.detail
 
 
 # -- holding ----------------------------------------------------------------------------------

@@ -207,6 +207,9 @@ _REFERENCE = (
     _scalar('task.linear_lead', 0.05, 'm', 1e-3, 10.0, 'by which the reference pose may be away '
             'from the robot; it waits for a robot that cannot follow'),
     _scalar('task.angular_lead', 0.2, 'rad', 1e-3, 3.0, 'likewise, for the orientation'),
+    _scalar('task.linear_error', 0.2, 'm', 1e-3, 10.0, 'distance of the tip from its reference '
+            'along controlled directions, beyond it: fault'),
+    _scalar('task.angular_error', 0.8, 'rad', 1e-3, 4.0, 'likewise, for the orientation'),
     _scalar('task.force_limit', 50.0, 'N', 0.0, 1e4,
             'largest norm of the force of target_wrench; its direction is kept'),
     _scalar('task.moment_limit', 10.0, 'N.m', 0.0, 1e4,

@@ -265,6 +265,33 @@ def unfelt(space: Operational, speed: Vector) -> list[Scalar]:
     return [u - v for u, v in zip(speed, felt)]
 
 
+def eased(wrench: Vector, velocity: Vector, most: Vector, qd: Vector,
+          fastest: Vector) -> list[Scalar]:
+    """
+    Return a wrench that does not accelerate what gives way: it fades with the speed it makes.
+
+    Moment and force act in full up to half of the speed along their own direction, and not at all
+    from the speed on. The same holds for the fastest joint: near a singular pose joints are fast
+    where the frame is slow.
+
+    :param wrench: moment and force in the axes of the frame.
+    :param velocity: of the frame, angular and linear, in its axes.
+    :param most: largest angular and linear speed.
+    :param qd: joint velocities.
+    :param fastest: largest ones.
+    """
+    result: list[Scalar] = []
+    busy: Scalar = 0.0
+    for v, limit in zip(qd, fastest):
+        busy = maximum(busy, absolute(v) / limit)
+    for part, speed in zip((slice(0, 3), slice(3, 6)), most):
+        size = sqrt(sum_products(wrench[part], wrench[part]))
+        along = sum_products(wrench[part], velocity[part]) / maximum(size, _TINY)
+        share = clamp(2.0 - 2.0 * maximum(along / speed, busy), 0.0, 1.0)
+        result += [share * x for x in wrench[part]]
+    return result
+
+
 def pressed(wrench: Vector, directions: Sequence[int]) -> list[Scalar]:
     """
     Return per direction whether a wrench acts along it: 0 not at all, 1 from a small share on.

@@ -31,6 +31,7 @@ from typing import Protocol
 from rbd_ros.compiler import Bound
 from rbd_ros.control.causes import Cause
 from rbd_ros.control.parameters import PARAMETERS
+from rbd_ros.control.payload import PayloadError
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.action import TrajectoryAction
@@ -40,12 +41,14 @@ from rbd_ros.nodes.assembly import (
     build_robot, build_settings, check_values, compile_kernels, described_end,
     described_output)
 from rbd_ros.nodes.autostart import Autostart, Starter
+from rbd_ros.nodes.carrying import Carrying
 from rbd_ros.nodes.cycle import Cycle
 from rbd_ros.nodes.diagnostics import Diagnostics
 from rbd_ros.nodes.gravity_input import GravityInput
 from rbd_ros.nodes.guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.hot import HotNode
 from rbd_ros.nodes.inputs import BoundedInput
+from rbd_ros.nodes.load import payload_of
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rbd_ros.nodes.outputs import command_qos, make_output
 from rbd_ros.nodes.realtime import freeze_garbage, lock_memory, thaw_garbage
@@ -384,6 +387,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
         """Judge changes as a set; what goes wrong meanwhile is a refusal too."""
         try:
             return self._judgement(changes)
+        except PayloadError as error:
+            return SetParametersResult(successful=False, reason=str(error))
         except Exception:
             trace = traceback.format_exc()
             self.get_logger().error(f'a change of parameters is refused:\n{trace}')
@@ -401,7 +406,10 @@ class ControllerNode(GuardedNode, LifecycleNode):
         result = parameters.judge(changes, current, active=self._active, joints=joints)
         if result.successful and self._robot is not None:
             merged = current | {change.name: change.value for change in changes}
-            reasons = Settings(self._robot, merged, simulated=False).refusals()
+            settings = Settings(self._robot, merged, simulated=False)
+            reasons = settings.refusals()
+            if self.cycle is not None and any(c.name.startswith('payload.') for c in changes):
+                Carrying(self.cycle).check(payload_of(settings))
             result = SetParametersResult(successful=not reasons, reason='; '.join(reasons))
         return result
 

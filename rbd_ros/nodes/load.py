@@ -24,7 +24,7 @@ from rbd_ros.compiler import Bound
 from rbd_ros.control.payload import GravitySource, payload_vector, PayloadRamp
 from rbd_ros.nodes.settings import Settings
 
-__all__ = ['Load']
+__all__ = ['Load', 'payload_of']
 
 Array = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Load:
             timeout=settings.number('gravity_timeout') if measured else 0.0)
         self.payload = PayloadRamp(settings.number('payload.ramp_time'))
         self._inputs = [kernels[name].inputs for name in _KERNELS]
-        self.payload.set(0.0, _vector(settings), 0.0)
+        self.payload.set(0.0, payload_of(settings), 0.0)
         self.payload.update(0.0)
         self._share()
 
@@ -75,7 +75,7 @@ class Load:
         :param settings: valid set.
         """
         if any(settings.values[name] != before.values[name] for name in _PAYLOAD):
-            self.carry(now, _vector(settings), settings.number('payload.ramp_time'))
+            self.carry(now, payload_of(settings), settings.number('payload.ramp_time'))
         self.gravity.update(now)  # the slew begins now
         self.gravity.configure(settings.numbers('gravity'), settings.number('gravity_slew'))
 
@@ -96,6 +96,11 @@ class Load:
             inputs['gravity_vector'][:] = self.gravity.value
 
 
-def _vector(settings: Settings) -> Array:
+def payload_of(settings: Settings) -> Array:
+    """
+    Return the ten numbers of the payload that the parameters tell.
+
+    :param settings: valid set.
+    """
     return payload_vector(settings.number('payload.mass'), settings.numbers('payload.com'),
                           settings.numbers('payload.inertia'))

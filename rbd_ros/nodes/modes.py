@@ -44,7 +44,8 @@ _REST = 1e-3
 class Law:
     """A kernel that gets the state: gravity alone, or the law of a mode."""
 
-    tracks = False  # whether there is a tracking error to be watched
+    tracks = False  # whether there is a tracking error of the joints to be watched
+    leads = False  # whether there is one of the tip
     error: Array
 
     def __init__(self, name: str, bound: Bound, joints: JointMap) -> None:
@@ -196,6 +197,8 @@ class JointLaw(Law):
 class TaskLaw(Law):
     """Operational-space law of the tip, with an integral term that does not wind up."""
 
+    leads = True
+
     def __init__(self, name: str, bound: Bound, joints: JointMap,
                  reference: TaskReference, saturation: Callable[[], Array]) -> None:
         """
@@ -209,6 +212,7 @@ class TaskLaw(Law):
         """
         super().__init__(name, bound, joints)
         self.reference = reference
+        self.error = bound.outputs['error']
         self._saturation = saturation
         self._integral, self._lead = bound.inputs['task_integral'], bound.outputs['lead']
         self._gain = self._limit = np.zeros(6)
@@ -224,6 +228,7 @@ class TaskLaw(Law):
         """Begin at the present pose and posture, and come to rest."""
         self._drift[:] = self._integral[:] = 0.0
         self._time = None
+        self.error[:] = 0.0
         self.see()  # for the pose; the torque is not used
         self._run()
         R, velocity = self.outputs['R'], self.outputs['velocity']

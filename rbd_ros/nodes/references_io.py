@@ -31,6 +31,7 @@ from rbd_ros.control.trajectory import Knots, read_points
 from rbd_ros.dynamics import Dynamics
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.inputs import BoundedInput
+from rbd_ros.nodes.carrying import Carrying
 from rbd_ros.nodes.reports import quaternion
 from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory
@@ -146,7 +147,7 @@ class ReferenceInputs:
         self._joints = cycle.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
         self._inputs: list[BoundedInput] = []
-        self._frames = FramesOfRobot(cycle)
+        self._frames, self._carrying = FramesOfRobot(cycle), Carrying(cycle)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)
@@ -256,6 +257,7 @@ class ReferenceInputs:
         load, com = message.inertia, message.inertia.com
         ten = payload_vector(load.m, (com.x, com.y, com.z), (
             load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
+        self._carrying.check(ten)
         cycle = self._cycle
         cycle.loop.post(lambda now, _steady: cycle.load.carry(
             now, ten, cycle.settings.number('payload.ramp_time')))

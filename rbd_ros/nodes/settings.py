@@ -228,6 +228,11 @@ class Settings:
         """Return the largest norms of moment and force."""
         return [self.number('task.moment_limit'), self.number('task.force_limit')]
 
+    @property
+    def task_errors(self) -> Array:
+        """Return how far the tip may be from its reference: rad and m."""
+        return np.array([self.number('task.angular_error'), self.number('task.linear_error')])
+
     def tolerances(self) -> Tolerances:
         """Return the default tolerances of a goal; 0 means none."""
         path = np.full((3, len(self.robot.joints)), math.inf)
@@ -307,6 +312,7 @@ class Settings:
                 'task_stiffness': self.six('stiffness'), 'task_damping': self.six('damping'),
                 'max_condition': np.array([self.number('task.max_condition')]),
                 'joint_speed': self.number('task.joint_speed') * self.velocity_limits,
+                'task_speed': np.array(self.task_limits().velocity), 'far': self.task_errors,
                 'posture_stiffness': self.joints('posture.stiffness'),
                 'posture_damping': self.joints('posture.damping')},
         }

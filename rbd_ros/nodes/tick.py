@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rbd_ros import opspace, quantities, quantity
-from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, trace
+from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, sqrt, trace
 from rbd_ros.control import barriers, laws, limits, task_law
 from rbd_ros.control.limits import torque_step
 from rbd_ros.control.motion import REACH, WINDOW
@@ -105,7 +105,7 @@ class TickKernels:
             'task': law | {
                 'R_ref': (3, 3), 'p_ref': (3,), 'velocity_ref': (6,), 'acceleration_ref': (6,),
                 'wrench': (6,), 'task_stiffness': (6,), 'task_damping': (6,),
-                'task_integral': (6,),
+                'task_integral': (6,), 'task_speed': (2,), 'far': (2,),
                 'max_condition': (1,), 'joint_speed': (n,), 'drift': (n,), 'posture': (n,),
                 'posture_stiffness': (n,), 'posture_damping': (n,)},
             'report': common | {'max_condition': (1,)},
@@ -305,12 +305,15 @@ class TickKernels:
             [_REST * speed for speed in x['joint_speed']])
         sought = task_law.within([a + b for a, b in zip(motion, rest)], free)
         qdd = [k * (u - v) for u, v in zip(sought, qd)]
+        push = task_law.eased(force, tip['velocity'], x['task_speed'], qd, x['barrier_speed'])
         law = [c + opspace.sum_products(row, qdd)
-               + opspace.sum_products([line[j] for line in tip['J']], force)
+               + opspace.sum_products([line[j] for line in tip['J']], push)
                for j, (c, row) in enumerate(zip(tip['bias'], H))]
         return self._with_law(x, self._basics(x), law, R=R, p=tip['p'],
                               velocity=tip['velocity'], condition=[spectrum.condition],
-                              lost=spectrum.lost, lead=_to_base(R, lead))
+                              lost=spectrum.lost, lead=_to_base(R, lead),
+                              error=[sqrt(opspace.sum_products(part, part))
+                                     for part in (lead[:3], lead[3:])])
 
     def _with_pressed(self, x: Inputs, tip: Mapping[str, Sequence], H: Sequence[Vector],
                       space: task_law.Operational, force: Vector) -> task_law.Operational:

@@ -42,6 +42,10 @@ Report = Callable[[Cause, str], None]
 _EARLY = 5.0
 
 
+#: of what the tracking error of operational space is told
+_TIP = ('orientation of the tip', 'position of the tip')
+
+
 class Watch:
     """Monitors of a running robot and checks before it starts."""
 
@@ -56,6 +60,7 @@ class Watch:
         self._joints = joints
         self._speed = SpeedMonitor(names, settings.velocity_limits.tolist(), 0.0)
         self._error = ErrorMonitor(names, settings.joints('tracking_limits').tolist(), 0.0)
+        self._lead = ErrorMonitor(_TIP, [0.0, 0.0], 0.0)
         robot, margin = settings.robot, settings.barrier_margins
         self._motion = MotionWatch(
             names, duration=max(settings.number('ramp_time'), settings.number('start.watch_time')),
@@ -79,10 +84,13 @@ class Watch:
         self._causes = likely_causes(settings)
         self._error.limit[:] = settings.joints('tracking_limits')
         self._error.patience = settings.number('tracking_patience')
+        self._lead.limit[:] = settings.task_errors
+        self._lead.patience = self._error.patience
 
     def changed_law(self) -> None:
         """Forget the tracking error of another law."""
         self._error.restart()
+        self._lead.restart()
 
     def begin(self, now: float, q: Array, qd: Array) -> None:
         """
@@ -96,6 +104,7 @@ class Watch:
         self._began, self._hint = now, self._causes
         self._speed.restart()
         self._error.restart()
+        self._lead.restart()
 
     def look(self, now: float, state: State, law: Law, q: Array, qd: Array,
              fault: Report) -> bool:
@@ -120,11 +129,16 @@ class Watch:
             wrong = self._error.check(now, law.error)
             if wrong:
                 fault(Cause.TRACKING, self._explained(now, wrong))
+        elif state is State.RUNNING and law.leads:
+            wrong = self._lead.check(now, law.error)
+            if wrong:
+                fault(Cause.TRACKING, self._explained(now, wrong))
         if self._motion.armed and state in (State.RAMPING_IN, State.RUNNING):
             wrong = self._motion.check(now, q, qd, rests=law.rests)
             if wrong:
                 fault(Cause.WRONG_MODEL, self._explained(now, wrong))
-        return not (rate.low or self._motion.armed) and self._speed.calm and self._error.calm
+        return (not (rate.low or self._motion.armed) and self._speed.calm and self._error.calm
+                and self._lead.calm)
 
     def _explained(self, now: float, wrong: str) -> str:
         """Return what is wrong; soon after the first torque, with what to look for."""

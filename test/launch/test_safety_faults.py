@@ -591,8 +591,16 @@ class TestFaults(unittest.TestCase):
     # -- limits and parameters ----------------------------------------------------------------
 
     def test_saturation(self) -> None:
-        """A load beyond the limits is carried up to them, and flagged."""
-        self.client.must_set({'payload.mass': 100.0, 'payload.ramp_time': 0.1})
+        """A load that nobody can hold is refused; one that becomes such is carried as far."""
+        taken, told = self.client.set({'payload.mass': 100.0})
+        self.assertFalse(taken)
+        self.assertRegex(told, r'100 kg cannot be held: at the present pose joint_\d would need '
+                         r'\S+ N.m, its limit is \S+ N.m')
+        self.driver.q[:] = 0.0  # upright
+        self.addCleanup(self.driver.q.__setitem__, slice(None), Q)
+        self.wait_torque(arm.PEER.gravity(np.zeros(7)), 1.0)
+        self.client.must_set({'payload.mass': 60.0, 'payload.ramp_time': 0.1})
+        self.driver.q[:] = Q
         self.client.wait(lambda: np.isclose(
             np.abs(self.client.commands[-1].effort), LIMIT).any(), 'a limit', 20.0)
         self.client.wait(lambda: np.array_equal(  # the others may still be on their way
