@@ -32,15 +32,15 @@ ELSEWHERE = np.array([0.1, 0.2, -0.1, 0.2, 0.1, -0.2, 0.1])
 AXES = ('rx', 'ry', 'rz', 'x', 'y')
 
 
-def pressing(loop: MujocoLoop, force: np.ndarray, seconds: float = 1.5) -> np.ndarray:
-    """Return the mean force upon the plate after some time of pressing."""
+def pressing(loop: MujocoLoop, force: np.ndarray, seconds: float = 2.0) -> np.ndarray:
+    """Return the mean force upon the plate when the posture has come to rest."""
     def each(now: float) -> None:
         loop.cycle.refer(lambda: loop.cycle.task_reference.target_wrench(
             now, [0.0, 0.0, 0.0, *force]))
     loop.each = each
     loop.run(seconds)
     loop.forget()
-    loop.run(0.3)
+    loop.run(1.0)
     assert loop.cycle.supervisor.state.value == 'running', loop.cycle.fault_text()
     return np.mean(loop.forces, axis=0)
 

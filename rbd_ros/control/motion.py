@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What one message says, held against the one before: can it be true?
+Whether a message can be true, held against the one before.
 
 A position must be reachable from the last one that was accepted, whoever sent that: this finds a
 sensor that fails, and two sources of one joint that disagree. Positions and velocities must tell

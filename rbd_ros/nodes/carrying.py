@@ -55,7 +55,8 @@ class Carrying:
         com = payload[1:4] / mass if mass > 0.0 else np.zeros(3)
         self._dynamics.set_gravity(cycle.load.gravity.value)
         self._dynamics.set_payload(mass, com, np.zeros((3, 3)))  # at rest inertia does not count
-        needed = np.array(self._robot.pick(self._dynamics.gravity(cycle.joints.q.copy())))
+        torque: Array = self._dynamics.gravity(cycle.joints.q.copy())
+        needed = np.array(self._robot.pick(torque.tolist()))
         limit = cycle.settings.torque_limits
         j = int((np.abs(needed) / limit).argmax())
         if abs(needed[j]) > limit[j]:

@@ -30,8 +30,8 @@ from rbd_ros.control.supervisor import State
 from rbd_ros.control.trajectory import Knots, read_points
 from rbd_ros.dynamics import Dynamics
 from rbd_ros.errors import RbdError
-from rbd_ros.nodes.inputs import BoundedInput
 from rbd_ros.nodes.carrying import Carrying
+from rbd_ros.nodes.inputs import BoundedInput
 from rbd_ros.nodes.reports import quaternion
 from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory
