@@ -70,6 +70,10 @@ def test_from_the_refusal_to_a_finished_goal(
     code, text = run(env, ros2, *command[1].split(), '--rate', '100', '--driver-adds', 'none',
                      '--release-torque', 'gravity', '--effort-is-torque', 'true')
     assert code == 0, text
+    for strict, patient in (('state_timeout: 0.2', 'state_timeout: 1.0'),
+                            ('minimum_rate: 50.0', 'minimum_rate: 5.0')):
+        assert strict in text
+        text = text.replace(strict, patient)  # a busy machine stands still now and then
     file.write_text(text)
     robot = tmp_path / 'robot.yaml'
     robot.write_text('/**:\n  simulator:\n    ros__parameters:\n      state_rate: 100.0\n'
