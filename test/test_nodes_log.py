@@ -90,7 +90,8 @@ def test_nobody_waits_for_a_slow_log():
     queue.gate.set()
     texts = queue.texts(3)
     queue.close(20.0)
-    assert texts[0] == 'line 0'
+    # the thread may take the first line before or after others were dropped
+    assert next(text for text in texts if 'dropped' not in text) == 'line 0'
     assert any('lines were dropped' in line.text for line in queue.lines)
     assert len(queue.lines) <= 1002
 
