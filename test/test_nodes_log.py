@@ -93,7 +93,7 @@ def test_nobody_waits_for_a_slow_log():
     # the thread may take the first line before or after others were dropped
     assert next(text for text in texts if 'dropped' not in text) == 'line 0'
     assert any('lines were dropped' in line.text for line in queue.lines)
-    assert len(queue.lines) <= 1002
+    assert sum('dropped' not in line.text for line in queue.lines) <= 1001  # one is in hand
 
 
 def test_a_place_has_its_share_of_lines():
