@@ -24,6 +24,7 @@ import random
 import socket
 
 import pytest
+from stalls import run_again_after_a_stall
 
 # Domains above 101 need ports that Linux may hand out to others; 0 is what users use.
 DOMAINS = range(1, 102)
@@ -68,10 +69,10 @@ def own_domain() -> Iterator[int]:
         holder.close()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Run each test below test/launch in its own domain."""
-    if Path(__file__).parent / 'launch' in item.path.parents:
-        with own_domain():
-            return (yield)
-    return (yield)
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Run each test below test/launch in its own domain, again if the machine stalled."""
+    if Path(__file__).parent / 'launch' not in item.path.parents:
+        return None
+    with own_domain():
+        return run_again_after_a_stall(item)

@@ -1,0 +1,67 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A launch test is run again only if it failed while the machine stalled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+TEST = '''
+from pathlib import Path
+
+def test_it(pytestconfig):
+    seen = Path(__file__).with_name('runs')
+    runs = len(seen.read_text()) if seen.exists() else 0
+    seen.write_text('x' * (runs + 1))
+    assert runs >= {passes_from}
+'''
+
+CONFTEST = '''
+import sys
+sys.path.insert(0, {folder!r})
+import stalls
+
+class Meter(stalls.StallMeter):
+    def __exit__(self, *words):
+        super().__exit__(*words)
+        self.longest = {stall}
+
+stalls.StallMeter = Meter
+
+def pytest_runtest_protocol(item):
+    return stalls.run_again_after_a_stall(item)
+'''
+
+
+@pytest.mark.parametrize(('stall', 'passes_from', 'runs', 'code'), [
+    (0.0, 0, 1, 0), (9.0, 0, 1, 0), (9.0, 1, 2, 0), (0.1, 1, 1, 1), (9.0, 5, 2, 1)])
+def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int, runs: int,
+                                 code: int) -> None:
+    """A failure without a stall counts, as does the second one; one after a stall does not."""
+    (tmp_path / 'test_it.py').write_text(TEST.format(passes_from=passes_from))
+    (tmp_path / 'conftest.py').write_text(
+        CONFTEST.format(folder=str(Path(__file__).parent), stall=stall))
+    ended = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:launch_testing',
+         '-p', 'no:launch_ros', '--rootdir', str(tmp_path), str(tmp_path / 'test_it.py')],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    assert len((tmp_path / 'runs').read_text()) == runs
+    assert ('run again' in ended.stdout) == (runs == 2)
+    assert ('1 failed' in ended.stdout) == (code == 1)
