@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Launch tests judge reaction times, so a machine that stands still makes them fail for no reason.
+Launch tests judge reaction times, which say nothing while their own process cannot run.
 
 A thread sleeps for a short time over and over and notes when it woke late. A launch test that
-failed while the machine was seen to stall is run again, once, and the terminal says so. A test
-that fails without a stall, or fails again, has failed.
+failed while this process was held up is run again, once, and the terminal says so. A test that
+fails without a stall, or fails again, has failed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
     with StallMeter() as meter:
         reports = runtestprotocol(item, log=False)
     if meter.longest > LONG and any(report.failed for report in reports):
-        say(item, f'failed while the machine stood still for {meter.longest:.2f} s: run again')
+        say(item, f'failed, and this process was held up for {meter.longest:.2f} s: run again')
         reports = runtestprotocol(item, log=False)
     for report in reports:
         hook.pytest_runtest_logreport(report=report)
