@@ -42,9 +42,9 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'controller = rbd_ros.nodes.controller:main',
+            'controller = rbd_ros.nodes.controller.process:main',
             'make_config = rbd_ros.nodes.make_config:main',
-            'simulator = rbd_ros.nodes.simulator:main',
+            'simulator = rbd_ros.nodes.simulator.node:main',
         ],
     },
 )

@@ -43,7 +43,7 @@ from benchmark.robots import all_files, robots_folder
 import numpy as np
 import rbd_ros
 from rbd_ros.errors import ModelError, RbdError, SingularError
-from rbd_ros.urdf.loader import SNAP_ANGLE
+from rbd_ros.model.urdf.loader import SNAP_ANGLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from benchmark.robots import FILES, robot_file
 
-from rbd_ros import forward, inertia, inverse, kinematics, load_urdf, quantities
+from rbd_ros import load_urdf
+from rbd_ros.algorithms import aba, crba, kinematics, rnea
 from rbd_ros.compiler import OperationCount, trace
-from rbd_ros.families import general_chain
-from rbd_ros.model import Model
-from rbd_ros.quantity import input_shapes, state
+from rbd_ros.dynamics import table
+from rbd_ros.dynamics.quantity import input_shapes, state
+from rbd_ros.model.model import Model
+from rbd_ros.model.samples import general_chain
 from rbd_ros.spatial import Vec3
 
 #: The best published counts for general chains of 6 and 7 joints (RBDA Table 10.1).
@@ -48,13 +50,13 @@ def chain_counts(n: int) -> dict[str, OperationCount]:
 
     return {
         'inverse dynamics, spatial':
-            count(lambda q, qd, x: inverse.rnea(model, q, qd, x, fall).tau, q, qd, x),
+            count(lambda q, qd, x: rnea.rnea(model, q, qd, x, fall).tau, q, qd, x),
         'inverse dynamics, 3-D':
-            count(lambda q, qd, x: inverse.newton_euler_3d(model, q, qd, x, fall), q, qd, x),
+            count(lambda q, qd, x: rnea.newton_euler_3d(model, q, qd, x, fall), q, qd, x),
         'inertia matrix':
-            count(lambda q: inertia.crba(model, kinematics.links(model, q)), q),
+            count(lambda q: crba.crba(model, kinematics.links(model, q)), q),
         'articulated bodies':
-            count(lambda q, qd, x: forward.aba(model, q, qd, x, fall), q, qd, x),
+            count(lambda q, qd, x: aba.aba(model, q, qd, x, fall), q, qd, x),
     }
 
 
@@ -63,7 +65,7 @@ def robot_counts(model: Model) -> dict[str, OperationCount]:
     shapes = input_shapes(model)
     counts = {}
     for name in ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics'):
-        quantity = quantities.make(model, name)
+        quantity = table.make(model, name)
         inputs = {key: shapes[key] for key in quantity.inputs + quantity.common}
         for method, rule in quantity.rules.items():
             graph = trace(

@@ -22,7 +22,7 @@ from benchmark.timing import best_times
 import numpy as np
 
 import rbd_ros
-from rbd_ros.families import general_chain
+from rbd_ros.model.samples import general_chain
 
 SIZES = (2, 4, 8, 16, 32, 64)
 METHODS = {

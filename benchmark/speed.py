@@ -29,7 +29,7 @@ import numpy as np
 import pinocchio as pin
 
 import rbd_ros
-from rbd_ros.configuration import random_position
+from rbd_ros.model.positions import random_position
 
 #: The built-in arm.
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'

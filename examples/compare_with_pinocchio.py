@@ -18,8 +18,8 @@ import numpy as np
 import pinocchio as pin
 
 import rbd_ros
-from rbd_ros.conventions import swap_rows
-from rbd_ros.urdf.resources import find_resource
+from rbd_ros.model.interchange import swap_rows
+from rbd_ros.model.urdf.resources import find_resource
 
 path = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
 theirs = pin.buildModelFromUrdf(str(path))

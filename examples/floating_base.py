@@ -17,7 +17,7 @@
 import numpy as np
 
 import rbd_ros
-from rbd_ros.configuration import integrate, neutral
+from rbd_ros.model.positions import integrate, neutral
 
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf', floating_base=True,
                           gravity=(0.0, 0.0, 0.0))

@@ -19,7 +19,7 @@ import sys
 import numpy as np
 
 import rbd_ros
-from rbd_ros.configuration import random_position
+from rbd_ros.model.positions import random_position
 
 DEFAULT = 'package://rbd_ros/urdf/seven_joint_arm.urdf'
 model = rbd_ros.load_urdf(sys.argv[1] if len(sys.argv) > 1 else DEFAULT)

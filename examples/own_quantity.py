@@ -17,8 +17,8 @@
 import numpy as np
 
 import rbd_ros
+from rbd_ros.algorithms.kinematics import links, pose
 from rbd_ros.compiler import compile as compile_graph, jacobian, trace
-from rbd_ros.kinematics import links, pose
 
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
 tool = model.frame('tool0')

@@ -19,7 +19,7 @@ from math import pi
 import numpy as np
 
 import rbd_ros
-from rbd_ros.denavit_hartenberg import chain, Row
+from rbd_ros.model.denavit_hartenberg import chain, Row
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 # PUMA 560: a and alpha lead to the axis, d and theta lie along and about it.

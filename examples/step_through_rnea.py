@@ -17,8 +17,8 @@
 import numpy as np
 
 import rbd_ros
-from rbd_ros.inverse import rnea
-from rbd_ros.kinematics import Conditions
+from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.spatial import Vec3
 
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')

@@ -35,9 +35,9 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, Pyth
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-from rbd_ros.control.parameter_file import check_file
-from rbd_ros.control.parameter_rules import activation_refusals
-from rbd_ros.control.parameters import defaults
+from rbd_ros.control.parameters.file import check_file
+from rbd_ros.control.parameters.rules import activation_refusals
+from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import SettingError
 
 #: every line can be typed as it is printed; what follows # is not for the shell

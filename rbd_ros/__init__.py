@@ -14,19 +14,18 @@
 
 """Rigid-body dynamics for ROS 2, after Featherstone, compiled for your robot."""
 
-from rbd_ros.builder import JointData, ModelBuilder
-from rbd_ros.dynamics import Dynamics, OperationalSpace
+from rbd_ros.algorithms.opspace import FULL, Handle, POINT
+from rbd_ros.dynamics.reference import (
+    bias, forward_dynamics, gravity, inverse_dynamics, jacobian, mass_matrix, operational_space)
+from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
 from rbd_ros.errors import (
     LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
     SingularError, UnknownName, UnseenError,
 )
-from rbd_ros.mimic import Mimic
-from rbd_ros.model import Model
-from rbd_ros.opspace import FULL, Handle, POINT
-from rbd_ros.reference import (
-    bias, forward_dynamics, gravity, inverse_dynamics, jacobian, mass_matrix, operational_space,
-)
-from rbd_ros.urdf import load_urdf
+from rbd_ros.model.builder import JointData, ModelBuilder
+from rbd_ros.model.coupling import Mimic
+from rbd_ros.model.model import Model
+from rbd_ros.model.urdf import load_urdf
 
 __all__ = [
     'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'gravity', 'Handle', 'inverse_dynamics',

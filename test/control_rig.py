@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 from rbd_ros.control.joint_map import JointMap
-from rbd_ros.control.limits import TorqueLimiter
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.pieces import AgeLimits, Arrival
-from rbd_ros.control.supervisor import Supervisor, Timing
+from rbd_ros.control.safety.limits import TorqueLimiter
+from rbd_ros.control.safety.supervisor import Supervisor, Timing
 
 NAMES = ('a', 'b')
 PERIOD = 0.001

@@ -24,12 +24,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
-from rbd_ros.control.causes import Cause
-from rbd_ros.control.parameters import defaults
-from rbd_ros.nodes.cycle import Cycle
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.settings import Settings
-from rbd_ros.nodes.tick import AXES, KERNELS, TickKernels
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.tick import AXES, KERNELS, TickKernels
 
 Array = npt.NDArray[np.float64]
 

@@ -29,12 +29,12 @@ from benchmark.robots import robot_file
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics
-from rbd_ros.control.parameters import defaults
-from rbd_ros.control.trajectory import read_points
-from rbd_ros.nodes.assembly import build_robot
-from rbd_ros.nodes.cycle import Cycle
-from rbd_ros.nodes.settings import Settings
-from rbd_ros.nodes.tick import AXES, KERNELS, TickKernels
+from rbd_ros.control.assembly import build_robot
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.trajectory import read_points
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.tick import AXES, KERNELS, TickKernels
 from rbd_ros.sim.robot import SimulatedRobot
 import yaml
 

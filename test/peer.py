@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from rbd_ros.model import Model
+from rbd_ros.model.model import Model
 
 SPATIAL = [3, 4, 5, 0, 1, 2]        # angular first from linear first, and back
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from rbd_ros.compiler.functions import OPERATIONS
+from rbd_ros.compiler.graph.functions import OPERATIONS
 
 ARITHMETIC = ('neg', 'add', 'sub', 'mul', 'div', 'abs', 'min', 'max', 'lt', 'le', 'select')
 SMOOTH = ('neg', 'add', 'sub', 'mul', 'div', 'sqrt', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan2',

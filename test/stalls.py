@@ -26,8 +26,8 @@ from collections.abc import Callable
 import threading
 import time
 
-import pytest
 from _pytest.runner import runtestprotocol
+import pytest
 
 #: s of sleep by which stalls are measured
 NAP = 0.01

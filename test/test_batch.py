@@ -22,14 +22,14 @@ import threading
 import numpy as np
 import pytest
 from random_graphs import EVERY, random_program
-from rbd_ros.compiler import compile as compile_graph
-from rbd_ros.compiler import cos, maximum, minimum, sin, tanh, trace, where
+from rbd_ros.compiler import (
+    compile as compile_graph, cos, maximum, minimum, sin, tanh, trace, where)
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler import batch  # noqa: E402, I100
-from rbd_ros.compiler.batch import batch_modules, BatchProgram  # noqa: E402
-from rbd_ros.compiler.machine import Code, host  # noqa: E402
+from rbd_ros.compiler.native import batch  # noqa: E402, I100
+from rbd_ros.compiler.native.batch import batch_modules, BatchProgram  # noqa: E402
+from rbd_ros.compiler.native.machine import Code, host  # noqa: E402
 
 
 def several(q, m, t):

@@ -22,9 +22,8 @@ import time
 
 import numpy as np
 import pytest
-from rbd_ros.compiler import cache
-from rbd_ros.compiler import compile as compile_graph
-from rbd_ros.compiler import sin, trace
+from rbd_ros.compiler import compile as compile_graph, sin, trace
+from rbd_ros.compiler.native import cache
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 

@@ -24,14 +24,14 @@ from hypothesis import given, settings
 import numpy as np
 import pytest
 from random_graphs import EVERY, programs, random_program, states
+from rbd_ros.algorithms.aba import aba
+from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.kinematics import Conditions, links
+from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.compiler import compile_python, emit_c, emit_python, trace
-from rbd_ros.compiler.functions import OPERATIONS
-from rbd_ros.compiler.python import PythonKernel
-from rbd_ros.families import random_tree
-from rbd_ros.forward import aba
-from rbd_ros.inertia import crba
-from rbd_ros.inverse import rnea
-from rbd_ros.kinematics import Conditions, links
+from rbd_ros.compiler.graph.functions import OPERATIONS
+from rbd_ros.compiler.source.python import PythonKernel
+from rbd_ros.model.samples import random_tree
 from rbd_ros.spatial import Vec3
 
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-Wshadow', '-Wconversion',

@@ -20,8 +20,7 @@ import warnings
 
 import numpy as np
 import pytest
-from rbd_ros.compiler import compile as compile_graph
-from rbd_ros.compiler import dispatch, sin, trace
+from rbd_ros.compiler import backends, compile as compile_graph, sin, trace
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 
@@ -180,8 +179,8 @@ def test_compile_takes_one_or_several_graphs():
 def test_missing_llvmlite_gives_python_and_one_warning(monkeypatch):
     """Without llvmlite everything works through Python, and says so once."""
     graph = trace(lambda x: x * x, {'x': ()})
-    monkeypatch.setattr(dispatch, 'has_llvm', lambda: False)
-    monkeypatch.setattr(dispatch, '_warned', False)
+    monkeypatch.setattr(backends, 'has_llvm', lambda: False)
+    monkeypatch.setattr(backends, '_warned', False)
     with pytest.warns(RuntimeWarning, match='llvmlite is not installed.*install llvmlite'):
         kernel = compile_graph(graph)
     assert kernel.backend == 'python'

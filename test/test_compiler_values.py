@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.compiler import atan2, cos, gradient, jacobian, jvp, less, sin, trace, vjp, where
-from rbd_ros.compiler import compile as compile_graph
+from rbd_ros.compiler import (
+    atan2, compile as compile_graph, cos, gradient, jacobian, jvp, less, sin, trace, vjp, where)
 from test_compiler_backends import build, COMPILER
 
 # One unit in the last place is what libraries of mathematical functions differ by; a formula of

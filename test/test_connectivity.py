@@ -18,8 +18,8 @@ from collections import Counter
 
 import pytest
 
-from rbd_ros import connectivity
 from rbd_ros.errors import ModelError
+from rbd_ros.model import connectivity
 
 # base, crank, rod, slider: one loop of four joints (RBDA Fig 4.4)
 CRANK_SLIDER = [(0, 1), (1, 2), (2, 3), (3, 0)]

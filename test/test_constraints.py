@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import constraints, system
+from rbd_ros.algorithms import constraints, whole_system
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Cylindrical, Helical, RackAndPinion, Revolute, Spherical, Universal
 from rbd_ros.joints.base import dual_complement
@@ -140,8 +140,8 @@ def test_active_force_subspace_of_a_gear():
     model = builder.build()
     gear = np.array([[0, 0, 1, 0, -1 / r, 0]]).T          # push along y at (-r, 0, 0)
     close(gear.T @ np.eye(6)[:, 2], [1.0])
-    plain = system.accelerations(model, [0.0], [1.3], [tau])
-    geared = system.accelerations(model, [0.0], [1.3], [tau], active={'axle': gear})
+    plain = whole_system.accelerations(model, [0.0], [1.3], [tau])
+    geared = whole_system.accelerations(model, [0.0], [1.3], [tau], active={'axle': gear})
     close(geared.qdd, plain.qdd, 1e-12)
     close(geared.a, plain.a, 1e-12)
     close(geared.f_J, plain.f_J, 1e-11)                   # the whole force across the joint
@@ -151,8 +151,8 @@ def test_active_force_subspace_of_a_gear():
     assert geared.f_J[0] @ [0, 0, 1.3, 0, 0, 0] == pytest.approx(tau * 1.3)      # power, 3.39
     # turned by a quarter the tooth stands at (0, -r, 0) and pushes along x of the base
     quarter = [np.pi / 2]
-    plain = system.accelerations(model, quarter, [1.3], [tau])
-    geared = system.accelerations(model, quarter, [1.3], [tau], active={'axle': gear})
+    plain = whole_system.accelerations(model, quarter, [1.3], [tau])
+    geared = whole_system.accelerations(model, quarter, [1.3], [tau], active={'axle': gear})
     close(geared.qdd, plain.qdd, 1e-12)
     close(geared.f_c - plain.f_c, [[0, 0, 0, -tau / r, 0, 0]], 1e-11)
 

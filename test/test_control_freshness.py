@@ -15,7 +15,7 @@
 """Age of states told by two witnesses, on a fake clock."""
 
 import numpy as np
-from rbd_ros.control.freshness import Freshness, RateMeter, StateAge
+from rbd_ros.control.safety.freshness import Freshness, RateMeter, StateAge
 
 PROBE, FRESH, OLD, REPEATED = Freshness
 

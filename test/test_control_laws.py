@@ -22,11 +22,11 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros import compiler
-from rbd_ros.control.barriers import Barrier, guard
-from rbd_ros.control.laws import (
+from rbd_ros.control.laws.barriers import Barrier, guard
+from rbd_ros.control.laws.joint_space import (
     computed_torque, damping, Friction, friction_torque, gravity_compensation, integrate_error,
     tracking_error)
-from rbd_ros.control.task_law import (
+from rbd_ros.control.laws.operational_space import (
     bounded, Gains, heavier, joint_speed, Operational, pose_error, posture_speed, Room, room,
     spatial_acceleration, speed_share, unfelt, yielding)
 from scipy.spatial.transform import Rotation

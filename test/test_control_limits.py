@@ -21,7 +21,7 @@ from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
-from rbd_ros.control.limits import check_limits, is_finite, stop_reasons, TorqueLimiter
+from rbd_ros.control.safety.limits import check_limits, is_finite, stop_reasons, TorqueLimiter
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])

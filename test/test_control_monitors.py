@@ -19,7 +19,7 @@ import math
 import numpy as np
 import pytest
 
-from rbd_ros.control.monitors import ErrorMonitor, Patience, SpeedMonitor
+from rbd_ros.control.safety.monitors import ErrorMonitor, Patience, SpeedMonitor
 
 PERIOD = 0.001
 

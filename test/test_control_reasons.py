@@ -22,10 +22,10 @@ from cycle_rig import Arm
 import numpy as np
 import pytest
 
-from rbd_ros.control.causes import Cause
 from rbd_ros.control.joint_map import JointMap
 from rbd_ros.control.pieces import AgeLimits
-from rbd_ros.control.supervisor import State, Supervisor, Timing
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.supervisor import State, Supervisor, Timing
 
 PERIOD = 0.001
 EVERY = 5  # periods between two messages

@@ -18,10 +18,10 @@ from control_rig import PERIOD, Rig
 import numpy as np
 import pytest
 
-from rbd_ros.control.causes import Cause
 from rbd_ros.control.loop import Release
 from rbd_ros.control.pieces import Arrival
-from rbd_ros.control.supervisor import State, Supervisor, Timing
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.supervisor import State, Supervisor, Timing
 
 GRAVITY = (10.0, -5.0)  # of the rig at its default position
 

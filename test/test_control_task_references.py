@@ -18,9 +18,9 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.control.profiles import turn_between
-from rbd_ros.control.results import GoalError
-from rbd_ros.control.task_references import quaternion_of, TaskLimits, TaskReference
+from rbd_ros.control.references.operational_space import quaternion_of, TaskLimits, TaskReference
+from rbd_ros.control.references.profiles import turn_between
+from rbd_ros.control.references.results import GoalError
 from scipy.spatial.transform import Rotation
 
 DT = 0.002

@@ -19,10 +19,10 @@ import math
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
-from rbd_ros.control.goals import Goal, read_tolerances, Tolerances
-from rbd_ros.control.references import JointReference, JumpLimiter, Source
-from rbd_ros.control.results import GoalError, ResultCode, Status
-from rbd_ros.control.trajectory import Knots, read_points, Trajectory
+from rbd_ros.control.references.goals import Goal, read_tolerances, Tolerances
+from rbd_ros.control.references.joint_space import JointReference, JumpLimiter, Source
+from rbd_ros.control.references.results import GoalError, ResultCode, Status
+from rbd_ros.control.references.trajectory import Knots, read_points, Trajectory
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 JOINTS = ('a', 'b')

@@ -21,13 +21,13 @@ from control_rig import PERIOD, Rig
 import numpy as np
 import pytest
 
-from rbd_ros.compiler.relay import Expected, make_relay
-from rbd_ros.control.barriers import Barrier, guard
-from rbd_ros.control.causes import Cause
+from rbd_ros.control.laws.barriers import Barrier, guard
+from rbd_ros.control.laws.observer import MomentumObserver
 from rbd_ros.control.loop import Release
-from rbd_ros.control.observer import MomentumObserver
-from rbd_ros.control.supervisor import Due, State, Supervisor, Timing
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
 from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.controller.relay import Expected, make_relay
 
 # -- barriers ---------------------------------------------------------------------------------
 

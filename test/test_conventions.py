@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rbd_ros import conventions
 from rbd_ros.errors import ShapeError
 from rbd_ros.joints import Free
+from rbd_ros.model import interchange
 from rbd_ros.spatial import Mat3, Motion, RigidInertia, Sym3, Transform, Vec3
 from scipy.spatial.transform import Rotation
 from spatial_oracle import array, close, Sampler
@@ -41,17 +41,17 @@ def sample():
 def test_swaps_are_their_own_inverses(sample):
     """Halves of vectors, rows of Jacobians and blocks of inertias change places, in batches."""
     v = sample.rng.normal(size=(4, 6))
-    close(conventions.swap_parts(v)[:, :3], v[:, 3:])
-    close(conventions.swap_parts(conventions.swap_parts(v)), v)
+    close(interchange.swap_parts(v)[:, :3], v[:, 3:])
+    close(interchange.swap_parts(interchange.swap_parts(v)), v)
     J = sample.rng.normal(size=(6, 7))
-    close(conventions.swap_rows(J) @ np.ones(7), conventions.swap_parts(J @ np.ones(7)))
+    close(interchange.swap_rows(J) @ np.ones(7), interchange.swap_parts(J @ np.ones(7)))
     inertia = array(sample.rigid())
     close(v[0] @ inertia @ v[1],
-          conventions.swap_parts(v[0]) @ conventions.swap_blocks(inertia)
-          @ conventions.swap_parts(v[1]))
-    for bad, words in ((lambda: conventions.swap_parts(np.ones(5)), 'vector has shape'),
-                       (lambda: conventions.swap_rows(np.ones(6)), 'matrix has shape'),
-                       (lambda: conventions.free_velocity_to_mujoco(np.ones(6), np.ones(6)),
+          interchange.swap_parts(v[0]) @ interchange.swap_blocks(inertia)
+          @ interchange.swap_parts(v[1]))
+    for bad, words in ((lambda: interchange.swap_parts(np.ones(5)), 'vector has shape'),
+                       (lambda: interchange.swap_rows(np.ones(6)), 'matrix has shape'),
+                       (lambda: interchange.free_velocity_to_mujoco(np.ones(6), np.ones(6)),
                         'q has shape')):
         with pytest.raises(ShapeError, match=words):
             bad()
@@ -59,10 +59,10 @@ def test_swaps_are_their_own_inverses(sample):
 
 def test_quaternion_orders(sample):
     """Scalar last here, scalar first in MuJoCo and the book."""
-    assert conventions.quaternion_to_scalar_first([1, 2, 3, 4]).tolist() == [4, 1, 2, 3]
-    assert conventions.quaternion_from_scalar_first([4, 1, 2, 3]).tolist() == [1, 2, 3, 4]
+    assert interchange.quaternion_to_scalar_first([1, 2, 3, 4]).tolist() == [4, 1, 2, 3]
+    assert interchange.quaternion_from_scalar_first([4, 1, 2, 3]).tolist() == [1, 2, 3, 4]
     q = sample.rng.normal(size=(2, 7))
-    close(conventions.free_position_from_mujoco(conventions.free_position_to_mujoco(q)), q)
+    close(interchange.free_position_from_mujoco(interchange.free_position_to_mujoco(q)), q)
 
 
 def test_pinocchios_spatial_algebra_is_ours_with_halves_swapped(sample):
@@ -71,7 +71,7 @@ def test_pinocchios_spatial_algebra_is_ours_with_halves_swapped(sample):
     X, v, u, f, inertia = (sample.transform(), sample.motion(), sample.motion(), sample.force(),
                            sample.rigid())
     placement = pin.SE3(array(X.E).T, array(X.r))         # of B in A
-    swap = conventions.swap_parts
+    swap = interchange.swap_parts
     theirs = pin.Motion(swap(array(v)))
     close(swap(placement.actInv(theirs).vector), array(X @ v))
     close(swap(placement.act(theirs).vector), array(X.inv_apply(v)))
@@ -81,9 +81,9 @@ def test_pinocchios_spatial_algebra_is_ours_with_halves_swapped(sample):
     close(swap(theirs.cross(force).vector), array(v.cross(f)))
     m, c, I_c = inertia.com_form()
     body = pin.Inertia(m, array(c), array(I_c))
-    close(conventions.swap_blocks(body.matrix()), array(inertia), 1e-11)
+    close(interchange.swap_blocks(body.matrix()), array(inertia), 1e-11)
     close(swap((body * theirs).vector), array(inertia @ v), 1e-11)
-    close(conventions.swap_blocks(placement.actInv(body).matrix()), array(X @ inertia), 1e-11)
+    close(interchange.swap_blocks(placement.actInv(body).matrix()), array(X @ inertia), 1e-11)
 
 
 def test_free_body_in_mujoco(sample):
@@ -95,16 +95,16 @@ def test_free_body_in_mujoco(sample):
                                     Sym3(0.4, 0.02, -0.03, 0.6, 0.05, 0.9))
     q, v, f = np.array(Free().random(sample.rng)), sample.motion(), sample.force()
     a = inertia.solve(f - v.cross(inertia @ v))
-    data.qpos[:] = conventions.free_position_to_mujoco(q)
-    data.qvel[:] = conventions.free_velocity_to_mujoco(q, array(v))
-    data.qfrc_applied[:] = conventions.free_force_to_mujoco(q, array(f))
+    data.qpos[:] = interchange.free_position_to_mujoco(q)
+    data.qvel[:] = interchange.free_velocity_to_mujoco(q, array(v))
+    data.qfrc_applied[:] = interchange.free_force_to_mujoco(q, array(f))
     mujoco.mj_forward(model, data)
-    close(conventions.free_acceleration_to_mujoco(q, array(v), array(a)), data.qacc, 1e-9)
-    close(conventions.free_acceleration_from_mujoco(q, array(v), data.qacc), array(a), 1e-9)
-    close(conventions.free_velocity_from_mujoco(q, data.qvel), array(v), 1e-12)
-    close(conventions.free_force_from_mujoco(q, data.qfrc_applied), array(f), 1e-12)
+    close(interchange.free_acceleration_to_mujoco(q, array(v), array(a)), data.qacc, 1e-9)
+    close(interchange.free_acceleration_from_mujoco(q, array(v), data.qacc), array(a), 1e-9)
+    close(interchange.free_velocity_from_mujoco(q, data.qvel), array(v), 1e-12)
+    close(interchange.free_force_from_mujoco(q, data.qfrc_applied), array(f), 1e-12)
     assert array(v) @ array(f) == pytest.approx(data.qvel @ data.qfrc_applied, rel=1e-12)
-    batch = conventions.free_velocity_to_mujoco(np.stack([q, q]), np.stack([array(v)] * 2))
+    batch = interchange.free_velocity_to_mujoco(np.stack([q, q]), np.stack([array(v)] * 2))
     close(batch[1], data.qvel, 1e-12)
 
 
@@ -115,7 +115,7 @@ def test_hybrid_jacobian_is_not_the_one_in_base_coordinates(sample):
     p = np.array(sample.vector())
     X = Transform(Mat3(R.T.tolist()), Vec3(*p.tolist()))
     J = sample.rng.normal(size=(6, 3))
-    hybrid = conventions.aligned_with_base(J, R)
+    hybrid = interchange.aligned_with_base(J, R)
     for k in range(3):
         base = X.inv_apply(Motion.from_list(J[:, k].tolist()))
         # a frame at the tool whose axes are the base's

@@ -318,7 +318,7 @@ def test_without_llvmlite():
             robot = rbd_ros.Dynamics(model)
             plain = rbd_ros.Dynamics(model, backend='reference')
             rng = np.random.default_rng(0)
-            q = np.array(rbd_ros.configuration.random_position(model, rng))
+            q = np.array(rbd_ros.model.positions.random_position(model, rng))
             qd, x = rng.normal(size=(2, model.nv))
             for name in ('inverse_dynamics', 'forward_dynamics'):
                 a, b = (getattr(each, name)(q, qd, x) for each in (robot, plain))

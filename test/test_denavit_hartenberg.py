@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rbd_ros.denavit_hartenberg import chain, Row
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Cylindrical, Helical, Prismatic, Revolute
+from rbd_ros.model.denavit_hartenberg import chain, Row
 from rbd_ros.spatial import AxialScrew, link_transform
 from scipy.spatial.transform import Rotation
 from spatial_oracle import array, close, x6

@@ -25,9 +25,9 @@ import pytest
 
 import rbd_ros
 from rbd_ros import ModelBuilder
-from rbd_ros.configuration import random_position
-from rbd_ros.families import random_tree
 from rbd_ros.joints import Revolute
+from rbd_ros.model.positions import random_position
+from rbd_ros.model.samples import random_tree
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 
 AXES = ('revolute', 'prismatic', 'spherical')

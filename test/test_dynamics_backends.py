@@ -22,8 +22,9 @@ import subprocess
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import constraints, families
+from rbd_ros.algorithms import constraints
 from rbd_ros.joints import Revolute
+from rbd_ros.model import samples
 from test_inverse_dynamics import special_tree
 from tree_oracle import assert_near, State, with_rotors
 
@@ -40,16 +41,16 @@ def gripper():
                                 ('finger_2', 'arm', follows), ('tip', 'finger_2', None)):
         builder.add_body(f'{name}_link', 'base' if parent == 'base' else f'{parent}_link',
                          Revolute(tuple(rng.normal(size=3).tolist())),
-                         families.random_transform(rng), families.random_inertia(rng),
+                         samples.random_transform(rng), samples.random_inertia(rng),
                          joint_name=name, mimic=mimic)
     return builder.build()
 
 
 MODELS = {
-    'tree': lambda: families.random_tree(4, 3),
-    'branched': lambda: families.random_tree(5, 11, branching=0.8),
-    'axes': lambda: families.random_tree(6, 5, aligned=1.0, joints=('revolute', 'prismatic')),
-    'rotors': lambda: with_rotors(families.random_tree(3, 8)),
+    'tree': lambda: samples.random_tree(4, 3),
+    'branched': lambda: samples.random_tree(5, 11, branching=0.8),
+    'axes': lambda: samples.random_tree(6, 5, aligned=1.0, joints=('revolute', 'prismatic')),
+    'rotors': lambda: with_rotors(samples.random_tree(3, 8)),
     'mimic': gripper,
     'special': special_tree,
 }
@@ -222,7 +223,7 @@ def test_geared_arm_of_the_book():
             ('link_1', 'base', 0.0, body(4.0, 0.25, 0.09) + lump, 100.0, 1e-4),
             ('link_2', 'link_1', 0.5, body(3.0, 0.2, 0.05), 80.0, 6e-5)):
         quick.add_body(name, parent, Revolute(z), Transform.translation(Vec3(x, 0.0, 0.0)),
-                       inertia, joint_name=name, data=rbd_ros.builder.JointData(
+                       inertia, joint_name=name, data=rbd_ros.model.builder.JointData(
                            rotor_inertia=rotor * ratio**2, gear_ratio=ratio))
     robot = rbd_ros.Dynamics(quick.build(), backend='reference')
     for method in ('aba', 'crba'):

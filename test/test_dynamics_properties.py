@@ -18,9 +18,10 @@ from hypothesis import given, HealthCheck, settings
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import configuration, families, forward, inverse
+from rbd_ros.algorithms import aba, rnea
+from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.joints import Revolute
-from rbd_ros.kinematics import Conditions
+from rbd_ros.model import positions, samples
 from rbd_ros.spatial import Transform, Vec3
 from tree_oracle import assert_near, DenseTree, LARGE_TREES, SEEDS, State, TREES, with_rotors
 
@@ -36,7 +37,7 @@ def reference(model):
 
 def advance(model, s, h):
     """Return position and velocity after the time h at constant acceleration, to second order."""
-    q = configuration.integrate(model, s.q, s.qd * h + s.qdd * (h * h / 2.0))
+    q = positions.integrate(model, s.q, s.qd * h + s.qdd * (h * h / 2.0))
     return np.array(q), s.qd + s.qdd * h
 
 
@@ -123,7 +124,7 @@ def test_three_dimensional_recursion_agrees(model, seed):
     s = State(model, seed)
     conditions = Conditions(Vec3(0.3, -9.0, 4.0))
     arguments = (model, s.q.tolist(), s.qd.tolist(), s.qdd.tolist(), conditions)
-    assert_near(inverse.newton_euler_3d(*arguments), inverse.rnea(*arguments).tau)
+    assert_near(rnea.newton_euler_3d(*arguments), rnea.rnea(*arguments).tau)
 
 
 @pytest.mark.seed('RBDA 6-05', 'RBDA 6-07', 'RBDA 6-10', 'RBDA 10-11', 'SIXD P22')
@@ -196,7 +197,7 @@ def test_coriolis_forces_are_quadratic_and_follow_from_h(model, seed):
 @given(TREES, SEEDS)
 def test_momentum_changes_by_external_force_alone(model, seed):
     """A tree on a free joint changes its momentum by its weight and the external forces."""
-    builder_tree = families.random_tree(model.nb, seed, joints=('free',), branching=0.9)
+    builder_tree = samples.random_tree(model.nb, seed, joints=('free',), branching=0.9)
     for tree in (model, builder_tree):
         s, robot = State(tree, seed), reference(tree)
         dense = DenseTree(tree, s.q, s.qd)
@@ -274,7 +275,7 @@ def test_articulated_bodies_are_as_accurate_as_the_inertia_matrix():
     """On a long chain the residual of ABA in the equation of motion is not the larger one."""
     residuals = {'aba': 0.0, 'crba': 0.0}
     for seed in range(8):
-        model = families.random_tree(40, seed, joints=('revolute',), branching=0.0)
+        model = samples.random_tree(40, seed, joints=('revolute',), branching=0.0)
         s, robot = State(model, seed), reference(model)
         exact = s.qdd
         tau = robot.inverse_dynamics(s.q, s.qd, exact)
@@ -291,12 +292,12 @@ def test_body_coordinates_keep_their_digits_far_from_the_origin():
         rng = np.random.default_rng(1)
         builder = rbd_ros.ModelBuilder('far')
         for i in range(1, 6):
-            X = families.random_transform(rng)
+            X = samples.random_transform(rng)
             if i == 1:
                 X = Transform(X.E, X.r + Vec3(distance, -distance, 0.5 * distance))
             builder.add_body(f'body_{i}', f'body_{i - 1}' if i > 1 else 'base',
                              Revolute(tuple(rng.normal(size=3).tolist())), X,
-                             families.random_inertia(rng), joint_name=f'joint_{i}')
+                             samples.random_inertia(rng), joint_name=f'joint_{i}')
         return builder.build()
     near = arm(0.0)
     s = State(near, 2)
@@ -316,14 +317,14 @@ def test_body_coordinates_keep_their_digits_far_from_the_origin():
 @given(SEEDS)
 def test_uniform_motion_of_the_whole_changes_nothing(seed):
     """A constant velocity added to a floating base changes no joint acceleration."""
-    model = families.random_tree(1, 0, joints=('free',))
+    model = samples.random_tree(1, 0, joints=('free',))
     builder = rbd_ros.ModelBuilder('craft', gravity=(0.0, 0.0, 0.0))
     rng = np.random.default_rng(seed)
     builder.add_body('hull', 'base', model.joint[1], inertia=model.inertia[1], joint_name='root')
     for i in range(3):
         builder.add_body(f'boom_{i}', 'hull' if i != 1 else 'boom_0',
                          Revolute(tuple(rng.normal(size=3).tolist())),
-                         families.random_transform(rng), families.random_inertia(rng),
+                         samples.random_transform(rng), samples.random_inertia(rng),
                          joint_name=f'joint_{i}')
     craft = builder.build()
     s, robot = State(craft, seed), reference(craft)
@@ -340,14 +341,14 @@ def test_uniform_motion_of_the_whole_changes_nothing(seed):
 
 def test_conditions_take_another_inertia():
     """Inertias given beside the model (a payload) replace those of the model everywhere."""
-    model, other = families.random_tree(6, 1), families.random_tree(6, 1)
-    heavy = families.random_tree(6, 2).inertia
+    model, other = samples.random_tree(6, 1), samples.random_tree(6, 1)
+    heavy = samples.random_tree(6, 2).inertia
     s = State(model)
     g = Vec3(*model.gravity)
     q, qd, qdd = s.q.tolist(), s.qd.tolist(), s.qdd.tolist()
     loaded = Conditions(g, inertia=heavy)
     changed = type(other)(**{**other.__getstate__(), 'inertia': heavy})
-    assert inverse.rnea(model, q, qd, qdd, loaded).tau == inverse.rnea(
+    assert rnea.rnea(model, q, qd, qdd, loaded).tau == rnea.rnea(
         changed, q, qd, qdd, Conditions(g)).tau
-    assert forward.aba(model, q, qd, qdd, loaded) == forward.aba(
+    assert aba.aba(model, q, qd, qdd, loaded) == aba.aba(
         changed, q, qd, qdd, Conditions(g))

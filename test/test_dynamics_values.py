@@ -20,13 +20,15 @@ import math
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import divide, families, floating, forward, opspace, quantities
-from rbd_ros.builder import JointData
-from rbd_ros.denavit_hartenberg import chain, Row
+from rbd_ros.algorithms import aba, divide_and_conquer, floating, opspace
+from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.dynamics import table
+from rbd_ros.dynamics.quantity import evaluate, with_payload
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Cylindrical, Free, Helical, Planar, RackAndPinion, Revolute, Spherical
-from rbd_ros.kinematics import Conditions
-from rbd_ros.quantity import evaluate, with_payload
+from rbd_ros.model import samples
+from rbd_ros.model.builder import JointData
+from rbd_ros.model.denavit_hartenberg import chain, Row
 from rbd_ros.spatial import (
     AxialScrew, link_transform, Mat3, Motion, RigidInertia, Sym3, Transform, Vec3)
 from spatial_oracle import array, close, Sampler, x6
@@ -43,14 +45,14 @@ def two_hands():
     """Return a tree of two arms on a free body, uncompiled: nineteen freedoms."""
     builder = rbd_ros.ModelBuilder('two_hands')
     rng = np.random.default_rng(6)
-    builder.add_body('torso', 'base', Free(), inertia=families.random_inertia(rng),
+    builder.add_body('torso', 'base', Free(), inertia=samples.random_inertia(rng),
                      joint_name='root')
     for side in ('left', 'right'):
         last = 'torso'
         for k in range(6):
             name = f'{side}_{k}'
             builder.add_body(name, last, Revolute(tuple(rng.normal(size=3).tolist())),
-                             families.random_transform(rng), families.random_inertia(rng),
+                             samples.random_transform(rng), samples.random_inertia(rng),
                              joint_name=f'joint_{name}')
             last = name
     return rbd_ros.Dynamics(builder.build(), backend='reference')
@@ -170,7 +172,7 @@ def test_rotors_on_some_freedoms_of_a_joint(name):
                 (Revolute(), JointData(rotor_inertia=0.07)),
                 (joint, JointData(rotor_inertia=tuple(rotors))), (Revolute(), None))):
             builder.add_body(f'b{i}', f'b{i - 1}' if i else 'base', kind,
-                             families.random_transform(rng), families.random_inertia(rng),
+                             samples.random_transform(rng), samples.random_inertia(rng),
                              joint_name=f'j{i}', data=data)
         model = builder.build()
         assert model.rotor_inertia == pytest.approx([0.07, *rotors, 0.0])
@@ -200,13 +202,13 @@ def carrying():
     for welded in (False, True):
         rng = np.random.default_rng(9)
         builder = rbd_ros.ModelBuilder('carrier')
-        builder.add_body('torso', 'base', Free(), families.random_transform(rng),
-                         families.random_inertia(rng), joint_name='root')
+        builder.add_body('torso', 'base', Free(), samples.random_transform(rng),
+                         samples.random_inertia(rng), joint_name='root')
         for i, (parent, axis) in enumerate((('torso', (0.0, 0.0, 1.0)), ('b0', (0.6, 0.8, 0.0)),
                                             ('b1', (0.0, 1.0, 0.0)), ('b0', (1.0, 0.0, 0.0)))):
-            builder.add_body(f'b{i}', parent, Revolute(axis), families.random_transform(rng),
-                             families.random_inertia(rng), joint_name=f'j{i}')
-        grip = families.random_transform(rng)
+            builder.add_body(f'b{i}', parent, Revolute(axis), samples.random_transform(rng),
+                             samples.random_inertia(rng), joint_name=f'j{i}')
+        grip = samples.random_transform(rng)
         builder.add_frame('grip', 'b1', grip)
         if welded:
             builder.add_body('load', 'grip', rbd_ros.joints.Fixed(), inertia=LOAD,
@@ -217,8 +219,8 @@ def carrying():
 
 TEN = [LOAD.m, *LOAD.h, *LOAD.I.entries()]
 EVERY = [(name, target) for table, target in (
-    (quantities._OF_ROBOT, None), (quantities._OF_FRAME, 'b2'),
-    (quantities._OF_HANDLES, 'b2')) for name in table]
+    (table._OF_ROBOT, None), (table._OF_FRAME, 'b2'),
+    (table._OF_HANDLES, 'b2')) for name in table]
 WITHOUT_INERTIA = {'pose', 'jacobian', 'velocity', 'jacobian_rate'}
 
 
@@ -232,8 +234,8 @@ def test_payload_counts_in_every_quantity(name, target):
               'f_ext': s.f_ext.tolist(), 'payload': TEN, 'time': [0.0]}
     empty = {**inputs, 'payload': [0.0] * 10}
     changes = 0.0
-    quantity = quantities.make(model, name, target)
-    expected = quantities.make(welded, name, target)
+    quantity = table.make(model, name, target)
+    expected = table.make(welded, name, target)
     assert list(quantity.rules) == list(expected.rules)
     for method in quantity.rules:
         frame = model.frame('grip')
@@ -263,8 +265,8 @@ def test_payload_counts_in_the_other_forms():
                 floating.forward_dynamics(model, q, qd, s.tau.tolist()[6:], conditions),
                 floating.inverse_dynamics(model, q, qd, s.qdd.tolist()[6:], conditions)):
             out += [result.a_0.to_list(), result.joints]
-        out.append(divide.divide_and_conquer(model, q, qd, s.tau.tolist(), conditions))
-        out.append(forward.aba(model, q, qd, s.tau.tolist(), conditions))
+        out.append(divide_and_conquer.divide_and_conquer(model, q, qd, s.tau.tolist(), conditions))
+        out.append(aba.aba(model, q, qd, s.tau.tolist(), conditions))
         return out
     for found, bare, expected in zip(all_forms(model, loaded), all_forms(model, plain),
                                      all_forms(welded, plain), strict=True):
@@ -337,10 +339,10 @@ def test_two_roots_are_no_floating_base():
     """A free body beside another tree on the world has momentum of its own: refused."""
     builder = rbd_ros.ModelBuilder('pair')
     rng = np.random.default_rng(1)
-    builder.add_body('free', 'base', Free(), inertia=families.random_inertia(rng),
+    builder.add_body('free', 'base', Free(), inertia=samples.random_inertia(rng),
                      joint_name='root')
     alone = builder.build()
-    builder.add_body('other', 'base', Revolute(), inertia=families.random_inertia(rng),
+    builder.add_body('other', 'base', Revolute(), inertia=samples.random_inertia(rng),
                      joint_name='hinge')
     model = builder.build()
     q, qd = [0.0] * 6 + [1.0], [0.0] * 6

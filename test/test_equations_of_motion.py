@@ -17,11 +17,12 @@
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import configuration, connectivity, families, inverse
+from rbd_ros.algorithms import rnea
+from rbd_ros.algorithms.kinematics import Conditions, links, placements
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (Free, Helical, Prismatic, Revolute, RollPitchYaw, Spherical,
                             Translation)
-from rbd_ros.kinematics import Conditions, links, placements
+from rbd_ros.model import connectivity, positions, samples
 from rbd_ros.spatial import (classical_acceleration, Motion, RigidInertia, rotx, rotz, Sym3,
                              Transform, Vec3, xlt)
 from tree_oracle import assert_near, DenseTree, State
@@ -133,10 +134,10 @@ def test_mixed_tree_fixture():
 @pytest.mark.seed('RBDA 1-04', 'SIXD P01', 'SIXD P28')
 def test_one_source_for_every_model():
     """The same function moves a chain, a branched tree and a floating base, given as data."""
-    for model in (families.general_chain(4), families.regular_tree(7, 2), mixed_tree(),
-                  families.random_tree(3, 0, joints=('free',)), point_masses()):
+    for model in (samples.general_chain(4), samples.regular_tree(7, 2), mixed_tree(),
+                  samples.random_tree(3, 0, joints=('free',)), point_masses()):
         s = State(model, 1)
-        tau = inverse.rnea(model, s.q.tolist(), s.qd.tolist(), s.qdd.tolist(),
+        tau = rnea.rnea(model, s.q.tolist(), s.qd.tolist(), s.qdd.tolist(),
                            Conditions(Vec3(*model.gravity))).tau
         assert_near(tau, DenseTree(model, s.q, s.qd).rnea(s.qdd, model.gravity))
         assert len(model.parent) == len(model.joint) == len(model.X_T) == len(model.inertia)
@@ -203,7 +204,7 @@ def test_velocity_in_base_coordinates_is_not_that_of_the_tool():
     at_base = X @ J
     assert_near(at_base[3:], hybrid[3:] + np.cross(p, hybrid[:3], axis=0), limit=1e-13)
     h = 1e-5
-    ends = [robot.pose(configuration.integrate(model, s.q, sign * h * s.qd), 'body_6')[:3, 3]
+    ends = [robot.pose(positions.integrate(model, s.q, sign * h * s.qd), 'body_6')[:3, 3]
             for sign in (1.0, -1.0)]
     velocity = (ends[0] - ends[1]) / (2.0 * h)
     assert_near(hybrid[3:] @ s.qd, velocity, limit=1e-8)       # by differences
@@ -216,8 +217,8 @@ def on_joint(joint):
     """Return one body on a joint."""
     rng = np.random.default_rng(9)
     builder = rbd_ros.ModelBuilder('one')
-    builder.add_body('body', 'base', joint, families.random_transform(rng),
-                     families.random_inertia(rng), joint_name='joint')
+    builder.add_body('body', 'base', joint, samples.random_transform(rng),
+                     samples.random_inertia(rng), joint_name='joint')
     return builder.build()
 
 
@@ -225,7 +226,7 @@ def on_chain(joints):
     """Return the same body at the end of simple joints with massless bodies between."""
     rng = np.random.default_rng(9)
     builder = rbd_ros.ModelBuilder('chain')
-    X, inertia = families.random_transform(rng), families.random_inertia(rng)
+    X, inertia = samples.random_transform(rng), samples.random_inertia(rng)
     for i, joint in enumerate(joints):
         last = i == len(joints) - 1
         builder.add_body('body' if last else f'link_{i}', f'link_{i - 1}' if i else 'base', joint,
@@ -287,7 +288,7 @@ def state_space(robot, x, tau):
     """Return the derivative of x = [q; alpha]: FDx = [qdfn; FD] (3.8)."""
     nq = robot.model.nq
     q, alpha = x[:nq], x[nq:]
-    rates = configuration.q_dot(robot.model, q.tolist(), alpha.tolist())
+    rates = positions.q_dot(robot.model, q.tolist(), alpha.tolist())
     return np.concatenate([rates, robot.forward_dynamics(q, alpha, tau)])
 
 
@@ -306,7 +307,7 @@ def simulate(robot, x, h, steps):
 @pytest.mark.seed('RBDA 3-04', 'RBDA 3-03')
 def test_energy_drift_is_that_of_the_integrator():
     """Without forces the energy error of fourth-order steps falls sixteenfold or better."""
-    model = families.random_tree(4, 6, joints=('revolute', 'spherical', 'universal'))
+    model = samples.random_tree(4, 6, joints=('revolute', 'spherical', 'universal'))
     robot = reference(model)
     s = State(model, 2)
     start = np.concatenate([s.q, s.qd])

@@ -18,11 +18,12 @@ from hypothesis import given, HealthCheck, settings, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import families, floating, forward, inverse
+from rbd_ros.algorithms import aba, floating, rnea
+from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free, Prismatic
-from rbd_ros.kinematics import Conditions, links
+from rbd_ros.model import samples
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, vector
 
@@ -36,14 +37,14 @@ def floating_trees(draw):
     nb, seed = draw(st.integers(1, 8)), draw(SEEDS)
     rng = np.random.default_rng(seed)
     builder = rbd_ros.ModelBuilder(f'floating_{nb}')
-    builder.add_body('body_1', 'base', Free(), families.random_transform(rng),
-                     families.random_inertia(rng), joint_name='root')
+    builder.add_body('body_1', 'base', Free(), samples.random_transform(rng),
+                     samples.random_inertia(rng), joint_name='root')
     for i in range(2, nb + 1):
-        kind = str(rng.choice(list(families.JOINTS)))
+        kind = str(rng.choice(list(samples.JOINTS)))
         axis = rng.normal(size=3)
         parent = f'body_{rng.integers(max(1, i - 3), i)}'
-        builder.add_body(f'body_{i}', parent, families.JOINTS[kind](tuple((axis / np.linalg.norm(
-            axis)).tolist())), families.random_transform(rng), families.random_inertia(rng),
+        builder.add_body(f'body_{i}', parent, samples.JOINTS[kind](tuple((axis / np.linalg.norm(
+            axis)).tolist())), samples.random_transform(rng), samples.random_inertia(rng),
             joint_name=f'joint_{i}')
     return builder.build()
 
@@ -57,7 +58,7 @@ class Case:
         forces = [None, *(Force.from_list(row) for row in s.f_ext.tolist())]
         self.conditions = Conditions(Vec3(*model.gravity), forces)
         self.tau = s.tau[6:].tolist()
-        self.fixed = np.array(forward.aba(
+        self.fixed = np.array(aba.aba(
             model, self.q, self.qd, [0.0] * 6 + self.tau, self.conditions))
         self.scale = np.linalg.norm(self.fixed) * max(1.0, 1e-5 * np.linalg.cond(
             DenseTree(model, s.q).mass_matrix()))
@@ -130,7 +131,7 @@ def test_inverse_dynamics_on_a_floating_base(model, seed):
     H = DenseTree(model, case.q).mass_matrix()
     assert_near(vector(a_0), case.fixed[:6], scale=case.scale)
     assert_near(tau, case.tau, scale=np.linalg.norm(H) * case.scale, limit=1e-12)
-    full = inverse.rnea(
+    full = rnea.rnea(
         model, case.q, case.qd, [*vector(a_0).tolist(), *qdd], case.conditions).tau
     assert_near(full, [0.0] * 6 + case.tau, scale=np.linalg.norm(H) * case.scale, limit=1e-12)
 
@@ -223,10 +224,10 @@ def test_rotors_turn_in_the_floating_form_too():
 @pytest.mark.seed('RBDA 9-10')
 def test_free_fall():
     """Without forces and at rest the robot falls as one: a_0 = a_g, qdd = 0."""
-    model = families.random_tree(1, 0, joints=('free',))
+    model = samples.random_tree(1, 0, joints=('free',))
     builder = rbd_ros.ModelBuilder('falling')
     builder.add_body('trunk', 'base', Free(), inertia=model.inertia[1], joint_name='root')
-    builder.add_body('leg', 'trunk', families.JOINTS['universal']((1.0, 0.0, 0.0)),
+    builder.add_body('leg', 'trunk', samples.JOINTS['universal']((1.0, 0.0, 0.0)),
                      Transform.translation(Vec3(0.1, 0.2, 0.3)), model.inertia[1],
                      joint_name='hip')
     robot = builder.build()
@@ -256,6 +257,6 @@ def test_floating_forms_can_be_traced():
 
 def test_fixed_base_is_refused():
     """The error names the model and says how to load it."""
-    model = families.random_tree(2, 0, joints=('revolute',))
+    model = samples.random_tree(2, 0, joints=('revolute',))
     with pytest.raises(ModelError, match='has no floating base: load it with floating_base=True'):
         floating.equations(model, [0.0] * 2, [0.0] * 2, Conditions(Vec3.zero()))

@@ -18,10 +18,11 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import connectivity, factor, families
+from rbd_ros.algorithms import ltl
+from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.kinematics import links
 from rbd_ros.compiler import trace
-from rbd_ros.inertia import crba
-from rbd_ros.kinematics import links
+from rbd_ros.model import connectivity, samples
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, columns, DenseTree, SEEDS, State, TREES
 
@@ -34,7 +35,7 @@ many = settings(max_examples=40, deadline=None, derandomize=True)
 @pytest.mark.parametrize('seed', range(4))
 def test_rows_of_a_joint_follow_those_of_the_joints_before(seed):
     """H is built of blocks n_i x n_j; block ij is S_i^T I^c S_j of the outer body."""
-    model = families.random_tree(8, seed)
+    model = samples.random_tree(8, seed)
     s = State(model, seed)
     H = np.array(crba(model, links(model, s.q.tolist())))
     dense = DenseTree(model, s.q)
@@ -54,7 +55,7 @@ def test_rows_of_a_joint_follow_those_of_the_joints_before(seed):
 @pytest.mark.parametrize('seed', range(6))
 def test_composite_inertia(seed):
     """With all six freedoms at each joint, the blocks on the diagonal are the composites I^c."""
-    model = families.random_tree(6, seed, joints=('free',), branching=0.5)
+    model = samples.random_tree(6, seed, joints=('free',), branching=0.5)
     s = State(model, seed)
     H = np.array(crba(model, links(model, s.q.tolist())))
     dense = DenseTree(model, s.q)
@@ -67,7 +68,7 @@ def test_composite_inertia(seed):
 @pytest.mark.seed('RBDA 6-09')
 def test_unbranched_chain():
     """On a chain H_ij = S_i^T I^c_max(i,j) S_j, and no entry vanishes."""
-    model = families.general_chain(6, 2)
+    model = samples.general_chain(6, 2)
     s = State(model, 1)
     dense = DenseTree(model, s.q)
     composite = [None, *(sum(dense.I[k] for k in range(i, 7)) for i in dense.bodies)]
@@ -88,7 +89,7 @@ def test_branches_make_exact_zeros(model, seed):
     pattern = np.array(connectivity.sparsity(model.expanded_parent))
     assert not H[~pattern].any()
     assert pattern.sum() == connectivity.factor_cost(model.expanded_parent).nonzeros
-    L = np.array(factor.ltl(H.tolist(), model.expanded_parent))
+    L = np.array(ltl.ltl(H.tolist(), model.expanded_parent))
     assert not L[~pattern].any()
     for i in range(1, model.nb + 1):
         for j in range(1, model.nb + 1):
@@ -106,12 +107,12 @@ H_EXACT = [[21.0, 3.0, 20.0], [3.0, 9.0, 0.0], [20.0, 0.0, 25.0]]
 @pytest.mark.seed('RBDA 6-13', 'RBDA 6-14', 'RBDA 6-17')
 def test_exact_factors():
     """The factors of a matrix over a fork have integers; an ordinary Cholesky would fill in."""
-    assert factor.ltl(H_EXACT, PARENT) == [[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [4.0, 0.0, 5.0]]
-    L, D = factor.ltdl(H_EXACT, PARENT)
+    assert ltl.ltl(H_EXACT, PARENT) == [[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [4.0, 0.0, 5.0]]
+    L, D = ltl.ltdl(H_EXACT, PARENT)
     assert D == pytest.approx([4.0, 9.0, 25.0], abs=1e-14)
     assert np.array(L) == pytest.approx(
         np.array([[1.0, 0.0, 0.0], [1 / 3, 1.0, 0.0], [0.8, 0.0, 1.0]]), abs=1e-15)
-    x = factor.solve(H_EXACT, PARENT, [1.0, 2.0, 3.0])
+    x = ltl.solve(H_EXACT, PARENT, [1.0, 2.0, 3.0])
     assert x == pytest.approx([-31 / 60, 71 / 180, 8 / 15], abs=1e-14)
     assert np.linalg.cholesky(H_EXACT)[2, 1] == pytest.approx(-0.9759, abs=1e-4)
 
@@ -135,23 +136,23 @@ def test_factors_products_and_solutions(given_matrix):
     """L^T L = L^T D L = H without fill-in, and each product and solution is numpy's."""
     parent, L, x = given_matrix
     H = L.T @ L
-    found = np.array(factor.ltl(H.tolist(), parent))
+    found = np.array(ltl.ltl(H.tolist(), parent))
     assert_near(found, L, scale=np.linalg.cond(L) * 1e-3)
-    M, D = factor.ltdl(H.tolist(), parent)
+    M, D = ltl.ltdl(H.tolist(), parent)
     assert (np.diag(M) == 1.0).all()
     M = np.array(M)
     assert_near(M.T @ np.diag(D) @ M, H, limit=1e-12)
     vector = x.tolist()
-    assert_near(factor.multiply(L, parent, vector), L @ x, limit=1e-13)
-    assert_near(factor.multiply_transposed(L, parent, vector), L.T @ x, limit=1e-13)
-    assert_near(factor.multiply_symmetric(H, parent, vector), H @ x, limit=1e-13)
+    assert_near(ltl.multiply(L, parent, vector), L @ x, limit=1e-13)
+    assert_near(ltl.multiply_transposed(L, parent, vector), L.T @ x, limit=1e-13)
+    assert_near(ltl.multiply_symmetric(H, parent, vector), H @ x, limit=1e-13)
     # back-substitution loses what the condition number takes
     uncertain = np.linalg.cond(L)
-    for solve, matrix in ((factor.solve_lower, L), (factor.solve_transposed, L.T)):
+    for solve, matrix in ((ltl.solve_lower, L), (ltl.solve_transposed, L.T)):
         assert_near(matrix @ solve(L, parent, vector), x, scale=1e-3 * uncertain)
-    y = np.array(factor.solve(H.tolist(), parent, vector))
+    y = np.array(ltl.solve(H.tolist(), parent, vector))
     assert_near(H @ y, x, scale=np.linalg.norm(H) * np.linalg.norm(y), limit=1e-12)
-    inverse = np.array(factor.inverse(H.tolist(), parent))
+    inverse = np.array(ltl.inverse(H.tolist(), parent))
     assert_near(H @ inverse, np.eye(len(x)), scale=np.linalg.norm(H) * np.linalg.norm(inverse),
                 limit=1e-12)
 
@@ -175,16 +176,16 @@ def test_operations_of_the_factors_are_those_of_the_table(parent):
 
     def unit(L):
         return [[1.0 if i == j else L[i][j] for j in range(n)] for i in range(n)]
-    assert count(lambda H, x: factor.ltl(H, parent)) == (D2, D2, D1, n)
-    assert count(lambda H, x: dict(zip('LD', factor.ltdl(H, parent)))) == (D2, D2, D1, 0)
-    assert count(lambda L, x: factor.multiply(L, parent, x)) == (n + D1, D1, 0, 0)
-    assert count(lambda L, x: factor.multiply_transposed(L, parent, x)) == (n + D1, D1, 0, 0)
-    assert count(lambda H, x: factor.multiply_symmetric(H, parent, x)) == (
+    assert count(lambda H, x: ltl.ltl(H, parent)) == (D2, D2, D1, n)
+    assert count(lambda H, x: dict(zip('LD', ltl.ltdl(H, parent)))) == (D2, D2, D1, 0)
+    assert count(lambda L, x: ltl.multiply(L, parent, x)) == (n + D1, D1, 0, 0)
+    assert count(lambda L, x: ltl.multiply_transposed(L, parent, x)) == (n + D1, D1, 0, 0)
+    assert count(lambda H, x: ltl.multiply_symmetric(H, parent, x)) == (
         n + 2 * D1, 2 * D1, 0, 0)
-    assert count(lambda L, x: factor.solve_lower(L, parent, x)) == (D1, D1, n, 0)
-    assert count(lambda L, x: factor.solve_transposed(unit(L), parent, x)) == (D1, D1, 0, 0)
+    assert count(lambda L, x: ltl.solve_lower(L, parent, x)) == (D1, D1, n, 0)
+    assert count(lambda L, x: ltl.solve_transposed(unit(L), parent, x)) == (D1, D1, 0, 0)
     # both together: what the factorisation costs, and n divisions with 2 D1 products and sums
-    assert count(lambda H, x: factor.solve(H, parent, x)) == (D2 + 2 * D1, D2 + 2 * D1, D1 + n, 0)
+    assert count(lambda H, x: ltl.solve(H, parent, x)) == (D2 + 2 * D1, D2 + 2 * D1, D1 + n, 0)
 
 
 @pytest.mark.seed('RBDA 6-18')
@@ -248,8 +249,8 @@ def test_collected_subsystems_stand_side_by_side():
             for i in range(3):
                 parent = f'{seed}_{i - 1}' if i else 'base'
                 builder.add_body(f'{seed}_{i}', parent, rbd_ros.joints.Revolute(
-                    tuple(rng.normal(size=3).tolist())), families.random_transform(rng),
-                    families.random_inertia(rng), joint_name=f'joint_{seed}_{i}')
+                    tuple(rng.normal(size=3).tolist())), samples.random_transform(rng),
+                    samples.random_inertia(rng), joint_name=f'joint_{seed}_{i}')
         return rbd_ros.Dynamics(builder.build(), backend='reference')
     one, two, both = tree('one', [1]), tree('two', [2]), tree('both', [1, 2])
     rng = np.random.default_rng(0)

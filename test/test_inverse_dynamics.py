@@ -17,12 +17,14 @@
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import families, forward, inverse, quantities
+from rbd_ros.algorithms import aba, rnea
+from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import cos, sin, trace
+from rbd_ros.dynamics import table
+from rbd_ros.dynamics.quantity import state
 from rbd_ros.joints import (Composite, Planar, Prescribed, Prismatic, RackAndPinion, Reversed,
                             Revolute, Spherical, Universal, UserJoint)
-from rbd_ros.kinematics import Conditions, links
-from rbd_ros.quantity import state
+from rbd_ros.model import samples
 from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, crm, DenseTree, State
 
@@ -61,7 +63,7 @@ def special_tree():
     builder = rbd_ros.ModelBuilder('special')
     for i, (joint, parent) in enumerate(zip(joints, parents), 1):
         builder.add_body(f'body_{i}', f'body_{parent}' if parent else 'base', joint,
-                         families.random_transform(rng), families.random_inertia(rng),
+                         samples.random_transform(rng), samples.random_inertia(rng),
                          joint_name=f'joint_{i}')
     return builder.build()
 
@@ -84,11 +86,11 @@ def test_golden_arm():
 def test_cost_grows_linearly():
     """Each joint more adds the same number of operations to RNEA and ABA, CRBA's grow by n."""
     def cost(n, rule):
-        model = families.general_chain(n)
+        model = samples.general_chain(n)
         shapes = {'q': (n,), 'qd': (n,), 'x': (n,)}
         still = Conditions(Vec3(0.0, 0.0, -9.81))
         return trace(lambda *x: rule(model, *x, still), shapes).count().total
-    for rule in (lambda *x: inverse.rnea(*x).tau, inverse.newton_euler_3d, forward.aba):
+    for rule in (lambda *x: rnea.rnea(*x).tau, rnea.newton_euler_3d, aba.aba):
         counts = [cost(n, rule) for n in range(4, 9)]
         assert len(set(np.diff(counts))) == 1
         # two-sided: O(n) from below and above
@@ -96,7 +98,7 @@ def test_cost_grows_linearly():
 
     def by_inertia_matrix(model, q, qd, tau, conditions):
         x = {'q': q, 'qd': qd, 'tau': tau, 'gravity': list(conditions.gravity)}
-        return quantities.forward_dynamics(model).rules['crba'](state(model, x))
+        return table.forward_dynamics(model).rules['crba'](state(model, x))
 
     by_matrix = [cost(n, by_inertia_matrix) for n in range(4, 11)]
     assert len(set(np.diff(by_matrix, 3))) == 1 and np.diff(by_matrix, 3)[0] > 0
@@ -105,7 +107,7 @@ def test_cost_grows_linearly():
 @pytest.mark.seed('RBDA 5-02', 'RBDA 2-31', 'SIXD P17')
 def test_recurrences_agree_with_closed_forms():
     """The sums v = sum s_j qd_j and a = sum s_j qdd_j + sum sum s_k x s_j qd_j qd_k (Ex 2.5)."""
-    model = families.general_chain(6, 3)
+    model = samples.general_chain(6, 3)
     s = State(model, 1)
     dense = DenseTree(model, s.q, s.qd)
     axes = [dense.S[i][:, 0] for i in dense.bodies]
@@ -124,7 +126,7 @@ def test_recurrences_agree_with_closed_forms():
 @pytest.mark.parametrize('seed', range(3))
 def test_closed_form_of_the_equation_of_motion(seed):
     """tau_i = sum H_ij qdd_j + sum sum C_ijk qd_j qd_k + g_i, with C_ijk from the slopes of H."""
-    model = families.random_tree(4, seed, joints=('revolute', 'prismatic', 'helical'))
+    model = samples.random_tree(4, seed, joints=('revolute', 'prismatic', 'helical'))
     s, n = State(model, seed), model.nv
     robot = rbd_ros.Dynamics(model, backend='reference')
     g = robot.gravity(s.q)
@@ -150,7 +152,7 @@ def test_closed_form_of_the_equation_of_motion(seed):
 @pytest.mark.parametrize('seed', range(6))
 def test_wrenches_across_the_joints(seed):
     """S^T f is the joint force, and f - T_a tau, with T_a^T S = 1, is a constraint force."""
-    model = families.random_tree(10, seed)
+    model = samples.random_tree(10, seed)
     s, robot = State(model, seed), rbd_ros.Dynamics(model, backend='reference')
     f = robot.joint_wrenches(s.q, s.qd, s.qdd, s.f_ext)
     tau = robot.inverse_dynamics(s.q, s.qd, s.qdd, s.f_ext)
@@ -182,7 +184,7 @@ def test_special_joints(t):
     assert_near(tau, dense.rnea(s.qdd, model.gravity, s.f_ext))
     conditions = Conditions(Vec3(*model.gravity), t=t)
     arguments = (model, s.q.tolist(), s.qd.tolist(), s.qdd.tolist(), conditions)
-    assert_near(inverse.newton_euler_3d(*arguments), inverse.rnea(*arguments).tau)
+    assert_near(rnea.newton_euler_3d(*arguments), rnea.rnea(*arguments).tau)
     assert_near(robot.mass_matrix(s.q), dense.mass_matrix())
     for method in ('aba', 'crba'):
         qdd = robot.forward_dynamics(s.q, s.qd, tau, s.f_ext, method=method)
@@ -206,7 +208,7 @@ def test_power_of_a_moving_joint_has_two_parts():
 
     def energy(step):
         robot.set_time(t + step)
-        q = rbd_ros.configuration.integrate(model, s.q, s.qd * step + s.qdd * (step * step / 2.0))
+        q = rbd_ros.model.positions.integrate(model, s.q, s.qd * step + s.qdd * (step * step / 2.0))
         return robot.kinetic_energy(q, s.qd + s.qdd * step)
     weights = ((1, 45.0), (2, -9.0), (3, 1.0))
     change = sum(w * (energy(k * h) - energy(-k * h)) for k, w in weights) / (60.0 * h)
@@ -225,7 +227,7 @@ def test_power_of_a_moving_joint_has_two_parts():
 def test_three_dimensional_law_of_one_body():
     """The net force on a body is f = m a_C and n_C = I w' + w x I w at its centre of mass."""
     rng = np.random.default_rng(3)
-    inertia = families.random_inertia(rng)
+    inertia = samples.random_inertia(rng)
     m, c, I_c = inertia.com_form()
     w, wd, v, acc = rng.normal(size=(4, 3))
     a = Motion(Vec3(*wd.tolist()), Vec3(*(acc - np.cross(w, v)).tolist()))
@@ -243,8 +245,8 @@ def test_three_dimensional_law_of_one_body():
 def test_bodies_joined_rigidly_add_their_inertias():
     """Two bodies in one frame move like one with the sum of both inertias."""
     rng = np.random.default_rng(1)
-    one, two = families.random_inertia(rng), families.random_inertia(rng)
-    X = families.random_transform(rng)
+    one, two = samples.random_inertia(rng), samples.random_inertia(rng)
+    X = samples.random_transform(rng)
 
     def pendulum(parts):
         builder = rbd_ros.ModelBuilder('pendulum')
@@ -267,10 +269,10 @@ def test_bodies_joined_rigidly_add_their_inertias():
 @pytest.mark.parametrize('seed', range(4))
 def test_stripped_recursion_multiplies_by_h(seed):
     """ID_delta (Table 6.1) is H x without velocities and gravity."""
-    model = families.random_tree(9, seed)
+    model = samples.random_tree(9, seed)
     s = State(model, seed)
     H = DenseTree(model, s.q).mass_matrix()
-    found = inverse.inertia_product(model, links(model, s.q.tolist()), s.qdd.tolist())
+    found = rnea.inertia_product(model, links(model, s.q.tolist()), s.qdd.tolist())
     assert_near(found, H @ s.qdd)
 
 
@@ -278,7 +280,7 @@ def test_stripped_recursion_multiplies_by_h(seed):
 @pytest.mark.parametrize('seed', range(4))
 def test_bias_is_inverse_dynamics_at_rest_of_qdd(seed):
     """C = ID(q, qd, 0, f), Hx = ID(x) - C, and a force on a body is -J^T f in tau."""
-    model = families.random_tree(9, seed)
+    model = samples.random_tree(9, seed)
     s, robot = State(model, seed), rbd_ros.Dynamics(model, backend='reference')
     C = robot.inverse_dynamics(s.q, s.qd, 0.0 * s.qdd, s.f_ext)
     assert_near(robot.bias(s.q, s.qd, s.f_ext), C, limit=1e-12)

@@ -31,14 +31,15 @@ import zipfile
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import fingerprint, quantities, quantity
-from rbd_ros.compiler import cache, cos, sin
-from rbd_ros.digest import digest, look
+from rbd_ros.compiler import cos, sin
+from rbd_ros.compiler.digest import digest, look
+from rbd_ros.compiler.native import cache
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.tick import TickKernels
+from rbd_ros.dynamics import fingerprint, quantity, table
 from rbd_ros.errors import UnseenError
-from rbd_ros.families import regular_tree
 from rbd_ros.joints import Joint, Revolute, UserJoint
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.tick import TickKernels
+from rbd_ros.model.samples import regular_tree
 from rbd_ros.sim.engine import compiled_engine
 from rbd_ros.sim.frames import Frames
 from rbd_ros.spatial import AxialScrew, Motion, RigidInertia, rotx, Sym3, Vec3
@@ -144,7 +145,7 @@ def test_rules_of_a_quantity(monkeypatch):
         def rule(s, factor=factor):
             return {'y': [factor * s.inputs['q'][0]]}
         mine = quantity.Quantity('gravity', ('q',), {'composite': rule})
-        monkeypatch.setitem(quantities._OF_ROBOT, 'gravity', lambda _, mine=mine: mine)
+        monkeypatch.setitem(table._OF_ROBOT, 'gravity', lambda _, mine=mine: mine)
         robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
         found.append(robot.gravity(np.ones(2))[0])
     assert found == [2.0, 3.0]
@@ -350,7 +351,7 @@ def test_digest_is_the_same_in_every_process():
     """Neither the hash seed, nor addresses, nor the order of sets matter."""
     code = """
 import functools, math, numpy as np
-from rbd_ros.digest import digest
+from rbd_ros.compiler.digest import digest
 class A:
     names = frozenset(('x', 'yy', 'zzz', 'a', 'b'))
     def f(self, k): return k in {'one', 'two', 'three', 'four'} and self.names
@@ -394,8 +395,8 @@ keys = []
 cache.read = lambda key: keys.append(key)
 cache.write = lambda *_: None
 from rbd_ros import Dynamics, families
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.tick import TickKernels
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.tick import TickKernels
 from rbd_ros.sim.engine import compiled_engine
 from rbd_ros.sim.frames import Frames
 model = families.regular_tree(2)

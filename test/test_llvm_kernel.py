@@ -19,20 +19,19 @@ import math
 import random
 import struct
 
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 import numpy as np
 import pytest
 from random_graphs import EVERY, Program, programs, random_program
-from rbd_ros.compiler import compile as compile_graph
-from rbd_ros.compiler import cos, ieee, sin, trace
+from rbd_ros.compiler import compile as compile_graph, cos, sin, trace
 from rbd_ros.compiler.constants import in_memory
-from rbd_ros.compiler.functions import OPERATIONS
-from rbd_ros.compiler.ir import Lanes
-from rbd_ros.compiler.llvm import scalar_modules
-from rbd_ros.compiler.parts import order, partition
+from rbd_ros.compiler.graph import ieee
+from rbd_ros.compiler.graph.functions import OPERATIONS
+from rbd_ros.compiler.native.ir import Lanes
+from rbd_ros.compiler.native.llvm import scalar_modules
+from rbd_ros.compiler.native.parts import order, partition
 
-machine = pytest.importorskip('rbd_ros.compiler.machine', reason='llvmlite is not installed')
+machine = pytest.importorskip('rbd_ros.compiler.native.machine', reason='llvmlite is not installed')
 Code, host, Processor = machine.Code, machine.host, machine.Processor
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 
@@ -232,8 +231,8 @@ def test_leaves_as_results():
 ])
 def test_code_for_other_processors(triple, cpu, features):
     """Scalar kernel, gate and batch lower to object code for each kind of processor."""
-    from rbd_ros.compiler import gate
-    from rbd_ros.compiler.batch import batch_modules
+    from rbd_ros.compiler.native import gate
+    from rbd_ros.compiler.native.batch import batch_modules
     llvm = machine.binding()
     try:
         llvm.initialize_all_targets()

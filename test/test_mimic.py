@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbd_ros.builder import JointData, ModelBuilder
 from rbd_ros.compiler import compile_python, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Prismatic, Revolute, Spherical
-from rbd_ros.mimic import Mimic, resolve
-from rbd_ros.urdf import load_urdf
+from rbd_ros.model.builder import JointData, ModelBuilder
+from rbd_ros.model.coupling import Mimic, resolve
+from rbd_ros.model.urdf import load_urdf
 
 X = (1.0, 0.0, 0.0)
 GRIPPER = Path(__file__).parent / 'urdf' / 'mimic_gripper.urdf'

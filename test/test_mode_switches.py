@@ -21,8 +21,8 @@ from itertools import permutations
 from cycle_rig import Arm, SPEED, TORQUE
 import numpy as np
 import pytest
-from rbd_ros.control.trajectory import Knots
-from rbd_ros.nodes.cycle import KERNEL_OF_MODE
+from rbd_ros.control.cycle import KERNEL_OF_MODE
+from rbd_ros.control.references.trajectory import Knots
 from scipy.spatial.transform import Rotation
 
 STEP = 0.01  # of the torque limit, from one command to the next, before the limiter

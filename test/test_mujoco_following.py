@@ -27,10 +27,10 @@ from mujoco_loop import (
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control import laws
-from rbd_ros.control.parameters import defaults
+from rbd_ros.control.assembly import build_robot
+from rbd_ros.control.laws import joint_space
+from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import SettingError
-from rbd_ros.nodes.assembly import build_robot
 from scipy.spatial.transform import Rotation
 
 #: a way of every joint, rad
@@ -146,7 +146,7 @@ def test_friction_by_measured_velocity_must_be_asked_for() -> None:
     guided = built_in('own', **{'friction.free': [1.0]})
     plain = built_in('own')
     speed = np.full(7, 0.1)
-    friction = laws.Friction(*([float(x) for x in np.broadcast_to(
+    friction = joint_space.Friction(*([float(x) for x in np.broadcast_to(
         demo_parameters()[f'friction.{name}'], 7)] for name in ('viscous', 'coulomb', 'speed')))
     found = []
     for loop in (guided, plain):
@@ -156,7 +156,7 @@ def test_friction_by_measured_velocity_must_be_asked_for() -> None:
         law.bound()
         found.append(law.outputs['law'] - law.outputs['gravity'])
     assert (found[1] * speed <= 0.0).all()  # nothing along the motion
-    np.testing.assert_allclose(found[0] - found[1], laws.friction_torque(speed, friction),
+    np.testing.assert_allclose(found[0] - found[1], joint_space.friction_torque(speed, friction),
                                atol=1e-12)
 
 

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 from rbd_ros import Dynamics
-from rbd_ros.control.causes import Cause
+from rbd_ros.control.carrying import Carrying
 from rbd_ros.control.payload import payload_vector, PayloadError
-from rbd_ros.nodes.carrying import Carrying
-from rbd_ros.nodes.tick import AXES
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.tick import AXES
 
 PERIOD = 0.001
 LOWER, UPPER = np.array(MODEL.lower), np.array(MODEL.upper)

@@ -20,7 +20,7 @@ import threading
 import time
 
 import pytest
-from rbd_ros.nodes.autostart import Autostart, Starter
+from rbd_ros.nodes.controller.autostart import Autostart, Starter
 
 
 class Node:

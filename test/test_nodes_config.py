@@ -18,8 +18,8 @@ import math
 from pathlib import Path
 
 import pytest
-from rbd_ros.control.parameter_rules import activation_refusals
-from rbd_ros.control.parameters import defaults, PARAMETERS, refusals
+from rbd_ros.control.parameters.rules import activation_refusals
+from rbd_ros.control.parameters.table import defaults, PARAMETERS, refusals
 from rbd_ros.sim.settings import SETTINGS, Settings
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')

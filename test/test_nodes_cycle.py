@@ -20,14 +20,14 @@ from cycle_rig import Arm, MODEL
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.barriers import Barrier, guard
-from rbd_ros.control.causes import Cause
-from rbd_ros.control.parameters import defaults
-from rbd_ros.control.trajectory import Knots
+from rbd_ros.control.cycle import KERNEL_OF_MODE
+from rbd_ros.control.laws.barriers import Barrier, guard
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.settings import Settings
 from rbd_ros.errors import ModelError
-from rbd_ros.nodes.cycle import KERNEL_OF_MODE
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.settings import Settings
 
 PERIOD = 0.001
 

@@ -19,10 +19,10 @@ from cycle_rig import Arm
 import numpy as np
 import pytest
 
-from rbd_ros.control.causes import Cause
+from rbd_ros.control.safety.causes import Cause
 from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
-from rbd_ros.nodes.express import Express
-from rbd_ros.nodes.outputs import ArrayOutput, JointStateOutput
+from rbd_ros.nodes.controller.fast_path import Express
+from rbd_ros.nodes.controller.outputs import ArrayOutput, JointStateOutput
 
 PERIOD = 0.001
 MODES = ('gravity_compensation', 'damping', 'computed_torque', 'hold', 'operational_space')

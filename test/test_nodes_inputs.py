@@ -19,8 +19,8 @@ from types import SimpleNamespace
 
 import pytest
 from rbd_ros.control.repeats import Budget
-from rbd_ros.nodes import inputs
-from rbd_ros.nodes.inputs import BoundedInput, BURST, SHARE
+from rbd_ros.nodes.controller import bounded_topics
+from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
 
 
 def test_budget_is_a_share_of_time():
@@ -119,7 +119,7 @@ class Handle:
 def build(monkeypatch, cost, depth=1):
     """Return a node on a fake clock, an input of it, and what it complains about."""
     node, told = Node(cost, depth), []
-    monkeypatch.setattr(inputs, 'time', SimpleNamespace(
+    monkeypatch.setattr(bounded_topics, 'time', SimpleNamespace(
         monotonic=lambda: node.now, thread_time=lambda: node.cpu))
     return node, BoundedInput(node, str, '/topic', node.take, 1, told.append), told
 

@@ -34,13 +34,13 @@ def run(code):
 
 def test_garbage_is_frozen():
     """What is alive when freezing is in no later collection."""
-    assert run('import gc\nfrom rbd_ros.nodes.realtime import freeze_garbage\n'
+    assert run('import gc\nfrom rbd_ros.nodes.controller.realtime import freeze_garbage\n'
                'freeze_garbage()\nprint(gc.get_freeze_count() > 1000)') == 'True'
 
 
 def test_switch_interval():
     """A busy thread gives way sooner; zero changes nothing."""
-    assert run('import sys\nfrom rbd_ros.nodes.realtime import switch_interval\n'
+    assert run('import sys\nfrom rbd_ros.nodes.controller.realtime import switch_interval\n'
                'switch_interval(0.0)\nbefore = sys.getswitchinterval()\n'
                'told = switch_interval(0.0007)\n'
                'print(before, sys.getswitchinterval(), told)') == (
@@ -49,7 +49,7 @@ def test_switch_interval():
 
 def test_refusals_warn_and_go_on():
     """A processor that is not there is refused with a warning that says so."""
-    said = run('from rbd_ros.nodes.realtime import prepare_thread\n'
+    said = run('from rbd_ros.nodes.controller.realtime import prepare_thread\n'
                'print(prepare_thread(0, 4095, print))').splitlines()
     assert said[0].startswith('realtime.cpu: processor 4095 is refused')
     assert said[0].endswith('going on without')
@@ -58,7 +58,7 @@ def test_refusals_warn_and_go_on():
 
 THAW = """
 import gc, weakref
-from rbd_ros.nodes.realtime import freeze_garbage, thaw_garbage
+from rbd_ros.nodes.controller.realtime import freeze_garbage, thaw_garbage
 
 class Robot:
     pass

@@ -19,8 +19,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
 cycle_rig = pytest.importorskip('cycle_rig')
-from rbd_ros.nodes.reports import Reports  # noqa: E402
-from rbd_ros.nodes.tick import TickKernels  # noqa: E402
+from rbd_ros.control.tick import TickKernels  # noqa: E402
+from rbd_ros.nodes.controller.reports import Reports  # noqa: E402
 
 
 class FakePublisher:

@@ -22,7 +22,7 @@ REASON = 'needs ROS 2'
 serialization = pytest.importorskip('rclpy.serialization', reason=REASON)
 sensor_msgs = pytest.importorskip('sensor_msgs.msg', reason=REASON)
 std_msgs = pytest.importorskip('std_msgs.msg', reason=REASON)
-wire = pytest.importorskip('rbd_ros.nodes.simulator_wire', reason=REASON)
+wire = pytest.importorskip('rbd_ros.nodes.simulator.wire', reason=REASON)
 
 NAMES = ['a', 'joint_22', 'finger/left']
 

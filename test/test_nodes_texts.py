@@ -21,13 +21,13 @@ import pytest
 
 from rbd_ros import load_urdf
 from rbd_ros.control.advice import missing_states
+from rbd_ros.control.assembly import build_robot, build_settings, compile_kernels
 from rbd_ros.control.joint_map import JointMap
-from rbd_ros.control.parameters import defaults
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.tick import AXES
 from rbd_ros.errors import ModelError, SettingError
-from rbd_ros.nodes.assembly import build_robot, build_settings, compile_kernels
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.settings import Settings
-from rbd_ros.nodes.tick import AXES
 
 ROOT = Path(__file__).parents[1]
 ARM = (ROOT / 'urdf' / 'seven_joint_arm.urdf').read_text()

@@ -18,9 +18,9 @@ from hypothesis import given, HealthCheck, settings
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import families
 from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.joints import Revolute
+from rbd_ros.model import samples
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
 
@@ -36,7 +36,7 @@ def reference(model):
 @pytest.fixture
 def arm():
     """Return a general seven-joint arm, uncompiled."""
-    return reference(families.general_chain(7, 4))
+    return reference(samples.general_chain(7, 4))
 
 
 class Oracle:
@@ -120,8 +120,8 @@ def test_inertia_does_not_depend_on_the_coordinates_of_the_joints():
         for i, sign in enumerate(signs, 1):
             axis = sign * rng.normal(size=3)
             builder.add_body(f'body_{i}', f'body_{i - 1}' if i > 1 else 'base',
-                             Revolute(tuple(axis.tolist())), families.random_transform(rng),
-                             families.random_inertia(rng), joint_name=f'joint_{i}')
+                             Revolute(tuple(axis.tolist())), samples.random_transform(rng),
+                             samples.random_inertia(rng), joint_name=f'joint_{i}')
         return reference(builder.build())
     signs = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
     rng = np.random.default_rng(1)
@@ -135,15 +135,15 @@ def test_inertia_does_not_depend_on_the_coordinates_of_the_joints():
 @pytest.mark.seed('RBDA 7-06', 'RBDA 7-02')
 def test_projection_agrees_with_assembly():
     """On a floating base Lambda of the base is its articulated-body inertia; so is the bias."""
-    from rbd_ros import forward
-    from rbd_ros.kinematics import Conditions, links, velocities, velocity_products
+    from rbd_ros.algorithms import aba
+    from rbd_ros.algorithms.kinematics import Conditions, links, velocities, velocity_products
     builder = rbd_ros.ModelBuilder('floating')
     rng = np.random.default_rng(2)
-    builder.add_body('trunk', 'base', rbd_ros.joints.Free(), inertia=families.random_inertia(rng),
+    builder.add_body('trunk', 'base', rbd_ros.joints.Free(), inertia=samples.random_inertia(rng),
                      joint_name='root')
     for i, parent in enumerate(('trunk', 'leg_0', 'trunk')):
         builder.add_body(f'leg_{i}', parent, Revolute(tuple(rng.normal(size=3).tolist())),
-                         families.random_transform(rng), families.random_inertia(rng),
+                         samples.random_transform(rng), samples.random_inertia(rng),
                          joint_name=f'hip_{i}')
     model = builder.build()
     s, robot = State(model, 5), reference(model)
@@ -153,7 +153,7 @@ def test_projection_agrees_with_assembly():
     tree = links(model, q)
     v, v_J = velocities(model, tree, q, qd)
     c = velocity_products(model, q, qd, v, v_J)
-    bodies = forward.articulate(model, tree, v, c, [0.0] * 9, Conditions(Vec3.zero()))
+    bodies = aba.articulate(model, tree, v, c, [0.0] * 9, Conditions(Vec3.zero()))
     assert_near(found.Lambda, bodies.I_A[1].to_list(), limit=1e-11)
     assert_near(found.bias, bodies.p_A[1].to_list(), limit=1e-11)
 

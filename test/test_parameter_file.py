@@ -19,13 +19,13 @@ import re
 
 import pytest
 
-from rbd_ros.control.parameter_rules import activation_refusals
-from rbd_ros.control.parameter_template import CHOICES, parameter_file
-from rbd_ros.control.parameters import defaults, refusals
+from rbd_ros.control.parameters.rules import activation_refusals
+from rbd_ros.control.parameters.table import defaults, refusals
+from rbd_ros.control.parameters.template import CHOICES, parameter_file
 from rbd_ros.errors import SettingError
 
 pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
-from rbd_ros.control.parameter_file import check_file, read_file  # noqa: E402, I100
+from rbd_ros.control.parameters.file import check_file, read_file  # noqa: E402, I100
 
 ROOT = Path(__file__).parents[1]
 HEAD = '/**:\n  controller:\n    ros__parameters:\n'

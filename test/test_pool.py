@@ -21,7 +21,7 @@ import threading
 import time
 
 import pytest
-from rbd_ros.compiler import pool
+from rbd_ros.compiler.native import pool
 
 #: Interrupts a batch of many states as Ctrl-C does, again and again, and looks whether anything
 #: is written after the call has ended.

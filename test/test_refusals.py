@@ -20,11 +20,13 @@ import types
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import families, floating, forward, inertia, inverse, kinematics, quantities
-from rbd_ros.compiler.dispatch import has_llvm
-from rbd_ros.configuration import random_position
+from rbd_ros.algorithms import aba, crba, floating, kinematics, rnea
+from rbd_ros.compiler.backends import has_llvm
+from rbd_ros.dynamics import table
 from rbd_ros.joints import (
     Free, Prescribed, Prismatic, Reversed, Revolute, Spherical, UserJoint)
+from rbd_ros.model import samples
+from rbd_ros.model.positions import random_position
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine
 from rbd_ros.spatial import Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3, xlt
@@ -66,12 +68,12 @@ def test_loops_are_refused_by_robot_and_simulator(four_bar):
     q, calm = [0.1] * 3, kinematics.Conditions(Vec3(0.0, 0.0, -9.81))
     attempts = [
         lambda: rbd_ros.Dynamics(four_bar), lambda: compiled_engine(four_bar, 'rk4'),
-        lambda: inverse.rnea(four_bar, q, q, q, calm),
-        lambda: inverse.newton_euler_3d(four_bar, q, q, q, calm),
-        lambda: inverse.gravity_forces(four_bar, q, calm),
-        lambda: inverse.inertia_product(four_bar, kinematics.links(four_bar, q), q),
-        lambda: inertia.crba(four_bar, kinematics.links(four_bar, q)),
-        lambda: forward.aba(four_bar, q, q, q, calm)]
+        lambda: rnea.rnea(four_bar, q, q, q, calm),
+        lambda: rnea.newton_euler_3d(four_bar, q, q, q, calm),
+        lambda: rnea.gravity_forces(four_bar, q, calm),
+        lambda: rnea.inertia_product(four_bar, kinematics.links(four_bar, q), q),
+        lambda: crba.crba(four_bar, kinematics.links(four_bar, q)),
+        lambda: aba.aba(four_bar, q, q, q, calm)]
     for attempt in attempts:
         with pytest.raises(rbd_ros.LoopError, match='"pin"'):
             attempt()
@@ -106,7 +108,7 @@ def everything(robot, frame):
                          ('jacobian_rate', two)):
         calls[name] = (lambda *x, name=name: getattr(robot, name)(*x, frame)), inputs
     calls['operational_space'] = (lambda *x: robot.operational_space(*x, frame)), two
-    assert set(calls) == {*quantities._OF_ROBOT, *quantities._OF_FRAME, *quantities._OF_HANDLES
+    assert set(calls) == {*table._OF_ROBOT, *table._OF_FRAME, *table._OF_HANDLES
                           } - {'projection'}
     return calls
 
@@ -114,7 +116,7 @@ def everything(robot, frame):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_batches_of_every_length(backend):
     """No state, one and many give (count, ...) for every quantity, as one by one."""
-    model = families.random_tree(5, 3)
+    model = samples.random_tree(5, 3)
     robot = rbd_ros.Dynamics(model, backend=backend)
     rng = np.random.default_rng(0)
     state = {'q': np.array([random_position(model, rng) for _ in range(3)]),
@@ -138,7 +140,7 @@ def test_batches_of_every_length(backend):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_unequal_batches_are_refused(backend):
     """Two states of q and three of qd are an error that names both, in every back end."""
-    robot = rbd_ros.Dynamics(families.regular_tree(7), backend=backend)
+    robot = rbd_ros.Dynamics(samples.regular_tree(7), backend=backend)
     with pytest.raises(rbd_ros.ShapeError, match='qd has 3 states, q has 2; all batched'):
         robot.inverse_dynamics(np.zeros((2, 7)), np.zeros((3, 7)), np.zeros(7))
     with pytest.raises(rbd_ros.ShapeError, match='qd has 0 states, q has 2'):
@@ -154,7 +156,7 @@ def test_unequal_batches_are_refused(backend):
 
 def test_the_reference_is_a_kernel_like_the_others():
     """It has inputs, outputs, a graph, counts, batches and a bound form."""
-    model = families.regular_tree(3)
+    model = samples.regular_tree(3)
     slow, fast = (rbd_ros.Dynamics(model, backend=name) for name in ('reference', 'python'))
     kernels = [robot.kernel('forward_dynamics', method='crba') for robot in (slow, fast)]
     assert kernels[0].inputs == kernels[1].inputs and kernels[0].outputs == kernels[1].outputs
@@ -424,9 +426,9 @@ def test_stops_of_such_a_joint_are_refused():
 
 def test_kernels_of_handles_are_bounded(monkeypatch):
     """Of ever new sets of frames the kernels longest unused are dropped; results stay right."""
-    from rbd_ros import dynamics, kernels
+    from rbd_ros.dynamics import kernels, robot
     monkeypatch.setattr(kernels, 'HANDLES', 3)
-    monkeypatch.setattr(dynamics, 'HANDLES', 3)
+    monkeypatch.setattr(robot, 'HANDLES', 3)
     builder = rbd_ros.ModelBuilder()
     builder.add_body('a', 'base', Prismatic(), None, ROD)
     robot = rbd_ros.Dynamics(builder.build(), backend='python')
@@ -450,7 +452,7 @@ def test_kernels_of_handles_are_bounded(monkeypatch):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_a_new_point_compiles_nothing(backend):
     """Handles anywhere on a body are the frames that stand there, from one kernel."""
-    base = families.random_tree(4, 2)
+    base = samples.random_tree(4, 2)
     builder, rng = rbd_ros.ModelBuilder(), np.random.default_rng(3)
     names = ['base', *(f'b{i}' for i in range(1, 5))]
     for i in range(1, 5):
@@ -509,7 +511,7 @@ def test_operational_space_takes_the_fast_path(monkeypatch):
     """A call with arrays does not run the checks in Python, with and without a bound."""
     pytest.importorskip('llvmlite', reason='llvmlite is not installed')
     from rbd_ros.compiler import kernel
-    robot = rbd_ros.Dynamics(families.regular_tree(7), backend='llvm')
+    robot = rbd_ros.Dynamics(samples.regular_tree(7), backend='llvm')
     q, frame = np.linspace(-1.0, 1.0, 7), robot.model.frame_names[-1]
     handle = robot.handle(frame, point=(0.0, 0.0, 0.1))
     expected = [robot.operational_space(q.tolist(), q, each, max_condition=1e6)
@@ -525,7 +527,7 @@ def test_operational_space_takes_the_fast_path(monkeypatch):
 
 def test_transforms_of_a_handle_are_looked_up_by_value():
     """Handles made twice are one handle: hash and equality go by their content."""
-    robot = rbd_ros.Dynamics(families.regular_tree(2), backend='python')
+    robot = rbd_ros.Dynamics(samples.regular_tree(2), backend='python')
     one, two = (robot.handle('body_2', point=(0.1, 0.0, 0.0)) for _ in range(2))
     assert one == two and hash(one) == hash(two) and hash(one.frame) == hash(two.frame)
     assert one.frame.placement == Transform.translation(

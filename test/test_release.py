@@ -22,14 +22,14 @@ import weakref
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.compiler import compile as compile_graph
-from rbd_ros.compiler import sin, trace
-from rbd_ros.families import regular_tree
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.nodes.tick import TickKernels
+from rbd_ros.compiler import compile as compile_graph, sin, trace
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.tick import TickKernels
+from rbd_ros.model.samples import regular_tree
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler import machine, relay  # noqa: E402, I100
+from rbd_ros.compiler.native import machine  # noqa: E402, I100
+from rbd_ros.nodes.controller import relay  # noqa: E402, I100
 
 #: Makes and drops kernels of about 100 kB, bound and in batches, and prints the memory in use.
 ROUNDS = """
@@ -148,9 +148,9 @@ def test_robots_and_ticks(engines):
 
 def test_evicted_handles_are_released(engines, monkeypatch):
     """A robot asked for ever new handles does not gather machine code."""
-    from rbd_ros import dynamics, kernels
+    from rbd_ros.dynamics import kernels, robot
     monkeypatch.setattr(kernels, 'HANDLES', 2)
-    monkeypatch.setattr(dynamics, 'HANDLES', 2)
+    monkeypatch.setattr(robot, 'HANDLES', 2)
     robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
     for n in range(1, 7):
         handle = robot.handle('body_2', rows=[(0, 0, 1.0, 0, 0, 0)] * n)

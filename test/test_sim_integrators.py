@@ -19,9 +19,9 @@ import math
 import numpy as np
 import pytest
 from rbd_ros import Dynamics
-from rbd_ros.builder import ModelBuilder
-from rbd_ros.families import random_inertia, random_tree
 from rbd_ros.joints import Free, Revolute
+from rbd_ros.model.builder import ModelBuilder
+from rbd_ros.model.samples import random_inertia, random_tree
 from rbd_ros.sim import Coordinates, Physics, rk4_step, semi_implicit_step, SimulatedRobot
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from scipy.integrate import solve_ivp

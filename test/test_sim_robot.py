@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
-from rbd_ros.builder import JointData, ModelBuilder
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.joints import Prismatic, Revolute
+from rbd_ros.model.builder import JointData, ModelBuilder
 from rbd_ros.sim import Physics, SimulatedRobot
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 

@@ -21,11 +21,11 @@ import math
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.builder import ModelBuilder
+from rbd_ros.algorithms.aba import aba
+from rbd_ros.algorithms.kinematics import Conditions, links, placements
 from rbd_ros.errors import UnknownName
-from rbd_ros.forward import aba
 from rbd_ros.joints import Helical, Prismatic, Revolute
-from rbd_ros.kinematics import Conditions, links, placements
+from rbd_ros.model.builder import ModelBuilder
 from rbd_ros.spatial import Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3, xlt
 from spatial_oracle import array, close, crf6, crm6, derivative
 

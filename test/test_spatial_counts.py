@@ -20,19 +20,19 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros import load_urdf, quantities
+from rbd_ros import load_urdf
+from rbd_ros.algorithms.aba import aba
+from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.kinematics import Conditions, links
+from rbd_ros.algorithms.rnea import newton_euler_3d, rnea
 from rbd_ros.compiler import cos, sin, trace
-from rbd_ros.families import general_chain
-from rbd_ros.forward import aba
-from rbd_ros.inertia import crba
-from rbd_ros.inverse import newton_euler_3d, rnea
+from rbd_ros.dynamics import table
+from rbd_ros.dynamics.quantity import input_shapes, state
 from rbd_ros.joints import Revolute
-from rbd_ros.kinematics import Conditions, links
-from rbd_ros.quantity import input_shapes, state
+from rbd_ros.model.samples import general_chain
 from rbd_ros.spatial import (
-    ArticulatedInertia, AxialScrew, Force, link_transform, Mat3, Motion, RigidInertia, rotate,
-    Sym3, Transform, vanishing_rows, Vec3)
-from rbd_ros.spatial import constant
+    ArticulatedInertia, AxialScrew, constant, Force, link_transform, Mat3, Motion, RigidInertia,
+    rotate, Sym3, Transform, vanishing_rows, Vec3)
 from rbd_ros.spatial.rotate import Angle
 from spatial_oracle import array, close, crf6, crm6, Sampler, x6
 
@@ -407,7 +407,7 @@ def robot_counts(model):
     shapes = input_shapes(model)
     counts = {}
     for name in ('inverse_dynamics', 'gravity', 'mass_matrix', 'forward_dynamics'):
-        quantity = quantities.make(model, name)
+        quantity = table.make(model, name)
         inputs = {key: shapes[key] for key in quantity.inputs + quantity.common}
         for method, rule in quantity.rules.items():
             counts[name, method] = trace(

@@ -20,7 +20,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rbd_ros.spatial import messages, Motion, spatial_acceleration, Vec3
+from rbd_ros.nodes import messages
+from rbd_ros.spatial import Motion, spatial_acceleration, Vec3
 from scipy.spatial.transform import Rotation
 from spatial_oracle import array, close, Sampler
 

@@ -17,10 +17,11 @@
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros import connectivity, constraints, divide, families, forward, system
+from rbd_ros.algorithms import aba, constraints, divide_and_conquer, whole_system
+from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Revolute, Spherical
-from rbd_ros.kinematics import Conditions
+from rbd_ros.model import connectivity, samples
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, State, with_rotors
 
@@ -101,10 +102,10 @@ def test_explicit_constraint_and_its_dual(seed):
 @pytest.mark.parametrize('seed', range(8))
 def test_one_large_system_of_all_bodies(seed):
     """Bodies first, then all constraints: accelerations and joint forces of a dense oracle."""
-    model = families.random_tree(6, seed)
+    model = samples.random_tree(6, seed)
     s = State(model, seed)
     dense = DenseTree(model, s.q, s.qd)
-    found = system.accelerations(model, s.q, s.qd, s.tau, s.f_ext)
+    found = whole_system.accelerations(model, s.q, s.qd, s.tau, s.f_ext)
     H = dense.mass_matrix()
     C = dense.rnea(np.zeros(model.nv), model.gravity, s.f_ext)
     uncertain = max(1.0, 1e-5 * np.linalg.cond(H))
@@ -116,7 +117,7 @@ def test_one_large_system_of_all_bodies(seed):
     f_J = dense.joint_forces(dense.net_forces(dense.accelerations(qdd, base), s.f_ext))
     assert_near(found.f_J, f_J[1:], scale=np.linalg.norm(f_J[1:]) * uncertain)
     assert found.rank == found.constraints == sum(6 - model.joint[i].nv for i in dense.bodies)
-    weightless = system.accelerations(model, s.q, s.qd, s.tau, gravity=(0.0, 0.0, 0.0))
+    weightless = whole_system.accelerations(model, s.q, s.qd, s.tau, gravity=(0.0, 0.0, 0.0))
     C = dense.rnea(np.zeros(model.nv), (0.0, 0.0, 0.0))
     assert_near(weightless.qdd, np.linalg.solve(H, s.tau - C),
                 scale=np.linalg.norm(weightless.qdd) * uncertain)
@@ -130,7 +131,7 @@ def test_incidence_of_bodies_and_joints():
     assert P.tolist() == [[1, -1, 0, 0], [0, 1, -1, 0], [0, 0, 1, 1]]
     # a joint may be turned round, and its successor be the base
     assert connectivity.incidence(2, [(1, 0), (2, 1)]) == [[-1, 1], [0, -1]]
-    model = families.random_tree(7, 4)
+    model = samples.random_tree(7, 4)
     s = State(model, 2)
     dense = DenseTree(model, s.q, s.qd)
     P = np.array(connectivity.incidence(7, [(model.parent[i], i) for i in dense.bodies]))
@@ -173,17 +174,17 @@ BAR_QDD = [-16.3136955852, 21.1345466729, -7.6139929082]
 def test_loop_of_four_bars():
     """A planar loop, overconstrained by three, has the accelerations of the reference numbers."""
     model = four_bar()
-    found = system.accelerations(model, BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
+    found = whole_system.accelerations(model, BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
     np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)     # q is given to 1e-10
     assert (found.rank, found.constraints) == (17, 20)
     assert found.f_J.shape == (4, 6)
     # between links that are fixed to base and bar the loop is the same
     assert four_bar(merged=True).loops == model.loops
-    merged = system.accelerations(four_bar(merged=True), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
+    merged = whole_system.accelerations(four_bar(merged=True), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
     np.testing.assert_allclose(merged.qdd, found.qdd, atol=1e-10)
     np.testing.assert_allclose(merged.f_J, found.f_J, atol=1e-9)
     # the point where the loop closes stays: a ball there does as well, with two rows fewer
-    ball = system.accelerations(four_bar(Spherical()), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
+    ball = whole_system.accelerations(four_bar(Spherical()), BAR_Q, BAR_QD, [0.7, 0.0, 0.0])
     np.testing.assert_allclose(ball.qdd, BAR_QDD, atol=2e-7)
     assert (ball.rank, ball.constraints) == (17, 18)
 
@@ -191,13 +192,13 @@ def test_loop_of_four_bars():
 @pytest.mark.seed('RBDA 3-05')
 def test_four_ways_to_build_the_equations():
     """All bodies at once, a tree and then its loop, body by body, and pairs of halves agree."""
-    model = families.random_tree(6, 5, joints=('revolute', 'spherical', 'prismatic'))
+    model = samples.random_tree(6, 5, joints=('revolute', 'spherical', 'prismatic'))
     s = State(model, 3)
     arguments = s.q.tolist(), s.qd.tolist(), s.tau.tolist()
     conditions = Conditions(Vec3(*model.gravity))
-    one = system.accelerations(model, *arguments).qdd
-    two = forward.aba(model, *arguments, conditions)
-    three = divide.divide_and_conquer(model, *arguments, conditions)
+    one = whole_system.accelerations(model, *arguments).qdd
+    two = aba.aba(model, *arguments, conditions)
+    three = divide_and_conquer.divide_and_conquer(model, *arguments, conditions)
     assert_near(one, two, limit=1e-9)
     assert_near(three, two, limit=1e-9)
     # the spanning tree of the four-bar, then the two constraints on its last point
@@ -218,9 +219,9 @@ def test_four_ways_to_build_the_equations():
 
 def test_what_the_assembled_system_refuses():
     """Rotors and joints that follow others are not part of it."""
-    model = families.random_tree(2, 1)
+    model = samples.random_tree(2, 1)
     s = State(model, 1)
     with pytest.raises(ModelError, match='rotors, which the assembled system does not know'):
-        system.accelerations(with_rotors(model), s.q, s.qd, s.tau)
+        whole_system.accelerations(with_rotors(model), s.q, s.qd, s.tau)
     with pytest.raises(rbd_ros.ShapeError, match='tau'):
-        system.accelerations(model, s.q, s.qd, [0.0])
+        whole_system.accelerations(model, s.q, s.qd, [0.0])

@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 
 import rbd_ros
-from rbd_ros import configuration, connectivity, families, kinematics
-from rbd_ros.builder import ModelBuilder
+from rbd_ros.algorithms import kinematics
 from rbd_ros.joints import Revolute
+from rbd_ros.model import connectivity, positions, samples
+from rbd_ros.model.builder import ModelBuilder
 from rbd_ros.spatial import Motion, Transform
 from scipy.linalg import expm
 from spatial_oracle import derivative
@@ -33,8 +34,8 @@ class Numbers:
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
-        self.model = model = families.random_tree(12, seed)
-        self.q = configuration.random_position(model, rng)
+        self.model = model = samples.random_tree(12, seed)
+        self.q = positions.random_position(model, rng)
         self.qd = rng.normal(size=model.nv).tolist()
         self.tree = kinematics.links(model, self.q)
         self.v, self.v_J = kinematics.velocities(model, self.tree, self.q, self.qd)
@@ -86,7 +87,7 @@ def test_body_velocity_is_the_rate_of_its_position(moving):
     model, h = moving.model, 1e-5
     ends = []
     for sign in (1.0, -1.0):
-        q = configuration.integrate(model, moving.q, [sign * h * x for x in moving.qd])
+        q = positions.integrate(model, moving.q, [sign * h * x for x in moving.qd])
         ends.append(kinematics.placements(model, kinematics.links(model, q)))
     for i in range(1, model.nb + 1):
         rate = (matrix(ends[0][i]) - matrix(ends[1][i])) / (2.0 * h)
@@ -116,7 +117,7 @@ class Screws:
 
     def __init__(self, seed, n=5):
         self.rng = rng = np.random.default_rng(seed)
-        self.model = families.random_tree(n, seed, joints=('revolute', 'helical', 'prismatic'),
+        self.model = samples.random_tree(n, seed, joints=('revolute', 'helical', 'prismatic'),
                                           branching=0.0)
         self.q, self.qd, self.qdd = rng.normal(size=(3, n))
         # the axes at q = 0, by the transforms of the model alone
@@ -217,8 +218,8 @@ def inertia_by_columns(model, q):
 @pytest.mark.parametrize('seed', SEEDS)
 def test_inertia_matrix_has_the_pattern_of_the_expanded_tree(seed):
     """H couples two variables exactly when one is the other's ancestor."""
-    model = families.random_tree(7, seed, branching=0.6)
-    q = configuration.random_position(model, np.random.default_rng(seed))
+    model = samples.random_tree(7, seed, branching=0.6)
+    q = positions.random_position(model, np.random.default_rng(seed))
     pattern = np.array(connectivity.sparsity(model.expanded_parent))
     H = inertia_by_columns(model, q)
     assert np.abs(H[~pattern]).max(initial=0.0) < 1e-12
@@ -242,8 +243,8 @@ def test_numbering_only_permutes():
         builder = ModelBuilder().add_body('torso', 'base', Revolute((0.0, 0.0, 1.0)))
         for name in order:
             builder.add_body(name, parts[name], Revolute((0.6, 0.0, 0.8)),
-                             families.random_transform(rngs[name]),
-                             families.random_inertia(rngs[name]))
+                             samples.random_transform(rngs[name]),
+                             samples.random_inertia(rngs[name]))
         models.append(builder.build())
     one, two = models
     assert one.joint_names != two.joint_names
@@ -260,8 +261,8 @@ def test_numbering_only_permutes():
 def test_turning_a_symmetric_joint_round_changes_no_dynamics():
     """A revolute joint given from the outer body inward needs the same torque, sign changed."""
     rng = np.random.default_rng(4)
-    places = [families.random_transform(rng) for _ in range(2)]
-    inertias = [families.random_inertia(rng) for _ in range(2)]
+    places = [samples.random_transform(rng) for _ in range(2)]
+    inertias = [samples.random_inertia(rng) for _ in range(2)]
     axis, identity = (0.0, 0.6, 0.8), Transform.identity()
     models = []
     for turned in (False, True):
@@ -282,13 +283,13 @@ def test_turning_a_symmetric_joint_round_changes_no_dynamics():
 
 @pytest.mark.seed('RBDA 1-04')
 @pytest.mark.parametrize('model', [
-    families.general_chain(4), families.regular_tree(7, 2),
-    families.random_tree(5, 3, joints=('free', 'revolute', 'spherical')),
+    samples.general_chain(4), samples.regular_tree(7, 2),
+    samples.random_tree(5, 3, joints=('free', 'revolute', 'spherical')),
 ], ids=lambda model: model.name)
 def test_one_code_serves_every_robot(model):
     """The same call answers for a chain, a tree and a floating base: tau = H qdd + C."""
     rng = np.random.default_rng(2)
-    q = configuration.random_position(model, rng)
+    q = positions.random_position(model, rng)
     qd, qdd = rng.normal(size=(2, model.nv))
     tau = rbd_ros.inverse_dynamics(model, q, qd, qdd)
     expected = rbd_ros.mass_matrix(model, q) @ qdd + rbd_ros.bias(model, q, qd)

@@ -22,10 +22,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from rbd_ros import configuration, kinematics
+from rbd_ros.algorithms import kinematics
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free, Planar, Prismatic, Revolute
-from rbd_ros.urdf import find_resource, load_urdf
+from rbd_ros.model import positions
+from rbd_ros.model.urdf import find_resource, load_urdf
 
 pin = pytest.importorskip('pinocchio', reason='the peer "pin" is not installed')
 peer = pytest.importorskip('peer', reason='the peer "pin" is not installed')
@@ -134,7 +135,7 @@ def test_mimic_joints_of_real_robots(robot):
     """Expanded positions obey every <mimic> of the file and put links where Pinocchio does."""
     model = quiet(path_of(robot))
     other = peer.load_pinocchio(path_of(robot))
-    y = configuration.random_position(model, np.random.default_rng(5))
+    y = positions.random_position(model, np.random.default_rng(5))
     q = model.expand_q(y)
     assert_same_poses(model, other, q)
     followers = 0

@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from rbd_ros.errors import ModelError, RbdWarning
+from rbd_ros.model.urdf import check, elements, load_urdf
 from rbd_ros.spatial import Sym3, Vec3
-from rbd_ros.urdf import check, elements, load_urdf
 
 BODY = ('<inertial><mass value="{mass}"/>'
         '<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>')

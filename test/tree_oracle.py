@@ -22,13 +22,13 @@ import dataclasses
 
 from hypothesis import strategies as st
 import numpy as np
-from rbd_ros import configuration, families
+from rbd_ros.model import positions, samples
 
 TREES = st.builds(
-    families.random_tree, st.integers(1, 12), st.integers(0, 2**32 - 1),
+    samples.random_tree, st.integers(1, 12), st.integers(0, 2**32 - 1),
     branching=st.sampled_from([0.0, 0.3, 0.9]), aligned=st.sampled_from([0.0, 0.5, 1.0]))
 LARGE_TREES = st.builds(
-    families.random_tree, st.integers(20, 40), st.integers(0, 2**32 - 1),
+    samples.random_tree, st.integers(20, 40), st.integers(0, 2**32 - 1),
     branching=st.sampled_from([0.1, 0.4]))
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -71,7 +71,7 @@ class State:
 
     def __init__(self, model, seed=0):
         rng = np.random.default_rng(seed)
-        self.q = np.array(configuration.random_position(model, rng))
+        self.q = np.array(positions.random_position(model, rng))
         self.qd, self.qdd, self.tau = rng.normal(size=(3, model.nv))
         self.f_ext = rng.normal(size=(model.nb, 6))
         self.rng = rng

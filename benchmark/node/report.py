@@ -34,7 +34,7 @@ TURNS, STATES = 5, 1500
 WARM = 1000
 
 THIS = Contender('rbd_ros controller',
-                 ('-m', 'rbd_ros.nodes.controller', *controller.arguments(RATE)))
+                 ('-m', 'rbd_ros.nodes.controller.process', *controller.arguments(RATE)))
 PLAIN = Contender('plain rclpy + Pinocchio', ('-m', 'benchmark.node.plain'))
 FLOOR = Contender('echo, computes nothing', ('-m', 'benchmark.node.echo'))
 
@@ -57,7 +57,7 @@ def long_run(seconds: float) -> Soak:
     """Run the controller at a steady rate, beside a watch over the machine."""
     say(f'{SOAK_RATE:g} Hz for {seconds:g} s')
     node = Contender('rbd_ros controller', (
-        '-m', 'rbd_ros.nodes.controller', *controller.arguments(SOAK_RATE, 'joint_state')))
+        '-m', 'rbd_ros.nodes.controller.process', *controller.arguments(SOAK_RATE, 'joint_state')))
     with StallMonitor() as monitor:
         seen = turn(node, '--rate', SOAK_RATE, '--way', 'free', '--output', 'joint_state',
                     '--warm', round(5 * SOAK_RATE), '--count', round(seconds * SOAK_RATE))

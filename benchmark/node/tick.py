@@ -32,7 +32,7 @@ from benchmark.node.arm import JOINTS, motion
 from benchmark.node.messages import joint_state, STAMP, stamp_into
 from benchmark.timing import best_times
 import numpy as np
-from rbd_ros.nodes.lifecycle import ControllerNode
+from rbd_ros.nodes.controller.node import ControllerNode
 import rclpy
 
 RATE = 500.0  # Hz

@@ -20,17 +20,17 @@ executable; ``jacobian``, ``gradient``, ``jvp`` and ``vjp`` differentiate it; ``
 ``emit_python`` write it down.
 """
 
-from rbd_ros.compiler.c import emit_c
-from rbd_ros.compiler.differentiate import gradient, jacobian, jvp, vjp
-from rbd_ros.compiler.dispatch import compile  # noqa: A004
-from rbd_ros.compiler.expr import Expr, Scalar
-from rbd_ros.compiler.functions import (
+from rbd_ros.compiler.backends import compile  # noqa: A004
+from rbd_ros.compiler.graph.differentiate import gradient, jacobian, jvp, vjp
+from rbd_ros.compiler.graph.expression import Expr, Scalar
+from rbd_ros.compiler.graph.functions import (
     absolute, acos, asin, atan2, clamp, cos, divide, exp, is_one, is_zero, less, less_equal, log,
     maximum, minimum, sin, sqrt, tan, tanh, where)
-from rbd_ros.compiler.graph import Argument, Graph, Node, OperationCount
+from rbd_ros.compiler.graph.graph import Argument, Graph, Node, OperationCount
+from rbd_ros.compiler.graph.trace import simplify, trace
 from rbd_ros.compiler.kernel import Bound, Kernel
-from rbd_ros.compiler.python import compile_python, emit_python
-from rbd_ros.compiler.trace import simplify, trace
+from rbd_ros.compiler.source.c99 import emit_c
+from rbd_ros.compiler.source.python import compile_python, emit_python
 
 __all__ = [
     'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar',

@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 import re
 
-from rbd_ros.compiler.ir import double, Lanes
-from rbd_ros.compiler.machine import pointer
+from rbd_ros.compiler.native.ir import double, Lanes
+from rbd_ros.compiler.native.machine import pointer
 
 _NUMBER = '0x[0-9A-F]{16}'
 #: What every processor makes in one instruction.

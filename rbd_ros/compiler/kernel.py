@@ -28,7 +28,7 @@ from typing import NoReturn, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rbd_ros.compiler.graph import Argument, Graph, OperationCount
+from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 Array = NDArray[np.float64]

@@ -29,10 +29,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.bumpless import BumplessSwitch
-from rbd_ros.control.causes import Cause
-from rbd_ros.control.limits import is_finite, TorqueLimiter
-from rbd_ros.control.supervisor import Due, State, Supervisor
+from rbd_ros.control.laws.bumpless import BumplessSwitch
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.limits import is_finite, TorqueLimiter
+from rbd_ros.control.safety.supervisor import Due, State, Supervisor
 
 __all__ = ['ControlLoop', 'Need', 'Release', 'Torques']
 

@@ -24,7 +24,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.freshness import StateAge
+from rbd_ros.control.safety.freshness import StateAge
 
 __all__ = ['AgeLimits', 'Arrival', 'Piece', 'Values', 'as_slice']
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 from rbd_ros.errors import ModelError
-from rbd_ros.urdf import find_resource
+from rbd_ros.model.urdf import find_resource
 
 BUILT_IN = 'seven_joint_arm.urdf'
 

@@ -22,11 +22,11 @@ import sys
 import time
 from typing import cast
 
-from rbd_ros.control.parameter_template import CHOICES, parameter_file
+from rbd_ros.control.parameters.template import CHOICES, parameter_file
+from rbd_ros.control.robot import make_robot
 from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes.description import description_text
-from rbd_ros.nodes.robot import make_robot
-from rbd_ros.urdf import load_urdf
 import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from rbd_ros.compiler import Scalar
     from rbd_ros.joints import Joint
-    from rbd_ros.model import Model
+    from rbd_ros.model.model import Model
 
     Values = Sequence[Scalar]
 

@@ -21,11 +21,11 @@ from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros import quantities
 from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.definite import refuse_massless
-from rbd_ros.fingerprint import kernel_key
-from rbd_ros.quantity import state
+from rbd_ros.dynamics import table
+from rbd_ros.dynamics.fingerprint import kernel_key
+from rbd_ros.dynamics.massless import refuse_massless
+from rbd_ros.dynamics.quantity import state
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.step import advance, input_shapes, Plant
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rbd_ros.compiler import Graph, Scalar
-    from rbd_ros.model import Model
+    from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
     Values = Sequence[Scalar]
@@ -92,9 +92,9 @@ def _traced(model: Model, integrator: str) -> Graph:
 
 
 def _plant(model: Model, gravity: Values) -> Plant:
-    rules = quantities.forward_dynamics(model).rules
+    rules = table.forward_dynamics(model).rules
     forward_rule = rules['aba' if model.nb > _LONG and 'aba' in rules else 'crba']
-    inertia_rule = quantities.mass_matrix(model).rules['crba']
+    inertia_rule = table.mass_matrix(model).rules['crba']
 
     def forward(q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
         x = {'q': q, 'qd': v, 'tau': tau, 'f_ext': f_ext, 'gravity': gravity}
@@ -102,7 +102,7 @@ def _plant(model: Model, gravity: Values) -> Plant:
 
     def inertia(q: Values) -> Matrix:
         return inertia_rule(state(model, {'q': q}))['H']
-    return Plant(Coordinates(model), quantities.sparsity(model), forward, inertia)
+    return Plant(Coordinates(model), table.sparsity(model), forward, inertia)
 
 
 class PlainEngine:

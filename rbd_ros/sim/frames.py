@@ -20,10 +20,10 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros import kinematics
+from rbd_ros.algorithms import kinematics
 from rbd_ros.compiler import compile as compile_graph, trace
+from rbd_ros.dynamics.fingerprint import kernel_key
 from rbd_ros.errors import NonFiniteError, ShapeError
-from rbd_ros.fingerprint import kernel_key
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.compiler import Graph, Scalar
-    from rbd_ros.model import Model
+    from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros import factor
+from rbd_ros.algorithms import ltl
 from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, where
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def attempt(problem: Problem, guess: Guess, one_by_one: Scalar = 0.0) -> Trial:
     p = problem
     free = [less(code, 0.5) for code in guess.held]
     w, change = _solve(p, guess, free)
-    impulse = factor.multiply_symmetric(p.H, p.sparsity, change)
+    impulse = ltl.multiply_symmetric(p.H, p.sparsity, change)
     slope = [g + d * x for g, d, x in zip(impulse, p.viscous, w, strict=True)]
     tiny: Scalar = 1e-300
     for g, d in zip(impulse, p.dry, strict=True):
@@ -148,16 +148,16 @@ def _solve(p: Problem, guess: Guess, free: Values) -> tuple[list[Scalar], list[S
         at = where(less(code, 1.5), at_rest, where(less(code, 2.5), p.low[i], p.high[i]))
         target.append(at)
         known.append(where(free[i], 0.0, at - p.v_free[i]))
-    pull = factor.multiply_symmetric(p.H, p.sparsity, known)
+    pull = ltl.multiply_symmetric(p.H, p.sparsity, known)
     masked: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     rhs = []
     for i in range(n):
         masked[i][i] = where(free[i], p.H[i][i] + p.viscous[i], 1.0)
-        for j in factor.ancestors(p.sparsity, i):
+        for j in ltl.ancestors(p.sparsity, i):
             masked[i][j] = p.H[i][j] * (free[i] * free[j])
         force = p.viscous[i] * p.v_free[i] + p.dry[i] * guess.sign[i] + pull[i]
         rhs.append(where(free[i], -force, known[i]))
-    change = factor.solve(masked, p.sparsity, rhs)
+    change = ltl.solve(masked, p.sparsity, rhs)
     w = [where(free[i], p.v_free[i] + change[i], target[i]) for i in range(n)]
     return w, change
 

@@ -28,7 +28,7 @@ from rbd_ros.errors import SettingError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rbd_ros.model import Model
+    from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from rbd_ros.sim.step import UNLIMITED
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.model import Model
+    from rbd_ros.model.model import Model
     from rbd_ros.sim.engine import Engine, ForwardDynamics, MassMatrix
 
     Array = NDArray[np.float64]

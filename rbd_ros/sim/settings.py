@@ -38,7 +38,7 @@ from rbd_ros.sim.sensors import EFFORT_SOURCES, Imperfections, VELOCITY_SOURCES
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rbd_ros.model import Model
+    from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
 

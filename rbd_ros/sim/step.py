@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros import factor
+from rbd_ros.algorithms import ltl
 from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, minimum, where
 from rbd_ros.sim.integrators import rk4_step
 from rbd_ros.sim.nonsmooth import attempt, Guess, Problem, Trial
@@ -104,7 +104,7 @@ def advance(plant: Plant, integrator: str, x: Mapping[str, Sequence]) -> dict[st
     slow = _slow_damping(plant, integrator, H, x['damping'], s.h)
     drag = [d * k for d, k in zip(slow, v, strict=True)]
     if integrator == 'rk4':
-        lost = factor.solve(H, plant.sparsity, drag)
+        lost = ltl.solve(H, plant.sparsity, drag)
         a = [k - l for k, l in zip(a, lost, strict=True)]
     problem = _problem(plant, x, s, H, [k + s.h * l for k, l in zip(v, a, strict=True)], slow)
     trial = _settle(problem, Guess(x['held'], x['sign']), s.one_by_one)
@@ -143,7 +143,7 @@ def _slow_damping(
     """
     if integrator != 'rk4':
         return [0.0] * len(damping)
-    inverse = factor.inverse(H, plant.sparsity)
+    inverse = ltl.inverse(H, plant.sparsity)
     rate: Scalar = 0.0
     for i, d in enumerate(damping):
         rate = rate + d * inverse[i][i]

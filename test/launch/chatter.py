@@ -27,8 +27,8 @@ import sys
 import threading
 import time
 
-from rbd_ros.nodes.controller import main
-from rbd_ros.nodes.lifecycle import ControllerNode
+from rbd_ros.nodes.controller.node import ControllerNode
+from rbd_ros.nodes.controller.process import main
 import rclpy.logging
 
 nodes: list[ControllerNode] = []

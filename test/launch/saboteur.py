@@ -27,19 +27,19 @@ import sys
 import threading
 import time
 
-from rbd_ros.control.guards import DeadMan
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.safety.guards import DeadMan
 from rbd_ros.nodes import parameters
-from rbd_ros.nodes.action import TrajectoryAction
-from rbd_ros.nodes.activation import Activation
-from rbd_ros.nodes.announcer import Announcer
-from rbd_ros.nodes.controller import main
-from rbd_ros.nodes.cycle import Cycle
-from rbd_ros.nodes.diagnostics import Diagnostics
-from rbd_ros.nodes.express import Express
-from rbd_ros.nodes.hot import HotNode
-from rbd_ros.nodes.lifecycle import ControllerNode
-from rbd_ros.nodes.references_io import ReferenceInputs
-from rbd_ros.nodes.reports import Reports
+from rbd_ros.nodes.controller.action import TrajectoryAction
+from rbd_ros.nodes.controller.activation import Activation
+from rbd_ros.nodes.controller.announcer import Announcer
+from rbd_ros.nodes.controller.diagnostics import Diagnostics
+from rbd_ros.nodes.controller.fast_path import Express
+from rbd_ros.nodes.controller.hot import HotNode
+from rbd_ros.nodes.controller.inputs import ReferenceInputs
+from rbd_ros.nodes.controller.node import ControllerNode
+from rbd_ros.nodes.controller.process import main
+from rbd_ros.nodes.controller.reports import Reports
 from rclpy.lifecycle import LifecycleNode
 
 #: where to break what

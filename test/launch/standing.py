@@ -30,7 +30,7 @@ import rclpy
 import rig
 
 #: what is run unless a test has a program of its own
-CONTROLLER = ('-m', 'rbd_ros.nodes.controller')
+CONTROLLER = ('-m', 'rbd_ros.nodes.controller.process')
 
 
 class Standing:

@@ -24,8 +24,8 @@ import subprocess
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS is not sourced')
-from rbd_ros.control.parameter_file import read_file  # noqa: E402, I100
-from rbd_ros.nodes.startup import explained  # noqa: E402
+from rbd_ros.control.parameters.file import read_file  # noqa: E402, I100
+from rbd_ros.nodes.process_start import explained  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 from test_launch_advice import answer, Launched  # noqa: E402
 

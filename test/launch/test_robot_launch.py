@@ -44,7 +44,7 @@ import launch_testing.markers
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.parameters import PARAMETERS
+from rbd_ros.control.parameters.table import PARAMETERS
 from rcl_interfaces.srv import DescribeParameters, ListParameters
 import rclpy
 import rig

@@ -184,7 +184,7 @@ class TestEndings(unittest.TestCase):
         file = FOLDER / 'hangup.yaml'
         file.write_text(json.dumps({'/hangup/controller': {'ros__parameters': arm.PARAMETERS}}))
         process = subprocess.Popen(
-            [sys.executable, '-m', 'rbd_ros.nodes.controller', '--ros-args', '-r',
+            [sys.executable, '-m', 'rbd_ros.nodes.controller.process', '--ros-args', '-r',
              '__ns:=/hangup', '--params-file', str(file)],
             stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0))

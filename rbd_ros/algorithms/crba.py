@@ -1,0 +1,65 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The joint-space inertia matrix by composite rigid bodies (RBDA 6.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rbd_ros.algorithms.kinematics import Links
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.model.model import Model
+    from rbd_ros.spatial import RigidInertia
+
+
+def crba(
+    model: Model, tree: Links, inertia: Sequence[RigidInertia] | None = None,
+) -> list[list[Scalar]]:
+    """
+    Return the symmetric joint-space inertia matrix H of the tree (RBDA Table 6.2).
+
+    Entries between joints on different branches are exact zeros (6.4).
+
+    :param inertia: inertia of each body, where it is not the one of the model.
+    """
+    model.refuse_loops()
+    n = model.tree_nv
+    H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    I_c = list(inertia or model.inertia)
+    for i in range(model.nb, 0, -1):
+        if model.parent[i] != 0:
+            I_c[model.parent[i]] = I_c[model.parent[i]] + tree.Xup[i].inv_apply(I_c[i])    # 6.17
+        columns = model.v_index[i]
+        F = [I_c[i] @ s for s in tree.S[i]]
+        _store(H, columns, columns, [[s.dot(f) for s in tree.S[i]] for f in F])            # 6.18
+        j = i
+        while model.parent[j] != 0:
+            F = [tree.Xup[j].inv_apply(f) for f in F]                                      # 6.19
+            j = model.parent[j]
+            _store(H, columns, model.v_index[j], [[s.dot(f) for s in tree.S[j]] for f in F])
+    return H
+
+
+def _store(
+    H: list[list[Scalar]], rows: slice, columns: slice, block: list[list[Scalar]],
+) -> None:
+    """Write a block of H and its mirror image; a diagonal block is made exactly symmetric."""
+    for k, row in enumerate(range(rows.start, rows.stop)):
+        for m, column in enumerate(range(columns.start, columns.stop)):
+            if rows != columns or m <= k:
+                H[row][column] = H[column][row] = block[k][m]                              # 6.20

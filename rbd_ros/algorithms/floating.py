@@ -1,0 +1,190 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Floating-base forms of the dynamics (RBDA 9.3 to 9.5): the motion of the base is an unknown.
+
+The base of these equations is body 1 of a model that is loaded with a floating base: it alone
+hangs on the fixed world, by a free joint without drive. Its pose is ``q[:7]``, its velocity v_0
+is ``qd[:6]`` in its own coordinates, and a_0 is its spatial acceleration there, which is also
+the rate of those six numbers. What the book calls H, C, tau and qdd here concerns the joints
+after it, ``n = nv - 6`` variables. External forces are given as everywhere, in the coordinates
+of the world. Generic over plain and traced scalars.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros.algorithms import ltl
+from rbd_ros.algorithms.aba import articulate, outward
+from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.kinematics import (
+    accelerations, combine, external_forces, jacobian, links, velocities, velocity_products)
+from rbd_ros.algorithms.opspace import sum_products
+from rbd_ros.algorithms.rnea import rnea
+from rbd_ros.errors import ModelError
+from rbd_ros.joints import Free
+from rbd_ros.spatial import Force, Motion, Vec3
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rbd_ros.algorithms.kinematics import Conditions, Links
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.model.model import Frame, Model
+
+    Matrix = list[list[Scalar]]
+
+
+class Equations(NamedTuple):
+    """
+    The floating-base equation of motion (9.13).
+
+    [I_0 F; F^T H] [a_0; qdd] + [p_0; C] = [0; tau]
+
+    :param I_0: composite inertia of the whole robot at its base, 6 x 6.
+    :param F: forces at the base for unit accelerations of the joints, 6 x n.
+    :param H: inertia matrix of the joints with the base held, n x n.
+    :param p_0: bias force at the base, gravity included, 6.
+    :param C: bias forces at the joints, n.
+    """
+
+    I_0: Matrix
+    F: Matrix
+    H: Matrix
+    p_0: list[Scalar]
+    C: list[Scalar]
+
+
+class Result(NamedTuple):
+    """Acceleration of the base, and what was asked for at the joints."""
+
+    a_0: Motion
+    joints: list[Scalar]
+
+
+def _check(model: Model) -> None:
+    """Refuse a model whose body 1 is not a floating base."""
+    if model.nb == 0 or not isinstance(model.joint[1], Free) or len(model.children[0]) != 1:
+        raise ModelError(f'"{model.name}" has no floating base: load it with floating_base=True, '
+                         'or let one body alone hang on the world by a Free joint')
+
+
+def forward_dynamics(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
+    conditions: Conditions, rotor: Sequence[Scalar] | None = None,
+) -> Result:
+    """
+    Return a_0 and qdd under joint forces by articulated bodies (RBDA Table 9.4).
+
+    :param tau: forces at the n joints.
+    :param rotor: reflected rotor inertia of each of the n joints.
+    """
+    _check(model)
+    tree = links(model, q, conditions.t)
+    v, v_J = velocities(model, tree, q, qd, conditions.t)
+    c = velocity_products(model, q, qd, v, v_J, conditions.t)
+    free = [0.0] * 6
+    bodies = articulate(model, tree, v, c, [*free, *tau], conditions,
+                        None if rotor is None else [*free, *rotor])
+    a_0 = _solve(bodies.I_A[1].to_list(), -bodies.p_A[1])                                  # 9.17
+    # Gravity moves all bodies alike: it is added to the base when the joints are known.
+    qdd = outward(model, tree, bodies, c, [Motion.zero(), a_0])
+    fall = tree.Xup[1] @ Motion(Vec3.zero(), conditions.gravity)
+    return Result(a_0 + fall, qdd[6:])
+
+
+def equations(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], conditions: Conditions,
+) -> Equations:
+    """
+    Return the coefficients of the equation of motion (RBDA Table 9.5).
+
+    The subspace of the free joint is the identity, so that the recursions over the tree with
+    it give the composite inertia, F and p_0 in the rows of that joint.
+    """
+    _check(model)
+    H = crba(model, links(model, q, conditions.t), conditions.inertia)
+    C = rnea(model, q, qd, None, conditions).tau
+    return Equations([row[:6] for row in H[:6]], [row[6:] for row in H[:6]],
+                     [row[6:] for row in H[6:]], C[:6], C[6:])
+
+
+def eliminate_base(e: Equations) -> tuple[Matrix, list[Scalar]]:
+    """Return H_fl and C_fl with H_fl qdd + C_fl = tau, the base set free (9.14 to 9.16)."""
+    I_0 = ltl.Dense(e.I_0)
+    columns = [list(column) for column in zip(*e.F, strict=True)]
+    moved = [I_0.solve(column) for column in columns]
+    H = [[e.H[i][j] - sum_products(columns[i], moved[j]) for j in range(len(columns))]
+         for i in range(len(columns))]                                                     # 9.15
+    C = [c - sum_products(e.p_0, column) for c, column in zip(e.C, moved, strict=True)]    # 9.16
+    return H, C
+
+
+def inverse_dynamics(
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar],
+    conditions: Conditions,
+) -> Result:
+    """
+    Return a_0 and the joint forces for given joint accelerations (RBDA Table 9.6).
+
+    :param qdd: accelerations of the n joints.
+    """
+    _check(model)
+    tree = links(model, q, conditions.t)
+    v, v_J = velocities(model, tree, q, qd, conditions.t)
+    c = velocity_products(model, q, qd, v, v_J, conditions.t)
+    base = Motion(Vec3.zero(), -conditions.gravity)
+    a_r = accelerations(model, tree, c, [0.0] * 6 + list(qdd), base)                       # 9.22
+    I_c = list(conditions.inertia or model.inertia)
+    f_x = external_forces(model, tree, conditions.f_ext)
+    p_c = [Force.zero()] + [I_c[i] @ a_r[i] + v[i].cross(I_c[i] @ v[i]) - f_x[i]
+                            for i in range(1, model.nb + 1)]                               # 9.23
+    for i in range(model.nb, 1, -1):
+        p = model.parent[i]
+        I_c[p] = I_c[p] + tree.Xup[i].inv_apply(I_c[i])
+        p_c[p] = p_c[p] + tree.Xup[i].inv_apply(p_c[i])
+    a = [Motion.zero(), -I_c[1].solve(p_c[1])]                                             # 9.24
+    tau: list[Scalar] = [0.0] * model.tree_nv
+    for i in range(2, model.nb + 1):
+        a.append(tree.Xup[i] @ a[model.parent[i]])
+        f = I_c[i] @ a[i] + p_c[i]
+        tau[model.v_index[i]] = [s.dot(f) for s in tree.S[i]]                              # 9.25
+    return Result(a[1], tau[6:])
+
+
+def momentum(e: Equations, qd: Sequence[Scalar]) -> Force:
+    """Return the momentum I_0 v_0 + F qd of the robot at its base, base coordinates (Ex 9.3)."""
+    return Force.from_list([sum_products(row, qd[:6]) + sum_products(line, qd[6:])
+                            for row, line in zip(e.I_0, e.F, strict=True)])
+
+
+def floating_jacobian(model: Model, tree: Links, e: Equations, frame: Frame) -> list[Motion]:
+    """
+    Return the columns of J - (I_0)^-1 F: motion of a frame by joints alone (Ex 9.4).
+
+    Impulses inside the robot change the frame's velocity by it, while the base gives way.
+    """
+    _check(model)
+    columns = jacobian(model, tree, frame)
+    I_0 = ltl.Dense(e.I_0)
+    moved = [I_0.solve(column) for column in zip(*e.F, strict=True)]
+    # The first six columns carry motions of the base, in its coordinates, to the frame.
+    return [column - combine(Motion.zero(), columns[:6], recoil)
+            for column, recoil in zip(columns[6:], moved, strict=True)]
+
+
+def _solve(A: Matrix, f: Force) -> Motion:
+    return Motion.from_list(ltl.Dense(A).solve(f.to_list()))

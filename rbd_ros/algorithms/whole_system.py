@@ -1,0 +1,176 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The whole system in one matrix: all bodies, all joints, loops among them (RBDA 3.7, 6.6, 8.13).
+
+Any connectivity is allowed. The matrix is large and mostly zero, so that this is the slowest way
+to accelerations; it is also the most general one, and independent of all recursions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.algorithms import constraints
+from rbd_ros.algorithms.kinematics import links, placements, velocities
+from rbd_ros.compiler import Scalar
+from rbd_ros.dynamics.kernels import vector
+from rbd_ros.errors import ModelError
+from rbd_ros.joints import Joint
+from rbd_ros.model.connectivity import incidence
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Force, Motion, Transform
+
+Array = npt.NDArray[np.float64]
+
+
+class Joints(NamedTuple):
+    """
+    The joints of a system, tree joints first, then loop joints, in base coordinates.
+
+    :param ends: predecessor and successor.
+    :param S: motion subspace, 6 x n.
+    :param T: constraint-force subspace, 6 x (6 - n).
+    :param c: velocity-product acceleration c_J + v_s x v_J.
+    """
+
+    ends: list[tuple[int, int]]
+    S: list[Array]
+    T: list[Array]
+    c: list[Array]
+
+
+class Solution(NamedTuple):
+    """
+    Motion and forces of a system.
+
+    :param qdd: accelerations of the tree joints, over velocity variables.
+    :param a: acceleration of each body in base coordinates, (nb, 6), angular first.
+    :param f_J: force across each joint on its successor, base coordinates, (joints, 6).
+    :param f_c: the part of it that the bearings take, T lambda; the rest is the drive.
+    :param rank: independent constraints; fewer than ``constraints`` in many loops.
+    :param constraints: constraints of all joints.
+    """
+
+    qdd: Array
+    a: Array
+    f_J: Array
+    f_c: Array
+    rank: int
+    constraints: int
+
+
+def accelerations(
+    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike,
+    f_ext: npt.ArrayLike | None = None, *, gravity: Sequence[float] | None = None,
+    active: Mapping[str, npt.ArrayLike] | None = None, t: float = 0.0,
+) -> Solution:
+    """
+    Return what moves how under joint forces tau, of the assembled system (3.74).
+
+    Loop joints are passive, and must be closed at q and qd: nothing is stabilised here.
+
+    :param q: positions of the tree joints; those of the loop joints follow.
+    :param f_ext: force of the environment on each body, (nb, 6), base coordinates.
+    :param active: T_a of tree joints by name, 6 x n in body coordinates with T_a^T S = 1, where
+        the drive does not act along S itself (3.35, example 3.2).
+    """
+    if model.mimic is not None or any(model.rotor_inertia):
+        raise ModelError(f'"{model.name}" has joints that follow others or rotors, which the '
+                         'assembled system does not know; use forward_dynamics')
+    X_0, v, joints = _joints(
+        model, vector('q', q, model.nq).tolist(), vector('qd', qd, model.nv).tolist(), t)
+    nb, n_J = model.nb, len(joints.ends)
+    P = np.array(incidence(nb, joints.ends))
+    start = np.concatenate([[0], np.cumsum([T.shape[1] for T in joints.T])])
+    I_all, PT = np.zeros((6 * nb, 6 * nb)), np.zeros((6 * nb, start[-1]))
+    force = np.zeros((nb, 6)) if f_ext is None else np.array(f_ext, float).reshape(nb, 6)
+    a_g = np.array([0.0, 0.0, 0.0, *(model.gravity if gravity is None else gravity)])
+    drive = _drives(model, X_0, joints, vector('tau', tau, model.nv), active or {})
+    for i in range(1, nb + 1):
+        inertia = X_0[i].inv_apply(model.inertia[i])
+        v_i, I_i = Motion.from_list(v[i].tolist()), np.array(inertia.to_list())
+        I_all[6 * i - 6:6 * i, 6 * i - 6:6 * i] = I_i
+        force[i - 1] += I_i @ a_g - np.array(v_i.cross(inertia @ v_i).to_list())
+        force[i - 1] += P[i - 1, :] @ drive
+        for j in range(n_J):
+            PT[6 * i - 6:6 * i, start[j]:start[j + 1]] = P[i - 1, j] * joints.T[j]
+    right = np.concatenate([T.T @ c for T, c in zip(joints.T, joints.c, strict=True)])      # 3.44
+    solved = constraints.implicit(I_all, np.zeros(6 * nb), force.ravel(), PT.T, right)      # 3.74
+    a, lam = solved.qdd.reshape(nb, 6), solved.multipliers
+    f_c = np.array([joints.T[j] @ lam[start[j]:start[j + 1]] for j in range(n_J)])
+    relative = P.T @ a                                                                     # 3.68
+    qdd = np.concatenate([
+        np.linalg.lstsq(joints.S[i], relative[i] - joints.c[i], rcond=None)[0]
+        for i in range(nb)])
+    return Solution(qdd, a, drive + f_c, f_c, solved.rank, int(start[-1]))          # 3.34
+
+
+def _joints(
+    model: Model, q: list[float], qd: list[float], t: float,
+) -> tuple[list[Transform], list[Array], Joints]:
+    """Return i_X_0 and the base-coordinate velocity of every body, and all joints."""
+    tree = links(model, q, t)
+    X_0 = placements(model, tree)
+    v = [_array(X.inv_apply(v_i))
+         for X, v_i in zip(X_0, velocities(model, tree, q, qd, t)[0], strict=True)]
+    joints = Joints([], [], [], [])
+    placed: list[tuple[Joint, int, int, Transform, Sequence[Scalar]]] = [
+        (model.joint[i], model.parent[i], i, X_0[i], q[model.q_index[i]])
+        for i in range(1, model.nb + 1)]
+    for loop in model.loops:
+        X_s = loop.X_S @ X_0[loop.successor]
+        X = X_s @ (loop.X_P @ X_0[loop.predecessor]).inverse()
+        placed.append((loop.joint, loop.predecessor, loop.successor, X_s, loop.joint.locate(X, t)))
+    for joint, p, s, X_s, q_J in placed:
+        S = _columns([X_s.inv_apply(column) for column in joint.subspace(q_J, t)])
+        v_J = v[s] - v[p]                                                                  # 3.66
+        drift = _array(X_s.inv_apply(joint.drift(q_J, t)))
+        qd_J = np.linalg.lstsq(S, v_J - drift, rcond=None)[0].tolist()
+        v_s, moving = (Motion.from_list(x.tolist()) for x in (v[s], v_J))
+        joints.ends.append((p, s))
+        joints.S.append(S)
+        joints.T.append(_columns([X_s.inv_apply(f) for f in joint.constraint_subspace(q_J, t)]))
+        joints.c.append(_array(X_s.inv_apply(joint.bias(q_J, qd_J, t)) + v_s.cross(moving)))
+    return X_0, v, joints
+
+
+def _drives(
+    model: Model, X_0: Sequence[Transform], joints: Joints, tau: Array,
+    active: Mapping[str, npt.ArrayLike],
+) -> Array:
+    """Return T_a tau of every joint; loop joints are passive."""
+    drive = np.zeros((len(joints.ends), 6))
+    for i, name in enumerate(model.joint_names, 1):
+        if name in active:
+            columns = np.asarray(active[name], float).reshape(6, -1).T.tolist()
+            T_a = _columns([X_0[i].inv_apply(Force.from_list(column)) for column in columns])
+        else:
+            T_a = np.linalg.pinv(joints.S[i - 1]).T                                        # 3.35
+        drive[i - 1] = T_a @ tau[model.v_index[i]]
+    return drive
+
+
+def _array(v: Motion) -> Array:
+    return np.array(v.to_list(), dtype=float)
+
+
+def _columns(vectors: Sequence[Motion] | Sequence[Force]) -> Array:
+    """Return spatial vectors as the columns of a matrix, 6 x 0 for none."""
+    return np.array([each.to_list() for each in vectors], dtype=float).reshape(-1, 6).T

@@ -1,0 +1,105 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Choosing the backend that makes a graph executable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast, overload, Union
+import warnings
+
+from rbd_ros.compiler.graph.graph import Graph
+from rbd_ros.compiler.kernel import Kernel
+
+#: A graph, or what traces it when it is needed.
+Source = Union[Graph, Callable[[], Graph]]
+Progress = Callable[[str, float], None]
+
+BACKENDS = ('auto', 'llvm', 'python')
+_warned = False
+
+
+@overload
+def compile(graphs: Source, *, backend: str = 'auto', keys: str | None = None,  # noqa: A001
+            cache: bool = True, progress: Progress | None = None) -> Kernel: ...
+
+
+@overload
+def compile(graphs: Sequence[Source], *, backend: str = 'auto',  # noqa: A001
+            keys: Sequence[str] | None = None, cache: bool = True,
+            progress: Progress | None = None) -> list[Kernel]: ...
+
+
+def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa: A001
+            keys: str | Sequence[str] | None = None, cache: bool = True,
+            progress: Progress | None = None) -> Kernel | list[Kernel]:
+    """
+    Return a graph, or each of several, as an executable kernel.
+
+    :param graphs: what to compile; a function in place of a graph traces it, and is called only
+        where the machine code is not on disk.
+    :param keys: for functions, a digest of all that each one's graph depends on.
+    :param backend: 'llvm' for machine code, 'python' for straight-line Python, 'auto' for machine
+        code where llvmlite is installed and Python, with a warning, where it is not.
+    :param cache: keep the machine code in the user's cache folder.
+    :param progress: called with the name of a kernel and the share done, 0 to 1.
+    """
+    if backend not in BACKENDS:
+        raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
+    single = isinstance(graphs, Graph) or callable(graphs)
+    todo = cast(Sequence[Source], [graphs] if single else graphs)
+    keys = [keys] if isinstance(keys, str) else keys
+    if keys is not None and len(keys) != len(todo):
+        raise ValueError(f'{len(todo)} graphs and {len(keys)} keys; give one key for each')
+    if backend == 'auto':
+        backend = 'llvm' if has_llvm() else 'python'
+        if backend == 'python':
+            _warn_once()
+    if backend == 'llvm':
+        from rbd_ros.compiler.native.kernel import compile_llvm
+        kernels = compile_llvm(todo, keys=keys, cache=cache, progress=progress)
+    else:
+        kernels = _compile_python(todo, progress)
+    return kernels[0] if single else kernels
+
+
+def has_llvm() -> bool:
+    """Return whether llvmlite is installed and loads."""
+    try:
+        from rbd_ros.compiler.native.machine import binding
+        binding()
+    except ImportError:
+        return False
+    return True
+
+
+def _warn_once() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            'llvmlite is not installed: kernels run as straight-line Python, correct but about a '
+            'hundred times slower; install llvmlite (python3-llvmlite) for machine code',
+            RuntimeWarning, stacklevel=4)
+
+
+def _compile_python(sources: Sequence[Source], progress: Progress | None) -> list[Kernel]:
+    from rbd_ros.compiler.source.python import PythonKernel
+    kernels: list[Kernel] = []
+    for k, source in enumerate(sources):
+        kernels.append(PythonKernel(source if isinstance(source, Graph) else source()))
+        if progress is not None:
+            progress(kernels[-1].name, (k + 1) / len(sources))
+    return kernels

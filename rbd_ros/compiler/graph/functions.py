@@ -1,0 +1,108 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Functions of scalars, for floats (evaluated now) and traced values (recorded) alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+
+from rbd_ros.compiler.graph import ieee
+from rbd_ros.compiler.graph.expression import Expr, Scalar
+
+
+def _unary(op: str, plain: Callable[[float], float]) -> Callable[[Scalar], Scalar]:
+    def function(x: Scalar) -> Scalar:
+        return x.recorder.apply(op, x) if isinstance(x, Expr) else plain(x)
+    function.__name__ = function.__qualname__ = plain.__name__
+    function.__doc__ = plain.__doc__
+    return function
+
+
+def _binary(op: str, plain: Callable[[float, float], float],
+            ) -> Callable[[Scalar, Scalar], Scalar]:
+    def function(a: Scalar, b: Scalar) -> Scalar:
+        if isinstance(a, Expr):
+            return a.recorder.apply(op, a, b if isinstance(b, Expr) else float(b))
+        return b.recorder.apply(op, float(a), b) if isinstance(b, Expr) else plain(a, b)
+    function.__name__ = function.__qualname__ = plain.__name__
+    function.__doc__ = plain.__doc__
+    return function
+
+
+sqrt = _unary('sqrt', ieee.sqrt)
+sin = _unary('sin', ieee.sin)
+cos = _unary('cos', ieee.cos)
+tan = _unary('tan', ieee.tan)
+asin = _unary('asin', ieee.asin)
+acos = _unary('acos', ieee.acos)
+exp = _unary('exp', ieee.exp)
+log = _unary('log', ieee.log)
+tanh = _unary('tanh', ieee.tanh)
+absolute = _unary('abs', ieee.absolute)
+atan2 = _binary('atan2', ieee.atan2)
+minimum = _binary('min', ieee.minimum)
+maximum = _binary('max', ieee.maximum)
+less = _binary('lt', ieee.less)
+less_equal = _binary('le', ieee.less_equal)
+
+
+def divide(a: Scalar, b: Scalar) -> Scalar:
+    """Return a / b, with inf and NaN as in IEEE 754 where the operator of floats raises."""
+    return a / b if isinstance(a, Expr) or isinstance(b, Expr) else ieee.div(a, b)
+
+
+def clamp(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+    """Return x limited to [lower, upper], NaN if any of the three is."""
+    return minimum(maximum(x, lower), upper)
+
+
+def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    """
+    Return a where the condition holds, else b; NaN where the condition is NaN.
+
+    :param condition: value of ``less`` or ``less_equal``, or any number: true if not zero.
+    :param a: value if true.
+    :param b: value if false.
+    """
+    if not isinstance(condition, Expr):
+        if condition == condition:
+            return a if condition else b
+        return math.nan
+    return condition.recorder.apply('select', condition, *[
+        x if isinstance(x, Expr) else float(x) for x in (a, b)])
+
+
+def is_zero(x: Scalar) -> bool:
+    """Return whether x is an exact, constant zero."""
+    return type(x) is not Expr and x == 0.0
+
+
+def is_one(x: Scalar) -> bool:
+    """Return whether x is an exact, constant one."""
+    return type(x) is not Expr and x == 1.0
+
+
+#: For each operation of the graph, its function of scalars.
+OPERATIONS: dict[str, Callable[..., Scalar]] = {
+    'neg': lambda a: -a,
+    'add': lambda a, b: a + b,
+    'sub': lambda a, b: a - b,
+    'mul': lambda a, b: a * b,
+    'div': divide,
+    'sqrt': sqrt, 'sin': sin, 'cos': cos, 'tan': tan, 'asin': asin, 'acos': acos,
+    'atan2': atan2, 'exp': exp, 'log': log, 'tanh': tanh, 'abs': absolute,
+    'min': minimum, 'max': maximum, 'lt': less, 'le': less_equal, 'select': where,
+}

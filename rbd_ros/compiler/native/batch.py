@@ -1,0 +1,239 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Many states at once: the same graph on the lanes of the vector registers, and on all cores.
+
+States come as arrays of structures, (count, n). For each group of as many states as there are
+lanes, small transpositions in registers bring every element onto its lanes in the workspace, the
+parts of the graph run there, and the results go back the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import ctypes
+from itertools import pairwise
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_ros.compiler.graph.graph import Argument, Graph
+from rbd_ros.compiler.native.ir import Lanes
+from rbd_ros.compiler.native.llvm import Body, function, Layout, module, whole
+from rbd_ros.compiler.native.machine import Code, pointer
+from rbd_ros.compiler.native.parts import PART, partition
+from rbd_ros.compiler.native.pool import run_together
+from rbd_ros.compiler.shuffle import join, piece, shuffle
+
+#: Operations times states below which a second thread costs more than it saves.
+_WORTH_A_THREAD = 400_000
+
+
+def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True,
+                  table: bool = False) -> tuple[list[str], int]:
+    """
+    Return modules with ``rbd_batch``, and the number of doubles in its workspace.
+
+    Its arguments are the workspace, address and stride (in elements; 0 for one shared by all
+    states) of each input, the address of each output, and the range of states, which must hold
+    at least as many as there are lanes.
+
+    :param graph: what to compute.
+    :param width: number of lanes.
+    :param size: operations per part.
+    :param fused: see ``Lanes``.
+    :param table: load constants from a table, see ``constants``.
+    """
+    lanes, parts, slots = Lanes(width, fused), *partition(graph, size)
+    layout = Layout.of_workspace(graph)
+    real = pointer(lanes.real)
+    texts = [module(_driver(graph, lanes, layout, len(parts)),
+                    [f'declare void @rbd_part{k}({real})' for k in range(len(parts))])]
+    for k, part in enumerate(parts):
+        lines = Body(graph, lanes, layout).write(part, k == len(parts) - 1, late=True)
+        head = function(f'rbd_part{k}', [f'{real} noalias %ws'])
+        texts.append(module(whole(head, lines, lanes, table), table=table))
+    return texts, width * max(1, layout.slots + slots)
+
+
+def _driver(graph: Graph, lanes: Lanes, layout: Layout, parts: int) -> list[str]:
+    real, row = pointer(lanes.real), pointer('double')
+    ins, outs = range(len(graph.inputs)), range(len(graph.outputs))
+    head = function('rbd_batch', [
+        f'{real} %ws', *[p for k in ins for p in (f'{row} %in{k}', f'i64 %stride{k}')],
+        *[f'{row} %out{k}' for k in outs], 'i64 %begin', 'i64 %end'])
+    # The last group is moved back to be full: it computes some states again.
+    lines = [head, f'%last = sub i64 %end, {lanes.count}', 'br label %loop', 'loop:',
+             '%k = phi i64 [ %begin, %0 ], [ %next, %loop ]',
+             '%inside = icmp slt i64 %k, %last',
+             '%at = select i1 %inside, i64 %k, i64 %last']
+    widths: set[tuple[str, int]] = set()
+    for k, argument in enumerate(graph.inputs):
+        lines += [f'%ia{k} = mul i64 %at, %stride{k}']
+        lines += _moves('pack', lanes, f'in{k}', f'%ia{k}', f'%stride{k}', argument,
+                        layout.inputs[k].at, widths)
+    lines += [f'call void @rbd_part{k}({real} %ws)' for k in range(parts)]
+    for k, argument in enumerate(graph.outputs):
+        lines += [f'%oa{k} = mul i64 %at, {argument.size}']
+        lines += _moves('unpack', lanes, f'out{k}', f'%oa{k}', str(argument.size), argument,
+                        layout.outputs[k].at, widths)
+    lines += [f'%next = add i64 %k, {lanes.count}',
+              'br i1 %inside, label %loop, label %done', 'done:', 'ret void', '}']
+    return [line for kind, c in sorted(widths) for line in _mover(kind, lanes, c)] + lines
+
+
+def _moves(kind: str, lanes: Lanes, base: str, start: str, stride: str, argument: Argument,
+           index: int, widths: set[tuple[str, int]]) -> list[str]:
+    """Return calls that move one argument, in tiles of as many columns as fit."""
+    real, row = pointer(lanes.real), pointer('double')
+    lines, column = [], 0
+    while column < argument.size:
+        c = lanes.count
+        while c > argument.size - column:
+            c //= 2
+        widths.add((kind, c))
+        tag = f'%{base}.{column}'
+        lines += [f'{tag}.e = add i64 {start}, {column}',
+                  f'{tag}.p = getelementptr double, {row} %{base}, i64 {tag}.e',
+                  f'{tag}.q = getelementptr {lanes.real}, {real} %ws, i64 {index + column}',
+                  f'call void @{kind}{c}({row} {tag}.p, i64 {stride}, {real} {tag}.q)']
+        column += c
+    return lines
+
+
+def _mover(kind: str, lanes: Lanes, c: int) -> list[str]:
+    """
+    Return the function that moves a tile between rows in memory and lanes in the workspace.
+
+    The tile has one row per lane and c columns. Seen as c vectors, each of which holds every
+    c-th row, both directions are the transposition of square blocks of c.
+    """
+    w, real, row = lanes.count, pointer(lanes.real), pointer('double')
+    short = Lanes(c).real
+    lines = [f'define internal void @{kind}{c}({row} %row, i64 %stride, {real} noalias %ws) '
+             'nounwind noinline {']
+    for r in range(w):
+        lines += [f'%e{r} = mul i64 %stride, {r}',
+                  f'%p{r} = getelementptr double, {row} %row, i64 %e{r}',
+                  f'%r{r} = bitcast {row} %p{r} to {pointer(short)}']
+    lines += [f'%s{j} = getelementptr {lanes.real}, {real} %ws, i64 {j}' for j in range(c)]
+    if kind == 'pack':
+        lines += [f'%x{r} = load {short}, {pointer(short)} %r{r}, align 8' for r in range(w)]
+        names = [join(lines, f'%v{j}', [f'%x{b * c + j}' for b in range(w // c)], c)
+                 for j in range(c)]
+    else:
+        names = [f'%v{j}' for j in range(c)]
+        lines += [f'%v{j} = load {lanes.real}, {real} %s{j}, align {8 * w}' for j in range(c)]
+    names = _transpose(lines, names, lanes, c)
+    if kind == 'pack':
+        lines += [f'store {lanes.real} {name}, {real} %s{j}, align {8 * w}'
+                  for j, name in enumerate(names)]
+    else:
+        for r in range(w):
+            lines.append(piece(f'%y{r}', names[r % c], lanes, r // c, c))
+            lines.append(f'store {short} %y{r}, {pointer(short)} %r{r}, align 8')
+    return [*lines, 'ret void', '}']
+
+
+def _transpose(lines: list[str], names: list[str], lanes: Lanes, c: int) -> list[str]:
+    """Transpose the blocks of c by c in c vectors; return the names of the results."""
+    w, step = lanes.count, c // 2
+    while step:
+        merged = list(names)
+        for j in range(c):
+            if j & step:
+                continue
+            a, b = names[j], names[j + step]
+            low = [p if not p & step else w + p - step for p in range(w)]
+            high = [p + step if not p & step else w + p for p in range(w)]
+            for k, indices in ((j, low), (j + step, high)):
+                merged[k] = f'{names[k]}.{step}'
+                lines.append(shuffle(merged[k], lanes.real, a, b, indices))
+        names, step = merged, step // 2
+    return names
+
+
+class BatchProgram:
+    """
+    A loaded batch kernel.
+
+    :param code: the loaded modules.
+    :param inputs: arguments of the graph.
+    :param outputs: its results.
+    :param width: number of lanes.
+    :param workspace: doubles that each thread needs.
+    :param cost: operations per state.
+    """
+
+    def __init__(self, code: Code, inputs: Sequence[Argument], outputs: Sequence[Argument],
+                 width: int, workspace: int, cost: int) -> None:
+        self._code, self._width, self._workspace = code, width, workspace
+        self._cost = cost
+        self._inputs, self._outputs = inputs, outputs
+        kinds = [ctypes.c_void_p, *[ctypes.c_void_p, ctypes.c_int64] * len(inputs),
+                 *[ctypes.c_void_p] * len(outputs), ctypes.c_int64, ctypes.c_int64]
+        # CFUNCTYPE gives up the interpreter's lock during the call; PYFUNCTYPE would not.
+        self._function = ctypes.CFUNCTYPE(None, *kinds)(code.address('rbd_batch'))
+
+    def run(self, inputs: Sequence[NDArray[np.float64]], batched: Sequence[bool],
+            outputs: Sequence[NDArray[np.float64]], count: int, threads: int | None) -> None:
+        """Compute many states; see ``Kernel.run_batch``."""
+        if count < self._width:
+            self._run_few(inputs, batched, outputs, count)
+            return
+        targets = [np.empty_like(y) if any(np.may_share_memory(x, y) for x in inputs) else y
+                   for y in outputs]
+        addresses = []
+        for argument, array, leading in zip(self._inputs, inputs, batched, strict=True):
+            addresses += [array.ctypes.data, argument.size if leading else 0]
+        addresses += [y.ctypes.data for y in targets]
+        self._share(addresses, count, threads, (inputs, targets))
+        for target, y in zip(targets, outputs, strict=True):
+            if target is not y:
+                y[...] = target
+
+    def _share(self, addresses: list[int], count: int, threads: int | None,
+               arrays: object) -> None:
+        if threads is None:
+            threads = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else (
+                os.cpu_count() or 1)
+            threads = min(threads, 1 + count * self._cost // _WORTH_A_THREAD)
+        threads = max(1, min(threads, count // self._width))
+        cuts = [count * k // threads for k in range(threads + 1)]
+
+        def task(begin: int, end: int) -> Callable[[], None]:
+            block = np.empty(self._workspace + 8)
+            place = -(-block.ctypes.data // 64) * 64
+
+            # Its memory stays as long as a task does, whatever becomes of the caller.
+            def work(keep: object = (block, arrays)) -> None:
+                self._function(place, *addresses, begin, end)
+            return work
+        tasks = [task(begin, end) for begin, end in pairwise(cuts)]
+        if threads == 1:
+            tasks[0]()
+        else:
+            run_together(tasks)
+
+    def _run_few(self, inputs: Sequence[NDArray[np.float64]], batched: Sequence[bool],
+                 outputs: Sequence[NDArray[np.float64]], count: int) -> None:
+        """Fill the lanes with repetitions of the last state."""
+        rows = np.minimum(np.arange(self._width), count - 1)
+        wide = [x[rows] if leading else x for x, leading in zip(inputs, batched, strict=True)]
+        results = [np.empty((self._width, *y.shape[1:])) for y in outputs]
+        self.run(wide, batched, results, self._width, 1)
+        for y, result in zip(outputs, results, strict=True):
+            y[...] = result[:count]

@@ -1,0 +1,300 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The call from Python as machine code: checks, allocation and kernel in one built-in function.
+
+``rbd_call`` takes exactly what the kernel takes. It looks at type, element type, shape, layout
+and finiteness of every array, makes the results unless ``out`` is given, and runs the kernel.
+Its ``self`` is a tuple: the checked Python path, then arrays that stand for the last inputs where
+the caller gives fewer. Whatever it does not recognise at once it hands, untouched, to the Python
+path, which converts or raises. ``rbd_bound`` takes nothing, checks nothing and works on
+one block of memory. Neither contains an address of the process; they read them from a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rbd_ros.compiler.graph.graph import Argument
+from rbd_ros.compiler.native import layout
+from rbd_ros.compiler.native.ir import Lanes
+from rbd_ros.compiler.native.machine import pointer
+
+#: Elements whose finiteness is checked without a loop.
+_UNROLLED = 64
+_LANES = 4
+
+
+class Writer:
+    """Lines of one function whose values are 64-bit words, named by counting."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._count = 0
+
+    def name(self) -> str:
+        """Return a name that is not used yet."""
+        self._count += 1
+        return f'%t{self._count}'
+
+    def value(self, text: str) -> str:
+        """Add an instruction and return the name of its result."""
+        name = self.name()
+        self.lines.append(f'{name} = {text}')
+        return name
+
+    def load(self, base: str, offset: int, kind: str = 'i64') -> str:
+        """Load from an address given as word."""
+        place = self.value(f'add i64 {base}, {offset}') if offset else base
+        address = self.value(f'inttoptr i64 {place} to {pointer(kind)}')
+        return self.value(f'load {kind}, {pointer(kind)} {address}')
+
+    def entry(self, name: str) -> str:
+        """Load an entry of the table of addresses."""
+        k, n = layout.TABLE.index(name), len(layout.TABLE)
+        table = f'[{n} x i64]'
+        address = self.value(f'getelementptr {table}, {pointer(table)} @rbd_table, i64 0, i64 {k}')
+        return self.value(f'load i64, {pointer("i64")} {address}')
+
+    def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
+        """Call a function of the table."""
+        kinds = ', '.join(kind for kind, _ in arguments)
+        target = pointer(f'{result} ({kinds})')
+        function = self.value(f'inttoptr i64 {self.entry(name)} to {target}')
+        listed = ', '.join(f'{kind} {value}' for kind, value in arguments)
+        text = f'call {result} {function}({listed})'
+        if result != 'void':
+            return self.value(text)
+        self.lines.append(text)
+        return ''
+
+    def require(self, condition: str, otherwise: str = 'slow') -> None:
+        """Go on only if a condition holds."""
+        label = f'go{self._count}'
+        self._count += 1
+        self.lines += [f'br i1 {condition}, label %{label}, label %{otherwise}', f'{label}:']
+
+    def equal(self, a: str, b: str, otherwise: str = 'slow') -> None:
+        """Go on only if two words are equal."""
+        self.require(self.value(f'icmp eq i64 {a}, {b}'), otherwise)
+
+
+def module(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
+    """
+    Return the lines of ``rbd_call`` and ``rbd_bound``, to stand beside ``rbd_kernel``.
+
+    :param inputs: arguments of the kernel.
+    :param outputs: its results.
+    """
+    shapes = {a.shape for a in outputs if a.shape}
+    constants = [f'{_shape_name(s)} = private constant [{len(s)} x i64] ['
+                 + ', '.join(f'i64 {n}' for n in s) + ']' for s in sorted(shapes)]
+    largest = max([a.size for a in inputs], default=0)
+    loop = _finite_loop() if largest > _UNROLLED else []
+    return [f'@rbd_table = global [{len(layout.TABLE)} x i64] zeroinitializer', *constants, *loop,
+            *_call(inputs, outputs), *_bound(inputs, outputs)]
+
+
+def _shape_name(shape: tuple[int, ...]) -> str:
+    return '@shape.' + '.'.join(map(str, shape))
+
+
+def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
+    w = Writer()
+    fixed = w.load('%self', layout.TUPLE_SIZE)
+    total = w.value(f'add i64 {fixed}, %nargs')
+    w.equal(total, str(len(inputs) + 1))
+    # Item k is at args + 8 k, or among the fixed ones, which begin as if at index nargs.
+    back = w.value('mul i64 %nargs, -8')
+    own = w.value(f'add i64 %self, {layout.TUPLE_ITEMS + 8}')
+    base = w.value(f'add i64 {own}, {back}')
+    given = []
+    for k, argument in enumerate(inputs):
+        first = w.value(f'icmp sgt i64 %nargs, {k}')
+        item = w.load(w.value(f'select i1 {first}, i64 %args, i64 {base}'), 8 * k)
+        given.append(_number(w, item, k) if argument.shape == () else
+                     _array(w, item, argument.shape, layout.READABLE))
+    for argument, data in zip(inputs, given, strict=True):
+        _finite(w, data, argument.size)
+    w.lines += ['%plain = icmp eq i64 %names, 0',
+                'br i1 %plain, label %allocate, label %keyword', 'keyword:']
+    item = _keyword_out(w)
+    absent = w.value(f'icmp eq i64 {item}, {w.entry("none")}')
+    w.lines += [f'br i1 {absent}, label %allocate, label %given', 'allocate:']
+    answer, taken = _allocate(w, outputs)
+    _run(w, given + taken)
+    w.lines += [f'ret i64 {answer}', 'given:']
+    _run(w, given + _given_out(w, outputs, item))
+    w.call('Py_IncRef', 'void', [('i64', item)])
+    w.lines += [f'ret i64 {item}', 'slow:']
+    slow = w.load('%self', layout.TUPLE_ITEMS)
+    result = w.call('PyObject_Vectorcall', 'i64', [
+        ('i64', slow), *[('i64', f'%{n}') for n in ('args', 'nargs', 'names')]])
+    return ['define i64 @rbd_call(i64 %self, i64 %args, i64 %nargs, i64 %names) nounwind {',
+            *w.lines, f'ret i64 {result}', '}']
+
+
+def _array(w: Writer, item: str, shape: tuple[int, ...], flags: int) -> str:
+    """Return the address of the elements of an array that is as it should be."""
+    w.equal(w.load(item, layout.TYPE), w.entry('ndarray'))
+    w.equal(w.load(item, layout.DESCR), w.entry('float64'))
+    axes = w.load(item, layout.NDIM, 'i32')
+    have = w.value(f'and i32 {w.load(item, layout.FLAGS, "i32")}, {flags}')
+    wrong = w.value(f'or i32 {w.value(f"xor i32 {axes}, {len(shape)}")}, '
+                    f'{w.value(f"xor i32 {have}, {flags}")}')
+    w.require(w.value(f'icmp eq i32 {wrong}, 0'))
+    lengths = w.load(item, layout.SHAPE) if shape else ''
+    for k, length in enumerate(shape):
+        w.equal(w.load(lengths, 8 * k), str(length))
+    return w.load(item, layout.DATA)
+
+
+def _number(w: Writer, item: str, k: int) -> str:
+    """Return the address of a Python float, or of the element of an array without axes."""
+    plain = w.value(f'icmp eq i64 {w.load(item, layout.TYPE)}, {w.entry("float")}')
+    w.lines += [f'br i1 {plain}, label %float{k}, label %array{k}', f'float{k}:']
+    inside = w.value(f'add i64 {item}, {layout.FLOAT_VALUE}')
+    w.lines += [f'br label %number{k}', f'array{k}:']
+    data = _array(w, item, (), layout.READABLE)
+    w.lines += [f'br label %from{k}', f'from{k}:', f'br label %number{k}', f'number{k}:']
+    return w.value(f'phi i64 [ {inside}, %float{k} ], [ {data}, %from{k} ]')
+
+
+def _finite(w: Writer, data: str, size: int) -> None:
+    """Go on only if no element is NaN or infinite."""
+    if size > _UNROLLED:
+        whole = w.value(f'call i1 @finite(i64 {data}, i64 {size})')
+        w.require(whole)
+        return
+    masks: dict[int, str] = {}
+    start = 0
+    for count in (_LANES, 2, 1):
+        lanes = Lanes(count)
+        while size - start >= count:
+            mask = _not_finite(w, lanes, w.value(f'add i64 {data}, {8 * start}'))
+            masks[count] = (w.value(f'or {lanes.mask} {masks[count]}, {mask}')
+                            if count in masks else mask)
+            start += count
+    for count, mask in masks.items():
+        if count > 1:
+            mask = w.value(f'bitcast <{count} x i1> {mask} to i{count}')
+        w.require(w.value(f'icmp eq i{count} {mask}, 0'))
+
+
+def _not_finite(w: Writer, lanes: Lanes, place: str) -> str:
+    real, kind = lanes.real, pointer(lanes.real)
+    x = w.value(f'load {real}, {kind} {w.value(f"inttoptr i64 {place} to {kind}")}, align 8')
+    size = w.value(f'call {real} @llvm.fabs.{lanes.suffix}({real} {x})')
+    return w.value(f'fcmp ueq {real} {size}, {lanes.constant(float("inf"))}')
+
+
+def _finite_loop() -> list[str]:
+    """Return ``finite(address, count)``; the last vector may overlap the one before."""
+    w = Writer()
+    last = w.value(f'sub i64 %count, {_LANES}')
+    w.lines += ['br label %loop', 'loop:',
+                '%k = phi i64 [ 0, %0 ], [ %next, %again ]',
+                f'%inside = icmp slt i64 %k, {last}',
+                f'%at = select i1 %inside, i64 %k, i64 {last}',
+                '%byte = mul i64 %at, 8', '%place = add i64 %data, %byte']
+    mask = _not_finite(w, Lanes(_LANES), '%place')
+    word = w.value(f'bitcast <{_LANES} x i1> {mask} to i{_LANES}')
+    w.require(w.value(f'icmp eq i{_LANES} {word}, 0'), 'bad')
+    w.lines += ['br label %again', 'again:', f'%next = add i64 %k, {_LANES}',
+                'br i1 %inside, label %loop, label %good',
+                'good:', 'ret i1 true', 'bad:', 'ret i1 false']
+    return ['define internal i1 @finite(i64 %data, i64 %count) nounwind {', *w.lines, '}']
+
+
+def _allocate(w: Writer, outputs: Sequence[Argument]) -> tuple[str, list[str]]:
+    """Return what the call returns, and the addresses of the new arrays' elements."""
+    if len(outputs) == 1:
+        array = _new_array(w, outputs[0])
+        w.require(w.value(f'icmp ne i64 {array}, 0'), 'failed')
+        w.lines += ['br label %made', 'failed:', 'ret i64 0', 'made:']
+        return array, [w.load(array, layout.DATA)]
+    answer = w.call('PyTuple_New', 'i64', [('i64', str(len(outputs)))])
+    w.require(w.value(f'icmp ne i64 {answer}, 0'), 'failed')
+    taken = []
+    for k, argument in enumerate(outputs):
+        array = _new_array(w, argument)
+        w.require(w.value(f'icmp ne i64 {array}, 0'), 'release')
+        w.call('PyTuple_SetItem', 'i32', [('i64', answer), ('i64', str(k)), ('i64', array)])
+        taken.append(w.load(array, layout.DATA))
+    if outputs:
+        w.lines += ['br label %made', 'release:']
+        w.call('Py_DecRef', 'void', [('i64', answer)])
+        w.lines += ['ret i64 0']
+    else:
+        w.lines += ['br label %made']
+    w.lines += ['failed:', 'ret i64 0', 'made:']
+    return answer, taken
+
+
+def _new_array(w: Writer, argument: Argument) -> str:
+    kind = w.entry('float64')
+    w.call('Py_IncRef', 'void', [('i64', kind)])  # the new array takes a reference
+    n = len(argument.shape)
+    lengths = '0'
+    if n:
+        lengths = w.value(f'ptrtoint {pointer(f"[{n} x i64]")} {_shape_name(argument.shape)} '
+                          'to i64')
+    return w.call('PyArray_NewFromDescr', 'i64', [
+        ('i64', w.entry('ndarray')), ('i64', kind), ('i32', str(n)), ('i64', lengths),
+        ('i64', '0'), ('i64', '0'), ('i32', '0'), ('i64', '0')])
+
+
+def _keyword_out(w: Writer) -> str:
+    """Return the value of the keyword ``out``, which must be the only one."""
+    w.equal(w.load('%names', layout.TUPLE_SIZE), '1')
+    w.equal(w.load('%names', layout.TUPLE_ITEMS), w.entry('out'))
+    return w.load(w.value(f'add i64 %args, {w.value("mul i64 %nargs, 8")}'), 0)
+
+
+def _given_out(w: Writer, outputs: Sequence[Argument], item: str) -> list[str]:
+    """Return the addresses of the elements of the arrays in ``out``."""
+    flags = layout.READABLE | layout.WRITEABLE
+    if len(outputs) == 1:
+        return [_array(w, item, outputs[0].shape, flags)]
+    w.equal(w.load(item, layout.TYPE), w.entry('tuple'))
+    w.equal(w.load(item, layout.TUPLE_SIZE), str(len(outputs)))
+    return [_array(w, w.load(item, layout.TUPLE_ITEMS + 8 * k), a.shape, flags)
+            for k, a in enumerate(outputs)]
+
+
+def _run(w: Writer, places: Sequence[str]) -> None:
+    real = pointer('double')
+    pointers = [w.value(f'inttoptr i64 {place} to {real}') for place in places]
+    w.lines.append(f'call void @rbd_kernel({", ".join(f"{real} {p}" for p in pointers)})')
+
+
+def offsets(arguments: Sequence[Argument]) -> tuple[list[int], int]:
+    """Return where each array starts in a bound block, and its length, all in elements."""
+    starts, total = [], 0
+    for argument in arguments:
+        starts.append(total)
+        total += -(-argument.size // 8) * 8  # each array begins a cache line
+    return starts, total
+
+
+def _bound(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
+    """Return the function whose ``self`` is the array that holds all buffers."""
+    w = Writer()
+    data = w.load('%self', layout.DATA)
+    _run(w, [w.value(f'add i64 {data}, {8 * k}') for k in offsets([*inputs, *outputs])[0]])
+    none = w.entry('none')
+    w.call('Py_IncRef', 'void', [('i64', none)])
+    return ['define i64 @rbd_bound(i64 %self, i64 %unused) nounwind {', *w.lines,
+            f'ret i64 {none}', '}']

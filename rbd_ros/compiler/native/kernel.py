@@ -1,0 +1,242 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Kernels of machine code: compiled, or taken from the disk without tracing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import ctypes
+from functools import cache, partial
+import threading
+
+import numpy as np
+
+from rbd_ros.compiler.backends import Progress, Source
+from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
+from rbd_ros.compiler.kernel import Array, Bound, Kernel
+from rbd_ros.compiler.native import cache as disk, gate, layout
+from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
+from rbd_ros.compiler.native.llvm import scalar_modules
+from rbd_ros.compiler.native.machine import binding, Code, host
+
+
+class _Memory:
+    """Memory of a bound kernel: its function holds an array, the array this, and this the code."""
+
+    owner: Kernel
+
+    @staticmethod
+    def of(size: int, owner: Kernel) -> ctypes.Array:
+        """Return a number of bytes."""
+        memory = type('Memory', (_Memory, ctypes.c_char * size), {})()
+        memory.owner = owner
+        return memory
+
+
+class Program(Kernel):
+    """
+    A graph as machine code, and all that is done with it but for the fastest way to call it.
+
+    :param entry: what was compiled or found on disk.
+    :param source: the graph, or what traces it when somebody asks for it.
+    :param key: name of the entry on disk, '' if it is not kept.
+    """
+
+    backend = 'llvm'
+
+    def __init__(self, entry: disk.Entry, source: Source, key: str) -> None:
+        about = entry.about
+        self.name = about['name']
+        self.inputs, self.outputs = [
+            tuple(Argument(name, tuple(shape)) for name, shape in about[side])
+            for side in ('inputs', 'outputs')]
+        self._count = OperationCount(*about['count'])
+        self._source, self._key = source, key
+        self._lock = threading.Lock()
+        self._batch: BatchProgram | None = None
+        self._code = Code(entry.objects)
+        self._function = _prototype(len(self.inputs) + len(self.outputs))(
+            self._code.address('rbd_kernel'))
+        self._definitions: tuple[int, ...] = ()
+        if layout.verified():
+            self._code.write('rbd_table', layout.table())
+            self._definitions = tuple(
+                self._code.define(self.name, symbol, flags)
+                for symbol, flags in (('rbd_call', layout.FASTCALL), ('rbd_bound', layout.NOARGS)))
+
+    @property
+    def graph(self) -> Graph:
+        """Return what it computes, traced now if the code came from the disk."""
+        with self._lock:
+            if not isinstance(self._source, Graph):
+                self._source = self._source()
+            return self._source
+
+    def count(self) -> OperationCount:
+        """Return how many operations of each kind one evaluation takes."""
+        return self._count
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute the outputs, unchecked."""
+        self._function(*[x.ctypes.data for x in inputs], *[y.ctypes.data for y in outputs])
+
+    def caller(self, *fixed: Array) -> Callable[..., Array | tuple[Array, ...]]:
+        """
+        Return the checked call with its last inputs given once, the fastest way to call.
+
+        :param fixed: arrays for the last inputs; they are read, and checked, at every call, so
+            that writing into them changes the results.
+        """
+        slow = super().caller(*fixed)
+        if not self._definitions:
+            return slow
+        # The tuple keeps this object, and so the code, alive.
+        return layout.make_function(self._definitions[0], (slow, *fixed))
+
+    def bind(self) -> Bound:
+        """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
+        if not self._definitions:
+            return super().bind()
+        arguments = [*self.inputs, *self.outputs]
+        starts, total = gate.offsets(arguments)
+        memory = _Memory.of(8 * total + 64, self)
+        shift = -ctypes.addressof(memory) % 64
+        block = np.ndarray((total,), np.float64, memory, shift)
+        views = [(a.name, block[k:k + a.size].reshape(a.shape))
+                 for a, k in zip(arguments, starts, strict=True)]
+        run = layout.make_function(self._definitions[1], block)
+        count = len(self.inputs)  # an input and an output may have the same name
+        return Bound(dict(views[:count]), dict(views[count:]), run)
+
+    def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
+                  outputs: Sequence[Array], count: int, threads: int | None) -> None:
+        """Compute the outputs of many states, unchecked."""
+        program = self._batch or self.prepare_batch()
+        program.run(inputs, batched, outputs, count, threads)
+
+    def __reduce__(self) -> tuple:
+        """Pickle the graph alone; the code comes from the disk or is made anew."""
+        return _again, (self.graph, bool(self._key))
+
+    def prepare_batch(self, progress: Progress | None = None) -> BatchProgram:
+        """
+        Compile the batch form, which otherwise happens in the first batch.
+
+        :param progress: called with the name and the share done.
+        """
+        width = host().lanes
+        key = disk.digest([self._key, 'batch', width]) if self._key else ''
+        entry = disk.read(key) if key else None
+        if entry is None:
+            texts, workspace = batch_modules(self.graph, width, table=host().table)
+            entry = disk.Entry({'workspace': workspace}, _emit(self.name, texts, progress))
+            if key:
+                disk.write(key, entry)
+        with self._lock:
+            self._batch = BatchProgram(Code(entry.objects), self.inputs, self.outputs, width,
+                                       entry.about['workspace'], sum(self._count))
+            return self._batch
+
+
+class LlvmKernel(Program):
+    """A graph as machine code; the arguments are those of ``Program``."""
+
+    # The call is kept in a slot of this name, where the interpreter finds the built-in function
+    # without running a line of Python; a method would cost more than a small kernel.
+    __slots__ = ('__call__',)
+
+    def __init__(self, entry: disk.Entry, source: Source, key: str) -> None:
+        super().__init__(entry, source, key)
+        # The built-in function needs all of this object but for the slot. Without it there is no
+        # cycle, and a kernel that is dropped is gone at once.
+        rest = Program.__new__(Program)
+        rest.__dict__ = self.__dict__
+        self.__call__ = rest.caller()  # type: ignore[method-assign]
+
+
+@cache
+def _prototype(count: int) -> type[ctypes._CFunctionType]:
+    """Return the type of a kernel of so many arrays, called with the interpreter's lock held."""
+    return ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * count)
+
+
+def _again(graph: Graph, cached: bool) -> Kernel:
+    return compile_llvm([graph], cache=cached)[0]
+
+
+def compile_llvm(sources: Sequence[Source], *, keys: Sequence[str] | None = None,
+                 cache: bool = True, progress: Progress | None = None) -> list[Kernel]:
+    """
+    Return each graph as a kernel of machine code.
+
+    :param sources: graphs, or functions that trace them; those are called only if the code is
+        not on disk.
+    :param keys: a digest of all that each function's graph depends on; without it the graph's
+        own is taken.
+    :param cache: keep the code on disk, and look for it there.
+    :param progress: called with the name of a kernel and the share of all the work done.
+    """
+    kernels: list[Kernel] = []
+    for k, source in enumerate(sources):
+        report = None if progress is None else partial(_report, progress, k, len(sources))
+        kernels.append(_compile(source, keys[k] if keys else '', cache, report))
+        if progress is not None:
+            progress(kernels[-1].name, (k + 1) / len(sources))
+    return kernels
+
+
+def _report(progress: Progress, done: int, total: int, name: str, share: float) -> None:
+    progress(name, (done + share) / total)
+
+
+def _compile(source: Source, given: str, cached: bool, progress: Progress | None) -> LlvmKernel:
+    if cached and not given:
+        source = source if isinstance(source, Graph) else source()
+        given = source.digest()
+    circumstances = _circumstances() if cached else ''
+    key = disk.digest([given, circumstances]) if circumstances else ''
+    entry = disk.read(key) if key else None
+    if entry is None:
+        graph = source = source if isinstance(source, Graph) else source()
+        texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs),
+                               table=host().table)
+        about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
+                 'count': graph.count()}
+        entry = disk.Entry(about, _emit(graph.name, texts, progress))
+        if key:
+            disk.write(key, entry)
+    return LlvmKernel(entry, source, key)
+
+
+def _emit(name: str, texts: Sequence[str], progress: Progress | None) -> list[bytes]:
+    objects = []
+    for k, text in enumerate(texts):
+        objects.append(host().emit(text))
+        if progress is not None:
+            progress(name, (k + 1) / len(texts))
+    return objects
+
+
+@cache
+def _circumstances() -> str:
+    """Return a digest of all that object code depends on besides the graph, '' if unknown."""
+    import llvmlite
+    try:
+        own = disk.source_digest(__name__.rpartition('.')[0])
+    except ImportError as error:
+        disk.explain('for this installation', str(error))
+        return ''
+    return disk.digest([llvmlite.__version__, binding().llvm_version_info, *host(),
+                        layout.TABLE, layout.TUPLE_ITEMS, own])

@@ -1,0 +1,328 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A graph as LLVM functions: one straight line, or several past a size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from rbd_ros.compiler.constants import in_memory
+from rbd_ros.compiler.graph.graph import Graph
+from rbd_ros.compiler.native.ir import (
+    declarations, double, Lanes, LIBRARY, library_loop, sine_cosine, sine_cosine_name)
+from rbd_ros.compiler.native.machine import pointer
+from rbd_ros.compiler.native.parts import PART, Part, partition
+from rbd_ros.compiler.shuffle import join, piece
+
+_LEAVES = ('const', 'input')
+_ANGULAR = ('sin', 'cos')
+#: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
+#: vectors slow the processor's clock for longer than they save.
+ANGLE_LANES = 4
+#: Most constants that one store writes.
+_ROW = 8
+
+
+class Place(NamedTuple):
+    """Where an element is: the name of a pointer and a number of elements."""
+
+    base: str
+    at: int
+
+    def plus(self, count: int) -> Place:
+        """Return the place of a later element."""
+        return Place(self.base, self.at + count)
+
+
+class Layout(NamedTuple):
+    """
+    Where a function finds its inputs and leaves its results.
+
+    :param inputs: place of element 0 of each input.
+    :param outputs: place of element 0 of each output.
+    :param slots: index of the first slot in the workspace.
+    """
+
+    inputs: list[Place]
+    outputs: list[Place]
+    slots: int
+
+    @classmethod
+    def of_workspace(cls, graph: Graph, base: str = '%ws') -> Layout:
+        """Return the layout with everything in the workspace: inputs, outputs, slots."""
+        offsets = list(accumulate((a.size for a in graph.inputs + graph.outputs), initial=0))
+        n = len(graph.inputs)
+        return cls([Place(base, k) for k in offsets[:n]], [Place(base, k) for k in offsets[n:-1]],
+                   offsets[-1])
+
+
+class Body:
+    """
+    Lines of one function of a graph.
+
+    :param graph: what is computed.
+    :param lanes: on how many lanes.
+    :param layout: where inputs, outputs and slots are.
+    """
+
+    def __init__(self, graph: Graph, lanes: Lanes, layout: Layout) -> None:
+        self.graph, self.lanes, self.layout = graph, lanes, layout
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self._pairs: set[int] = set()
+        self._stores = 0
+        self._alone = _first_of_two_products(graph)
+        self._waiting: dict[int, Place] = {}
+        self._targets: dict[int, list[Place]] = {}
+        elements = [p.plus(e) for a, p in zip(graph.outputs, layout.outputs, strict=True)
+                    for e in range(a.size)]
+        for node, place in zip(graph.results, elements, strict=True):
+            self._targets.setdefault(node, []).append(place)
+
+    def write(self, part: Part, last: bool, late: bool = False) -> list[str]:
+        """
+        Return the lines of a part; the last one also stores the results that are leaves.
+
+        :param late: whether to load a value before its first use, not at the beginning: then no
+            output may be an input.
+        """
+        nodes = self.graph.nodes
+        leaves = dict.fromkeys(a for i in part.nodes for a in nodes[i].args)
+        extra = [i for i in self._targets if nodes[i].op in _LEAVES] if last else []
+        leaves.update(dict.fromkeys(extra))
+        for i in leaves:
+            if nodes[i].op == 'const':
+                self.names[i] = self.lanes.constant(nodes[i].constant)
+            elif nodes[i].op == 'input':
+                argument, element = nodes[i].element
+                self._waiting[i] = self.layout.inputs[argument].plus(element)
+        for i, slot in part.loads.items():
+            self._waiting[i] = Place('%ws', self.layout.slots + slot)
+        if not late:  # every load precedes every store: an output may be an input
+            self._fetch(list(self._waiting))
+        angles = list(dict.fromkeys(
+            nodes[i].args[0] for i in part.nodes if nodes[i].op in _ANGULAR))
+        for i in part.nodes:
+            self._compute(i, angles)
+            if i in part.saves:
+                self._store(i, Place('%ws', self.layout.slots + part.saves[i]))
+            self._store_results(i)
+        self._fetch(extra)
+        for i in extra:
+            if nodes[i].op == 'input':
+                self._store_results(i)
+        if last:
+            self._store_constants()
+        return self.lines
+
+    def _fetch(self, values: Sequence[int]) -> None:
+        """Load those of the values that wait for it."""
+        for i in values:
+            if i in self._waiting:
+                self._load(i, self._waiting.pop(i))
+
+    def _address(self, name: str, place: Place, kind: str = '') -> str:
+        """Return the address of a place, for a value of another type if one is given."""
+        real, align = self.lanes.real, 8 * self.lanes.count
+        self.lines.append(f'{name} = getelementptr {real}, {pointer(real)} {place.base}, '
+                          f'i64 {place.at}')
+        if not kind or kind == real:
+            return f'{pointer(real)} {name}, align {align}'
+        self.lines.append(f'{name}.v = bitcast {pointer(real)} {name} to {pointer(kind)}')
+        return f'{pointer(kind)} {name}.v, align {align}'
+
+    def _load(self, i: int, place: Place) -> None:
+        address = self._address(f'%n{i}.p', place)
+        self.lines.append(f'%n{i} = load {self.lanes.real}, {address}')
+        self.names[i] = f'%n{i}'
+
+    def _store(self, i: int, place: Place) -> None:
+        self._stores += 1
+        address = self._address(f'%o{self._stores}', place)
+        self.lines.append(f'store {self.lanes.real} {self.names[i]}, {address}')
+
+    def _store_results(self, i: int) -> None:
+        for place in self._targets.get(i, ()):
+            self._store(i, place)
+
+    def _store_constants(self) -> None:
+        """
+        Store the results that are constant, by vectors where they are neighbours.
+
+        Most of a large inertia matrix is zero, and LLVM takes long to find that out by itself.
+        """
+        left = {place: self.graph.nodes[i].constant for i, places in self._targets.items()
+                if self.graph.nodes[i].op == 'const' for place in places}
+        for place in sorted(left):
+            if place not in left:
+                continue
+            row = [place]
+            while len(row) < _ROW and place.plus(len(row)) in left:
+                row.append(place.plus(len(row)))
+            count = 1 << len(row).bit_length() - 1 if self.lanes.count == 1 else 1
+            values = [left.pop(p) for p in row[:count]]
+            self._stores += 1
+            if count == 1:
+                kind, text = self.lanes.real, self.lanes.constant(values[0])
+            else:
+                kind = Lanes(count).real
+                text = f'<{", ".join("double " + double(v) for v in values)}>'
+            address = self._address(f'%o{self._stores}', place, kind)
+            self.lines.append(f'store {kind} {text}, {address}')
+
+    def _compute(self, i: int, angles: list[int]) -> None:
+        op, args, _ = self.graph.nodes[i]
+        if op in _ANGULAR:
+            if args[0] not in self._pairs:
+                self._fetch(angles)
+                ready = [a for a in angles if a not in self._pairs and a in self.names]
+                self._sine_cosine([args[0], *[a for a in ready if a != args[0]]])
+            self.names[i] = f'%n{args[0]}.{op}'
+        else:
+            self._fetch(args)
+            self.names[i] = f'%n{i}'
+            self.lines += self.lanes.node(f'%n{i}', op, [self.names[a] for a in args],
+                                          i in self._alone)
+
+    def _sine_cosine(self, angles: list[int]) -> None:
+        """Find sine and cosine of the first angle, and of others that fill up the lanes."""
+        wide, each = Lanes(ANGLE_LANES), self.lanes.count
+        group = angles[:wide.count // each]
+        if len(group) < 2:
+            self._call_pair(self.lanes, angles[0], self.names[angles[0]])
+            return
+        # free lanes repeat the first angle
+        names = [self.names[a] for a in group]
+        names += names[:1] * (wide.count // each - len(group))
+        value = join(self.lines, f'%n{group[0]}.v', names, each)
+        self._call_pair(wide, group[0], value, '.all')
+        for k, angle in enumerate(group):
+            for op in _ANGULAR:
+                self.lines.append(piece(f'%n{angle}.{op}', f'%n{group[0]}.all.{op}', wide, k,
+                                        each))
+            self._pairs.add(angle)
+
+    def _call_pair(self, lanes: Lanes, angle: int, value: str, suffix: str = '') -> None:
+        pair = f'{{ {lanes.real}, {lanes.real} }}'
+        name = f'%n{angle}{suffix}'
+        self.lines.append(f'{name}.pair = call {pair} @{sine_cosine_name(lanes)}'
+                          f'({lanes.real} {value})')
+        self.lines += [f'{name}.{op} = extractvalue {pair} {name}.pair, {k}'
+                       for k, op in enumerate(_ANGULAR)]
+        self._pairs.add(angle)
+
+
+def _first_of_two_products(graph: Graph) -> set[int]:
+    """
+    Return the products a*b of differences a*b - c*d that are used nowhere else.
+
+    Only the other product is to be fused: LLVM would take the first one and negate the second,
+    which costs an instruction on vectors of aarch64.
+    """
+    nodes = graph.nodes
+    uses = Counter(a for node in nodes for a in node.args)
+    uses.update(graph.results)
+    once = {i for i, node in enumerate(nodes) if node.op == 'mul' and uses[i] == 1}
+    return {node.args[0] for node in nodes if node.op == 'sub' and once.issuperset(node.args)}
+
+
+def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
+                   fused: bool = True, table: bool = False) -> list[str]:
+    """
+    Return modules with ``void rbd_kernel(double *in0, ..., double *out0, ...)``.
+
+    The function reads all inputs before it writes any output, uses the stack only, and may run
+    in several threads at once. The first module holds it; more parts come one by one.
+
+    :param graph: what to compute.
+    :param extra: lines of functions that call it, for the first module.
+    :param size: operations per part.
+    :param fused: see ``Lanes``.
+    :param table: load constants from a table, see ``constants``.
+    """
+    lanes, parts, slots = Lanes(1, fused), *partition(graph, size)
+    real = pointer('double')
+    arguments = [f'%in{k}' for k in range(len(graph.inputs))]
+    results = [f'%out{k}' for k in range(len(graph.outputs))]
+    head = function('rbd_kernel', [f'{real} {a}' for a in arguments + results])
+    outputs = [Place(name, 0) for name in results]
+    if len(parts) == 1:
+        layout = Layout([Place(name, 0) for name in arguments], outputs, 0)
+        lines = Body(graph, lanes, layout).write(parts[0], True)
+        return [module([*extra, *whole(head, lines, lanes, table)], table=table)]
+    shared = Layout.of_workspace(graph)
+    layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
+    passed = ', '.join(f'{real} {name}' for name in ['%ws', *results])
+    driver = [*extra, head, *workspace(lanes, layout.slots + slots),
+              *_copy_inputs(graph, layout, real),
+              *[f'call void @rbd_part{k}({passed})' for k in range(len(parts))], 'ret void', '}']
+    listed = ', '.join([real] * (1 + len(results)))
+    texts = [module(driver, [f'declare void @rbd_part{k}({listed})' for k in range(len(parts))])]
+    for k, part in enumerate(parts):
+        lines = Body(graph, lanes, layout).write(part, k == len(parts) - 1)
+        # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
+        # must never be called noalias, since an output may be an input.
+        names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
+        texts.append(module(whole(function(f'rbd_part{k}', names), lines, lanes, table),
+                            table=table))
+    return texts
+
+
+def _copy_inputs(graph: Graph, layout: Layout, real: str) -> list[str]:
+    lines = []
+    for k, (argument, place) in enumerate(zip(graph.inputs, layout.inputs, strict=True)):
+        for e in range(argument.size):
+            tag = f'%i{k}.{e}'
+            lines += [f'{tag}.p = getelementptr double, {real} %in{k}, i64 {e}',
+                      f'{tag} = load double, {real} {tag}.p, align 8',
+                      f'{tag}.q = getelementptr double, {real} %ws, i64 {place.at + e}',
+                      f'store double {tag}, {real} {tag}.q, align 8']
+    return lines
+
+
+def workspace(lanes: Lanes, slots: int) -> list[str]:
+    """Return the lines that reserve the workspace ``%ws`` on the stack."""
+    return [f'%ws = alloca {lanes.real}, i64 {max(1, slots)}, align 64']
+
+
+def function(name: str, parameters: list[str], result: str = 'void') -> str:
+    """Return the first line of a function that others can call."""
+    return f'define {result} @{name}({", ".join(parameters)}) nounwind {{'
+
+
+def whole(head: str, lines: Sequence[str], lanes: Lanes, table: bool) -> list[str]:
+    """Return a function from its first line and its body."""
+    declared, lines = in_memory(lines, lanes, 'constants') if table else ([], lines)
+    return [*declared, head, *lines, 'ret void', '}']
+
+
+def module(lines: Sequence[str], extra: Sequence[str] = (), *, table: bool = False) -> str:
+    """Return a module with the helpers that its lines call."""
+    text = '\n'.join([*lines, *extra])
+    wide = sorted({1, *[n for n in (2, 4, 8) if f'<{n} x double>' in text]})
+    helpers = []
+    for lanes in map(Lanes, wide):
+        if f'@{sine_cosine_name(lanes)}(' in text:
+            body = sine_cosine(lanes)
+            declared, body = in_memory(body, lanes, f'angular{lanes.count}') if table else (
+                [], body)
+            helpers += [*declared, *body]
+        if lanes.count > 1:
+            helpers += [library_loop(lanes, op) for op in LIBRARY
+                        if f'@{lanes.library(op)}(' in text]
+    return '\n'.join([*declarations([Lanes(n) for n in wide]), *helpers, text, ''])

@@ -1,0 +1,214 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The processor that code is made for, and the memory it is loaded into."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+import ctypes
+from functools import cache
+import gc
+import itertools
+import sys
+from types import ModuleType
+from typing import NamedTuple, TYPE_CHECKING
+import weakref
+
+import numpy as np
+
+from rbd_ros.compiler.native import layout
+from rbd_ros.compiler.native.ir import LIBRARY
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ExecutionEngine, TargetMachine
+
+
+@cache
+def binding() -> ModuleType:
+    """
+    Return llvmlite's binding, ready to make code for this processor.
+
+    :raises ImportError: if llvmlite is not installed or does not load.
+    """
+    try:
+        import llvmlite.binding as module
+        if module.llvm_version_info[0] < 20:  # later ones do it on import and refuse the call
+            module.initialize()
+        module.initialize_native_target()
+        module.initialize_native_asmprinter()
+    except (OSError, RuntimeError, AttributeError) as error:
+        raise ImportError(f'llvmlite does not load: {error}') from error
+    return module
+
+
+def pointer(target: str) -> str:
+    """Return the type of a pointer to a type; LLVM before 16 has no plain ``ptr``."""
+    return 'ptr' if binding().llvm_version_info[0] >= 16 else f'{target}*'
+
+
+class Processor(NamedTuple):
+    """
+    What code is made for.
+
+    :param triple: architecture and operating system.
+    :param cpu: name of the processor, '' for a generic one.
+    :param features: what it can do, in LLVM's notation.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+
+    @property
+    def lanes(self) -> int:
+        """Return how many doubles its vector registers hold."""
+        have = self.features.split(',')
+        if self.triple.startswith('x86_64'):
+            return 8 if '+avx512f' in have else 4 if '+avx' in have else 2
+        return 2
+
+    @property
+    def table(self) -> bool:
+        """Return whether constants are best loaded from a table, see ``constants``."""
+        return not self.triple.startswith('x86_64')
+
+    def emit(self, text: str, opt: int = 2) -> bytes:
+        """
+        Return the object code of a module.
+
+        No pass over the intermediate form is run: the graph is simplified already, and the
+        passes would cost more time than the code generator.
+
+        :param text: LLVM assembly.
+        :param opt: effort of the code generator.
+        """
+        module = binding().parse_assembly(text, binding().create_context())
+        return self._machine(opt).emit_object(module)
+
+    def _machine(self, opt: int) -> TargetMachine:
+        return binding().Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=opt, reloc='default',
+            codemodel='jitdefault')
+
+
+@cache
+def host() -> Processor:
+    """Return this machine's processor."""
+    llvm = binding()
+    try:
+        features = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:  # llvmlite knows none for this architecture
+        features = ''
+    return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+
+
+@cache
+def _register_library() -> None:
+    """Tell LLVM where the C library's functions are; python may be linked without them."""
+    try:
+        library = ctypes.CDLL('libm.so.6')
+    except OSError:
+        library = ctypes.CDLL(None)
+    for name in LIBRARY:
+        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        binding().add_symbol(name, address)
+
+
+class _Loaded(NamedTuple):
+    """
+    What must stay as long as anything may run it.
+
+    :param engine: owns the machine code.
+    :param definitions: of the built-in functions around it; the interpreter reads one once more
+        when it frees its function.
+    """
+
+    engine: ExecutionEngine
+    definitions: list[ctypes.Structure]
+
+
+#: What is in use, by number.
+_engines: dict[int, _Loaded] = {}
+_numbers = itertools.count()
+#: What is not used any more. It is freed at the end of a garbage collection, or when other code
+#: is loaded: objects that die together do so in any order, and one may still look at another.
+_retired: deque[_Loaded] = deque()
+
+
+def _retire(number: int) -> None:
+    _retired.append(_engines.pop(number))
+    if _after_collection not in gc.callbacks:
+        gc.callbacks.append(_after_collection)
+
+
+def _after_collection(phase: str, _: dict) -> None:
+    if phase == 'stop':
+        gc.callbacks.remove(_after_collection)
+        free_retired()
+
+
+def free_retired() -> None:
+    """Free the machine code that nothing can call any more."""
+    while _retired and not sys.is_finalizing():
+        _retired.popleft().engine.close()
+
+
+class Code:
+    """
+    Object code loaded into this process; it stays at least as long as this object does.
+
+    :param objects: what ``Processor.emit`` gave.
+    """
+
+    def __init__(self, objects: Sequence[bytes]) -> None:
+        llvm = binding()
+        _register_library()
+        free_retired()
+        # llvmlite chooses the memory manager: its own on aarch64, where sections far apart
+        # would be out of reach of each other.
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), host()._machine(2))
+        for data in objects:
+            engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        engine.finalize_object()
+        self._number = next(_numbers)
+        _engines[self._number] = _Loaded(engine, [])
+        # An array is no object of the garbage collector: it dies when nothing refers to it any
+        # more, after every finaliser that might call the code has run, and not at all if one of
+        # them has brought the code back to life. A weak reference to this object would not wait.
+        self._life = np.empty(0)
+        weakref.finalize(self._life, _retire, self._number).atexit = False
+
+    def address(self, name: str) -> int:
+        """Return where a function is."""
+        return _engines[self._number].engine.get_function_address(name)
+
+    def define(self, name: str, symbol: str, flags: int) -> int:
+        """
+        Return the address of a method definition, which is kept as long as the code is.
+
+        :param name: name of the built-in function.
+        :param symbol: its machine code.
+        :param flags: its calling convention.
+        """
+        definition = layout.MethodDef(name.encode(), self.address(symbol), flags, None)
+        _engines[self._number].definitions.append(definition)
+        return ctypes.addressof(definition)
+
+    def write(self, name: str, values: Sequence[int]) -> None:
+        """Fill a table of addresses that the code reads."""
+        table = (ctypes.c_uint64 * len(values))(*values)
+        place = _engines[self._number].engine.get_global_value_address(name)
+        ctypes.memmove(place, table, ctypes.sizeof(table))

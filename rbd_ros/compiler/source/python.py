@@ -1,0 +1,173 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Straight-line Python from a graph: needs nothing but the standard library.
+
+The same source runs on floats, one state at a time, and on NumPy columns, many states at a time:
+only the functions that it finds under its names differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import inspect
+import keyword
+import math
+from types import CodeType
+from typing import cast
+
+import numpy as np
+
+from rbd_ros.compiler.graph import ieee
+from rbd_ros.compiler.graph.graph import Graph
+from rbd_ros.compiler.kernel import Array, Kernel
+from rbd_ros.compiler.source.split import Piece
+from rbd_ros.compiler.source.statements import Dialect, Names, PIECE, Writer
+
+#: States per chunk of a batch: short enough for the columns to stay in the processor's cache.
+_CHUNK = 512
+
+_FUNCTION = {
+    'div': 'div', 'sqrt': 'sqrt', 'sin': 'sin', 'cos': 'cos', 'tan': 'tan', 'asin': 'asin',
+    'acos': 'acos', 'atan2': 'atan2', 'exp': 'exp', 'log': 'log', 'tanh': 'tanh',
+    'abs': 'absolute', 'min': 'minimum', 'max': 'maximum', 'lt': 'less', 'le': 'less_equal',
+    'select': 'select',
+}
+_DIALECT = Dialect(_FUNCTION, repr)
+_CONSTANTS = {'inf': math.inf, 'nan': math.nan}
+_ON_FLOATS = {**_CONSTANTS, **{name: getattr(ieee, name) for name in _FUNCTION.values()}}
+_ON_COLUMNS = {
+    **_CONSTANTS,
+    'div': np.divide, 'sqrt': np.sqrt, 'sin': np.sin, 'cos': np.cos, 'tan': np.tan,
+    'asin': np.arcsin, 'acos': np.arccos, 'atan2': np.arctan2, 'exp': np.exp, 'log': np.log,
+    'tanh': np.tanh, 'absolute': np.abs, 'minimum': np.minimum, 'maximum': np.maximum,
+    'less': lambda a, b: np.where(a < b, 1.0, np.where(a >= b, 0.0, np.nan)),
+    'less_equal': lambda a, b: np.where(a <= b, 1.0, np.where(a > b, 0.0, np.nan)),
+    'select': lambda c, a, b: np.where(c != c, c, np.where(c != 0.0, a, b)),
+}
+
+
+def emit_python(graph: Graph, *, max_nodes: int = PIECE) -> str:
+    """
+    Return the source of a module with one function, which needs only ``math``.
+
+    The function takes one flat sequence of floats per input and returns the list of all output
+    elements, outputs one after another, row-major.
+
+    :param graph: what to compute.
+    :param max_nodes: operations per generated function; a longer graph becomes several.
+    """
+    body = _functions(graph, max_nodes)
+    used = {_FUNCTION[node.op] for node in graph.nodes if node.op in _FUNCTION}
+    helpers = [inspect.getsource(getattr(ieee, name)) for name in sorted(used)]
+    head = f'"""Generated from the graph {graph.name}: {graph.count()}."""\n\nimport math\n'
+    constants = '\n'.join(f'{name} = math.{name}' for name in _CONSTANTS)
+    return '\n\n'.join([f'{head}\n{constants}\n', *helpers, body])
+
+
+def _functions(graph: Graph, max_nodes: int = PIECE) -> str:
+    """Return the source of the function, and of the pieces that it calls if it is long."""
+    graph = graph.pruned()
+    pieces, workspace = graph.split(max_nodes)
+    if len(pieces) == 1:
+        return _function(graph, graph.name, pieces[0], '')
+    reserved = Names(_reserved(graph))
+    inputs = [reserved.new(a.name) for a in graph.inputs]
+    w = reserved.new('w')
+    named = [reserved.new(f'{graph.name}_{k}') for k in range(len(pieces))]
+    parts = [_function(graph, name, piece, w) for name, piece in zip(named, pieces)]
+    arguments = ', '.join([*inputs, w])
+    lines = [f'def {graph.name}({", ".join(inputs)}):', f'    {w} = [0.0] * {workspace}',
+             *[f'    {name}({arguments})' for name in named[:-1]],
+             f'    return {named[-1]}({arguments})', '']
+    return '\n\n'.join([*parts, '\n'.join(lines)])
+
+
+def _reserved(graph: Graph) -> list[str]:
+    return [*keyword.kwlist, *_FUNCTION.values(), *_CONSTANTS, 'math', graph.name]
+
+
+def _function(graph: Graph, name: str, piece: Piece, w: str) -> str:
+    names = Names(_reserved(graph))
+    inputs = [names.new(a.name) for a in graph.inputs]
+    arguments = [*inputs, w] if w else inputs
+    names.taken.update([w, name])
+    writer = Writer(graph, piece, _DIALECT, names, inputs)
+    lines = [f'def {name}({", ".join(arguments)}):']
+    lines += [f'    {text} = {inputs[k]}[{e}]' for k, e, text in writer.inputs_read()]
+    lines += [f'    {writer.text[k]} = {w}[{slot}]' for k, slot in piece.loads]
+    lines += [f'    {left} = {right}' for left, right in writer.statements()]
+    lines += [f'    {w}[{slot}] = {writer.text[k]}' for k, slot in piece.stores]
+    if piece.results:
+        lines.append(f'    return [{", ".join(writer.text[k] for _, k in piece.results)}]')
+    elif not w:
+        lines.append('    return []')
+    return '\n'.join(lines) + '\n'
+
+
+def compile_python(graph: Graph) -> Callable[..., list[float]]:
+    """
+    Return the graph as a Python function of flat sequences of floats.
+
+    :param graph: what to compute.
+    """
+    return _load(graph, compile(_functions(graph), f'<{graph.name}>', 'exec'), _ON_FLOATS)
+
+
+def _load(graph: Graph, code: CodeType, functions: dict[str, object],
+          ) -> Callable[..., list[float]]:
+    namespace = dict(functions)
+    exec(code, namespace)
+    return cast(Callable[..., list[float]], namespace[graph.name])
+
+
+class PythonKernel(Kernel):
+    """A graph run by the Python interpreter; batches run on NumPy columns."""
+
+    backend = 'python'
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        code = compile(_functions(graph), f'<{graph.name}>', 'exec')
+        self._one = _load(graph, code, _ON_FLOATS)
+        self._many = _load(graph, code, _ON_COLUMNS)
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute the outputs, unchecked."""
+        results = self._one(*[x.ravel().tolist() for x in inputs])
+        start = 0
+        for x in outputs:
+            x.reshape(-1)[:] = results[start:start + x.size]
+            start += x.size
+
+    def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
+                  outputs: Sequence[Array], count: int, threads: int | None) -> None:
+        """Compute the outputs of many states, unchecked, in chunks; always on one thread."""
+        # Copies, as an output may share memory with an input that a later chunk reads.
+        columns = [x.reshape(count, x.size // count).T.copy() if many
+                   else x.reshape(x.size, 1).copy() for x, many in zip(inputs, batched)]
+        tables = [x.reshape(count, x.size // count) for x in outputs]
+        with np.errstate(all='ignore'):
+            for start in range(0, count, _CHUNK):
+                rows = slice(start, start + _CHUNK)
+                results = iter(self._many(*[c[:, rows] if many else c
+                                            for c, many in zip(columns, batched)]))
+                for table in tables:
+                    for k in range(table.shape[1]):
+                        table[rows, k] = next(results)
+
+    def __reduce__(self) -> tuple:
+        """Pickle the graph alone; the code is made anew."""
+        return PythonKernel, (self.graph,)

@@ -1,0 +1,468 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The controller of one configured robot, without ROS: states and requests in, torques out.
+
+Everything here runs in the hot thread. Other threads only ``post`` requests to the loop and
+read ``events``, which a slower thread announces.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.compiler import Bound
+from rbd_ros.control.disturbance import Disturbance
+from rbd_ros.control.holding import Holding
+from rbd_ros.control.judgement import Judgement
+from rbd_ros.control.load import Load
+from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
+from rbd_ros.control.modes import JointLaw, Law, TaskLaw
+from rbd_ros.control.readiness import StartCheck
+from rbd_ros.control.references.joint_space import JointReference
+from rbd_ros.control.references.operational_space import TaskReference
+from rbd_ros.control.repeats import counted, Repeats
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.guards import DeadMan, RefusalCount
+from rbd_ros.control.safety.limits import TorqueLimiter
+from rbd_ros.control.safety.plausible import Plausible
+from rbd_ros.control.safety.start_check import REST_SPEED
+from rbd_ros.control.safety.supervisor import State, Supervisor
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.snapshots import Snapshots
+from rbd_ros.control.watch import Watch
+from rbd_ros.errors import RbdError
+
+__all__ = ['KERNEL_OF_MODE', 'Cycle']
+
+Array = npt.NDArray[np.float64]
+
+KERNEL_OF_MODE = {
+    'gravity_compensation': 'float', 'damping': 'damping', 'computed_torque': 'joint',
+    'hold': 'joint', 'operational_space': 'task',
+}
+
+
+#: rad/s or m/s below which a reference counts as at rest
+_REST = 1e-3
+
+
+class Cycle:
+    """One robot under control."""
+
+    def __init__(self, settings: Settings, kernels: Mapping[str, Bound],
+                 publish: Callable[[Array], None]) -> None:
+        """
+        Build the parts; nothing is allocated in use.
+
+        :param settings: valid set of parameters.
+        :param kernels: compiled ticks by name.
+        :param publish: send a torque.
+        """
+        self.settings, robot = settings, settings.robot
+        self.joints = robot.joint_map(settings.ages())
+        self.supervisor = Supervisor(settings.timing())
+        self.supervisor.diagnose = self._diagnose
+        self.limiter = TorqueLimiter(
+            settings.torque_limits.tolist(), settings.torque_rates.tolist(),
+            1.0 / settings.number('nominal_rate'))
+        self.torques = Torques(len(robot.joints))
+        self.loop = ControlLoop(
+            self.supervisor, self.limiter, self.torques, self._compute, publish,
+            brake_damping=settings.damper('brake_damping'),
+            release=Release(settings.release_torque),
+            switch_time=settings.number('switch_time'))
+        self.loop.on_enter = self._entered
+        self.reference = JointReference(
+            settings.reference_velocity.tolist(),
+            settings.joints('reference.acceleration').tolist(),
+            lower=robot.pick(robot.model.lower), upper=robot.pick(robot.model.upper),
+            continuous=robot.continuous, timeout=settings.number('reference.timeout'),
+            linear=settings.flag('reference.linear'), joints=robot.joints,
+            speed=settings.velocity_limits.tolist())
+        self.task_reference = TaskReference(
+            settings.task_limits(), timeout=settings.number('task.timeout'),
+            wrench_limit=settings.wrench_limit())
+        self.load = Load(settings, kernels)
+        self.judgement = Judgement(self)
+        self.dead_man = DeadMan(settings.number('dead_man_timeout'))
+        self._refusals = RefusalCount(settings.integer('reference.refusals'))
+        self._repeats = Repeats()  # of what is said about references
+        self._watch = Watch(settings, self.joints)
+        self._check = StartCheck(settings, self.joints)
+        self._plausible = Plausible(settings, self.joints)
+        joint_law = JointLaw('joint', kernels['joint'], self.joints, self.reference,
+                             self._saturation)
+        self._laws = self._make_laws(kernels, joint_law)
+        self._disturbance = Disturbance(settings, kernels['momentum'], joint_law.external)
+        self.loop.load = self._disturbance.load
+        self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load, self._tell)
+        self.mode = settings.text('mode')
+        self.law = self._laws[KERNEL_OF_MODE[self.mode]]
+        self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
+        self.now = self.steady = 0.0
+        self.stamp = (0, 0)  # s and ns of the last state that was accepted
+        self.arriving = (0, 0)  # s and ns of the message in work, accepted or not
+        self.states = 0
+        self.calm = False  # no watched bound was exceeded in the last cycle
+        self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
+        self.snapshots = Snapshots(len(robot.joints))
+        self.apply(settings)
+
+    def _make_laws(self, kernels: Mapping[str, Bound], joint_law: JointLaw) -> dict[str, Law]:
+        joints = self.joints
+        self._bare = Law('gravity', kernels['gravity'], joints)
+        return {'joint': joint_law,
+                'task': TaskLaw('task', kernels['task'], joints, self.task_reference,
+                                self._saturation),
+                **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
+
+    # -- called by the hot node -----------------------------------------------------------------
+
+    def state(self, now: float, steady: float, names: tuple[str, ...],
+              position: Array | Sequence[float], velocity: Array | Sequence[float],
+              effort: Array | Sequence[float], stamp: float) -> bool:
+        """
+        Take one message; run a cycle if it carries controlled joints.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param names: joint names.
+        :param position: positions.
+        :param velocity: velocities, or none.
+        :param effort: efforts, or none.
+        :param stamp: ``header.stamp``, s.
+        :returns: whether a torque was published.
+        """
+        joints = self.joints
+        if self.loop.requests:  # an activation must not meet a judgement made before it
+            self.loop.serve(now, steady)
+        arrival = joints.update(now, names, position, velocity, effort, stamp)
+        if joints.notices:
+            self._notices()
+        if joints.motion.wrong:
+            self._fault(steady, Cause.IMPLAUSIBLE, joints.motion.wrong)
+        self.calm = self.calm and joints.motion.calm
+        return self.judgement.arrived(now, steady, arrival)
+
+    def judge(self, now: float, steady: float) -> bool:
+        """
+        Run a cycle on the state that has just come: watch, supervise, compute, limit.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was published.
+        """
+        self.now, self.steady, self.stamp = now, steady, self.arriving
+        self.states += 1
+        sent = self._supervise(now, steady, self.load.update(now))
+        self._tell_others(now, steady, sent)
+        return sent
+
+    @property
+    def followed(self) -> bool:
+        """Return whether anybody must hear of a usual state."""
+        return (self.snapshots.watched or self._disturbance.observed
+                or self.reference.goals.active is not None)
+
+    def passed_on(self, now: float, steady: float) -> None:
+        """
+        Let others hear of a state that took the fast path.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        """
+        if self.reference.goals.active is not None:
+            self._judge_goal()
+        self._tell_others(now, steady, True)
+
+    def _tell_others(self, now: float, steady: float, sent: bool) -> None:
+        if sent and (self._disturbance.observed or not self.calm
+                     or self.supervisor.state is not State.RUNNING):
+            self._disturbance.observe(now, self.joints, self.limiter)
+        if self.snapshots.wanted:
+            self.snapshots.note(self, steady)
+
+    def _supervise(self, now: float, steady: float, known: bool) -> bool:
+        joints, supervisor = self.joints, self.supervisor
+        q, qd = self._controlled or self._pick()
+        ready = joints.ready(now)
+        if supervisor.state is State.PROBING:
+            ready = ready and self._may_start(now, steady, qd)
+        else:
+            calm = self._watch.look(now, supervisor.state, self.law, q, qd, self._fault_now)
+            self.calm = self._plausible.look(now, q, qd, self._fault_now) and calm
+        if not known:
+            self._fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
+            ready = False
+        return self.loop.fresh_state(now, steady, joints.expiry, ready, qd)
+
+    def spoiled(self, now: float, steady: float, text: str) -> bool:
+        """
+        Take a message that cannot be read: counted and announced; a loss only if it goes on.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param text: what is wrong with it.
+        :returns: whether a torque was published.
+        """
+        self.loop.serve(now, steady)
+        self.joints.spoiled(now, text)
+        self._notices()
+        return self.judgement.unheard(now, steady)
+
+    def _pick(self) -> tuple[Array, Array]:
+        """Return position and velocity of the controlled joints."""
+        joints, index = self.joints, self.joints.select
+        return joints.q[index], joints.qd[index]
+
+    def tick(self, now: float, steady: float) -> bool:
+        """
+        Run the steady timer.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was published.
+        """
+        self.now, self.steady = now, steady
+        if self.joints.notices:  # of the fast path, which has no time for them
+            self._notices()
+        if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
+            self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
+        return self.loop.tick(now, steady)
+
+    def press(self, steady: float, pressed: bool) -> None:
+        """
+        Take one message of the dead-man switch; letting it go stops at once.
+
+        :param steady: steady time, s.
+        :param pressed: whether the operator holds it; one false between any number of true counts.
+        """
+        self.dead_man.signal(steady, pressed)
+        if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
+            self._fault(steady, Cause.DEAD_MAN, 'it was let go')
+
+    # -- requests, run in the hot thread ----------------------------------------------------------
+
+    def activate(self, now: float, steady: float) -> None:
+        """Begin to look at states; every message must prove itself again."""
+        self.joints.restart()
+        self._check.restart()
+        self.supervisor.activate(now, steady)
+
+    def reset(self, now: float, steady: float) -> str:
+        """Clear latched faults; returns the reason of a refusal."""
+        if not self.dead_man.alive(steady):
+            return 'the dead-man signal is missing'
+        refused = self.supervisor.reset(now, steady)
+        if not refused and self.supervisor.state is State.PROBING:
+            self.joints.restart()
+            self._check.restart()
+        return refused
+
+    def set_mode(self, mode: str) -> None:
+        """
+        Change the law without a step of the torque.
+
+        :param mode: name of the mode.
+        """
+        if mode == self.mode:
+            return
+        before = self.law
+        self.mode = mode
+        self.law = self._laws[KERNEL_OF_MODE[mode]]
+        self.reference.goals.abort(f'the mode changed to {mode}')
+        if self.supervisor.state in (State.RAMPING_IN, State.RUNNING):
+            if self.law is before:
+                self.law.rest(self.now)
+            else:
+                self.law.enter(self.now)
+                self.loop.switch.switch()
+        self._watch.changed_law()
+        self.events.append(('mode', mode))
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new parameters, all at once between two cycles; structural ones stay as they are.
+
+        :param settings: valid set for the same robot.
+        """
+        before, settings = self.settings, settings.with_structure_of(self.settings)
+        self.settings = settings
+        for law in self._laws.values():
+            law.apply(settings)
+        self.loop.switch.duration = settings.number('switch_time')
+        self.snapshots.divider = settings.report_divider
+        self._disturbance.apply(settings)
+        self._watch.apply(settings)
+        self._plausible.apply(settings)
+        self._holding.apply(settings)
+        self._refusals.limit = settings.integer('reference.refusals')
+        self.reference.timeout = settings.number('reference.timeout')
+        self.reference.speed[:] = settings.velocity_limits
+        self.reference.limiter.velocity[:] = settings.reference_velocity
+        self.reference.limiter.acceleration[:] = settings.joints('reference.acceleration')
+        self.task_reference.timeout = settings.number('task.timeout')
+        self.task_reference.limits = settings.task_limits()
+        self.task_reference.wrench_limit[:] = settings.wrench_limit()
+        self.load.apply(self.now, before, settings)
+        self.set_mode(settings.text('mode'))
+
+    def hold_reference(self) -> None:
+        """Come to rest and stay there, whatever the reference was."""
+        self.reference.goals.abort('the reference is held')
+        self.reference.hold()
+        self.task_reference.hold()
+
+    def refer(self, action: Callable[[], object]) -> None:
+        """
+        Take a new reference while the law runs; what is refused is told and changes nothing.
+
+        :param action: hands it over.
+        """
+        if self.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
+            self._warn_refused(self.supervisor.state,
+                               f'the controller is {self.supervisor.state.value}')
+            return
+        try:
+            action()
+        except RbdError as error:
+            self._warn_refused(type(error), str(error))
+            self.refused(str(error))
+        else:
+            self._refusals.accepted()
+
+    def _warn_refused(self, kind: object, reason: str) -> None:
+        """Say that a reference is refused, once per kind of reason and second."""
+        left = self._repeats.take(kind, self.steady)
+        if left is not None:
+            self.events.append(('warning', counted(f'a reference is refused: {reason}', left)))
+
+    def refused(self, reason: str) -> None:
+        """
+        Note a reference that cannot be used: one changes nothing, a row of them in motion brakes.
+
+        :param reason: why it was refused.
+        """
+        if self.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
+            return
+        if self._refusals.refused(self.steady) and self._moves():
+            self._fault(self.steady, Cause.BAD_COMMAND, f'{self._refusals.count} references in a '
+                        f'row were refused while the robot moves, the last one: {reason}')
+
+    def _moves(self) -> bool:
+        """Tell whether the robot moves, or shall."""
+        wanted = np.zeros(1)
+        if isinstance(self.law, JointLaw):
+            wanted = self.reference.state[1]
+        elif isinstance(self.law, TaskLaw):
+            wanted = self.task_reference.velocity
+        measured = self.joints.qd[self.joints.controlled]
+        return bool(np.abs(wanted).max() > _REST or np.abs(measured).max() > REST_SPEED)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _compute(self, need: Need) -> None:
+        """Evaluate what the loop needs and hand it over without copies."""
+        law: Law | Holding = self._bare
+        if need is Need.LAW:
+            law = self.law
+        elif need is Need.HOLD:
+            law = self._holding
+        law.compute(self.now)
+        torques, outputs = self.torques, law.outputs
+        torques.gravity, torques.driver = outputs['gravity'], outputs['driver']
+        if need is not Need.GRAVITY:
+            torques.law = outputs['law']
+        if self.reference.goals.active is not None and need is Need.LAW:
+            self._judge_goal()
+
+    def _judge_goal(self) -> None:
+        index = self.joints.controlled
+        self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
+
+    def _may_start(self, now: float, steady: float, qd: Array) -> bool:
+        """Tell whether torque may begin, once every joint is known."""
+        if not self.dead_man.alive(steady) or not self.joints.ready(now):
+            return False
+        passed = self._check.passes(now, qd, self._gravity_now, self._gravity_columns,
+                                    self._fault_now, self._tell)
+        if passed:
+            self.loop.begin_at(self._check.torque)
+        return passed
+
+    def _gravity_now(self) -> Array:
+        self._compute(Need.GRAVITY)
+        return self.torques.gravity
+
+    def _gravity_columns(self) -> Array:
+        """Return the torques of the three unit vectors of gravity, one row per joint."""
+        vector = self._bare.inputs['gravity_vector']
+        present = vector.copy()
+        columns = []
+        for axis in np.eye(3):
+            vector[:] = axis
+            columns.append(self._gravity_now().copy())
+        vector[:] = present
+        return np.array(columns).T
+
+    def _fault_now(self, cause: Cause, detail: str) -> None:
+        self._fault(self.steady, cause, detail)
+
+    def _tell(self, kind: str, text: str) -> None:
+        self.events.append((kind, text))
+
+    def _fault(self, steady: float, cause: Cause, detail: str) -> None:
+        if self.supervisor.state not in (State.INACTIVE, State.FAULT, State.RELEASED):
+            self.supervisor.fault(steady, cause, detail)
+
+    def _diagnose(self, now: float) -> tuple[Cause, str]:
+        return self.joints.diagnose(now)
+
+    def _entered(self, state: State) -> None:
+        """Follow the supervisor: start references anew, tell the others."""
+        index = self.joints.controlled
+        q, qd = self.joints.q[index], self.joints.qd[index]
+        if state is State.PROBING:
+            self._check.restart()
+        elif state is State.RAMPING_IN:
+            self.law.enter(self.now)
+            self._disturbance.reset()
+            self._watch.begin(self.now, q, qd)
+            self._plausible.restart()
+        elif state is State.HOLDING:
+            self._holding.enter(self.now)
+        elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):
+            if self.supervisor.distrusted:
+                self._disturbance.distrust(self.limiter.limit)
+            self.reference.goals.abort('the controller stopped: ' + '; '.join(
+                str(fault) for fault in self.supervisor.faults))
+        self.events.append(('state', state.value))
+
+    def fault_text(self) -> str:
+        """Return every latched fault in one line; an end that was asked for is none."""
+        return '; '.join(str(fault) for fault in self.supervisor.faults
+                         if fault.cause not in (Cause.DEACTIVATED, Cause.SIGNAL))
+
+    def _notices(self) -> None:
+        for text in self.joints.take_notices():
+            self.events.append(('warning', text))
+
+    def _saturation(self) -> Array:
+        return np.sign(self.loop.wanted) * np.maximum(
+            self.limiter.saturated, self.limiter.slewing)

@@ -1,0 +1,118 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The law of a robot that is held after a stop: it carries, and yields rather than push back.
+
+Somebody may lean on a robot that was stopped, or be caught by it. So a hold adds no more to g(q)
+than a share of the torque limits, and it follows where the robot is pushed further away than
+``hold_distance``. It does not come back by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.modes import JointLaw
+from rbd_ros.control.settings import Settings
+
+__all__ = ['Holding']
+
+Array = npt.NDArray[np.float64]
+
+#: s in which damper and spring of a hold come to rest
+_SETTLE = 0.1
+
+#: s between two warnings that the robot is being pushed
+_QUIET = 5.0
+
+
+class Holding:
+    """Hold one robot where it was when holding began."""
+
+    def __init__(self, law: JointLaw, joints: JointMap, names: Sequence[str], load: Array,
+                 tell: Callable[[str, str], None]) -> None:
+        """
+        Take the parts.
+
+        :param law: of joint space.
+        :param joints: the state.
+        :param names: of the controlled joints.
+        :param load: torque that the robot shows beside g(q), N.m; observed by somebody else.
+        :param tell: takes what must be logged.
+        """
+        self._law, self._joints, self._names, self._load = law, joints, tuple(names), load
+        self._tell = tell
+        n = len(self._names)
+        self._most, self._bound, self._way = np.zeros((3, n))
+        # Gains of the law are those of the described inertia. A light wrist that carries what
+        # nobody told needs more: what its damper can settle, at most all at the distance.
+        self._stiffness, self._damping = np.zeros((2, n))
+        self._told = -np.inf
+
+    @property
+    def outputs(self) -> dict[str, Array]:
+        """Return the results of the law."""
+        return self._law.outputs
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new bounds.
+
+        :param settings: valid set.
+        """
+        self._most[:] = settings.joints('hold_distance')
+        self._bound[:] = settings.number('hold_torque') * settings.torque_limits
+        self._damping[:] = settings.damper('brake_damping')
+        self._stiffness[:] = np.minimum(self._damping / _SETTLE, self._bound / self._most)
+
+    def enter(self, now: float) -> None:
+        """
+        Begin at the present state, and come to rest.
+
+        :param now: control time, s.
+        """
+        self._law.enter(now)
+        self._law.external[:] = self._load
+        self._way[:] = 0.0
+        self._told = -np.inf
+
+    def compute(self, now: float) -> None:
+        """
+        Evaluate the law at the present state, within its bounds around g(q).
+
+        :param now: control time, s.
+        """
+        law = self._law
+        moved = law.reference.give_way(self._joints.q[self._joints.controlled], self._most)
+        if moved.any():
+            self._way += moved
+            self._warn(now)
+        law.compute(now)
+        torque, gravity = law.outputs['law'], law.outputs['gravity']
+        torque += self._stiffness * law.error
+        torque -= self._damping * self._joints.qd[self._joints.controlled]
+        np.clip(torque, gravity - self._bound, gravity + self._bound, out=torque)  # keeps NaN
+
+    def _warn(self, now: float) -> None:
+        if now - self._told < _QUIET:
+            return
+        self._told = now
+        j = int(np.abs(self._way).argmax())
+        self._tell('warning', f'the held robot is pushed away and yields: {self._names[j]} by '
+                   f'{abs(self._way[j]) + self._most[j]:.3g} so far. If nobody pushes it, its '
+                   f'payload or description is wrong')

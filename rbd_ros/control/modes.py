@@ -1,0 +1,290 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The laws at work: one object per mode fills its kernel's inputs and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.compiler import Bound
+from rbd_ros.control.laws.bumpless import smooth_step
+from rbd_ros.control.laws.joint_space import integrate_error
+from rbd_ros.control.references.joint_space import JointReference
+from rbd_ros.control.references.operational_space import TaskReference
+
+if TYPE_CHECKING:
+    from rbd_ros.control.joint_map import JointMap
+    from rbd_ros.control.settings import Settings
+
+__all__ = ['JointLaw', 'Law', 'TaskLaw']
+
+Array = npt.NDArray[np.float64]
+
+_FREE = [0.0] * 6  # the directions of a frame have no torque limit of their own
+
+#: rad/s or m/s below which a reference counts as at rest
+_REST = 1e-3
+
+
+class Law:
+    """A kernel that gets the state: gravity alone, or the law of a mode."""
+
+    tracks = False  # whether there is a tracking error of the joints to be watched
+    leads = False  # whether there is one of the tip
+    error: Array
+
+    def __init__(self, name: str, bound: Bound, joints: JointMap) -> None:
+        """
+        Take a kernel.
+
+        :param name: of the kernel.
+        :param bound: the kernel with its buffers.
+        :param joints: source of positions and velocities.
+        """
+        self.name, self.bound, self._joints = name, bound, joints
+        self.inputs, self.outputs = bound.inputs, bound.outputs
+        self._run = bound.run
+        # Copies between memoryviews take a fraction of what NumPy takes.
+        self._q, self._qd = memoryview(bound.inputs['q']), memoryview(bound.inputs['qd'])
+        self._from_q, self._from_qd = memoryview(joints.q), memoryview(joints.qd)
+
+    @property
+    def rests(self) -> bool:
+        """Return whether it wants the robot to stay where it is."""
+        return True
+
+    def enter(self, now: float) -> None:
+        """
+        Begin at the present state.
+
+        :param now: control time, s.
+        """
+
+    def rest(self, now: float) -> None:
+        """
+        Go on in another mode with the same law: come to rest from the present reference.
+
+        :param now: control time, s.
+        """
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new gains.
+
+        :param settings: valid set.
+        """
+        for name, value in settings.kernel_inputs()[self.name].items():
+            self.inputs[name][...] = value
+
+    def compute(self, now: float) -> None:
+        """
+        Evaluate the kernel at the present state.
+
+        :param now: control time, s.
+        """
+        self.prepare(now)
+        self.see()
+        self._run()
+        self.finish(now)
+
+    def prepare(self, now: float) -> None:
+        """
+        Fill the inputs that are no measurement.
+
+        :param now: control time, s.
+        """
+
+    def see(self) -> None:
+        """Fill in the present state."""
+        self._q[:] = self._from_q
+        self._qd[:] = self._from_qd
+
+    def finish(self, now: float) -> None:
+        """
+        Make use of the results.
+
+        :param now: control time, s.
+        """
+
+
+class JointLaw(Law):
+    """Computed torque along a joint reference, with an integral term that does not wind up."""
+
+    tracks = True
+
+    def __init__(self, name: str, bound: Bound, joints: JointMap,
+                 reference: JointReference, saturation: Callable[[], Array]) -> None:
+        """
+        Take a kernel and a reference.
+
+        :param name: of the kernel.
+        :param bound: the kernel with its buffers.
+        :param joints: source of positions and velocities.
+        :param reference: what to follow.
+        :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
+        """
+        super().__init__(name, bound, joints)
+        self.reference = reference
+        self._saturation = saturation
+        self._reference = memoryview(bound.inputs['reference'].reshape(-1))
+        self._from_reference = memoryview(reference.state.reshape(-1))
+        self._integral = bound.inputs['integral']
+        self.error = bound.outputs['error']
+        self.external = bound.inputs['external']  # observed torque that is compensated, N.m
+        self._gain = self._limit = np.zeros_like(self._integral)
+        self._integrates = False
+        self._rest_time = 0.0
+        self._time: float | None = None
+
+    def enter(self, now: float) -> None:
+        """Begin at the present state, and come to rest."""
+        index = self._joints.controlled
+        self.reference.start(self._joints.q[index], self._joints.qd[index])
+        self.reference.rest(now, self._rest_time)
+        self._integral[:] = 0.0
+        self.external[:] = 0.0
+        self.error[:] = 0.0
+        self._time = None
+
+    @property
+    def rests(self) -> bool:
+        """Return whether the reference stands still."""
+        return not np.abs(self.reference.state[1]).max() > _REST
+
+    def rest(self, now: float) -> None:
+        """Come to rest from the present reference."""
+        self.reference.rest(now, self._rest_time)
+
+    def apply(self, settings: Settings) -> None:
+        """Take new gains."""
+        super().apply(settings)
+        self._gain, self._limit = settings.joints('integral'), settings.joints('integral_limit')
+        self._integrates = bool(self._gain.any())
+        self._rest_time = settings.number('switch_time')
+        if not self._integrates:
+            self._integral[:] = 0.0
+
+    def prepare(self, now: float) -> None:
+        """Advance the reference."""
+        self.reference.update(now)
+        self._reference[:] = self._from_reference
+
+    def finish(self, now: float) -> None:
+        """Advance the integral."""
+        if self._integrates:
+            dt = 0.0 if self._time is None else now - self._time
+            self._time = now
+            self._integral[:] = integrate_error(
+                self._integral.tolist(), self.error.tolist(), gain=self._gain.tolist(), dt=dt,
+                limit=self._limit.tolist(), saturation=self._saturation().tolist())
+
+
+class TaskLaw(Law):
+    """Operational-space law of the tip, with an integral term that does not wind up."""
+
+    leads = True
+
+    def __init__(self, name: str, bound: Bound, joints: JointMap,
+                 reference: TaskReference, saturation: Callable[[], Array]) -> None:
+        """
+        Take a kernel and a reference.
+
+        :param name: of the kernel.
+        :param bound: the kernel with its buffers.
+        :param joints: source of positions and velocities.
+        :param reference: what to follow.
+        :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
+        """
+        super().__init__(name, bound, joints)
+        self.reference = reference
+        self.error = bound.outputs['error']
+        self._saturation = saturation
+        self._integral, self._lead = bound.inputs['task_integral'], bound.outputs['lead']
+        self._gain = self._limit = np.zeros(6)
+        self._integrates = False
+        self._time: float | None = None
+        self._posture: Array | None = None
+        self._drift = bound.inputs['drift']
+        self._rest_time = 0.0
+        self._entered = 0.0
+        self._start_speed: Array | None = None  # of the joints, until they rest
+
+    def enter(self, now: float) -> None:
+        """Begin at the present pose and posture, and come to rest."""
+        self._drift[:] = self._integral[:] = 0.0
+        self._time = None
+        self.error[:] = 0.0
+        self.see()  # for the pose; the torque is not used
+        self._run()
+        R, velocity = self.outputs['R'], self.outputs['velocity']
+        self.reference.start(R, self.outputs['p'], np.concatenate([
+            R @ velocity[:3], R @ velocity[3:]]), self._rest_time)
+        here = self._joints.q[self._joints.controlled]
+        self.inputs['posture'][:] = here if self._posture is None else self._posture
+        self._entered = now
+        self._start_speed = self._joints.qd[self._joints.controlled].copy()
+
+    @property
+    def rests(self) -> bool:
+        """Return whether the reference stands still and no posture is sought."""
+        return (self._posture is None and self._start_speed is None
+                and not np.abs(self.reference.velocity).max() > _REST
+                and not self.reference.wrench.any())
+
+    def apply(self, settings: Settings) -> None:
+        """Take new gains."""
+        super().apply(settings)
+        self._rest_time = settings.number('switch_time')
+        self._gain, self._limit = settings.six('integral'), settings.six('integral_limit')
+        self._integrates = bool(self._gain.any())
+        if not self._integrates:
+            self._integral[:] = 0.0
+        given = settings.numbers('posture.position')
+        self._posture = settings.joints('posture.position') if given else None
+        if self._posture is not None:
+            self.inputs['posture'][:] = self._posture
+
+    def prepare(self, now: float) -> None:
+        """Advance the reference."""
+        reference, inputs = self.reference, self.inputs
+        reference.update(now)
+        if self._start_speed is not None:
+            self._come_to_rest(self._start_speed, now)
+        inputs['R_ref'][:] = reference.R
+        inputs['p_ref'][:] = reference.p
+        inputs['velocity_ref'][:] = reference.velocity
+        inputs['acceleration_ref'][:] = reference.acceleration
+        inputs['wrench'][:] = reference.wrench
+
+    def finish(self, now: float) -> None:
+        """Tell the reference how far ahead it is, and advance the integral."""
+        self.reference.measured(self._lead)
+        if self._integrates:
+            dt = 0.0 if self._time is None else now - self._time
+            self._time = now
+            if not self._saturation().any():
+                self._integral[:] = integrate_error(
+                    self._integral.tolist(), self._lead.tolist(), gain=self._gain.tolist(),
+                    dt=dt, limit=self._limit.tolist(), saturation=_FREE)
+
+    def _come_to_rest(self, speed: Array, now: float) -> None:
+        """Let joint motion that the frame does not show fade like the motion of the frame."""
+        share = 1.0 - smooth_step((now - self._entered) / self._rest_time)
+        np.multiply(speed, share, out=self._drift)
+        if share == 0.0:
+            self._start_speed = None

@@ -1,0 +1,102 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Rules between parameters, checked on the whole set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from rbd_ros.control.payload import payload_vector, PayloadError
+from rbd_ros.control.safety.limits import stop_reasons
+
+__all__ = ['activation_refusals', 'direction', 'rules']
+
+
+def direction(axis: str) -> str:
+    """
+    Return the short name of a direction: "y" for "ty", which YAML cannot take for true.
+
+    :param axis: out of the choices of ``task.axes``.
+    """
+    return axis.removeprefix('t')
+
+
+def rules(values: Mapping[str, object]) -> list[str]:
+    """
+    Return what is wrong between the values of a complete set.
+
+    :param values: by name, each valid by itself.
+    """
+    reasons = []
+    number = _numbers(values)
+    period = 1.0 / number['nominal_rate']
+    if number['state_timeout'] < 2.0 * period:
+        reasons.append(f'state_timeout {number["state_timeout"]:g} s is below two nominal periods '
+                       f'of {period:g} s')
+    if number['minimum_rate'] > number['nominal_rate']:
+        reasons.append(f'minimum_rate {number["minimum_rate"]:g} Hz is above nominal_rate '
+                       f'{number["nominal_rate"]:g} Hz')
+    times = ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'stop_time')
+    reasons += stop_reasons(**{name: number[name] for name in times},
+                            repeats=int(number['release_repeats']), period=period)
+    names = cast(Sequence[str], values['fixed_positions.joints'])
+    positions = cast(Sequence[float], values['fixed_positions.values'])
+    if len(names) != len(positions):
+        reasons.append(f'fixed_positions has {len(names)} joints but {len(positions)} values')
+    gravity = cast(Sequence[float], values['gravity'])
+    if len(gravity) != 3:
+        reasons.append(f'gravity must have three entries, got {len(gravity)}')
+    axes = [direction(axis) for axis in cast(Sequence[str], values['task.axes'])]
+    if not axes or len(set(axes)) != len(axes):
+        reasons.append('task.axes must name at least one direction, each once')
+    return reasons + _payload(values)
+
+
+def _numbers(values: Mapping[str, object]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
+
+
+def _payload(values: Mapping[str, object]) -> list[str]:
+    com = cast(Sequence[float], values['payload.com'])
+    inertia = cast(Sequence[float], values['payload.inertia'])
+    if len(com) != 3 or len(inertia) != 6:
+        return [f'payload.com needs 3 entries and payload.inertia 6, got {len(com)} and '
+                f'{len(inertia)}']
+    try:
+        payload_vector(cast(float, values['payload.mass']), com, inertia)
+    except PayloadError as error:
+        return [str(error)]
+    return []
+
+
+def activation_refusals(values: Mapping[str, object]) -> list[str]:
+    """
+    Return what must be known before configuring and has no default.
+
+    :param values: complete set.
+    """
+    if not values['driver_adds']:
+        return ['driver_adds must be given: "none" if the driver sends our torque as it is, '
+                '"gravity" or "gravity_and_coriolis" if it adds these itself. A wrong value '
+                'drops or lifts the arm']
+    if values['driver_adds'] == 'none' and not values['release_torque']:
+        return ['release_torque must be given where driver_adds is none: Ctrl-C, a deactivation '
+                'and a lost state end with it. "gravity" leaves the last gravity torque: the '
+                'robot stays where it is as long as the driver keeps the last command. "zero" is '
+                'for a robot whose brakes close by then: one without brakes falls']
+    if values['gravity_source'] == 'tf' and not values['gravity_frame']:
+        return ['gravity_source tf needs gravity_frame']
+    return []

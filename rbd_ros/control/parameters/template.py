@@ -1,0 +1,172 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The parameter file of a robot that has none yet, from its description.
+
+Numbers come from the description. What only a person can know is left open as lines to choose
+from, and the controller does not start before that is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+import textwrap
+
+from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.errors import SettingError
+
+__all__ = ['CHOICES', 'parameter_file']
+
+_MARGIN = ' ' * 6
+_WIDTH = 92
+_RATE_PER_LIMIT = 10.0  # 1/s, torque rate over torque limit
+
+#: parameter: the question, and what each answer means
+CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    'driver_adds': (
+        'What does the driver add to the torque that it is sent? A wrong answer drops or lifts '
+        'the arm.',
+        {'none': 'nothing: the motors get what we send',
+         'gravity': 'its own gravity compensation',
+         'gravity_and_coriolis': 'gravity and Coriolis torque'}),
+    'release_torque': (
+        'What stays when we end (Ctrl-C, deactivation, lost state)? Needed with driver_adds: '
+        'none.',
+        {'gravity': 'the last gravity torque; the driver must keep it',
+         'zero': 'nothing; without brakes that close, the arm falls'}),
+    'effort_is_torque': (
+        'Is effort in joint_states the torque of the joint in N.m, gravity included? Then it is '
+        'compared with the model before the first command.',
+        {'true': 'a torque, with the sign of the command',
+         'false': 'a current, a torque without gravity, or not sure'}),
+}
+
+
+def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float],
+                   velocity: Sequence[float], tip: str, origin: str, rate: float = 500.0,
+                   choices: Mapping[str, str] | None = None) -> str:
+    """
+    Return the text of a parameter file for a real robot.
+
+    :param robot: its name.
+    :param joints: controlled joints, in the order of the commands.
+    :param effort: torque limit of each, N.m; 0 or infinite: not described.
+    :param velocity: velocity limit of each, rad/s; 0 or infinite: not described.
+    :param tip: last frame of the chain.
+    :param origin: where the description came from.
+    :param rate: of joint_states, Hz.
+    :param choices: answers that are known already, by parameter.
+    :raises SettingError: for an answer that does not exist, or a rate out of bounds.
+    """
+    chosen = dict(choices or {})
+    for name, answer in chosen.items():
+        if answer not in CHOICES[name][1]:
+            raise SettingError(f'{name} must be one of {", ".join(CHOICES[name][1])}, got '
+                               f'"{answer}"')
+    reason = PARAMETERS['nominal_rate'].refusal(rate)
+    if reason:
+        raise SettingError(reason)
+    parts = [_header(robot, origin), *(_choice(name, chosen.get(name)) for name in CHOICES),
+             _joints(joints, effort, velocity), _rates(rate), _rest(tip)]
+    return '\n'.join(parts)
+
+
+def _comment(text: str, margin: str = _MARGIN) -> str:
+    return textwrap.fill(text, _WIDTH, initial_indent=f'{margin}# ',
+                         subsequent_indent=f'{margin}# ')
+
+
+def _line(setting: str, remark: str) -> str:
+    return f'{_MARGIN}{setting:<36} # {remark}'
+
+
+def _header(robot: str, origin: str) -> str:
+    text = (f'Controller of the robot "{robot}", made from {origin}. Numbers are those of the '
+            'description: compare them with the data sheet. Each question below needs one line '
+            'without its #. docs/controller.md tells about every parameter.')
+    return '\n'.join([_comment(text, ''), '/**:', '  controller:', '    ros__parameters:'])
+
+
+def _choice(name: str, answer: str | None) -> str:
+    question, answers = CHOICES[name]
+    lines = [_comment(question)]
+    for each, meaning in answers.items():
+        mark = '' if each == answer else '# '
+        lines.append(_line(f'{mark}{name}: {each}', meaning))
+    return '\n'.join(['', *lines])
+
+
+def _list(name: str, values: Sequence[str], remark: str) -> str:
+    text = textwrap.fill(', '.join(values), _WIDTH, initial_indent=f'{_MARGIN}{name}: [',
+                         subsequent_indent=_MARGIN + ' ' * (len(name) + 3),
+                         break_on_hyphens=False, break_long_words=False)
+    return f'{_MARGIN}# {remark}\n{text}]'
+
+
+def _number(value: float) -> str:
+    return repr(round(float(value), 6))
+
+
+def _quoted(name: str) -> str:
+    """Return a name that YAML takes for a text, whatever it is."""
+    return name if name.replace('_', '').isalnum() and len(name) > 5 else f"'{name}'"
+
+
+def _limits(name: str, values: Sequence[float], joints: Sequence[str], remark: str) -> str:
+    missing = [joint for joint, value in zip(joints, values)
+               if not (math.isfinite(value) and value > 0.0)]
+    if not missing:
+        return _list(name, [_number(value) for value in values], remark)
+    open_ = ', '.join('?' if joint in missing else _number(value)
+                      for joint, value in zip(joints, values))
+    return '\n'.join([
+        _comment(f'{remark}. The description has none of {", ".join(missing)}: fill in, take '
+                 'the # away.'), f'{_MARGIN}# {name}: [{open_}]'])
+
+
+def _joints(joints: Sequence[str], effort: Sequence[float], velocity: Sequence[float]) -> str:
+    rates = [_RATE_PER_LIMIT * value for value in effort]
+    return '\n'.join([
+        '', _list('joints', [_quoted(name) for name in joints], 'the order of the commands'),
+        _comment('Joints of the description that are left out must be in joint_states, or be '
+                 'given: fixed_positions.joints, fixed_positions.values.'),
+        _limits('torque_limits', effort, joints, 'N.m, of the total torque'),
+        _limits('torque_rate_limits', rates, joints, 'N.m/s'),
+        _limits('velocity_limits', velocity, joints, 'rad/s or m/s; beyond them: fault')])
+
+
+def _rates(rate: float) -> str:
+    timeout = min(max(20.0 / rate, 0.02), 0.5)
+    return '\n'.join([
+        '', _comment('Rate of joint_states; ros2 topic hz measures it.'),
+        _line(f'nominal_rate: {_number(rate)}', 'Hz'),
+        _line(f'minimum_rate: {_number(0.5 * rate)}', 'Hz; below it: fault'),
+        _line(f'state_timeout: {_number(timeout)}', 's; an older state is not used')])
+
+
+def _rest(tip: str) -> str:
+    return '\n'.join([
+        '', _line('autostart: false', 'true: configure and activate without being told to'),
+        _line('command_type: float64_multi_array', 'or joint_state'),
+        _line('mode: gravity_compensation',
+              'or computed_torque, operational_space, hold, damping'),
+        _line('gravity: [0.0, 0.0, -9.81]', 'm/s^2 in the base frame; differs for a wall mount'),
+        _line('stop_time: 0.5', 's in which every torque must be able to reach zero'),
+        _line('stiffness: [100.0]', '1/s^2, Kp of computed_torque and hold'),
+        _line('damping: [20.0]', '1/s, Kd'),
+        _line(f'task.frame: {_quoted(tip)}', 'frame of operational_space and of the payload'),
+        _line('# driver_knows_payload: true', "whether the driver's gravity has the payload"),
+        _line('# payload.mass: 0.0', 'kg; payload.com and payload.inertia likewise'), ''])

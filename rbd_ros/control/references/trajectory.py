@@ -1,0 +1,234 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Joint trajectories: piecewise polynomials through the points of a message.
+
+Points with velocities and accelerations are joined by quintics, points with velocities by
+cubics, as joint_trajectory_controller does. Points with positions alone are joined by the
+spline with continuous acceleration that starts as the robot moves and ends at rest: the
+straight lines drawn elsewhere have corners that no law can follow. They remain an option.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.references.profiles import polynomial_kernel
+from rbd_ros.control.references.results import GoalError, ResultCode
+from scipy.linalg import solve_banded
+
+__all__ = ['Knots', 'Trajectory', 'read_points', 'unwrap']
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass
+class Knots:
+    """Points of a trajectory in the order of the controlled joints."""
+
+    times: Array  # s from the start, (k,)
+    q: Array  # (k, n)
+    qd: Array | None  # (k, n), or not given
+    qdd: Array | None
+
+
+def read_points(names: Sequence[str], joints: Sequence[str], times: Sequence[float],
+                positions: Sequence[Sequence[float]], velocities: Sequence[Sequence[float]],
+                accelerations: Sequence[Sequence[float]]) -> Knots:
+    """
+    Check the points of a message and put them into the order of the controlled joints.
+
+    :param names: joint names of the message.
+    :param joints: names of the controlled joints.
+    :param times: time_from_start of each point, s.
+    :param positions: positions of each point.
+    :param velocities: velocities of each point; empty ones mean not given.
+    :param accelerations: accelerations of each point; empty ones mean not given.
+    """
+    if sorted(names) != sorted(joints):
+        raise GoalError(ResultCode.INVALID_JOINTS, _difference(names, joints))
+    if not times:
+        raise GoalError(ResultCode.INVALID_GOAL, 'the trajectory has no points')
+    order = [list(names).index(joint) for joint in joints]
+    q = _field('positions', positions, order)
+    if q is None:
+        raise GoalError(ResultCode.INVALID_GOAL, 'the points have no positions')
+    qd = _field('velocities', velocities, order)
+    qdd = _field('accelerations', accelerations, order)
+    if qdd is not None and qd is None:
+        raise GoalError(ResultCode.INVALID_GOAL, 'accelerations without velocities')
+    time = np.array(times, dtype=float)
+    if not np.isfinite(time).all() or time[0] < 0.0 or (np.diff(time) <= 0.0).any():
+        raise GoalError(ResultCode.INVALID_GOAL,
+                        f'time_from_start must be finite and increase strictly: {list(times)}')
+    return Knots(time, q, qd, qdd)
+
+
+def _difference(names: Sequence[str], joints: Sequence[str]) -> str:
+    """Return in what the names of a message differ from the controlled joints."""
+    kinds = {'unknown': [name for name in names if name not in joints],
+             'missing': [joint for joint in joints if joint not in names],
+             'given twice': [name for name in joints if list(names).count(name) > 1]}
+    text = '; '.join(f'{kind}: {", ".join(found)}' for kind, found in kinds.items() if found)
+    return f'joints {list(names)} are not the controlled ones {list(joints)} ({text})'
+
+
+def _field(name: str, rows: Sequence[Sequence[float]], order: list[int]) -> Array | None:
+    """Return the rows in our order; None where no row is given."""
+    given = [len(row) > 0 for row in rows]
+    if not any(given):
+        return None
+    for i, row in enumerate(rows):
+        if len(row) != len(order):
+            raise GoalError(ResultCode.INVALID_GOAL, f'point {i} has {len(row)} {name} for '
+                            f'{len(order)} joints; all points must give them, or none')
+    values = np.array([list(row) for row in rows], dtype=float)[:, order]
+    if not np.isfinite(values).all():
+        raise GoalError(ResultCode.INVALID_GOAL, f'{name} are not all finite')
+    return values
+
+
+def unwrap(q: Array, start: Array,
+           continuous: Sequence[bool] | npt.NDArray[np.bool_]) -> Array:
+    """
+    Shift continuous joints by full turns so that each step takes the short way.
+
+    :param q: positions, (k, n).
+    :param start: positions before the first one, (n,).
+    :param continuous: which joints have no limits.
+    """
+    q = q.copy()
+    for j in (j for j, endless in enumerate(continuous) if endless):
+        before = float(start[j])
+        for i in range(len(q)):
+            before += math.remainder(float(q[i, j]) - before, math.tau)
+            q[i, j] = before
+    return q
+
+
+class Trajectory:
+    """Polynomials between knots; sampled without allocation."""
+
+    def __init__(self, knots: Knots, start_time: float, now: float,
+                 start: tuple[Array, Array, Array], *, linear: bool = False) -> None:
+        """
+        Join the present reference and the knots that are still to come.
+
+        :param knots: points, already unwrapped.
+        :param start_time: control time of time_from_start 0.
+        :param now: control time of the present reference, where the trajectory begins.
+        :param start: present reference position, velocity and acceleration.
+        :param linear: straight lines where only positions are given.
+        """
+        times = knots.times + start_time
+        ahead = times > now
+        if not ahead.any() and times[-1] < now:
+            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
+                            f'the trajectory ended {now - times[-1]:.4g} s ago')
+        n = len(start[0])
+        if not ahead.any():  # one point for now: a jump, which the reference limits
+            ahead[-1] = True
+            times = times.copy()
+            times[-1] = now + 1e-3
+        t = np.concatenate([[now], times[ahead]])
+        q = np.vstack([start[0], knots.q[ahead]])
+        zero = np.zeros((1, n))
+        if knots.qd is None:
+            qd = None if linear else _spline_velocities(t, q, start[1])
+        else:
+            qd = np.vstack([start[1], knots.qd[ahead]])
+        qdd = None
+        if knots.qdd is not None:
+            qdd = np.vstack([start[2] if start[2] is not None else zero, knots.qdd[ahead]])
+        self.start, self.end = float(t[0]), float(t[-1])
+        self._times = t.tolist()
+        self.final = q[-1]  # position at the end, held from then on
+        # A piece is worked out when it begins: a thousand at once would hold up the loop.
+        self._knots = (q, qd, qdd)
+        self._bound = polynomial_kernel(n).bind()
+        self._coefficients, self._progress = self._bound.inputs['c'], self._bound.inputs['s']
+        self._loaded = -1  # piece whose coefficients the kernel has
+
+    def sample(self, now: float, out: Array) -> bool:
+        """
+        Evaluate position, velocity and acceleration.
+
+        :param now: control time, s.
+        :param out: array (3, n) that receives them.
+        :returns: False after the end, where the last position is held at rest.
+        """
+        if now >= self.end:
+            out[0] = self.final
+            out[1:] = 0.0
+            return False
+        i = max(bisect_right(self._times, now) - 1, 0)
+        if i != self._loaded:
+            self._coefficients[:] = self._piece(i)
+            self._loaded = i
+        self._progress[()] = max(now - self._times[i], 0.0)
+        self._bound()
+        out[:] = self._bound.outputs['values']
+        return True
+
+    def _piece(self, i: int) -> Array:
+        q, qd, qdd = self._knots
+        return _piece(self._times[i + 1] - self._times[i], q[i:i + 2],
+                      None if qd is None else qd[i:i + 2], None if qdd is None else qdd[i:i + 2])
+
+
+def _piece(h: float, q: Array, qd: Array | None, qdd: Array | None) -> Array:
+    """Coefficients (6, n) of the polynomial of lowest degree with these end values."""
+    c = np.zeros((6, q.shape[1]))
+    c[0] = q[0]
+    step = q[1] - q[0]
+    if qd is None:
+        c[1] = step / h
+    elif qdd is None:
+        c[1] = qd[0]
+        c[2] = (3.0 * step - (2.0 * qd[0] + qd[1]) * h) / h**2
+        c[3] = (-2.0 * step + (qd[0] + qd[1]) * h) / h**3
+    else:
+        c[1], c[2] = qd[0], 0.5 * qdd[0]
+        c[3] = (20.0 * step - (12.0 * qd[0] + 8.0 * qd[1]) * h
+                - (3.0 * qdd[0] - qdd[1]) * h**2) / (2.0 * h**3)
+        c[4] = (-30.0 * step + (16.0 * qd[0] + 14.0 * qd[1]) * h
+                + (3.0 * qdd[0] - 2.0 * qdd[1]) * h**2) / (2.0 * h**4)
+        c[5] = (12.0 * step - 6.0 * (qd[0] + qd[1]) * h
+                - (qdd[0] - qdd[1]) * h**2) / (2.0 * h**5)
+    return c
+
+
+def _spline_velocities(t: Array, q: Array, start: Array) -> Array:
+    """Velocities at the knots for continuous acceleration, from the start velocity to rest."""
+    k, n = q.shape
+    qd = np.zeros((k, n))
+    qd[0] = start
+    if k == 2:
+        return qd
+    h = np.diff(t)
+    slope = np.diff(q, axis=0) / h[:, None]
+    weight = 1.0 / h[:, None]
+    right = 3.0 * (slope[:-1] * weight[:-1] + slope[1:] * weight[1:])
+    right[0] -= weight[0] * start
+    bands = np.zeros((3, k - 2))  # of a tridiagonal matrix, upper one first
+    bands[0, 1:], bands[2, :-1] = 1.0 / h[1:-1], 1.0 / h[1:-1]
+    bands[1] = 2.0 / h[:-1] + 2.0 / h[1:]
+    qd[1:-1] = solve_banded((1, 1), bands, right)
+    return qd

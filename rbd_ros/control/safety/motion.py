@@ -1,0 +1,224 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Whether a message can be true, held against the one before.
+
+A position must be reachable from the last one that was accepted, whoever sent that: this finds a
+sensor that fails, and two sources of one joint that disagree. Positions and velocities must tell
+the same motion: their difference is collected in a leaky sum, whose size over its time is the
+velocity by which the two disagree. Velocities that are missing are drawn from positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from rbd_ros.control.pieces import AgeLimits, Piece, Values
+from rbd_ros.control.repeats import shortened
+from rbd_ros.control.safety.limits import is_finite
+from rbd_ros.control.safety.monitors import Patience
+
+__all__ = ['REACH', 'WINDOW', 'Motion']
+
+Array = npt.NDArray[np.float64]
+
+#: s over which positions and velocities are compared
+WINDOW = 0.1
+
+#: velocity in units of its limit with which a joint can reach another position
+REACH = 1.5
+
+#: s by which messages of two publishers may be late against each other
+_LATE = 0.02
+
+#: size of the sum in units of what it may be: one absurd velocity is forgotten within 10 ms
+_MEMORY = 1.1
+
+#: messages that may disagree at least, however few come
+_LEAST = 5
+
+#: changes between two sources of one joint that make them two, not a change of the layout
+_SWAPS = 10
+
+
+class Motion:
+    """Judge positions and velocities of the controlled joints by what came before."""
+
+    def __init__(self, names: Sequence[str], controlled: Sequence[int],
+                 continuous: frozenset[int], limits: AgeLimits) -> None:
+        """
+        Start without bounds: nothing is doubted until ``bound`` is called.
+
+        :param names: of all joints.
+        :param controlled: positions of the controlled ones among them.
+        :param continuous: those whose position may wrap.
+        :param limits: ages, and the filter of differenced velocities.
+        """
+        self._names, self._continuous, self._limits = tuple(names), continuous, limits
+        self._place = {int(j): c for c, j in enumerate(controlled)}
+        n = len(self._place)
+        self._speed, self._tolerance, self._most = ([math.inf] * n for _ in range(3))
+        self._step = 2.0 * limits.period or 1e-3  # s that a message stands for
+        self.patience = Patience(0.0)
+        self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
+        self.restart()
+
+    def bound(self, speed: Array, tolerance: Array, stray: Array, patience: float) -> None:
+        """
+        Take bounds, one number per controlled joint.
+
+        :param speed: velocity limits; infinity: none.
+        :param tolerance: noise and quantisation of a position, rad or m.
+        :param stray: how far positions may run away from velocities, rad or m.
+        :param patience: s for which messages that cannot be true are just left out.
+        """
+        self._speed, self._tolerance = speed.tolist(), tolerance.tolist()
+        self._most = (_MEMORY * stray).tolist()
+        self.patience.most = max(patience, _LEAST * self._step)
+
+    def restart(self) -> None:
+        """Forget every message."""
+        self._source: list[Piece | None] = [None] * len(self._place)
+        self.bearer: Piece | None = None  # that brought controlled joints last
+        self.wrong = ''  # why the messages cannot be believed any more
+        self.reason = ''  # why the last doubtful one could not be true
+        self._swaps = self._count = 0
+        self._moves: list[tuple[int, int, float, float]] = []
+        self.mismatch[:] = 0.0
+        self.patience.restart()
+
+    @property
+    def calm(self) -> bool:
+        """Return whether nothing was doubted lately."""
+        return self.patience.empty
+
+    def doubt(self, piece: Piece, now: float, stamp: float) -> str:
+        """
+        Say why the positions of a message cannot be true; empty if they can.
+
+        :param piece: its joints, with its positions.
+        :param now: control time of reception, s.
+        :param stamp: ``header.stamp`` in s.
+        """
+        reason = ''
+        moves = self._moves = []
+        for k, (j, x) in enumerate(zip(piece.target.tolist(), piece.q.tolist())):
+            c = self._place.get(j)
+            source = None if c is None else self._source[c]
+            if c is None or source is None:
+                continue
+            since = now - source.age.received
+            if not 0.0 <= since <= source.age.timeout:  # too old to tell anything
+                self.mismatch[c] = 0.0
+                continue
+            elapsed, late = since, _LATE
+            if source is piece and stamp and source.age.stamp:
+                elapsed = abs(stamp - source.age.stamp)
+                late = min(0.0, since + 0.5 * source.age.timeout - elapsed)
+            before = float(source.last_q[j])
+            step = x - before
+            if j in self._continuous:
+                step = math.remainder(step, math.tau)
+            most = self._tolerance[c] + REACH * self._speed[c] * (elapsed + late)
+            if abs(step) > most and not reason:
+                reason = self._disagreement(piece, source, j, before, x, since)
+            moves.append((c, k, step, elapsed))
+        if piece.mask:
+            # Messages count, not time: what disagrees may come right before what does not.
+            self._count += 1
+            late = self.patience.runs_out(self._count * self._step, bool(reason))
+            self.wrong = reason if late else ''
+            self.reason = reason or self.reason
+        return reason
+
+    def _disagreement(self, piece: Piece, source: Piece, joint: int, before: float, now: float,
+                      since: float) -> str:
+        name = self._names[joint]
+        if source is piece:
+            return (f'{name} jumped from {before:.4g} to {now:.4g} within {since:.3g} s: its '
+                    f'sensor fails, or two publishers send it')
+        return (f'{name} has two sources that disagree: {before:.4g} in messages of '
+                f'{shortened(source.names)}, {now:.4g} in those of {shortened(piece.names)}')
+
+    def accept(self, piece: Piece, now: float, velocity: Values, stamp: float) -> list[str]:
+        """
+        Take over a message: its velocity, or the difference of positions where that is missing.
+
+        :param piece: its joints, with its positions; gets the velocities.
+        :param now: control time of reception, s.
+        :param velocity: as in the message.
+        :param stamp: ``header.stamp`` in s.
+        :returns: joints whose velocity was missing.
+        """
+        silent = self._velocities(piece, now, velocity, stamp)
+        qd = piece.qd.tolist()
+        for c, k, step, elapsed in self._moves:
+            fade = WINDOW / (WINDOW + elapsed)
+            total = (self.mismatch[c] + step - qd[k] * elapsed) * fade
+            self.mismatch[c] = min(max(total, -self._most[c]), self._most[c])
+        piece.last_q[piece.put], piece.last_qd[piece.put] = piece.q, piece.qd
+        piece.last_time = stamp or now
+        if piece.mask and self.bearer is not piece:
+            self._swap(piece)
+        return silent
+
+    def _swap(self, piece: Piece) -> None:
+        """Note that other messages bring some controlled joints than did before."""
+        self.bearer = piece
+        for j in piece.target.tolist():
+            c = self._place.get(j)
+            if c is not None and self._source[c] is not piece:
+                self._swaps += self._source[c] is not None
+                self._source[c] = piece
+
+    def doubled(self) -> str:
+        """Return that joints keep coming from two sources, if they do."""
+        if self._swaps < _SWAPS or self.bearer is None:
+            return ''
+        return (f'controlled joints come in more than one kind of message, one of them '
+                f'{shortened(self.bearer.names)}: a joint should have one source')
+
+    def _velocities(self, piece: Piece, now: float, velocity: Values, stamp: float) -> list[str]:
+        """Take the velocities, or difference the positions where they are missing."""
+        known = len(velocity) > 0
+        if known:
+            qd = piece.part(velocity)
+            if is_finite(qd):
+                piece.qd = qd
+                return []
+            measured = np.asarray(velocity, dtype=float)
+        piece.qd = piece.last_qd[piece.put].copy()
+        dt = (stamp or now) - piece.last_time
+        share = dt / (dt + self._limits.velocity_filter) if dt > 0.0 else 0.0
+        silent = []
+        for k, j in enumerate(piece.target.tolist()):
+            if known and math.isfinite(measured[piece.source[k]]):
+                piece.qd[k] = measured[piece.source[k]]
+                continue
+            silent.append(self._names[j])
+            if math.isnan(dt):  # the first position has no difference
+                piece.qd[k] = 0.0
+                continue
+            if not dt > 0.0:
+                continue
+            step = piece.q[k] - piece.last_q[j]
+            if j in self._continuous:
+                step = math.remainder(step, math.tau)
+            piece.qd[k] += share * (step / dt - piece.qd[k])
+        return silent

@@ -1,0 +1,97 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Whether a state can be true: positions and velocities of one motion, inside the range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.monitors import DrawnSpeedMonitor, RangeMonitor, StrayMonitor
+from rbd_ros.control.safety.motion import WINDOW
+from rbd_ros.control.settings import Settings
+
+__all__ = ['Plausible']
+
+Array = npt.NDArray[np.float64]
+
+
+class Plausible:
+    """Watch the states of one robot; the kernels of the laws have the same bounds."""
+
+    def __init__(self, settings: Settings, joints: JointMap) -> None:
+        """
+        Set the bounds.
+
+        :param settings: valid set.
+        :param joints: collected states.
+        """
+        self._motion, self._names = joints.motion, settings.robot.joints
+        n = len(self._names)
+        self._stray = StrayMonitor(self._names, np.zeros(n).tolist(), 0.0)
+        self._drawn = DrawnSpeedMonitor(self._names, np.zeros(n).tolist(), 0.0)
+        self._range = RangeMonitor(self._names, np.zeros(n).tolist(), 0.0)
+        self._middle, self._away, self._speed = np.zeros((3, n))
+        self._monitors = (self._stray, self._drawn, self._range)
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new bounds.
+
+        :param settings: valid set.
+        """
+        patience = settings.number('velocity_patience')
+        self._motion.bound(settings.velocity_limits, settings.joints('state_tolerance'),
+                           settings.stray_limits, patience)
+        self._stray.limit[:] = settings.stray_limits
+        self._drawn.limit[:] = settings.drawn_limits
+        self._middle[:], self._range.limit[:] = settings.position_range
+        for monitor in self._monitors:
+            monitor.patience = patience
+
+    def restart(self) -> None:
+        """Forget what was seen."""
+        for monitor in self._monitors:
+            monitor.restart()
+
+    def look(self, now: float, q: Array, qd: Array, fault: Callable[[Cause, str], None]) -> bool:
+        """
+        Look at one state.
+
+        :param now: control time, s.
+        :param q: positions of the controlled joints.
+        :param qd: their velocities.
+        :param fault: takes what is wrong.
+        :returns: whether nothing was wrong lately.
+        """
+        mismatch = self._motion.mismatch
+        np.divide(mismatch, WINDOW, out=self._speed)
+        np.add(self._speed, qd, out=self._speed)
+        if self._stray.check(now, mismatch):
+            j = int((~(np.abs(mismatch) <= self._stray.limit)).argmax())
+            fault(Cause.IMPLAUSIBLE, f'{self._names[j]}: its positions move with '
+                  f'{self._speed[j]:.3g} per s, its velocity says {qd[j]:.3g}')
+        wrong = self._drawn.check(now, self._speed)
+        if wrong:
+            fault(Cause.OVER_SPEED, wrong)
+        np.subtract(q, self._middle, out=self._away)
+        if self._range.check(now, self._away):
+            j = int((~(np.abs(self._away) <= self._range.limit)).argmax())
+            fault(Cause.IMPLAUSIBLE, f'{self._names[j]} is at {q[j]:.4g}, far outside its limits '
+                  f'(sign, unit or zero of its sensor?)')
+        return self._motion.calm and all(monitor.calm for monitor in self._monitors)

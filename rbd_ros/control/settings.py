@@ -1,0 +1,335 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Parameter values turned into what the parts of the controller take, for one robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+import time
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.parameters.rules import direction
+from rbd_ros.control.parameters.table import PARAMETERS, per_joint, Value
+from rbd_ros.control.pieces import AgeLimits
+from rbd_ros.control.references.goals import Tolerances
+from rbd_ros.control.references.operational_space import TaskLimits
+from rbd_ros.control.robot import Robot
+from rbd_ros.control.safety.limits import check_limits
+from rbd_ros.control.safety.motion import WINDOW
+from rbd_ros.control.safety.supervisor import Timing
+
+__all__ = ['Settings']
+
+Array = npt.NDArray[np.float64]
+
+#: dampers, and the share of what a sampled loop can carry that each may have: barriers add up
+_DAMPERS = ('free_damping', 'brake_damping', 'barrier.damping', 'barrier.velocity_damping')
+_DAMPER = 0.5
+
+#: share of the range of a joint that the zone before each of its limits may take
+_ZONE = 0.1
+_LEAST_ZONE = 1e-6  # rad or m, for a joint that has no range at all
+
+#: share of the velocity limit by which positions and velocities may disagree: filters are late
+_STRAY = 0.5
+
+#: share of the range of a joint, and rad or m, by which it may be outside
+_OUTSIDE = 0.1
+
+#: torque rate where none is given: the limit ten times per second
+_RATE_PER_LIMIT = 10.0
+
+
+class Settings:
+    """A complete, valid set of values for one robot; made anew with every change."""
+
+    def __init__(self, robot: Robot, values: Mapping[str, Value], *, simulated: bool) -> None:
+        """
+        Take the values.
+
+        :param robot: model and controlled joints.
+        :param values: every parameter by name, already judged as a set.
+        :param simulated: whether the control clock is that of a simulator.
+        """
+        self.robot, self.values, self.simulated = robot, dict(values), simulated
+
+    def with_structure_of(self, other: Settings) -> Settings:
+        """
+        Return these values, but the structural ones of others: they wait for a configuration.
+
+        :param other: set that the robot was configured with.
+        """
+        kept = {name: other.values[name] for name, row in PARAMETERS.items() if row.structural}
+        return Settings(self.robot, self.values | kept, simulated=self.simulated)
+
+    def __getitem__(self, name: str) -> Value:
+        """Return one value."""
+        return self.values[name]
+
+    def flag(self, name: str) -> bool:
+        """Return a value that is true or false."""
+        return bool(self.values[name])
+
+    def integer(self, name: str) -> int:
+        """Return a whole number."""
+        return int(cast(int, self.values[name]))
+
+    def number(self, name: str) -> float:
+        """Return a number."""
+        return float(cast(float, self.values[name]))
+
+    def text(self, name: str) -> str:
+        """Return a text."""
+        return str(self.values[name])
+
+    def numbers(self, name: str) -> list[float]:
+        """Return a list of numbers."""
+        return list(cast('list[float]', self.values[name]))
+
+    def names(self, name: str) -> list[str]:
+        """Return a list of names."""
+        return list(cast('list[str]', self.values[name]))
+
+    @property
+    def task_axes(self) -> list[str]:
+        """Return the controlled directions of the frame, by their short names."""
+        return [direction(axis) for axis in self.names('task.axes')]
+
+    def joints(self, name: str, fallback: Sequence[float] = ()) -> Array:
+        """
+        Return a per-joint parameter, one number per controlled joint.
+
+        :param name: of the parameter.
+        :param fallback: numbers to take where none is given.
+        """
+        return np.array(per_joint(name, self.numbers(name), len(self.robot.joints), fallback),
+                        dtype=float)
+
+    @property
+    def torque_limits(self) -> Array:
+        """Return the largest torques; 0 where neither URDF nor parameter gives one."""
+        described = [0.0 if math.isinf(x) else x for x in
+                     self.robot.pick(self.robot.model.effort_limit)]
+        return self.joints('torque_limits', described)
+
+    @property
+    def torque_rates(self) -> Array:
+        """Return the largest changes of the torques per second."""
+        return self.joints('torque_rate_limits', (_RATE_PER_LIMIT * self.torque_limits).tolist())
+
+    @property
+    def velocity_limits(self) -> Array:
+        """Return the velocities beyond which a fault is raised."""
+        return self.joints('velocity_limits', [
+            x if x > 0.0 else math.inf for x in self.robot.pick(self.robot.model.velocity_limit)])
+
+    @property
+    def stray_limits(self) -> Array:
+        """Return how far positions may run away from velocities, rad or m."""
+        return self.joints('state_tolerance') + _STRAY * WINDOW * self.velocity_limits
+
+    @property
+    def drawn_limits(self) -> Array:
+        """Return the velocities that positions may show: noise is borne."""
+        return self.velocity_limits + self.joints('state_tolerance') / WINDOW
+
+    @property
+    def position_range(self) -> tuple[Array, Array]:
+        """Return the middle of the positions that a joint can have, and how far it may be away."""
+        robot = self.robot
+        lower, upper = (np.array(robot.pick(x)) for x in (robot.model.lower, robot.model.upper))
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        low, high = np.where(bounded, lower, 0.0), np.where(bounded, upper, 0.0)
+        reach = (0.5 + _OUTSIDE) * (high - low) + _OUTSIDE
+        return 0.5 * (low + high), np.where(bounded, reach, math.inf)
+
+    @property
+    def reference_velocity(self) -> Array:
+        """Return the largest reference velocities; usually those where the barrier begins."""
+        share = self.number('barrier.velocity')  # a robot that catches up is faster than these
+        usual = [share * x if math.isfinite(x) else 1.0 for x in self.velocity_limits]
+        return self.joints('reference.velocity', usual)
+
+    @property
+    def release_torque(self) -> str:
+        """Return what remains after release; where the driver holds the robot, nothing of ours."""
+        return self.text('release_torque') or 'zero'
+
+    def refusals(self) -> list[str]:
+        """Return why this robot cannot be driven with these values; empty if it can."""
+        return check_limits(self.torque_limits.tolist(), self.torque_rates.tolist(),
+                            stop_time=self.number('stop_time'), names=self.robot.joints)
+
+    def timing(self) -> Timing:
+        """Return the times of the supervisor."""
+        return Timing(
+            state_timeout=self.number('state_timeout'), hold_time=self.number('hold_time'),
+            brake_time=self.number('brake_time'), release_time=self.number('release_time'),
+            ramp_time=self.number('ramp_time'), release_repeats=self.integer('release_repeats'),
+            pause_limit=self.number('pause_limit'), simulated=self.simulated,
+            recover=self.flag('recover_lost_state'), fault_action=self.text('fault_action'),
+            stop_action=self.text('stop_action'))
+
+    def ages(self) -> AgeLimits:
+        """Return how old joints may become."""
+        return AgeLimits(
+            state_timeout=self.number('state_timeout'),
+            prescribed_timeout=self.number('prescribed_timeout'),
+            minimum_rate=self.number('minimum_rate'), probes=self.integer('probe_count'),
+            # a driver somewhat faster than told is no burst
+            period=0.5 / self.number('nominal_rate'),
+            stamp_offset=self._stamp_offset(), velocity_filter=self.number('velocity_filter'))
+
+    @property
+    def report_divider(self) -> int:
+        """Return how many states pass between two snapshots; 0: none are taken."""
+        dividers = [self.integer('dynamics_divider'), self.integer('state_divider')]
+        return min((divider for divider in dividers if divider > 0), default=0)
+
+    def _stamp_offset(self) -> float | None:
+        """Return reception minus stamp of a message without delay, if both clocks are one."""
+        if self.simulated:
+            return 0.0
+        return time.monotonic() - time.time() if self.flag('synchronised_stamps') else None
+
+    def task_limits(self) -> TaskLimits:
+        """Return the limits of the reference pose."""
+        return TaskLimits(
+            self.number('task.linear_velocity'), self.number('task.angular_velocity'),
+            self.number('task.linear_acceleration'),
+            self.number('task.angular_acceleration'), self.number('task.linear_lead'),
+            self.number('task.angular_lead'))
+
+    def six(self, name: str) -> Array:
+        """
+        Return a parameter of the task for each direction of the frame, angular ones first.
+
+        :param name: what follows ``task.angular_`` and ``task.linear_``.
+        """
+        return np.repeat([self.number(f'task.angular_{name}'),
+                          self.number(f'task.linear_{name}')], 3)
+
+    def wrench_limit(self) -> list[float]:
+        """Return the largest norms of moment and force."""
+        return [self.number('task.moment_limit'), self.number('task.force_limit')]
+
+    @property
+    def task_errors(self) -> Array:
+        """Return how far the tip may be from its reference: rad and m."""
+        return np.array([self.number('task.angular_error'), self.number('task.linear_error')])
+
+    def tolerances(self) -> Tolerances:
+        """Return the default tolerances of a goal; 0 means none."""
+        path = np.full((3, len(self.robot.joints)), math.inf)
+        goal = path.copy()
+        path[0] = _or_infinite(self.joints('tolerance.path'))
+        goal[0] = _or_infinite(self.joints('tolerance.goal'))
+        goal[1] = _or_infinite(self.joints('tolerance.goal_velocity'))
+        return Tolerances(path, goal, self.number('tolerance.goal_time') or math.inf)
+
+    def damper(self, name: str) -> Array:
+        """
+        Return a damping per joint, no larger than a sampled loop can carry without oscillating.
+
+        :param name: of the parameter.
+        """
+        most = _DAMPER * np.array(self.robot.damped_inertia) * self.number('nominal_rate')
+        return np.minimum(self.joints(name), most)
+
+    @property
+    def barrier_margins(self) -> Array:
+        """
+        Return the widths of the zones before joint limits, at most a tenth of each range.
+
+        One number for all joints is in rad for some and in m for others: what is little for
+        an elbow is more than the whole stroke of a gripper, which then could not be moved.
+        """
+        robot = self.robot
+        span = np.array(robot.pick(robot.model.upper)) - np.array(robot.pick(robot.model.lower))
+        return np.minimum(self.joints('barrier.margin'), np.maximum(_ZONE * span, _LEAST_ZONE))
+
+    def notices(self) -> list[str]:
+        """Return what was asked for and is not done, and what is not watched."""
+        texts = []
+        unwatched = [joint for joint, most in zip(self.robot.joints, self.velocity_limits)
+                     if math.isinf(most)]
+        if unwatched:
+            texts.append(f'the speed of {", ".join(unwatched)} is not watched: give velocity in '
+                         f'<limit> of the URDF, or velocity_limits')
+        narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g}' for joint, unit, a, b in zip(
+            self.robot.joints, self.robot.units, self.joints('barrier.margin'),
+            self.barrier_margins) if b < a]
+        if narrow and self._asked('barrier.margin'):
+            texts.append(f'barrier.margin is less than asked for, a tenth of the range of the '
+                         f'joint: {", ".join(narrow)}')
+        for name in filter(self._asked, _DAMPERS):
+            wanted, used = self.joints(name), self.damper(name)
+            less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
+                self.robot.joints, wanted, used) if b < a]
+            if less:
+                texts.append(f'{name} in N.m.s/rad is less than asked for, because more would '
+                             f'oscillate at nominal_rate: {", ".join(less)}')
+        return texts
+
+    def _asked(self, name: str) -> bool:
+        """Tell whether a value was chosen; a default that is too large needs no words."""
+        return self.values[name] != PARAMETERS[name].default
+
+    def kernel_inputs(self) -> dict[str, dict[str, Array]]:
+        """Return what the kernels get beside state and references, by kernel."""
+        law = self._barrier() | {'limit': self.torque_limits, 'rate': self.torque_rates,
+                                 'speed': self.velocity_limits,
+                                 'tolerance': self.joints('state_tolerance'),
+                                 'stray': self.stray_limits, 'drawn': self.drawn_limits,
+                                 **dict(zip(('middle', 'reach'), self.position_range))}
+        friction = {f'friction_{name}': self.joints(f'friction.{name}')
+                    for name in ('viscous', 'coulomb', 'speed')}
+        guided = friction | {name: self.joints('friction.free') * friction[name]
+                             for name in ('friction_viscous', 'friction_coulomb')}
+        gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
+        return {
+            'gravity': {},
+            'float': law | guided | {
+                'scale': self.joints('gravity_scale'), 'damping': self.damper('free_damping')},
+            'damping': law | {'damping': self.damper('brake_damping')},
+            'joint': law | friction | gains | {'far': self.joints('tracking_limits')},
+            'task': law | {
+                'task_stiffness': self.six('stiffness'), 'task_damping': self.six('damping'),
+                'max_condition': np.array([self.number('task.max_condition')]),
+                'joint_speed': self.number('task.joint_speed') * self.velocity_limits,
+                'task_speed': np.array(self.task_limits().velocity), 'far': self.task_errors,
+                'posture_stiffness': self.joints('posture.stiffness'),
+                'posture_damping': self.joints('posture.damping')},
+        }
+
+    def _barrier(self) -> dict[str, Array]:
+        robot = self.robot
+        return {
+            'barrier_lower': np.array(robot.pick(robot.model.lower)),
+            'barrier_upper': np.array(robot.pick(robot.model.upper)),
+            'barrier_margin': self.barrier_margins,
+            'barrier_stiffness': self.joints('barrier.stiffness'),
+            'barrier_damping': self.damper('barrier.damping'),
+            'barrier_speed': self.number('barrier.velocity') * self.velocity_limits,
+            'barrier_speed_damping': self.damper('barrier.velocity_damping'),
+            'barrier_limit': self.number('barrier.torque') * self.torque_limits,
+        }
+
+
+def _or_infinite(values: Array) -> Array:
+    return np.where(values > 0.0, values, math.inf)

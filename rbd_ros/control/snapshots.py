@@ -1,0 +1,87 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""States and what was done with them, copied in the hot thread for the one that reports."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.safety.supervisor import Due
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+
+__all__ = ['Snapshot', 'Snapshots']
+
+Array = npt.NDArray[np.float64]
+
+
+class Snapshot(NamedTuple):
+    """One state and what was done with it, for reports; all joints, then the controlled ones."""
+
+    stamp: tuple[int, int]  # s and ns, of the message
+    now: float  # control time, s
+    q: Array
+    qd: Array
+    torque: Array | None  # mean total torque since the last snapshot, N.m; None: no torque
+    sent: Array  # N.m
+    reference: Array | None  # position, velocity, acceleration of the controlled joints
+    gravity: Array
+    payload: Array
+    steady: float
+
+
+class Snapshots:
+    """Every so many states one, for whoever takes them out of ``kept``."""
+
+    def __init__(self, n: int) -> None:
+        """
+        Keep nothing yet.
+
+        :param n: number of controlled joints.
+        """
+        self.kept: deque[Snapshot] = deque(maxlen=200)
+        self.divider = 0  # states between two snapshots; 0: none are taken
+        self.watched = True  # whether anybody takes them, as far as is known
+        self._sum = np.zeros(n)  # of the torques since the last one
+        self._count = 0
+
+    @property
+    def wanted(self) -> bool:
+        """Return whether states are to be noted."""
+        return self.watched and self.divider > 0
+
+    def note(self, cycle: Cycle, steady: float) -> None:
+        """
+        Take notice of a state.
+
+        :param cycle: that has dealt with it.
+        :param steady: steady time, s.
+        """
+        np.add(self._sum, cycle.limiter.last, out=self._sum)
+        self._count += 1
+        if self._count < self.divider:
+            return
+        running = cycle.supervisor.due is not Due.NOTHING
+        self.kept.append(Snapshot(
+            cycle.stamp, cycle.now, cycle.joints.q.copy(), cycle.joints.qd.copy(),
+            self._sum / self._count if running else None, cycle.loop.sent.copy(),
+            cycle.reference.state.copy() if cycle.law.tracks else None,
+            cycle.load.gravity.value.copy(), cycle.load.payload.value.copy(), steady))
+        self._sum[:] = 0.0
+        self._count = 0

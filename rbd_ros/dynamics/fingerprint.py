@@ -1,0 +1,75 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The key under which the machine code of a kernel is kept: one function for all kernels.
+
+A key holds all that the graph depends on: the model, what the caller fixes, this package's
+version and the code of the modules that trace. Where joints or rules are a user's own code, no
+digest of that code can be complete: it may read a file, a clock or a C library. Such a kernel has
+no key; it is traced in every process, and found on disk by its graph, which hides nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+import logging
+import platform
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.compiler.digest import look
+from rbd_ros.compiler.native.cache import source_digest
+from rbd_ros.errors import UnseenError
+from rbd_ros.version import VERSION
+
+if TYPE_CHECKING:
+    from rbd_ros.model.model import Model
+
+#: Packages from which every kernel is traced; the compiler adds its own to every key.
+_TRACING = ('rbd_ros', 'rbd_ros.joints', 'rbd_ros.spatial')
+_log = logging.getLogger('rbd_ros')
+
+
+def kernel_key(model: Model, *parts: object, modules: tuple[str, ...] = ()) -> str:
+    """
+    Return the key of a kernel, '' for one that must be traced to be known.
+
+    :param model: the robot; its gravity is an input of every kernel and does not count.
+    :param parts: all else that the graph depends on; functions count with their code.
+    :param modules: names of modules that trace, besides those of the algorithms.
+    """
+    try:
+        seen = look(parts)
+        if seen.foreign or model.has_user_code:
+            raise UnseenError(model.name, 'joints or rules are code of the user')
+        return look(model.digest(gravity=False), seen.text, _circumstances(modules)).text
+    except (UnseenError, ImportError) as error:
+        _explain(model.name, str(error))
+        return ''
+
+
+@cache
+def _circumstances(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return versions, and a digest of the code that traces."""
+    return (VERSION, platform.python_version(), np.__version__,
+            source_digest(*_TRACING, *modules))
+
+
+@cache
+def _explain(name: str, reason: str) -> None:
+    """Say once why a robot's kernels take longer to load."""
+    _log.info('kernels of "%s" are traced at every start and kept on disk by their graphs: %s',
+              name, reason)

@@ -1,0 +1,98 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A quantity run as it stands in the source, on plain floats: slow, readable, no compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.compiler import Argument, Kernel
+from rbd_ros.dynamics.operational_space import UNBOUNDED
+from rbd_ros.dynamics.quantity import evaluate, Quantity
+from rbd_ros.model.positions import random_position
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rbd_ros.compiler import Graph, OperationCount
+    from rbd_ros.model.model import Frame, Model
+
+    Array = NDArray[np.float64]
+
+
+class Interpreter(Kernel):
+    """
+    One quantity as a kernel like any other, evaluated by the source itself.
+
+    :param quantity: what to evaluate; of several methods, the first.
+    :param arguments: names and shapes of its inputs.
+    :param traced: makes the graph, for whoever asks for it.
+    """
+
+    backend = 'reference'
+
+    def __init__(
+        self, model: Model, quantity: Quantity, arguments: Sequence[Argument],
+        payload_frame: Frame | None, traced: Callable[[], Graph],
+    ) -> None:
+        self.name, self.inputs = quantity.name, tuple(arguments)
+        self._model, self._payload_frame, self._traced = model, payload_frame, traced
+        self._quantity = quantity
+        self._rule = next(iter(quantity.rules.values()))
+
+    @cached_property
+    def outputs(self) -> tuple[Argument, ...]:      # type: ignore[override]
+        """Return names and shapes of the results, found by evaluating any state."""
+        any_state: dict[str, Sequence] = {a.name: np.zeros(a.shape).tolist() for a in self.inputs}
+        samples = {'q': random_position(self._model, np.random.default_rng(0)),
+                   'max_condition': [UNBOUNDED], 'payload': [1.0, *[0.0] * 3, 1.0, 0.0, 0.0, 1.0,
+                                                             0.0, 1.0]}
+        any_state.update({name: samples[name] for name in samples.keys() & any_state.keys()})
+        any_state.update(self._quantity.values)
+        found = self._evaluate(any_state)
+        return tuple(Argument(name, np.shape(value)) for name, value in found.items())
+
+    @property
+    def graph(self) -> Graph:
+        """Return what a compiled kernel would compute."""
+        return self._traced()
+
+    def count(self) -> OperationCount:
+        """Return how many operations of each kind a compiled kernel would take."""
+        return self.graph.count()
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute the outputs, unchecked."""
+        given = {a.name: x.tolist() for a, x in zip(self.inputs, inputs, strict=True)}
+        results = self._evaluate(given)
+        for target, value in zip(outputs, results.values(), strict=True):
+            target[...] = np.array(value, dtype=float).reshape(target.shape)
+
+    def _evaluate(self, given: Mapping[str, Sequence]) -> Mapping[str, Sequence]:
+        return evaluate(self._model, self._quantity, self._rule, given, self._payload_frame)
+
+    def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
+                  outputs: Sequence[Array], count: int, threads: int | None) -> None:
+        """Compute the outputs of many states, one by one."""
+        results = [np.empty_like(y) for y in outputs]       # an output may be an input
+        for k in range(count):
+            rows = [x[k] if leading else x for x, leading in zip(inputs, batched, strict=True)]
+            self.run(rows, [y[k:k + 1].reshape(y.shape[1:]) for y in results])
+        for target, result in zip(outputs, results, strict=True):
+            target[...] = result

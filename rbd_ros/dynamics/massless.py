@@ -1,0 +1,146 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Robots whose inertia matrix can be inverted, and those that move a joint without inertia."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.kinematics import links
+from rbd_ros.dynamics.quantity import with_payload
+from rbd_ros.errors import SingularError
+from rbd_ros.model.positions import random_position
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rbd_ros.model.model import Frame, Model
+    from rbd_ros.spatial import RigidInertia
+
+    Array = NDArray[np.float64]
+
+# Below this the smallest eigenvalue of H, scaled to a unit diagonal, is rounding.
+SMALLEST = 1e-13
+#: Payloads whose answer is remembered.
+_REMEMBERED = 16
+#: A body with inertia in every direction, as payload.
+_ANY_LOAD = (1.0, 0.1, 0.2, 0.3, 1.13, -0.02, -0.03, 1.10, -0.06, 1.05)
+SOLVING = ('forward_dynamics', 'inverse_mass_matrix', 'operational_space', 'projection')
+
+
+class Existence:
+    """
+    Whether the quantities of one robot exist, with the payload that it has.
+
+    A joint that moves nothing but the payload frame can be solved for only while a payload hangs
+    there: this is looked at again whenever the payload is another.
+
+    :param frame: that carries the payload, if there is one.
+    """
+
+    def __init__(self, model: Model, frame: Frame | None) -> None:
+        self._model, self._frame = model, frame
+        self._seen: dict[tuple[str, bytes], str] = {}
+        self._depends: dict[str, bool] = {}
+
+    def depends_on_payload(self, kind: str) -> bool:
+        """
+        Return whether a quantity exists only with a payload.
+
+        :param kind: name of the quantity.
+        :raises SingularError: if it does not exist with any payload.
+        """
+        if kind not in self._depends:
+            bare = lacking(self._model, kind)
+            if bare:
+                frame = self._frame
+                refuse_massless(self._model, kind, None if frame is None else with_payload(
+                    self._model, frame, _ANY_LOAD))
+            self._depends[kind] = bool(bare)
+        return self._depends[kind]
+
+    def check(self, kind: str, payload: Array) -> None:
+        """
+        Raise an error where a quantity does not exist with a payload.
+
+        :param payload: ten numbers, see ``with_payload``.
+        """
+        key = kind, payload.tobytes()
+        reason = self._seen.get(key)
+        if reason is None:
+            frame = self._frame
+            inertia = None if frame is None else with_payload(
+                self._model, frame, payload.tolist())
+            if len(self._seen) > _REMEMBERED:
+                self._seen.clear()
+            reason = self._seen[key] = lacking(self._model, kind, inertia)
+        if reason:
+            raise SingularError(f'{reason}; set_payload can give it one')
+
+
+def refuse_massless(
+    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None,
+) -> None:
+    """
+    Raise an error where a quantity needs the inverse of H and H has none at any pose.
+
+    :param quantity: name of the quantity.
+    :param inertia: inertia of each body, where it is not the one of the model.
+    """
+    reason = lacking(model, quantity, inertia)
+    if reason:
+        raise SingularError(reason)
+
+
+def lacking(
+    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None,
+) -> str:
+    """Return why a quantity does not exist, '' where it does; see ``refuse_massless``."""
+    moving = (inertia or model.inertia)[1:]
+    if quantity == 'center_of_mass' and not any(float(body.m) for body in moving):
+        return f'"{model.name}" has no moving mass, and so no centre of mass'
+    if quantity not in SOLVING:
+        return ''
+    joint = massless_joint(model, inertia)
+    if joint is None:
+        return ''
+    return (f'joint "{joint}" of "{model.name}" moves without inertia: its acceleration is '
+            f'undefined and {quantity} does not exist; give what it carries a mass or the joint '
+            'a rotor inertia, or fix it')
+
+
+def massless_joint(
+    model: Model, inertia: Sequence[RigidInertia] | None = None,
+) -> str | None:
+    """Return a joint that can move while no inertia does, at a pose without symmetry."""
+    if model.nv == 0:
+        return None
+    q = model.expand_q(random_position(model, np.random.default_rng(0)))
+    G = np.array(np.eye(model.nv) if model.mimic is None else model.mimic.G).reshape(-1, model.nv)
+    H = G.T @ np.array(crba(model, links(model, q), inertia)).reshape(G.shape[0], -1) @ G
+    H = H + np.diag(model.rotor_inertia)
+    size = np.sqrt(np.maximum(np.diag(H), 0.0))
+    scaled = H / np.outer(size, size) if size.all() else np.diag(size)
+    values, vectors = np.linalg.eigh(scaled)
+    if values[0] > SMALLEST:
+        return None
+    k = int(np.argmax(np.abs(vectors[:, 0])))
+    return next(name for name in model.independent_joint_names
+                if k in range(*model.velocity_slice(name).indices(model.nv)))

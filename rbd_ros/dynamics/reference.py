@@ -1,0 +1,107 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The reference: the algorithms as they stand in the source, uncompiled, as functions of a model.
+
+They run on plain floats, so that a reader can step through them; :class:`rbd_ros.Dynamics` gives
+the same numbers from machine code, thousands of times faster.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
+from rbd_ros.model.model import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.algorithms.opspace import Handle
+
+    Array = NDArray[np.float64]
+
+
+def _robot(model: Model) -> Dynamics:
+    if not isinstance(model, Model):
+        raise TypeError(f'the first argument is a Model, got {type(model).__name__}')
+    # By identity: two models that look alike may hold joints of different code.
+    return _made(_Same(model))
+
+
+class _Same(NamedTuple):
+    """A model that is equal to itself alone."""
+
+    model: Model
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.model is other.model
+
+    def __hash__(self) -> int:
+        return id(self.model)
+
+
+@lru_cache(maxsize=32)
+def _made(same: _Same) -> Dynamics:
+    return Dynamics(same.model, backend='reference')
+
+
+def inverse_dynamics(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None,
+) -> Array:
+    """Return tau that produces ``qdd``; see :meth:`Dynamics.inverse_dynamics`."""
+    return _robot(model).inverse_dynamics(q, qd, qdd, f_ext)
+
+
+def gravity(model: Model, q: ArrayLike) -> Array:
+    """Return g(q); see :meth:`Dynamics.gravity`."""
+    return _robot(model).gravity(q)
+
+
+def bias(
+    model: Model, q: ArrayLike, qd: ArrayLike, f_ext: ArrayLike | None = None,
+) -> Array:
+    """Return C(q, qd), gravity included; see :meth:`Dynamics.bias`."""
+    return _robot(model).bias(q, qd, f_ext)
+
+
+def mass_matrix(model: Model, q: ArrayLike) -> Array:
+    """Return H(q); see :meth:`Dynamics.mass_matrix`."""
+    return _robot(model).mass_matrix(q)
+
+
+def forward_dynamics(
+    model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, *,
+    method: str | None = None,
+) -> Array:
+    """Return qdd under joint forces ``tau``; see :meth:`Dynamics.forward_dynamics`."""
+    return _robot(model).forward_dynamics(q, qd, tau, f_ext, method=method)
+
+
+def jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
+    """Return the Jacobian of a frame; see :meth:`Dynamics.jacobian`."""
+    return _robot(model).jacobian(q, frame)
+
+
+def operational_space(
+    model: Model, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
+    max_condition: float | None = None,
+) -> OperationalSpace:
+    """Return the operational-space inertia; see :meth:`Dynamics.operational_space`."""
+    return _robot(model).operational_space(q, qd, frames, max_condition=max_condition)

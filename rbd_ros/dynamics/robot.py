@@ -1,0 +1,248 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The compiled robot: every quantity of a model, as machine code made on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
+from rbd_ros.dynamics.kernels import HANDLES, Kernels, vector
+from rbd_ros.dynamics.operational_space import (
+    bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
+from rbd_ros.errors import SingularError
+from rbd_ros.model.model import Frame, Model
+from rbd_ros.spatial import Transform, Vec3
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.dynamics.kernels import Call
+
+    Array = NDArray[np.float64]
+
+#: The largest number of directions whose eigenvalues are found inside the kernel.
+KERNEL_ROWS = 6
+NO_BOUND = bound(None)
+_new = tuple.__new__        # of a named tuple, without the named arguments
+
+
+class Space(NamedTuple):
+    """
+    What an operational space needs at every call.
+
+    :param few: whether the kernel itself finds the eigenvalues.
+    """
+
+    handles: tuple[Handle, ...]
+    few: bool
+    call: Call
+
+
+class Dynamics(Kernels):
+    """
+    A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
+
+    Arrays are float64 of shape (n,), or (batch, n) for many states at once; ``out=`` takes the
+    result without a new array. Every argument is checked for shape and finiteness. One object
+    may be used by many threads. The arguments of the constructor are those of
+    :class:`rbd_ros.dynamics.kernels.Kernels`.
+    """
+
+    def __init__(self, model: Model, **options: Any) -> None:
+        super().__init__(model, **options)
+        self._spaces = lru_cache(HANDLES)(self._space)
+
+    # --- joint space --------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None, *,
+        out: Array | None = None,
+    ) -> Array:
+        """
+        Return the joint forces that produce ``qdd`` (recursive Newton-Euler, RBDA 5.3).
+
+        :param q: joint positions, (nq,).
+        :param qd: joint velocities, (nv,).
+        :param qdd: joint accelerations, (nv,).
+        :param f_ext: force of the environment on each body, (nb, 6), base coordinates about the
+            base origin, angular first.
+        :returns: tau, (nv,).
+        """
+        if f_ext is not None:
+            return self._calls['inverse_dynamics', None, True](q, qd, qdd, f_ext, out=out)
+        if out is None:
+            return self._calls['inverse_dynamics'](q, qd, qdd)
+        return self._calls['inverse_dynamics'](q, qd, qdd, out=out)
+
+    def gravity(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return g(q), the joint forces that hold the robot still, (nv,)."""
+        if out is None:
+            return self._calls['gravity'](q)
+        return self._calls['gravity'](q, out=out)
+
+    def bias(
+        self, q: ArrayLike, qd: ArrayLike, f_ext: ArrayLike | None = None, *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return C(q, qd), the joint forces at zero acceleration, gravity included, (nv,)."""
+        if f_ext is not None:
+            return self._calls['bias', None, True](q, qd, f_ext, out=out)
+        return self._calls['bias'](q, qd, out=out)
+
+    def joint_wrenches(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None, *,
+        out: Array | None = None,
+    ) -> Array:
+        """
+        Return the whole force that each joint transmits to the body it carries, (nb, 6).
+
+        In the coordinates of that body, angular first: bearing loads and drive together.
+        """
+        if f_ext is not None:
+            return self._calls['joint_wrenches', None, True](q, qd, qdd, f_ext, out=out)
+        return self._calls['joint_wrenches'](q, qd, qdd, out=out)
+
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the symmetric joint-space inertia matrix H(q) (RBDA 6.2), (nv, nv)."""
+        if out is None:
+            return self._calls['mass_matrix'](q)
+        return self._calls['mass_matrix'](q, out=out)
+
+    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return H(q)^-1, (nv, nv)."""
+        return self._calls['inverse_mass_matrix'](q, out=out)
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, *,
+        method: str | None = None, out: Array | None = None,
+    ) -> Array:
+        """
+        Return the joint accelerations under joint forces ``tau``.
+
+        :param f_ext: as for ``inverse_dynamics``.
+        :param method: ``'aba'`` (articulated bodies, RBDA 7.3), ``'crba'`` (inertia matrix,
+            RBDA 6); None takes the one with fewer operations for this robot.
+        :returns: qdd, (nv,).
+        """
+        if f_ext is not None:
+            call = self._calls['forward_dynamics', None, True, method]
+            return call(q, qd, tau, f_ext, out=out)
+        if method is None and out is None:
+            return self._calls['forward_dynamics'](q, qd, tau)
+        return self._calls['forward_dynamics', None, False, method](q, qd, tau, out=out)
+
+    # --- the whole robot ----------------------------------------------------------------------
+
+    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Return the kinetic energy in J, rotors included."""
+        return self._calls['kinetic_energy'](q, qd)[..., 0]
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Return the potential energy of gravity in J, zero with all mass at the base origin."""
+        return self._calls['potential_energy'](q)[..., 0]
+
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the centre of mass of all that moves, base coordinates, (3,)."""
+        return self._calls['center_of_mass'](q, out=out)
+
+    def momentum(self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the spatial momentum about the base origin, base coordinates, (6,)."""
+        return self._calls['momentum'](q, qd, out=out)
+
+    # --- frames and handles -------------------------------------------------------------------
+
+    def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
+        """Return the homogeneous matrix from frame to base coordinates, (4, 4)."""
+        return self._calls['pose', frame](q, out=out)
+
+    def jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
+        """Return the Jacobian of a frame in its own coordinates, angular rows first, (6, nv)."""
+        return self._calls['jacobian', frame](q, out=out)
+
+    def velocity(
+        self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
+    ) -> Array:
+        """Return the spatial velocity of a frame in its own coordinates, (6,)."""
+        return self._calls['velocity', frame](q, qd, out=out)
+
+    def jacobian_rate(
+        self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
+    ) -> Array:
+        """Return J-dot q-dot, the spatial acceleration of a frame at zero qdd, (6,)."""
+        return self._calls['jacobian_rate', frame](q, qd, out=out)
+
+    def handle(
+        self, frame: str, *, point: ArrayLike = (0.0, 0.0, 0.0),
+        rows: Sequence[Sequence[float]] = FULL,
+    ) -> Handle:
+        """
+        Return a handle for ``operational_space``: a frame, moved to a point, and directions.
+
+        :param frame: name of a frame of the model.
+        :param point: origin of the handle in that frame, m.
+        :param rows: directions of motion that count, six numbers each, angular first; the last
+            three of the default (``rows=rbd_ros.POINT``) make the handle a 3-D point.
+        """
+        base = self.model.frame(frame)
+        origin = vector('point', point, 3).tolist()
+        shifted = Transform.translation(Vec3(*origin)) @ base.placement
+        directions = tuple(tuple(vector('rows', row, 6).tolist()) for row in rows)
+        name = f'{frame} at {origin}' if any(origin) else frame
+        return Handle(Frame(name, base.body, shifted), directions)
+
+    def operational_space(
+        self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
+        max_condition: float | None = None,
+    ) -> OperationalSpace:
+        """
+        Return the operational-space inertia of one or more handles (projection method, RBDA 7.2).
+
+        At a singular pose some direction of the handles cannot be accelerated and Lambda does
+        not exist. Without ``max_condition`` that is an error. With it, eigenvalues of Phi below
+        1/max_condition of the largest are raised to that value: Lambda stays bounded, and
+        ``condition`` tells by how much the bound was passed.
+
+        :param frames: name of a frame (all six directions), or handles; several are stacked.
+        :param max_condition: largest condition number of Phi that Lambda may show.
+        """
+        space = self._spaces(tuple(frames) if type(frames) is list else frames)
+        limit = NO_BOUND if max_condition is None else bound(float(max_condition))
+        if space.few:
+            Lambda, bias, J, J_bar, condition, Phi, b = space.call(q, qd, limit)
+        else:
+            Lambda, bias, J, J_bar, condition, Phi, b = invert(space.call(q, qd), limit[0])
+        if condition.ndim == 1:         # one state: what follows costs as much as the rest
+            size = condition.item()
+            if not size <= TRUSTED_CONDITION:
+                refuse_singular(space.handles, condition, bounded=max_condition is not None)
+            return _new(OperationalSpace, (Lambda, bias, J, J_bar, size, Phi, b))
+        refuse_singular(space.handles, condition, bounded=max_condition is not None)
+        return OperationalSpace(Lambda, bias, J, J_bar, condition[:, 0], Phi, b)
+
+    def _space(self, frames: str | Handle | Sequence[str | Handle]) -> Space:
+        """Return what is found once for a set of handles."""
+        handles = as_handles(self.model, frames)
+        few = sum(len(handle.rows) for handle in handles) <= KERNEL_ROWS
+        name = 'operational_space' if few else 'projection'
+        carriers = {i for handle in handles for i in self.model.support[handle.frame.body]}
+        if not any(self.model.joint[i].nv for i in carriers):
+            raise SingularError(f'no joint moves {listed(handles)}: an operational space needs '
+                                'handles on bodies that move')
+        return Space(handles, few, self._caller(self._quantity(name, handles)))

@@ -1,0 +1,329 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Build a Model from bodies and joints given in any order (RBDA 4.1, 4.2).
+
+The builder finds the spanning tree, numbers it regularly, turns joints that point towards
+the base around, merges bodies behind fixed joints into the body before them (keeping their
+frames), and makes loop joints of the joints that close loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+import math
+
+from rbd_ros.errors import ModelError, UnknownName
+from rbd_ros.joints import Fixed, Joint, Reversed
+from rbd_ros.model.connectivity import spanning_tree
+from rbd_ros.model.coupling import Coupling, Mimic, resolve
+from rbd_ros.model.model import Frame, gravity_vector, LoopJoint, Model
+from rbd_ros.spatial import RigidInertia, Transform
+
+Values = float | Sequence[float]
+SIGNED = ('lower', 'upper', 'gear_ratio')
+
+
+@dataclass(frozen=True)
+class JointData:
+    """
+    What is known of a joint beside its geometry, in SI units.
+
+    Each entry is one number for all coordinates of the joint, or one per coordinate
+    (positions for ``lower`` and ``upper``, velocities for the rest).
+
+    :param rotor_inertia: as felt at the joint: the rotor's own times ``gear_ratio`` squared.
+    """
+
+    lower: Values = -math.inf
+    upper: Values = math.inf
+    effort: Values = math.inf
+    velocity: Values = math.inf
+    friction: Values = 0.0
+    damping: Values = 0.0
+    rotor_inertia: Values = 0.0
+    gear_ratio: Values = 1.0
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """A joint as given: from predecessor to successor, with the places of its two frames."""
+
+    name: str
+    predecessor: int
+    successor: int
+    joint: Joint
+    X_P: Transform
+    X_S: Transform
+    data: JointData
+    mimic: Mimic | None
+
+
+@dataclass
+class _Tree:
+    """The arrays of the model while they grow; ``place`` maps nodes to (body, ^nodeX_body)."""
+
+    parent: list[int] = field(default_factory=lambda: [-1])
+    joint: list[Joint] = field(default_factory=lambda: [Fixed()])
+    X_T: list[Transform] = field(default_factory=lambda: [Transform.identity()])
+    arcs: list[_Arc] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    inertia: list[RigidInertia] = field(default_factory=list)
+    place: dict[int, tuple[int, Transform]] = field(default_factory=dict)
+
+
+class ModelBuilder:
+    """
+    Collect bodies, joints and frames by name, then ``build()`` the immutable model.
+
+    :param name: the robot's name.
+    :param base_name: the name of the fixed base, body 0.
+    :param gravity: acceleration of free fall in base coordinates, m/s^2.
+    """
+
+    def __init__(self, name: str = 'robot', *, base_name: str = 'base',
+                 gravity: Sequence[float] = (0.0, 0.0, -9.81),
+                 base_inertia: RigidInertia | None = None) -> None:
+        self._name = name
+        self._gravity = gravity_vector(gravity)
+        self._nodes: dict[str, int] = {base_name: 0}
+        self._inertias = [base_inertia or RigidInertia.zero()]
+        self._arcs: dict[str, _Arc] = {}
+        self._frames: dict[str, tuple[int, Transform]] = {}
+
+    def add_body(self, name: str, parent: str | None = None, joint: Joint | None = None,
+                 placement: Transform | None = None, inertia: RigidInertia | None = None, *,
+                 joint_name: str | None = None, data: JointData | None = None,
+                 mimic: Mimic | None = None) -> ModelBuilder:
+        """
+        Add a body and, if a parent is named, the joint that carries it.
+
+        :param name: the body's name; its frame can be looked up under it.
+        :param parent: name of a body or frame; None for a body that ``add_joint`` connects.
+        :param joint: joint model from parent to body; None for a fixed one.
+        :param placement: X_T, from parent coordinates to the joint's frame; None if the same.
+        :param inertia: in the body's own frame; None for a massless body.
+        :param joint_name: name of the joint, by default ``<name>_joint``.
+        :param data: limits, friction and so on of the joint.
+        :param mimic: the joint this one follows.
+        :returns: the builder itself.
+        """
+        self._claim(name)
+        if parent is not None:
+            self._find(parent)
+        _expect(inertia, RigidInertia, f'inertia of body "{name}"')
+        inertia = _sound(inertia or RigidInertia.zero(), name)
+        self._nodes[name] = len(self._nodes)
+        self._inertias.append(inertia)
+        if parent is not None:
+            self.add_joint(joint_name or f'{name}_joint', parent, name, joint or Fixed(),
+                           placement, data=data, mimic=mimic)
+        return self
+
+    def add_joint(self, name: str, predecessor: str, successor: str, joint: Joint,
+                  X_P: Transform | None = None, X_S: Transform | None = None, *,
+                  data: JointData | None = None, mimic: Mimic | None = None) -> ModelBuilder:
+        """
+        Connect two bodies (or frames) by a joint; one that closes a loop is a loop joint.
+
+        :param X_P: from predecessor coordinates to the joint's frame there; None if the same.
+        :param X_S: from successor coordinates to the joint's frame there; None if the same.
+        :returns: the builder itself.
+        """
+        if name in self._arcs:
+            raise ModelError(f'two joints are named "{name}"')
+        p, to_p = self._find(predecessor)
+        s, to_s = self._find(successor)
+        if p == s:
+            raise ModelError(f'joint "{name}" connects body "{successor}" to itself')
+        _expect(joint, Joint, f'joint "{name}"')
+        for given, kind, what in ((X_P, Transform, 'placement'), (X_S, Transform, 'placement'),
+                                  (data, JointData, 'data'), (mimic, Mimic, 'mimic')):
+            _expect(given, kind, f'{what} of joint "{name}"')
+        identity = Transform.identity()
+        self._arcs[name] = _Arc(name, p, s, joint, (X_P or identity) @ to_p,
+                                (X_S or identity) @ to_s, data or JointData(), mimic)
+        return self
+
+    def add_frame(self, name: str, body: str, placement: Transform | None = None) -> ModelBuilder:
+        """
+        Name a frame fixed in a body (or in another frame).
+
+        :param placement: from body to frame coordinates; None if the same.
+        :returns: the builder itself.
+        """
+        self._claim(name)
+        _expect(placement, Transform, f'placement of frame "{name}"')
+        node, to_body = self._find(body)
+        self._frames[name] = (node, (placement or Transform.identity()) @ to_body)
+        return self
+
+    def build(self) -> Model:
+        """Return the model; the builder may go on being used."""
+        tree, chords = self._grow()
+        frames = {name: Frame(name, *tree.place[node]) for name, node in self._nodes.items()}
+        for name, (node, placement) in self._frames.items():
+            body, to_node = tree.place[node]
+            frames[name] = Frame(name, body, placement @ to_node)
+        coupling, values = _independent(tree)
+        return Model(
+            name=self._name, parent=tuple(tree.parent), joint=tuple(tree.joint),
+            X_T=tuple(tree.X_T), inertia=tuple(tree.inertia), body_names=tuple(tree.names),
+            joint_names=tuple(arc.name for arc in tree.arcs), frames=frames,
+            gravity=self._gravity, mimic=coupling,
+            loops=tuple(self._loop(arc, tree) for arc in chords), **values)
+
+    def _claim(self, name: str) -> None:
+        if name in self._nodes or name in self._frames:
+            raise ModelError(f'two bodies or frames are named "{name}"')
+
+    def _find(self, name: str) -> tuple[int, Transform]:
+        """Return the node of a body or frame and the transform from that node to it."""
+        if name in self._nodes:
+            return self._nodes[name], Transform.identity()
+        if name in self._frames:
+            return self._frames[name]
+        raise UnknownName('body', name, [*self._nodes, *self._frames])
+
+    def _grow(self) -> tuple[_Tree, list[_Arc]]:
+        """Give numbers to the bodies, outward from the base, and merge what is fixed."""
+        names, arcs = list(self._nodes), list(self._arcs.values())
+        found = spanning_tree(len(names), [(a.predecessor, a.successor) for a in arcs],
+                              names=names)
+        tree = _Tree(names=[names[0]], inertia=[self._inertias[0]],
+                     place={0: (0, Transform.identity())})
+        for number, node, parent_node in zip(found.tree, found.order, found.parent_node,
+                                             strict=True):
+            arc = arcs[number]
+            forward = arc.successor == node                            # RBDA 4.1.4
+            near, far = (arc.X_P, arc.X_S) if forward else (arc.X_S, arc.X_P)
+            body, to_parent = tree.place[parent_node]
+            X_T = near @ to_parent
+            if isinstance(arc.joint, Fixed):
+                tree.place[node] = (body, far.inverse() @ X_T)
+            else:
+                tree.place[node] = (len(tree.parent), far.inverse())
+                tree.parent.append(body)
+                tree.joint.append(arc.joint if forward else Reversed(arc.joint))
+                tree.X_T.append(X_T)
+                tree.arcs.append(arc)
+                tree.names.append(names[node])
+                tree.inertia.append(RigidInertia.zero())
+            body, placement = tree.place[node]
+            lumped = tree.inertia[body] + placement.inv_apply(self._inertias[node])
+            tree.inertia[body] = _sound(lumped, names[node])
+        return tree, [arcs[number] for number in found.chords]
+
+    def _loop(self, arc: _Arc, tree: _Tree) -> LoopJoint:
+        p, to_p = tree.place[arc.predecessor]
+        s, to_s = tree.place[arc.successor]
+        if p == s:
+            raise ModelError(f'loop joint "{arc.name}" connects "{tree.names[p]}" to itself')
+        return LoopJoint(arc.name, arc.joint, p, s, arc.X_P @ to_p, arc.X_S @ to_s)
+
+
+def _expect(value: object, kind: type, what: str) -> None:
+    """Refuse a value of another kind; None stands for the default."""
+    if value is not None and not isinstance(value, kind):
+        got = f'the class {value.__name__}' if isinstance(value, type) else type(value).__name__
+        raise TypeError(f'{what} must be a {kind.__name__}, got {got}')
+
+
+def _sound(inertia: RigidInertia, name: str) -> RigidInertia:
+    """Return the inertia of a body, or refuse one that is not finite or of negative mass."""
+    if inertia.m < 0.0:
+        raise ModelError(f'body "{name}": mass {inertia.m} is negative')
+    if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
+        raise ModelError(f'body "{name}": the inertia is not finite')
+    return inertia
+
+
+def _spread(values: Values, size: int, arc: _Arc, what: str) -> list[float]:
+    """Return one number per coordinate."""
+    listed = [float(values)] * size if isinstance(values, (int, float)) else list(values)
+    if len(listed) != size:
+        raise ModelError(f'joint "{arc.name}": {what} has {len(listed)} entries, the joint '
+                         f'needs {size}')
+    for value in listed:
+        if math.isnan(value) or (value < 0.0 and what not in SIGNED):
+            raise ModelError(f'joint "{arc.name}": {what} {value} must be a number'
+                             f'{"" if what in SIGNED else " that is not negative"}')
+    return listed
+
+
+def _independent(tree: _Tree) -> tuple[Coupling | None, dict[str, tuple[float, ...]]]:
+    """Return the coupling and the properties of the independent coordinates."""
+    leaders = _leaders(tree)
+    values: dict[str, list[float]] = {entry: [] for entry in (
+        'lower', 'upper', 'effort_limit', 'velocity_limit', 'friction', 'damping',
+        'rotor_inertia', 'gear_ratio')}
+    starts: dict[str, tuple[int, int]] = {}
+    for arc, joint in zip(tree.arcs, tree.joint[1:], strict=True):
+        if arc.name in leaders:
+            continue
+        starts[arc.name] = len(values['lower']), len(values['friction'])
+        for entry, out in values.items():
+            attribute = entry.removesuffix('_limit')
+            size = joint.nq if entry in ('lower', 'upper') else joint.nv
+            out += _spread(getattr(arc.data, attribute), size, arc, attribute)
+        low, high = (values[entry][starts[arc.name][0]:] for entry in ('lower', 'upper'))
+        if any(a > b for a, b in zip(low, high, strict=True)):
+            raise ModelError(f'joint "{arc.name}": lower limit {low} is above upper limit {high}')
+    coupling = _couple(tree, leaders, starts, values) if leaders else None
+    return coupling, {entry: tuple(out) for entry, out in values.items()}
+
+
+def _couple(tree: _Tree, leaders: dict[str, Mimic], starts: dict[str, tuple[int, int]],
+            values: dict[str, list[float]]) -> Coupling:
+    """
+    Return the coupling of followers to leaders, and add to the leaders what followers cost.
+
+    A follower's damping and rotor are felt by the multiplier squared (power is the same), its
+    friction by the multiplier's magnitude; ranges and limits are the leader's own.
+
+    :param starts: where each leader's coordinates begin in q and v.
+    """
+    number = {arc.name: i for i, arc in enumerate(tree.arcs, 1)}
+    rows_q, rows_v, q0 = [], [], []
+    for arc, joint in zip(tree.arcs, tree.joint[1:], strict=True):
+        leader, factor, offset = leaders.get(arc.name, Mimic(arc.name))
+        at_q, at_v = starts[leader]
+        rows_q += [((at_q + k, factor),) for k in range(joint.nq)]
+        rows_v += [((at_v + k, factor),) for k in range(joint.nv)]
+        q0 += [offset] * joint.nq
+        if arc.name in leaders:
+            for entry, weight in (('friction', abs(factor)), ('damping', factor**2),
+                                  ('rotor_inertia', factor**2)):
+                own = _spread(getattr(arc.data, entry), 1, arc, entry)[0]
+                values[entry][at_v] += weight * own
+    return Coupling(tuple(rows_q), tuple(q0), tuple(rows_v), len(values['lower']),
+                    len(values['friction']), tuple(number[name] for name in leaders),
+                    tuple(number[mimic.joint] for mimic in leaders.values()))
+
+
+def _leaders(tree: _Tree) -> dict[str, Mimic]:
+    """Check the mimic joints and resolve their chains."""
+    joints = dict(zip((arc.name for arc in tree.arcs), tree.joint[1:], strict=True))
+    mimics = {arc.name: arc.mimic for arc in tree.arcs if arc.mimic is not None}
+    for name, mimic in mimics.items():
+        if mimic.joint not in joints:
+            raise ModelError(f'joint "{name}" mimics "{mimic.joint}", which is not a movable '
+                             'joint of the tree')
+        for each in (name, mimic.joint):
+            if joints[each].nq != 1 or joints[each].nv != 1:
+                raise ModelError(f'joint "{name}" mimics "{mimic.joint}", but "{each}" has '
+                                 f'{joints[each].nv} degrees of freedom; both need one')
+    return resolve(mimics)

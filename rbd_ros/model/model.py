@@ -1,0 +1,352 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The system model (RBDA 4.6, Table 4.3): everything that algorithms know of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+import math
+from types import MappingProxyType
+from typing import TypeVar
+
+from rbd_ros.compiler.digest import digest, look, Seen
+from rbd_ros.errors import LoopError, ModelError, UnknownName, UnseenError
+from rbd_ros.joints import Joint
+from rbd_ros.model import connectivity
+from rbd_ros.model.coupling import Coupling
+from rbd_ros.model.parts import Frame, LoopJoint
+from rbd_ros.spatial import RigidInertia, Scalar, Transform
+
+__all__ = ['Frame', 'gravity_vector', 'LoopJoint', 'Model']
+
+Entry = TypeVar('Entry')
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """
+    An immutable robot; build one with :class:`rbd_ros.ModelBuilder` or ``load_urdf``.
+
+    Body 0 is the fixed base, bodies 1..nb move, and ``parent[i] < i``. Entry 0 of ``parent``
+    and ``joint`` is a placeholder; ``inertia[0]`` is what is fixed to the base, which no
+    algorithm uses. ``joint_names[i - 1]`` is the joint that carries body i. Joints without
+    freedom do not appear: what they carry is part of the body before them, and its frame is
+    in ``frames``.
+
+    ``q`` and ``v`` of the public interface are the independent coordinates (``nq``, ``nv``);
+    they are the coordinates of the joints (``tree_nq``, ``tree_nv``) unless ``mimic`` is set.
+    Limits, friction, damping and rotor inertia belong to the independent coordinates, in SI
+    units, with infinity for "no limit". ``rotor_inertia`` is the rotor as the joint feels it
+    (its inertia times ``gear_ratio`` squared).
+    """
+
+    name: str
+    parent: tuple[int, ...]
+    joint: tuple[Joint, ...]
+    X_T: tuple[Transform, ...]
+    inertia: tuple[RigidInertia, ...]
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    frames: Mapping[str, Frame]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    effort_limit: tuple[float, ...]
+    velocity_limit: tuple[float, ...]
+    friction: tuple[float, ...]
+    damping: tuple[float, ...]
+    rotor_inertia: tuple[float, ...]
+    gear_ratio: tuple[float, ...]
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    mimic: Coupling | None = None
+    loops: tuple[LoopJoint, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what would make an algorithm fail far from the cause."""
+        if not connectivity.is_regular(self.parent):
+            raise ModelError(f'"{self.name}": parents {self.parent} are not numbered so that '
+                             'each comes before its children; use ModelBuilder')
+        object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
+        sizes = {'joint': self.nb + 1, 'X_T': self.nb + 1, 'inertia': self.nb + 1,
+                 'body_names': self.nb + 1, 'joint_names': self.nb, 'gravity': 3,
+                 'lower': self.nq, 'upper': self.nq}
+        for entry in ('effort_limit', 'velocity_limit', 'friction', 'damping',
+                      'rotor_inertia', 'gear_ratio'):
+            sizes[entry] = self.nv
+        for entry, size in sizes.items():
+            if len(getattr(self, entry)) != size:
+                raise ModelError(f'"{self.name}": {entry} has {len(getattr(self, entry))} '
+                                 f'entries, the model needs {size}')
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields alone: the rest is derived, and a proxy does not pickle."""
+        state = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return state | {'frames': dict(self.frames)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore the fields without running the checks again."""
+        self.__dict__.update(state)
+        object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same robot to the last bit, the code of joints included."""
+        if self is other:
+            return True
+        try:
+            return isinstance(other, Model) and self.digest() == other.digest()
+        except UnseenError:     # code that cannot be compared
+            return False
+
+    def __hash__(self) -> int:
+        """Return a hash of what no code of a user can change."""
+        return hash((self.name, self.parent, self.joint_names, self.body_names))
+
+    def __repr__(self) -> str:
+        """Return a line that tells robots apart."""
+        return f'<Model "{self.name}": {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>'
+
+    # --- sizes and index sets -------------------------------------------------------------
+
+    @cached_property
+    def nb(self) -> int:
+        """Return the number of movable bodies N_B."""
+        return len(self.parent) - 1
+
+    @cached_property
+    def q_index(self) -> tuple[slice, ...]:
+        """Return per body the slice of its joint in the tree position vector."""
+        return _offsets([0, *(joint.nq for joint in self.joint[1:])])
+
+    @cached_property
+    def v_index(self) -> tuple[slice, ...]:
+        """Return per body the slice of its joint in the tree velocity vector."""
+        return _offsets([0, *(joint.nv for joint in self.joint[1:])])
+
+    @cached_property
+    def tree_nq(self) -> int:
+        """Return the number of joint positions, followers included."""
+        return self.q_index[-1].stop
+
+    @cached_property
+    def tree_nv(self) -> int:
+        """Return the number of joint velocities, followers included."""
+        return self.v_index[-1].stop
+
+    @cached_property
+    def nq(self) -> int:
+        """Return the number of independent positions."""
+        return self.tree_nq if self.mimic is None else self.mimic.nq
+
+    @cached_property
+    def nv(self) -> int:
+        """Return the number of independent velocities: the degrees of freedom of the tree."""
+        return self.tree_nv if self.mimic is None else self.mimic.nv
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Return mu(i) for every body."""
+        return connectivity.children_of(self.parent)
+
+    @cached_property
+    def support(self) -> tuple[tuple[int, ...], ...]:
+        """Return kappa(i): the joints between base and body i."""
+        return connectivity.support_of(self.parent)
+
+    @cached_property
+    def subtree(self) -> tuple[tuple[int, ...], ...]:
+        """Return nu(i): body i and all it carries; entry 0 holds every body."""
+        return connectivity.subtree_of(self.parent)
+
+    @cached_property
+    def expanded_parent(self) -> tuple[int, ...]:
+        """Return lambda' over the tree velocities, 0-based, -1 at the root."""
+        return connectivity.expanded_parent(self.parent, [0, *(j.nv for j in self.joint[1:])])
+
+    @cached_property
+    def time_dependent(self) -> bool:
+        """Return whether any joint moves with time by itself (RBDA 3.5)."""
+        return any(joint.time_dependent for joint in self.joint[1:])
+
+    @cached_property
+    def total_mass(self) -> float:
+        """Return the mass of all that moves; what is fixed to the base does not count."""
+        return sum((float(inertia.m) for inertia in self.inertia[1:]), 0.0)
+
+    def refuse_loops(self) -> None:
+        """
+        Raise an error if the robot has kinematic loops: dynamics are those of trees so far.
+
+        :raises LoopError: which names a joint that closes a loop.
+        """
+        if not self.loops:
+            return
+        loop = self.loops[0]
+        ends = ' and '.join(f'"{self.body_names[k]}"' for k in (loop.predecessor, loop.successor))
+        more = f' (and {len(self.loops) - 1} more)' if len(self.loops) > 1 else ''
+        raise LoopError(
+            f'joint "{loop.name}" of "{self.name}"{more} closes a kinematic loop between {ends}; '
+            'dynamics are those of trees, and without the loop they would be of another robot. '
+            'Leave that joint out for the dynamics of the open tree, or take '
+            'rbd_ros.algorithms.whole_system.accelerations, which knows loops but is not compiled')
+
+    # --- names ----------------------------------------------------------------------------
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Return the names of all frames, links first in body order."""
+        return tuple(self.frames)
+
+    @cached_property
+    def independent_joint_names(self) -> tuple[str, ...]:
+        """Return the joints that own coordinates: all but those that mimic another."""
+        return tuple(name for name in self.joint_names if self._owned[name][1] is not None)
+
+    def joint_index(self, name: str) -> int:
+        """Return the index of the body that a joint carries."""
+        return self._lookup('joint', name, self._joint_numbers)
+
+    def body_index(self, name: str) -> int:
+        """Return the index of a movable body (0 for the base) by name."""
+        return self._lookup('body', name, self._body_numbers)
+
+    def frame(self, name: str) -> Frame:
+        """Return a frame by name."""
+        return self._lookup('frame', name, self.frames)
+
+    def position_slice(self, joint: str) -> slice:
+        """Return where the positions of a joint are in q; a mimic joint has none."""
+        return self._slices(joint)[0]
+
+    def velocity_slice(self, joint: str) -> slice:
+        """Return where the velocities of a joint are in v; a mimic joint has none."""
+        return self._slices(joint)[1]
+
+    def velocity_order(self, names: Sequence[str]) -> list[int]:
+        """
+        Return indices that pick from v the coordinates of named joints, in their order.
+
+        ``v[model.velocity_order(names)]`` is v as another library or message orders it.
+        """
+        return [k for name in names for k in _range(self.velocity_slice(name))]
+
+    def position_order(self, names: Sequence[str]) -> list[int]:
+        """Return indices that pick from q the coordinates of named joints, in their order."""
+        return [k for name in names for k in _range(self.position_slice(name))]
+
+    @cached_property
+    def _joint_numbers(self) -> dict[str, int]:
+        return {name: i + 1 for i, name in enumerate(self.joint_names)}
+
+    @cached_property
+    def _body_numbers(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.body_names)}
+
+    @cached_property
+    def _owned(self) -> dict[str, tuple[slice | None, slice | None]]:
+        """Return per joint the slices of its own independent coordinates, if it has them."""
+        owned: dict[str, tuple[slice | None, slice | None]] = {}
+        q = v = 0
+        for i, name in enumerate(self.joint_names, 1):
+            joint = self.joint[i]
+            if self.mimic is not None and i in self.mimic.followers:
+                owned[name] = (None, None)
+                continue
+            owned[name] = (slice(q, q + joint.nq), slice(v, v + joint.nv))
+            q, v = q + joint.nq, v + joint.nv
+        return owned
+
+    def _slices(self, name: str) -> tuple[slice, slice]:
+        own_q, own_v = self._lookup('joint', name, self._owned)
+        if own_q is None or own_v is None:
+            raise ModelError(f'joint "{name}" mimics another and has no coordinate of its own')
+        return own_q, own_v
+
+    def _lookup(self, kind: str, name: str, table: Mapping[str, Entry]) -> Entry:
+        try:
+            return table[name]
+        except KeyError:
+            raise UnknownName(kind, name, table) from None
+
+    # --- coordinates ----------------------------------------------------------------------
+
+    def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
+        """Return the tree positions of independent positions y, over any scalar type."""
+        return list(y) if self.mimic is None else self.mimic.expand_q(y)
+
+    def expand_v(self, v: Sequence[Scalar]) -> list[Scalar]:
+        """Return the tree velocities (or accelerations) of independent ones."""
+        return list(v) if self.mimic is None else self.mimic.expand_v(v)
+
+    def reduce_force(self, tau: Sequence[Scalar]) -> list[Scalar]:
+        """Return the force on the independent coordinates of forces at all tree joints."""
+        return list(tau) if self.mimic is None else self.mimic.reduce_force(tau)
+
+    # --- variants and identity ------------------------------------------------------------
+
+    def with_gravity(self, gravity: Sequence[float]) -> Model:
+        """Return the same robot under another gravity, m/s^2 in base coordinates."""
+        return dataclasses.replace(self, gravity=gravity_vector(gravity))
+
+    def digest(self, *, gravity: bool = True) -> str:
+        """
+        Return a digest of the whole model, equal in every process.
+
+        Joints of a user's own count with their code and what it uses.
+
+        :param gravity: False for code that takes gravity as an input.
+        :raises UnseenError: where the code of a joint uses what cannot be seen.
+        """
+        seen = self._looked if not self.has_user_code else self._look()
+        return digest(seen.text, self.gravity) if gravity else seen.text
+
+    @cached_property
+    def has_user_code(self) -> bool:
+        """Return whether a joint runs code that is not this package's."""
+        try:
+            return self._looked.foreign
+        except UnseenError:
+            return True
+
+    @cached_property
+    def _looked(self) -> Seen:
+        return self._look()
+
+    def _look(self) -> Seen:
+        """Look at everything but gravity; a user's code may use variables that change."""
+        state = self.__getstate__()
+        del state['gravity']
+        return look(state)
+
+
+def gravity_vector(gravity: Sequence[float]) -> tuple[float, float, float]:
+    """Return gravity as plain floats, or refuse what is not three finite numbers."""
+    vector = tuple(float(g) for g in gravity)
+    if len(vector) != 3 or not all(map(math.isfinite, vector)):
+        raise ModelError(f'gravity {vector} must be three finite numbers in m/s^2')
+    return vector
+
+
+def _offsets(sizes: Sequence[int]) -> tuple[slice, ...]:
+    slices, start = [], 0
+    for size in sizes:
+        slices.append(slice(start, start + size))
+        start += size
+    return tuple(slices)
+
+
+def _range(part: slice) -> range:
+    return range(part.start, part.stop)

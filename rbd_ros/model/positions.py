@@ -1,0 +1,85 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Positions of a whole robot: neutral, random, moved by a velocity, and what lies between two.
+
+All work on the independent coordinates q and v of a model, joint by joint (RBDA 4.4, 4.5),
+and are generic over floats and traced scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import math
+
+from rbd_ros.joints import Joint
+from rbd_ros.joints.base import Random
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Scalar
+
+
+def _joints(model: Model) -> Iterator[tuple[Joint, slice, slice]]:
+    """Yield each joint that owns coordinates with its slices of q and v."""
+    for name in model.independent_joint_names:
+        yield (model.joint[model.joint_index(name)], model.position_slice(name),
+               model.velocity_slice(name))
+
+
+def neutral(model: Model) -> list[float]:
+    """Return the position where every joint's two frames coincide."""
+    return [value for joint, _, _ in _joints(model) for value in joint.neutral()]
+
+
+def random_position(model: Model, rng: Random) -> list[float]:
+    """
+    Return a random position within the limits.
+
+    :param rng: for instance ``numpy.random.default_rng(seed)``.
+    """
+    out: list[float] = []
+    for joint, at_q, _ in _joints(model):
+        ranges = list(zip(model.lower[at_q], model.upper[at_q], strict=True))
+        free = any(math.isinf(bound) for limits in ranges for bound in limits)
+        values = joint.random(rng) if free else [0.0] * len(ranges)
+        out += [_within(low, high, value, rng)
+                for (low, high), value in zip(ranges, values, strict=True)]
+    return out
+
+
+def _within(low: float, high: float, value: float, rng: Random) -> float:
+    """Return a number between two limits, of which the value is drawn where one is infinite."""
+    if math.isfinite(low) and math.isfinite(high):
+        return float(rng.uniform(low, high))
+    if value < low:
+        return low + (low - value)          # mirrored: as far beyond the one limit there is
+    return high - (value - high) if value > high else value
+
+
+def integrate(model: Model, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+    """Return the position reached from q at the constant velocity ``step`` in unit time."""
+    return [value for joint, at_q, at_v in _joints(model)
+            for value in joint.integrate(q[at_q], step[at_v])]
+
+
+def difference(model: Model, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    """Return the step that integrates from q0 to q1."""
+    return [value for joint, at_q, _ in _joints(model)
+            for value in joint.difference(q0[at_q], q1[at_q])]
+
+
+def q_dot(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """Return the derivative of q at the velocity v: the two differ where nq > nv."""
+    return [value for joint, at_q, at_v in _joints(model)
+            for value in joint.q_dot(q[at_q], v[at_v])]

@@ -1,0 +1,217 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Whether links and joints make one tree, and whether their numbers can belong to a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+import warnings
+
+import numpy as np
+
+from rbd_ros.errors import ModelError, nearest, RbdWarning
+from rbd_ros.model.model import Model
+from rbd_ros.model.urdf.document import Element
+from rbd_ros.model.urdf.elements import Inertial, JointText, Link, number, numbers
+
+KNOWN = {
+    'link': {'inertial', 'contact', 'drawable', 'audio'},
+    'joint': {'origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic', 'calibration',
+              'safety_controller', 'disable_collision'},
+}
+# Relative slack of the tests on inertias: descriptions are written with few digits.
+SLACK = 1e-3
+# A principal moment this much smaller than the largest one is zero, but for rounding.
+NOTHING = 1e-12
+# No part of a robot is this large, m: its inertia is in other units.
+LARGEST_PART = 10.0
+# An angle within is rather meant in degrees; larger ones stand for "no limit".
+DOUBTFUL_ANGLE = (4.0 * math.pi, 1e3)
+
+
+class Notes:
+    """
+    Collects doubtful things by kind and reports each kind once, with all its elements.
+
+    :param report: called with each text; None issues ``RbdWarning`` through ``warnings``.
+    """
+
+    def __init__(self, report: Callable[[str], None] | None = None) -> None:
+        self._report = report
+        self._kinds: dict[str, list[str]] = {}
+
+    def add(self, kind: str, element: object) -> None:
+        """Remember an element under a kind of doubt."""
+        self._kinds.setdefault(kind, []).append(str(element))
+
+    def emit(self, robot: str) -> None:
+        """Report everything that was collected."""
+        for kind, elements in self._kinds.items():
+            text = f'robot "{robot}": {kind}: {", ".join(elements)}'
+            if self._report is not None:
+                self._report(text)
+            else:
+                warnings.warn(text, RbdWarning, stacklevel=3)
+
+
+def unique(items: Sequence[Link] | Sequence[JointText]) -> dict:
+    """Return the items by name; two of one name are refused."""
+    table: dict = {}
+    for item in items:
+        if item.name in table:
+            first = table[item.name].element
+            raise ModelError(f'{item.element}: the name is already that of {first}')
+        table[item.name] = item
+    return table
+
+
+def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
+    """Return the one link that no joint carries, after checking that all hangs on it."""
+    carrier: dict[str, JointText] = {}
+    for joint in joints:
+        for end, name in (('parent', joint.parent), ('child', joint.child)):
+            if name not in links:
+                raise ModelError(f'{joint.element}: {end} link "{name}" does not exist'
+                                 f'{nearest(name, links)}')
+        if joint.child in carrier:
+            other = carrier[joint.child].element
+            raise ModelError(f'link "{joint.child}" is carried by two joints, {other} and '
+                             f'{joint.element}; URDF has no loops: remove one')
+        carrier[joint.child] = joint
+    roots = [name for name in links if name not in carrier]
+    if len(roots) > 1:
+        listed = ', '.join(f'"{name}"' for name in roots[:8])
+        raise ModelError(f'{len(roots)} links are carried by no joint ({listed}); a robot has '
+                         'one root: connect the others to it')
+    hanging = set(roots)
+    for name in links:
+        path: dict[str, None] = {}
+        while name not in hanging:
+            if name in path:
+                ring = ', '.join(f'"{carrier[each].name}"' for each in path)
+                raise ModelError(f'joints {ring} form a loop; URDF describes trees only')
+            path[name] = None
+            name = carrier[name].parent
+        hanging.update(path)
+    return roots[0]
+
+
+def fault_of(inertial: Inertial) -> str | None:
+    """Return why an inertia is not that of a rigid body, or None if it is."""
+    moments = inertial.moments
+    if inertial.mass == 0.0:
+        entries = (moments.xx, moments.xy, moments.xz, moments.yy, moments.yz, moments.zz)
+        return 'has inertia without mass' if any(entries) else None
+    matrix = np.array([[moments.xx, moments.xy, moments.xz],
+                       [moments.xy, moments.yy, moments.yz],
+                       [moments.xz, moments.yz, moments.zz]])
+    a, b, c = np.linalg.eigvalsh(matrix)
+    if a <= NOTHING * c:
+        return f'inertia is not positive definite (least principal moment {a:.3g})'
+    if a + b < c * (1.0 - SLACK):
+        return (f'principal moments {a:.3g}, {b:.3g}, {c:.3g} break the triangle inequality')
+    return None
+
+
+def check_inertias(links: Iterable[Link], notes: Notes, *, strict: bool) -> None:
+    """Refuse (strict) or note links whose inertia cannot belong to a rigid body."""
+    for link in links:
+        if link.inertial is None:
+            continue
+        if link.inertial.moments.trace() > link.inertial.mass * LARGEST_PART**2 > 0.0:
+            notes.add(f'inertia of a part larger than {LARGEST_PART:g} m; the units are kg and '
+                      'kg m^2', link.element)
+        fault = fault_of(link.inertial)
+        if fault is None:
+            continue
+        if strict:
+            raise ModelError(f'{link.element}: {fault}')
+        notes.add('inertia that no rigid body has, kept as given (strict=True refuses)',
+                  f'{link.element} {fault}')
+
+
+def check_leaves(model: Model, notes: Notes, *, strict: bool) -> None:
+    """Refuse (strict) or note outermost bodies that have no inertia where their joint moves."""
+    coupled = set() if model.mimic is None else model.mimic.coupled
+    for i in range(1, model.nb + 1):
+        if model.children[i] or i in coupled:
+            continue
+        joint, inertia, name = model.joint[i], model.inertia[i], model.joint_names[i - 1]
+        S = joint.subspace(joint.neutral())
+        H = np.array([[column.dot(inertia @ row) for column in S] for row in S])
+        H += np.diag(model.rotor_inertia[model.velocity_slice(name)])
+        if np.linalg.eigvalsh(H)[0] > 0.0:
+            continue
+        element = f'link "{model.body_names[i]}" on joint "{name}"'
+        if strict:
+            raise ModelError(f'{element} moves but has no inertia along its motion; its '
+                             'acceleration is undefined: give it mass or fix the joint')
+        notes.add('moving leaf without inertia, forward dynamics is singular (strict=True '
+                  'refuses)', element)
+
+
+def check_limits(joints: Iterable[JointText]) -> None:
+    """Refuse limits without effort or velocity, naming every joint that lacks one."""
+    incomplete = [(joint.element, limit) for joint in joints
+                  if (limit := joint.element.first('limit')) is not None
+                  and joint.kind not in ('fixed', 'floating', 'planar')]
+    for attribute in ('effort', 'velocity'):
+        lacking = [str(element) for element, limit in incomplete
+                   if attribute not in limit.attributes]
+        if lacking:
+            raise ModelError(f'<limit> needs the attribute "{attribute}", which is missing in '
+                             f'{", ".join(lacking)}; add it, or load with limits_optional=True '
+                             'to go without')
+
+
+def check_joints(joints: Iterable[JointText], notes: Notes) -> None:
+    """Note limits that are written but have no effect, or leave no motion."""
+    for joint in joints:
+        limit = joint.element.first('limit')
+        if limit is not None and joint.kind in ('floating', 'planar'):
+            notes.add(f'<limit> has no meaning for a {joint.kind} joint and is not used',
+                      joint.element)
+        angles = [*_angles(joint), *_range(joint)]
+        if any(DOUBTFUL_ANGLE[0] < abs(angle) < DOUBTFUL_ANGLE[1] for angle in angles):
+            notes.add('angle of more than two turns; URDF has radians, not degrees', joint.element)
+        if joint.kind in ('floating', 'planar', 'fixed') or limit is None:
+            continue
+        if joint.data.effort == 0.0:
+            notes.add('effort limit is zero, no force may be commanded', joint.element)
+        if joint.data.lower == joint.data.upper:
+            notes.add('lower and upper limit are equal, the joint may not move', joint.element)
+
+
+def _angles(joint: JointText) -> tuple[float, ...]:
+    """Return roll, pitch and yaw as they are written."""
+    origin = joint.element.first('origin')
+    return () if origin is None else numbers(origin, 'rpy', joint.element, 3, ())
+
+
+def _range(joint: JointText) -> tuple[float, ...]:
+    """Return the limits, as they are written, of a joint that turns."""
+    limit = joint.element.first('limit')
+    if limit is None or joint.kind != 'revolute':
+        return ()
+    return tuple(number(limit, end, joint.element, 0.0) for end in ('lower', 'upper'))
+
+
+def note_unknown(elements: Iterable[Element], notes: Notes) -> None:
+    """Note children of links and joints that this loader does not know."""
+    for element in elements:
+        for child in element.children:
+            if child.tag not in KNOWN[element.tag]:
+                notes.add(f'<{child.tag}> is not known and not used', element)

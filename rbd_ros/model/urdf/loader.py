@@ -1,0 +1,177 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""From a URDF text or file to a Model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+import os
+from pathlib import Path
+
+from rbd_ros.errors import ModelError, nearest
+from rbd_ros.joints import Free
+from rbd_ros.model.builder import ModelBuilder
+from rbd_ros.model.model import Model
+from rbd_ros.model.urdf import check
+from rbd_ros.model.urdf.document import Element, read_xml
+from rbd_ros.model.urdf.elements import JointText, Link, read_joint, read_link
+from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.model.urdf.transmissions import apply_transmissions
+
+SNAP_ANGLE = 2e-11
+LARGEST = 32 * 2**20
+ROOT_JOINT = 'root_joint'
+
+
+def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = False, *,
+              gravity: Sequence[float] = (0.0, 0.0, -9.81), mimic: bool = True,
+              strict: bool = False, limits_optional: bool = False,
+              snap_angle: float = SNAP_ANGLE, max_bytes: int = LARGEST,
+              on_warning: Callable[[str], None] | None = None) -> Model:
+    """
+    Load a robot from URDF.
+
+    Joints are numbered depth first, the joints of a link in the order of the file;
+    ``model.position_order`` and ``velocity_order`` map to the order of other programs. Fixed
+    joints are merged, every link keeps its frame. With a fixed base the root link is body 0
+    and its inertia does not count in ``total_mass``; with a floating one it is body 1 on a
+    free joint called "root_joint". ``mimic`` joints follow their leader (``model.mimic``).
+
+    :param source: a path, a ``package://`` or ``file://`` address, or the XML itself.
+    :param floating_base: whether the root link moves freely.
+    :param gravity: acceleration of free fall in base coordinates, m/s^2.
+    :param mimic: False to let mimic joints move freely, as programs do that do not know them.
+    :param strict: refuse, rather than warn about, inertias that no rigid body has and moving
+        leaves without inertia.
+    :param limits_optional: whether ``<limit>`` may lack effort or velocity, which URDF demands;
+        what is missing is infinite.
+    :param snap_angle: a roll, pitch or yaw this close (rad) to a multiple of a quarter turn is
+        taken as exact; wider values save operations and change the robot.
+    :param max_bytes: the largest document that is read.
+    :param on_warning: called with the text of each warning; by default they go through the
+        ``warnings`` module as ``RbdWarning``.
+    :raises ModelError: for a description that cannot be a robot; names the element.
+    """
+    data, origin = _read(source, max_bytes)
+    robot = read_xml(data, origin)
+    if robot.tag != 'robot':
+        raise ModelError(f'{origin}: the root element is <{robot.tag}>, URDF has <robot>')
+    _refuse_xacro(robot, origin)
+    notes = check.Notes(on_warning)
+    links = check.unique([read_link(each, snap_angle) for each in robot.all('link')])
+    joints = check.unique([read_joint(each, snap_angle) for each in robot.all('joint')])
+    if not links:
+        raise ModelError(f'{origin}: the robot has no link')
+    root = check.find_root(links, joints.values())
+    check.check_inertias(links.values(), notes, strict=strict)
+    if not limits_optional:
+        check.check_limits(joints.values())
+    check.check_joints(joints.values(), notes)
+    check.note_unknown([*robot.all('link'), *robot.all('joint')], notes)
+    apply_transmissions(robot, joints, notes)
+    name = robot.attributes.get('name', '').strip() or 'robot'
+    joints = _mimics(joints, notes) if mimic else {
+        each.name: replace(each, mimic=None) for each in joints.values()}
+    model = _build(name, links, joints, root, floating_base, gravity)
+    check.check_leaves(model, notes, strict=strict)
+    notes.emit(name)
+    return model
+
+
+def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root: str,
+           floating_base: bool, gravity: Sequence[float]) -> Model:
+    """Hand the tree to the builder in the order of the file."""
+    inertia = links[root].inertia()
+    if floating_base:
+        if ROOT_JOINT in joints:
+            raise ModelError(f'{joints[ROOT_JOINT].element}: this name is taken by the joint '
+                             'of a floating base; rename it')
+        base = 'universe' if 'world' in links else 'world'
+        builder = ModelBuilder(name, base_name=base, gravity=gravity)
+        builder.add_body(root, base, Free(), inertia=inertia, joint_name=ROOT_JOINT)
+    else:
+        builder = ModelBuilder(name, base_name=root, gravity=gravity, base_inertia=inertia)
+    for link in links.values():
+        if link.name != root:
+            builder.add_body(link.name, inertia=link.inertia())
+    for joint in joints.values():
+        builder.add_joint(joint.name, joint.parent, joint.child, joint.joint, joint.placement,
+                          data=joint.data, mimic=joint.mimic)
+    return builder.build()
+
+
+def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, JointText]:
+    """Return the joints with their mimics checked; a fixed joint follows nobody."""
+    checked = {}
+    for joint in joints.values():
+        if joint.mimic is not None and joint.kind == 'fixed':
+            notes.add('fixed joint with <mimic> stays fixed', joint.element)
+            joint = replace(joint, mimic=None)
+        checked[joint.name] = joint
+        if joint.mimic is None:
+            continue
+        leader = joints.get(joint.mimic.joint)
+        if leader is None:
+            raise ModelError(f'{joint.element} mimics "{joint.mimic.joint}", which does not '
+                             f'exist{nearest(joint.mimic.joint, joints)}; correct the name, or '
+                             'load with mimic=False')
+        for each in (joint, leader):
+            if each.kind in ('fixed', 'floating', 'planar'):
+                raise ModelError(f'{joint.element} mimics "{leader.name}", but "{each.name}" '
+                                 f'is {each.kind}; only joints with one coordinate can')
+    return checked
+
+
+def _read(source: str | bytes | os.PathLike[str], max_bytes: int) -> tuple[bytes | str, str]:
+    """Return the document and how to call it in errors."""
+    if isinstance(source, bytes) or (isinstance(source, str) and _looks_like_xml(source)):
+        _check_size(len(source), max_bytes, 'the URDF text')
+        return source, 'the URDF text'
+    if isinstance(source, str) and (not source.strip() or '\n' in source):
+        start = source.strip()[:40]
+        raise ModelError(f'the URDF text is not XML: it starts with "{start}", not with "<"')
+    path = find_resource(source)
+    if path.suffix == '.xacro':
+        raise ModelError(_xacro_advice(str(path)))
+    _check_size(path.stat().st_size, max_bytes, f'"{path}"')
+    try:
+        return path.read_bytes(), f'"{path}"'
+    except OSError as error:
+        raise ModelError(f'cannot read "{path}": {error.strerror}') from error
+
+
+def _looks_like_xml(text: str) -> bool:
+    return text.lstrip('\ufeff \t\r\n').startswith('<')
+
+
+def _check_size(size: int, max_bytes: int, origin: str) -> None:
+    if size > max_bytes:
+        raise ModelError(f'{origin} has {size / 1e6:.1f} MB, at most {max_bytes / 1e6:.1f} MB '
+                         'are read; meshes belong in their own files, or raise max_bytes')
+
+
+def _refuse_xacro(robot: Element, origin: str) -> None:
+    """Refuse macros: expanding them runs code of the file, which is xacro's own business."""
+    for element in (robot, *robot.children, *(e for c in robot.children for e in c.children)):
+        macro = element.tag.startswith('xacro:')
+        if macro or any('${' in value or '$(' in value for value in element.attributes.values()):
+            raise ModelError(f'{element}: {_xacro_advice(origin)}')
+
+
+def _xacro_advice(origin: str) -> str:
+    name = Path(origin.strip('"')).name
+    return (f'{origin} is written in xacro, not URDF; expand it first: '
+            f'xacro {name if "." in name else "robot.urdf.xacro"} > robot.urdf')

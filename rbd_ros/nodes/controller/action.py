@@ -1,0 +1,358 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The action ~/follow_joint_trajectory: goals judged here, followed by the loop.
+
+A goal that cannot be followed is refused before anything moves, and the log says why. One that
+was accepted is answered when the loop has ended it. No coroutine waits for that: the executors
+of rclpy run a waiting coroutine again and again, which would take time from the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+from control_msgs.action import FollowJointTrajectory
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.references.goals import Goal, read_tolerances, Tolerances
+from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, Status
+from rbd_ros.control.references.trajectory import Knots
+from rbd_ros.control.safety.supervisor import State
+from rbd_ros.nodes.callback_guard import last_line
+from rbd_ros.nodes.controller.inputs import knots_of, start_time
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.clock import Clock, ClockType
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+if TYPE_CHECKING:
+    from builtin_interfaces.msg import Duration
+    from control_msgs.msg import JointTolerance
+    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.nodes.controller.node import ControllerNode
+
+__all__ = ['TrajectoryAction']
+
+Array = npt.NDArray[np.float64]
+
+_PERIOD = 0.02  # s between two looks at what the loop has ended
+_FEEDBACK = 0.1  # s between two messages of feedback
+_SLACK = 1e-3  # share of a velocity limit that rounding may take
+_MODE = 'computed_torque'
+
+
+class _Server(ActionServer):
+    """An action server whose goals are executing until somebody ends them."""
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
+        """Answer a goal if there is something to answer; executing alone gives nothing."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
+
+
+@dataclass
+class _Plan:
+    """A goal that was found good."""
+
+    goal: FollowJointTrajectory.Goal
+    knots: Knots
+    tolerances: Tolerances
+    start: float | None  # control time at which it begins, s; None: now
+
+
+@dataclass
+class _Snapshot:
+    """What feedback tells, copied in the thread of the loop."""
+
+    key: Hashable  # of the goal
+    now: float  # s, control time
+    start: float  # s, control time at which the goal began
+    desired: Array  # (3, n)
+    actual: Array  # (2, n)
+
+
+class TrajectoryAction:
+    """Serve the action for whatever robot is configured."""
+
+    def __init__(self, node: ControllerNode) -> None:
+        """
+        Create the server; it refuses goals until a cycle is attached and active.
+
+        :param node: the lifecycle node.
+        """
+        self._node = node
+        self._cycle: Cycle | None = None
+        self._handles: dict[Hashable, ServerGoalHandle] = {}
+        self._plan: _Plan | None = None  # judged, not yet accepted
+        self._snapshot: _Snapshot | None = None
+        self._fed = 0.0  # steady time of the last feedback
+        self.refused = 0
+        self.refusal = ''  # reason of the last one
+        self.last: Outcome | None = None  # of the goal that ended last
+        self._server = _Server(
+            node, FollowJointTrajectory, '~/follow_joint_trajectory',
+            execute_callback=self._unused, goal_callback=self._judge,
+            handle_accepted_callback=self._begin, cancel_callback=self._cancel)
+        self._timer = node.create_timer(  # runs while there are goals
+            _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
+
+    def attach(self, cycle: Cycle) -> None:
+        """
+        Send goals to a cycle.
+
+        :param cycle: of a configured robot.
+        """
+        self._cycle = cycle
+
+    def detach(self) -> None:
+        """Answer what is left and refuse goals from now on."""
+        self.drain()
+        self._cycle = None
+        outcome = Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, 'the robot was cleaned up')
+        for key in list(self._handles):
+            self._answer(key, outcome)
+
+    @property
+    def goals(self) -> int:
+        """Return how many goals are not answered yet."""
+        return len(self._handles)
+
+    # -- a goal comes ---------------------------------------------------------------------------
+
+    # The events executor does not survive an exception out of an action: no callback raises.
+
+    def _report(self, what: str) -> str:
+        """Log the exception in work; return its last line."""
+        trace = traceback.format_exc()
+        self._node.get_logger().error(f'{what}:\n{trace}')
+        return last_line(trace)
+
+    def _judge(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
+        try:
+            with self._node.lock:
+                self._plan = self._read(goal)
+        except GoalError as error:
+            self.refused += 1
+            self.refusal = str(error)
+            self._node.get_logger().warning(
+                f'a goal is refused ({error.code.name}): {error}')
+            return GoalResponse.REJECT
+        except Exception:
+            self.refused += 1
+            self.refusal = self._report('a goal is refused')
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _read(self, goal: FollowJointTrajectory.Goal) -> _Plan:
+        """Return what the loop needs; a goal that cannot be followed raises GoalError."""
+        cycle = _ready(self._cycle)
+        if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
+            raise GoalError(ResultCode.INVALID_JOINTS,
+                            'multi_dof_trajectory is given, which this robot has no joints for')
+        joints = cycle.settings.robot.joints
+        knots = knots_of(goal.trajectory, joints)
+        cycle.reference.check(knots.q)
+        _check_speed(knots, cycle.reference.limiter.velocity, joints)
+        tolerances = read_tolerances(
+            joints, cycle.settings.tolerances(), _entries(goal.path_tolerance),
+            _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
+        start = start_time(goal.trajectory, self._node)
+        if start is not None and start + knots.times[-1] < self._node.hot.control_time():
+            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
+                            'the last point of the trajectory lies in the past')
+        return _Plan(goal, knots, tolerances, start)
+
+    def _begin(self, handle: ServerGoalHandle) -> None:
+        key = bytes(handle.goal_id.uuid)
+        try:
+            with self._node.lock:
+                self._handles[key] = handle
+                self._timer.reset()
+                handle.execute()
+                self._accept(key, handle)
+        except Exception:
+            text = self._report('a goal is aborted')
+            self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, text))
+
+    def _accept(self, key: bytes, handle: ServerGoalHandle) -> None:
+        """Hand an accepted goal to the loop."""
+        plan, cycle = self._plan, self._cycle
+        if cycle is None or plan is None or plan.goal is not handle.request:
+            self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL,
+                                      'the controller is not configured'))
+            return
+        self._plan = None
+
+        def request(now: float, _: float) -> None:
+            """Run in the thread of the loop."""
+            reference = cycle.reference
+            try:
+                _ready(cycle)
+                trajectory = reference.follow(
+                    now, plan.knots, now if plan.start is None else plan.start)
+            except GoalError as error:
+                reference.goals.ended.append(
+                    (key, Outcome(Status.ABORTED, error.code, str(error))))
+                return
+            reference.pursue(Goal(key, trajectory, plan.tolerances,
+                                  cycle.settings.robot.joints))
+        cycle.loop.post(request)
+
+    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        try:
+            with self._node.lock:
+                return self._give_up(handle)
+        except Exception:
+            # Somebody wants it to end, and it cannot be ended as it should: stop the robot.
+            self._report('a goal cannot be cancelled, the robot is stopped')
+            self._node.hot.fail(traceback.format_exc())
+            return CancelResponse.REJECT
+
+    def _give_up(self, handle: ServerGoalHandle) -> CancelResponse:
+        """Have the loop end a goal."""
+        cycle, key = self._cycle, bytes(handle.goal_id.uuid)
+        if cycle is None or key not in self._handles:
+            return CancelResponse.REJECT
+
+        def request(_now: float, _steady: float) -> None:
+            """Run in the thread of the loop."""
+            cycle.reference.cancel(key)
+        cycle.loop.post(request)
+        return CancelResponse.ACCEPT
+
+    # -- a goal ends ----------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Answer goals that have ended and publish feedback of the present one."""
+        cycle = self._cycle
+        if cycle is None or not self._handles:
+            self._timer.cancel()
+            return
+        ended = cycle.reference.goals.ended
+        while ended:
+            self._answer(*ended.popleft())
+        if self._handles:
+            self._feed(cycle)
+
+    def _answer(self, key: Hashable, outcome: Outcome) -> None:
+        handle = self._handles.pop(key, None)
+        if handle is None:
+            return
+        self.last = outcome
+        text = f'goal {outcome.status.value} ({outcome.code.name}): {outcome.text}'
+        if outcome.status is Status.ABORTED:
+            self._node.get_logger().warning(text)
+        else:
+            self._node.get_logger().info(text)
+
+        def finish(goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
+            if outcome.status is Status.SUCCEEDED:
+                goal.succeed()
+            elif outcome.status is Status.CANCELED and goal.is_cancel_requested:
+                goal.canceled()
+            else:
+                goal.abort()
+            return FollowJointTrajectory.Result(
+                error_code=int(outcome.code), error_string=outcome.text)
+        self._server.notify_execute(handle, finish)
+
+    @staticmethod
+    def _unused(_: ServerGoalHandle) -> FollowJointTrajectory.Result:
+        return FollowJointTrajectory.Result()
+
+    # -- feedback -------------------------------------------------------------------------------
+
+    def _feed(self, cycle: Cycle) -> None:
+        """Publish what the loop has copied, and ask for the next copy."""
+        snapshot, self._snapshot = self._snapshot, None
+        active = cycle.reference.goals.active
+        if snapshot is not None and active is not None and snapshot.key == active.key:
+            handle = self._handles.get(active.key)
+            if handle is not None and handle.is_active:
+                handle.publish_feedback(self._message(cycle, snapshot))
+        steady = time.monotonic()
+        if steady - self._fed < _FEEDBACK:
+            return
+        self._fed = steady
+
+        def copy(now: float, _: float) -> None:
+            """Run in the thread of the loop."""
+            reference, joints = cycle.reference, cycle.joints
+            goal = reference.goals.active
+            if goal is None:
+                return
+            index = joints.controlled
+            self._snapshot = _Snapshot(
+                goal.key, now, goal.trajectory.start, reference.target.copy(),
+                np.array([joints.q[index], joints.qd[index]]))
+        cycle.loop.post(copy)
+
+    def _message(self, cycle: Cycle, snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
+        message = FollowJointTrajectory.Feedback(
+            joint_names=list(cycle.settings.robot.joints))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        q, qd, qdd = snapshot.desired
+        error = cycle.reference.distance(q, snapshot.actual[0])
+        since = max(snapshot.now - snapshot.start, 0.0)
+        message.desired = _point(since, q, qd, qdd)
+        message.actual = _point(since, *snapshot.actual)
+        message.error = _point(since, error, qd - snapshot.actual[1])
+        return message
+
+
+def _ready(cycle: Cycle | None) -> Cycle:
+    """Return the cycle if it can follow a trajectory now, else raise GoalError."""
+    if cycle is None:
+        raise GoalError(ResultCode.INVALID_GOAL, 'the controller is not configured')
+    if cycle.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
+        raise GoalError(ResultCode.INVALID_GOAL,
+                        f'the controller is {cycle.supervisor.state.value}')
+    if cycle.mode != _MODE:
+        raise GoalError(ResultCode.INVALID_GOAL,
+                        f'the mode is {cycle.mode}; set the parameter mode to {_MODE}')
+    return cycle
+
+
+def _check_speed(knots: Knots, limit: Array, joints: tuple[str, ...]) -> None:
+    """Refuse what the limited reference could not follow."""
+    speeds = [np.abs(np.diff(knots.q, axis=0)) / np.diff(knots.times)[:, None]]
+    if knots.qd is not None:
+        speeds.append(np.abs(knots.qd))
+    for i, j in np.argwhere(np.vstack(speeds) > (1.0 + _SLACK) * limit)[:1]:
+        raise GoalError(ResultCode.INVALID_GOAL, f'{joints[j]} would move at '
+                        f'{np.vstack(speeds)[i, j]:.4g}, beyond its reference.velocity '
+                        f'{limit[j]:.4g}')
+
+
+def _entries(tolerances: list[JointTolerance]) -> list[tuple[str, float, float, float]]:
+    return [(t.name, t.position, t.velocity, t.acceleration) for t in tolerances]
+
+
+def _seconds(duration: Duration) -> float:
+    return duration.sec + 1e-9 * duration.nanosec
+
+
+def _point(since: float, q: Array, qd: Array, qdd: Array | None = None) -> JointTrajectoryPoint:
+    point = JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist())
+    if qdd is not None:
+        point.accelerations = qdd.tolist()
+    point.time_from_start.sec = int(since)
+    point.time_from_start.nanosec = int((since - int(since)) * 1e9)
+    return point

@@ -1,0 +1,127 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+One activation: the output must be free, then states must prove themselves; it may be cancelled.
+
+It waits in the thread of the transitions. What it waits for happens in the thread of the loop.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from rbd_ros.control.advice import missing_states
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.guards import Access, OutputGuard
+from rbd_ros.control.safety.supervisor import State
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.nodes.controller.node import ControllerNode
+
+__all__ = ['Activation']
+
+#: s after the start within which others may not have been discovered yet
+DISCOVERY = 1.0
+
+_AGAIN = 5.0  # s after which it is said again why we wait
+_WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
+
+
+class Activation:
+    """Bring one cycle to the first torque."""
+
+    def __init__(self, node: ControllerNode, cycle: Cycle) -> None:
+        """
+        Prepare.
+
+        :param node: the lifecycle node.
+        :param cycle: of the configured robot.
+        """
+        self._node, self._cycle = node, cycle
+        self._cancelled = threading.Event()
+        self._cancelled_by = ''
+        self.latched = False  # nobody but a person may try again
+
+    def cancel(self, who: str) -> None:
+        """
+        End it while it still waits; from any thread.
+
+        :param who: wants it, for the log.
+        """
+        self._cancelled_by = who
+        self._cancelled.set()
+
+    def output_is_free(self) -> bool:
+        """Wait until nobody else publishes on our output, saying why; False: refused."""
+        node = self._node
+        topic = node.resolve_topic_name('~/commands')
+        guard = OutputGuard()
+        told = -_AGAIN
+        node.wait(lambda: time.monotonic() - node.begin > DISCOVERY, DISCOVERY)
+        while not node.ending.is_set():
+            now = time.monotonic()
+            access, text = guard.check(now, node.count_publishers(topic) - 1)
+            if access is Access.FREE:
+                return True
+            if access is Access.REFUSED or self._cancelled.is_set():
+                self._refuse(text)
+                return False
+            if now - told >= _AGAIN:
+                told = now
+                node.get_logger().warning(text)
+            node.wait(self._cancelled.is_set, 0.1)
+        return False
+
+    def run(self) -> bool:
+        """Wait until torque comes; False: it does not, and nothing is left of the attempt."""
+        node, cycle = self._node, self._cycle
+        supervisor = cycle.supervisor
+        cycle.loop.post(cycle.activate)
+        begun = node.wait(
+            lambda: supervisor.state not in _WAITING or self._cancelled.is_set(),
+            float(node.get_parameter('activation_timeout').value))
+        if begun and supervisor.state not in (*_WAITING, State.FAULT):
+            return True
+        fault = cycle.fault_text()
+        reason = fault or self._missing()
+        node.stop(Cause.DEACTIVATED)  # a torque may just have begun
+        self.latched = bool(fault)
+        self._refuse(reason)
+        return False
+
+    def _refuse(self, reason: str) -> None:
+        if self._cancelled.is_set():
+            self.latched = True
+            reason = f'it was cancelled by {self._cancelled_by}'
+        self._node.get_logger().error(f'cannot activate: {reason}')
+
+    def _missing(self) -> str:
+        """Return why states do not suffice."""
+        cycle = self._cycle
+        missing = cycle.joints.diagnose(cycle.now)[1]
+        if missing:
+            topic = self._node.resolve_topic_name('joint_states')
+            return missing_states(missing, topic=topic,
+                                  publishers=self._node.count_publishers(topic),
+                                  not_controlled=cycle.joints.missing_prescribed(cycle.now))
+        if not cycle.dead_man.alive(time.monotonic()):
+            return 'the dead-man signal is missing'
+        source = self._node.gravity_input
+        if source is not None and cycle.load.gravity.age > cycle.load.gravity.timeout:
+            return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
+        return f'states are not proven {cycle.joints.reason}'.rstrip()

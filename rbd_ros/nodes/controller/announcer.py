@@ -1,0 +1,114 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the hot thread has to say, said from the other thread: log, mode, state, faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rbd_ros.control.safety.supervisor import State
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import MultiArrayDimension, String, UInt8MultiArray
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+
+__all__ = ['Announcer']
+
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_PERIOD = 0.05  # s; each look of another thread costs the hot one some time
+
+#: values of ~/saturation
+FREE, RATE, LIMIT = 0, 1, 2
+
+
+class Announcer:
+    """Drain the events of a cycle."""
+
+    def __init__(self, node: LifecycleNode) -> None:
+        """
+        Create the latched topics.
+
+        :param node: the lifecycle node; these topics speak in every state.
+        """
+        self._node = node
+        self._cycle: Cycle | None = None
+        # Ordinary publishers: those of a lifecycle are silent while inactive.
+        self._topics = {kind: node.create_publisher(String, f'~/{kind}', _LATCHED)
+                        for kind in ('mode', 'state', 'fault')}
+        self._saturation = node.create_publisher(UInt8MultiArray, '~/saturation', _LATCHED)
+        self._last: dict[str, str] = {}
+        self._flags: list[int] = []
+        node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._say('state', State.INACTIVE.value)
+        self._say('fault', '')
+
+    def attach(self, cycle: Cycle) -> None:
+        """
+        Listen to a cycle.
+
+        :param cycle: of a configured robot.
+        """
+        self._cycle = cycle
+        self._flags = []
+        self._say('mode', cycle.mode)
+
+    def detach(self) -> None:
+        """Say what is left and stop listening."""
+        self.drain()
+        self._cycle = None
+
+    def _say(self, kind: str, text: str) -> bool:
+        if self._last.get(kind) == text:
+            return False
+        self._last[kind] = text
+        self._topics[kind].publish(String(data=text))
+        return True
+
+    def drain(self) -> None:
+        """Say what has come up; for the thread of the lifecycle node."""
+        cycle = self._cycle
+        if cycle is None:
+            return
+        log = self._node.get_logger()
+        while cycle.events:
+            kind, text = cycle.events.popleft()
+            if kind == 'warning':
+                log.warning(text)
+            elif kind == 'info':
+                log.info(text)
+            elif kind == 'state':
+                self._say('state', text)
+                log.info(f'{text} ({cause})' if (cause := cycle.fault_text()) else text)
+            elif self._say(kind, text):
+                log.info(f'{kind}: {text}')
+        fault = cycle.fault_text()
+        if self._say('fault', fault) and fault:
+            log.error(fault)
+        self._flag(cycle)
+
+    def _flag(self, cycle: Cycle) -> None:
+        limiter = cycle.limiter
+        flags = [RATE if slow else LIMIT if full else FREE  # on the way to the limit is not at it
+                 for full, slow in zip(limiter.saturated.tolist(), limiter.slewing.tolist())]
+        if flags == self._flags:
+            return
+        self._flags = flags
+        message = UInt8MultiArray(data=flags)
+        message.layout.dim = [MultiArrayDimension(
+            label=','.join(cycle.settings.robot.joints), size=len(flags), stride=len(flags))]
+        self._saturation.publish(message)

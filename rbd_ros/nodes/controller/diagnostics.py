@@ -1,0 +1,242 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What goes to /diagnostics: once per second, and at once when a level changes.
+
+The messages are made here and not by diagnostic_updater, whose timer runs on the ROS clock and
+would fall silent with a simulator that stands still, just when somebody wants to know why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, UTC
+import time
+from typing import TYPE_CHECKING
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
+from rbd_ros.control.safety.supervisor import State
+from rbd_ros.nodes.controller.statistics import Spread
+from rclpy.clock import Clock, ClockType
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.nodes.controller.node import ControllerNode
+
+__all__ = ['Diagnostics']
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+Pair = tuple[str, object]
+Part = tuple[bytes, str, list[Pair]]  # level, message, values
+
+_LOOK = 0.25  # s between two looks at the levels
+_PERIOD = 1.0  # s between two messages without change
+_SLOW = 0.8  # share of nominal_rate below which the rate is warned of
+_WORKING = (State.RUNNING, State.RAMPING_IN, State.INACTIVE, State.RELEASED)
+
+
+class Diagnostics:
+    """Tell how the controller is, in every state of the lifecycle."""
+
+    def __init__(self, node: ControllerNode) -> None:
+        """
+        Create publisher and timer.
+
+        :param node: the lifecycle node.
+        """
+        self._node = node
+        self._name = node.get_fully_qualified_name().strip('/')
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._levels: list[bytes] = []
+        self._due = 0.0
+        self._statistics: Part = (OK, 'no states yet', [])
+        self._timer = node.create_timer(
+            _LOOK, self.update, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def update(self) -> None:
+        """Publish if it is time, or if a level has changed."""
+        now = time.monotonic()
+        cycle = self._node.cycle
+        due = now >= self._due
+        if due and cycle is not None:
+            self._statistics = self._states(cycle, now)
+        parts = self._parts(cycle, now)
+        levels = [level for level, _, _ in parts.values()]
+        if not due and levels == self._levels:
+            return
+        self._levels = levels
+        if due:
+            self._due = now + _PERIOD
+        message = DiagnosticArray()
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        hardware = cycle.settings.robot.model.name if cycle is not None else ''
+        message.status = [
+            DiagnosticStatus(level=level, name=f'{self._name}: {name}', message=text,
+                             hardware_id=hardware, values=_values(pairs))
+            for name, (level, text, pairs) in parts.items()]
+        self._publisher.publish(message)
+
+    def _parts(self, cycle: Cycle | None, now: float) -> dict[str, Part]:
+        parts = {'real time': self._realtime()}
+        if cycle is None:
+            return {'supervisor': (OK, 'not configured', []), **parts}
+        return {
+            'supervisor': _supervisor(cycle, now), 'joint states': self._statistics,
+            'torque': _torque(cycle), 'reference': self._reference(cycle),
+            'load': self._load(cycle), **parts}
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _states(self, cycle: Cycle, now: float) -> Part:
+        """Sum up the last second of the loop."""
+        hot, joints, settings = self._node.hot, cycle.joints, cycle.settings
+        found = hot.statistics.summary(now)
+        nominal = settings.number('nominal_rate')
+        pairs: list[Pair] = [
+            ('rate [Hz]', f'{found.rate:.1f}'), ('nominal rate [Hz]', f'{nominal:g}'),
+            ('minimum rate [Hz]', f'{settings.number("minimum_rate"):g}'),
+            ('state age [ms]', f'{1e3 * found.age:.2f}'),
+            *_spread('period', found.period, 1e3, 'ms'),
+            *_spread('compute time', found.compute, 1e6, 'us'),
+            *self._latency(found.latency),
+            ('states', hot.statistics.count),
+            ('states by the fast path', hot.express.runs if hot.express is not None else 0),
+            ('superseded states', hot.statistics.superseded),
+            ('refused messages', joints.rejected), ('last refusal', joints.reason),
+            ('unreadable messages', joints.unreadable),
+            ('messages of unusual form', hot.surprises), ('lost messages', hot.lost)]
+        if not found.states:
+            age = f'{found.age:.3g} s' if hot.statistics.count else 'the start'
+            return WARN, f'no joint state since {age}', pairs
+        if found.rate < _SLOW * nominal:
+            return WARN, f'{found.rate:.1f} Hz, nominal_rate is {nominal:g} Hz', pairs
+        return OK, f'{found.rate:.1f} Hz', pairs
+
+    def _latency(self, latency: Spread) -> Iterator[Pair]:
+        """Tell how old a state is when its torque leaves, where one clock tells both times."""
+        if self._node.hot.simulated:
+            return
+        if not 0.0 < latency.median < 1.0:
+            yield 'latency', 'unknown: the stamps are of another clock'
+            return
+        yield from _spread('latency', latency, 1e3, 'ms')
+
+    def _reference(self, cycle: Cycle) -> Part:
+        action, reference = self._node.action, cycle.reference
+        last = action.last
+        pairs: list[Pair] = [
+            ('source', reference.source.value), ('stream timed out', reference.timed_out),
+            ('goals under way', action.goals), ('goals refused', action.refused),
+            ('last refusal', action.refusal),
+            ('last goal', f'{last.status.value} ({last.code.name}): {last.text}' if last else ''),
+            ('largest error', f'{_largest_error(cycle):.4g}')]
+        condition = cycle.law.outputs.get('condition')
+        if condition is not None:
+            pairs.append(('condition number', f'{float(condition[0]):.4g}'))
+            lost = _lost(cycle)
+            pairs.append(('lost directions', lost))
+            most = cycle.settings.number('task.max_condition')
+            if float(condition[0]) > most:
+                return WARN, (f'singular: condition number beyond {most:g}, lost directions '
+                              f'{lost}'), pairs
+        return OK, reference.source.value if cycle.law.tracks else 'not used', pairs
+
+    def _load(self, cycle: Cycle) -> Part:
+        load, gravity, settings = cycle.load.payload, cycle.load.gravity, cycle.settings
+        mass = float(load.value[0])
+        com = load.value[1:4] / mass if mass > 0.0 else np.zeros(3)
+        source = self._node.gravity_input
+        pairs: list[Pair] = [
+            ('payload mass [kg]', f'{mass:.6g}'), ('payload frame', settings.robot.payload_frame),
+            ('payload centre of mass [m]', _numbers(com)),
+            ('payload ramping', load.ramping),
+            ('driver_knows_payload', settings.flag('driver_knows_payload')),
+            ('gravity [m/s^2]', _numbers(gravity.value)),
+            ('gravity source', source.source if source is not None else 'parameter')]
+        if source is not None and gravity.timeout > 0.0:
+            pairs += [('gravity age [s]', f'{gravity.age:.3g}'),
+                      ('gravity timeout [s]', f'{gravity.timeout:g}'),
+                      ('gravity messages refused', source.refused),
+                      ('gravity refusal', source.reason)]
+            if gravity.age > gravity.timeout:
+                return ERROR, f'no direction of gravity: {source.reason or "too old"}', pairs
+        return OK, f'payload {mass:.4g} kg', pairs
+
+    def _realtime(self) -> Part:
+        node = self._node
+        pairs: list[Pair] = [('executor', node.get_parameter('executor').value),
+                             *sorted(node.realtime.items())]
+        refused = [name for name, text in node.realtime.items() if text.startswith('refused')]
+        if refused:
+            return WARN, f'{", ".join(refused)} refused', pairs
+        return OK, 'as configured', pairs
+
+
+def _supervisor(cycle: Cycle, now: float) -> Part:
+    supervisor = cycle.supervisor
+    pairs: list[Pair] = [
+        ('state', supervisor.state.value), ('mode', cycle.mode),
+        ('gain', f'{supervisor.gain:.3g}'), ('paused', supervisor.paused)]
+    wall = time.time() - now
+    for k, fault in enumerate(list(supervisor.faults), 1):
+        when = datetime.fromtimestamp(wall + fault.time, UTC)
+        pairs += [(f'fault {k}', str(fault)), (f'fault {k} cause', fault.cause.name),
+                  (f'fault {k} time', when.isoformat(timespec='milliseconds'))]
+    text = cycle.fault_text()
+    if text:
+        return ERROR, f'{supervisor.state.value}: {text}', pairs
+    return OK if supervisor.state in _WORKING else WARN, supervisor.state.value, pairs
+
+
+def _torque(cycle: Cycle) -> Part:
+    limiter, settings = cycle.limiter, cycle.settings
+    joints = settings.robot.joints
+    full = [name for name, flag in zip(joints, limiter.saturated.tolist()) if flag]
+    slow = [name for name, flag in zip(joints, limiter.slewing.tolist()) if flag]
+    share = np.abs(cycle.loop.sent) / limiter.limit
+    pairs: list[Pair] = [
+        ('driver_adds', settings.text('driver_adds')), ('commands', cycle.loop.published),
+        ('at the limit', ', '.join(full)), ('at the rate limit', ', '.join(slow)),
+        ('largest share of a limit', f'{float(share.max()):.3f} '
+                                     f'({joints[int(share.argmax())]})')]
+    if full:
+        return WARN, f'at the torque limit: {", ".join(full)}', pairs
+    return OK, 'within the limits', pairs
+
+
+def _lost(cycle: Cycle) -> str:
+    """Name the directions that the tip has lost by a tenth or more, with their shares."""
+    shares = cycle.law.outputs['lost'].tolist()
+    return ', '.join(f'{axis} {share:.2f}' for axis, share in zip(
+        cycle.settings.task_axes, shares) if share >= 0.1)
+
+
+def _largest_error(cycle: Cycle) -> float:
+    return float(np.abs(cycle.law.error).max()) if cycle.law.tracks else 0.0
+
+
+def _spread(name: str, spread: Spread, scale: float, unit: str) -> Iterator[Pair]:
+    for label, value in zip(('p50', 'p99', 'max'), spread):
+        yield f'{name} {label} [{unit}]', f'{scale * value:.3f}'
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return ' '.join(f'{x:.6g}' for x in values)
+
+
+def _values(pairs: list[Pair]) -> list[KeyValue]:
+    return [KeyValue(key=key, value=str(value)) for key, value in pairs]

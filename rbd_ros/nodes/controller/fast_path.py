@@ -1,0 +1,183 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The fast path of a state to its torque: one built-in function for all that is the same.
+
+It serves cycles in which nothing is unusual: the law runs, nothing ramps or fades, no bound is
+exceeded, and the message is like the one before. It decides nothing else. Whatever is not so takes
+the slow path, which knows every case; there is no torque that only this path could give. What is
+judged in which order is in ``judgement``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.modes import Law
+from rbd_ros.control.pieces import Arrival, Piece
+from rbd_ros.control.safety.supervisor import State
+from rbd_ros.nodes.codec import ReadState, STAMP
+from rbd_ros.nodes.controller.outputs import Output
+from rbd_ros.nodes.controller.relay import can_relay, make_mover, make_relay, Relay
+
+__all__ = ['Express']
+
+Array = npt.NDArray[np.float64]
+
+
+class Express:
+    """Runs the usual cycles of one robot."""
+
+    def __init__(self, cycle: Cycle, output: Output) -> None:
+        """
+        Start without any message to expect.
+
+        :param cycle: of the robot.
+        :param output: its commands.
+        """
+        self.runs = 0  # messages taken
+        self._possible = can_relay() and output.form is not None  # compiles now, not in the loop
+        self._cycle, self._output = cycle, output
+        self._joints, self._loop = cycle.joints, cycle.loop
+        self._supervisor, self._judgement = cycle.supervisor, cycle.judgement
+        self._effort = cycle.joints.effort.copy()
+        self._law: Law | None = None
+        self._kind: tuple[object, ...] = ()  # what was learned last
+        self._other: tuple[object, ...] = ()  # what took the slow path last
+        self._relay: Relay
+        self._command: bytes | None = None
+        self._piece: Piece
+        self._dt: Array
+        self._elapsed: Array  # s since the state before, by stamps
+        self._taken = -1  # states that the slow path had taken when the kernel was told of them
+        self._keep_state: Callable[[], None]
+        self._keep_results: Callable[[], None]
+        self._generation = self._published = self._size = -1
+
+    def run(self, now: float, steady: float, data: bytes, stamp: float) -> bool:
+        """
+        Take a message, if nothing about it is unusual.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param data: the serialized message.
+        :param stamp: its stamp, s.
+        :returns: whether it is dealt with; if not, it takes the slow path.
+        """
+        joints, law = self._joints, self._law
+        if (law is None or law is not self._cycle.law or self._generation != joints.generation
+                or len(data) != self._size or not self._judgement.glance()
+                or not self._piece.age.expects(now, stamp)):
+            return False  # before the reference moves on
+        dt = self._loop.usual_step(now)
+        if not dt >= 0.0:
+            return False
+        if self._published != self._loop.published:  # other torques have left meanwhile
+            limiter = self._loop.limiter
+            law.inputs['last'][:] = limiter.last
+            law.inputs['last_sent'][:] = limiter.last_sent
+        if self._taken != joints.accepted:  # the slow path has taken states meanwhile
+            if joints.motion.bearer is not self._piece:
+                return False
+            self._taken = joints.accepted
+            law.inputs['before'][:] = self._piece.last_q
+            law.inputs['mismatch'][:] = joints.motion.mismatch
+        self._dt[0] = dt
+        time = stamp or now
+        self._elapsed[0] = time - self._piece.last_time
+        try:
+            law.prepare(now)
+            self._command = self._relay(data)
+        except Exception:  # happens again on the slow path, which answers it
+            return False
+        if self._command is None:
+            return False
+        self.runs += 1
+        arrival = joints.heard(self._piece, now, stamp)
+        if arrival is Arrival.STATE:
+            self._keep_state()
+            self._piece.last_time = time
+        self._judgement.arrived(now, steady, arrival, self._send)
+        return True
+
+    def _send(self, now: float, steady: float) -> None:
+        """Send the command that the relay has made."""
+        cycle = self._cycle
+        cycle.law.finish(now)  # with the results before these, as on the slow path
+        self._output.publisher.publish(self._command)
+        self._keep_results()
+        self._published = self._loop.passed_on(now, steady)
+        cycle.now, cycle.steady, cycle.stamp = now, steady, cycle.arriving
+        cycle.states += 1
+        if cycle.followed:
+            cycle.passed_on(now, steady)
+
+    def learn(self, reading: ReadState, data: bytes) -> None:
+        """
+        Expect messages like one that took the slow path, if the one before it was such, too.
+
+        :param reading: its kind.
+        :param data: the serialized message.
+        """
+        cycle, joints = self._cycle, self._joints
+        law, piece = cycle.law, joints.last
+        if not self._possible or self._supervisor.state is not State.RUNNING or piece is None:
+            return
+        kind = (reading, law, len(data), joints.generation)
+        other, self._other = self._other, (self.runs, *kind)
+        if kind == self._kind or other != self._other:  # one among others is not worth it
+            return
+        self._law, self._kind = None, kind  # if it cannot be done, it is not tried again
+        if not piece.whole or not len(reading.velocity) or len(data) < 8:
+            return
+        relay = self._make_relay(law, piece, reading, data)
+        effort = [(self._effort, joints.effort)] if piece.has_effort else []
+        q, qd, mismatch = law.inputs['q'], law.inputs['qd'], law.outputs['mismatch']
+        state = make_mover([
+            (q, joints.q), (qd, joints.qd), *effort, (q, piece.last_q), (qd, piece.last_qd),
+            (q, law.inputs['before']), (mismatch, joints.motion.mismatch),
+            (mismatch, law.inputs['mismatch'])])
+        results = make_mover([*self._loop.results(law.outputs),
+                              (law.outputs['total'], law.inputs['last']),
+                              (law.outputs['sent'], law.inputs['last_sent'])])
+        if relay is None or state is None or results is None:
+            return
+        self._relay, self._keep_state, self._keep_results = relay, state, results
+        self._law, self._piece, self._generation = law, piece, joints.generation
+        self._dt, self._elapsed = law.inputs['dt'], law.inputs['elapsed']
+        self._taken = -1
+        self._size = len(data)
+        self._published = -1
+        self._effort[:] = joints.effort
+
+    def _make_relay(self, law: Law, piece: Piece, reading: ReadState, data: bytes,
+                    ) -> Relay | None:
+        form = self._output.form
+        if form is None:
+            return None
+        fields = [law.inputs['q'], law.inputs['qd']]
+        if piece.has_effort:
+            fields.append(self._effort)
+        gather = [(place + 8 * int(i), field, int(j))
+                  for place, field in zip(reading.places, fields)
+                  for i, j in zip(piece.source, piece.target)]
+        sent = law.outputs['sent']
+        scatter = [(sent, k, form.at + 8 * k) for k in range(sent.size)]
+        stamps = [] if form.stamp is None else [(STAMP, form.stamp)]
+        return make_relay(reading.expected(data), gather, law.bound.run, law.outputs['usual'],
+                          form.template, scatter, stamps)

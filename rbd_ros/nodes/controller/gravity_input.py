@@ -1,0 +1,194 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Where down is, from an IMU or from TF, for a base that moves.
+
+A node and a thread of their own: the lifecycle node waits in its transitions, the hot one has
+no time for /tf. A direction goes to the loop as a request. Its age is judged by the same two
+witnesses as that of joint states: reception, and a stamp that advances.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.payload import PayloadError, rotation
+from rbd_ros.control.safety.freshness import Freshness, StateAge
+from rbd_ros.nodes.controller.bounded_topics import BoundedInput
+from rbd_ros.nodes.controller.hot import make_executor, spin_in_thread
+from rbd_ros.nodes.controller.inputs import FramesOfRobot
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.time import Time
+from sensor_msgs.msg import Imu
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.robot import Robot
+    from rbd_ros.nodes.controller.node import ControllerNode
+
+__all__ = ['GravityInput', 'base_frames']
+
+Array = npt.NDArray[np.float64]
+
+_TF_PERIOD = 0.01  # s between two looks at the buffer
+_JOIN = 1.0  # s
+
+
+def base_frames(robot: Robot) -> list[str]:
+    """
+    Return the frames that are fixed to the base, where an IMU tells its orientation.
+
+    :param robot: the robot.
+    """
+    return [name for name, frame in robot.model.frames.items() if frame.body == 0]
+
+
+class GravityInput:
+    """Feed the gravity source of one cycle."""
+
+    def __init__(self, owner: ControllerNode, cycle: Cycle) -> None:
+        """
+        Listen to the source that the parameters name, if it is not a parameter itself.
+
+        :param owner: node whose names are used.
+        :param cycle: gets the directions.
+        """
+        settings = cycle.settings
+        self._owner, self._cycle, self._clock = owner, cycle, owner.hot.control_time
+        self._robot = settings.robot
+        self._frames = FramesOfRobot(cycle)
+        self._kind = settings.text('gravity_source')
+        self._age = StateAge(settings.number('gravity_timeout'), probes=3,
+                             offset=0.0 if settings.simulated else None)
+        self._frame = settings.text('gravity_frame')
+        self._stamp = 0.0
+        self._turns: dict[str, Array] = {}  # axes of an IMU in the base, by frame
+        self.refused = 0
+        self.reason = f'nothing heard from {self.source}'
+        self._node: Node | None = None
+        if self._kind == 'parameter':
+            return
+        self._node = node = Node(
+            f'{owner.get_name()}_gravity', namespace=owner.get_namespace(),
+            use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
+            parameter_overrides=[Parameter('use_sim_time', value=settings.simulated)])
+        if self._kind == 'imu':
+            self._input = BoundedInput(node, Imu, owner.resolve_topic_name('~/imu'), self._on_imu,
+                                       qos_profile_sensor_data, owner.get_logger().warning)
+        else:
+            self._listen_to_tf(node)
+        self._executor = make_executor(settings.text('executor'))
+        self._executor.add_node(node)
+        self._thread = spin_in_thread(self._executor, 'gravity', owner.get_logger().fatal)
+
+    @property
+    def source(self) -> str:
+        """Return where directions come from, for texts."""
+        if self._kind == 'imu':
+            return f'the topic {self._owner.resolve_topic_name("~/imu")}'
+        if self._kind == 'parameter':
+            return 'parameter'
+        return f'TF from {self._robot.model.body_names[0]} to {self._frame}'
+
+    def destroy(self) -> None:
+        """End the thread and the node."""
+        if self._node is None:
+            return
+        self._executor.shutdown(timeout_sec=_JOIN)
+        self._thread.join(_JOIN)
+        self._node.destroy_node()
+        self._node = None
+
+    # -- IMU ------------------------------------------------------------------------------------
+
+    def _on_imu(self, message: Imu) -> None:
+        stamp = message.header.stamp
+        q = message.orientation
+        try:
+            turn = self._turn(message.header.frame_id)
+            if message.orientation_covariance[0] == -1.0:
+                raise PayloadError('the IMU says that it has no orientation')
+            R = rotation([q.x, q.y, q.z, q.w])  # from the IMU to the world, z up
+        except PayloadError as error:
+            self._refuse(str(error))
+            return
+        self._take(turn @ -R[2], stamp.sec + 1e-9 * stamp.nanosec)
+
+    def _turn(self, frame: str) -> Array:
+        """Return the axes of the IMU as columns, in the base."""
+        if frame not in self._turns:
+            known = base_frames(self._robot)
+            if frame and frame not in known:
+                raise PayloadError(f'the IMU is in frame "{frame}", which is not fixed to the '
+                                   f'base (known: {", ".join(known)})')
+            self._turns[frame] = self._frames.pose(frame)[0]
+        return self._turns[frame]
+
+    # -- TF -------------------------------------------------------------------------------------
+
+    def _listen_to_tf(self, node: Node) -> None:
+        from tf2_ros import Buffer, TransformException, TransformListener
+        self._missing = TransformException
+        self._buffer = Buffer(node=node)
+        self._listener = TransformListener(self._buffer, node, spin_thread=False)
+        node.create_timer(_TF_PERIOD, self._look_up,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _look_up(self) -> None:
+        try:
+            found = self._buffer.lookup_transform(
+                self._robot.model.body_names[0], self._frame, Time())
+        except self._missing as error:
+            self.reason = str(error)
+            return
+        stamp = found.header.stamp.sec + 1e-9 * found.header.stamp.nanosec
+        q = found.transform.rotation
+        try:
+            down = -rotation([q.x, q.y, q.z, q.w])[:, 2]
+        except PayloadError as error:
+            self._refuse(str(error))
+            return
+        if stamp == 0.0:  # static all the way: it says the same for ever
+            self._hand_over(down, self._clock())
+        elif stamp != self._stamp:  # else it is the transform of before
+            self._stamp = stamp
+            self._take(down, stamp)
+
+    # -- both -----------------------------------------------------------------------------------
+
+    def _take(self, down: Array, stamp: float) -> None:
+        """Judge the age of a direction; hand it over if it is fresh."""
+        now = self._clock()
+        freshness = self._age.observe(now, stamp)
+        if freshness is Freshness.FRESH:
+            self.reason = ''
+            self._hand_over(down, now - self._age.excess)
+        else:
+            self.reason = self._age.reason
+
+    def _hand_over(self, down: Array, when: float) -> None:
+        source = self._cycle.load.gravity
+        self._cycle.loop.post(lambda _now, _steady: source.direction(when, down))
+
+    def _refuse(self, reason: str) -> None:
+        self.refused += 1
+        self.reason = reason
+        self._owner.get_logger().warning(
+            f'gravity from {self.source}: refused, {reason}', throttle_duration_sec=5.0)

@@ -1,0 +1,323 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The hot node: joint states in, commands out, one steady timer, the stop service.
+
+It has a thread and an executor of its own and does nothing that can wait. Its topics carry the
+names of the lifecycle node, which resolves them, so that remapping works as for one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+import threading
+import time
+import traceback
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
+from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
+from rbd_ros.nodes.controller.bounded_topics import BoundedInput
+from rbd_ros.nodes.controller.fast_path import Express
+from rbd_ros.nodes.controller.outputs import Output
+from rbd_ros.nodes.controller.statistics import LoopStatistics
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, UInt64
+from std_srvs.srv import Trigger
+
+__all__ = ['HotNode', 'make_executor', 'spin_in_thread']
+
+Array = npt.NDArray[np.float64]
+
+#: times that an executor may raise before it is given up
+_SPINS = 1000
+
+#: depth 1 loses messages where several publishers share the topic
+STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+#: s between two looks at the clocks while states come
+_WATCH = 0.05
+
+
+class HotNode(GuardedNode):
+    """Carry messages between the middleware and the cycle."""
+
+    def __init__(self, owner: LifecycleNode, *, simulated: bool) -> None:
+        """
+        Subscribe; nothing happens until a cycle is attached.
+
+        :param owner: node whose names are used.
+        :param simulated: whether /clock is the control clock.
+        """
+        self.guard = Guard(self.fail, lambda text: owner.get_logger().fatal(text))
+        self._cycle: Cycle | None = None
+        self.failure = ''  # traceback of the first exception
+        # Global arguments would give this node the owner's name.
+        super().__init__(
+            f'{owner.get_name()}_loop', namespace=owner.get_namespace(),
+            use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
+            parameter_overrides=[Parameter('use_sim_time', value=simulated)])
+        self.simulated = simulated
+        self.output: Output | None = None
+        self.surprises = 0  # states that only rclpy's own reader understood
+        self.lost = 0  # messages that the middleware lost
+        self.statistics = LoopStatistics(0.0)
+        self.cancel: Callable[[], str] = lambda: ''  # ends a start that still waits; says which
+        self._reader = JointStateReader()
+        self.express: Express | None = None
+        self._ros_clock = self.get_clock()
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._own_timers: list = []
+        self._looks, self._looked = 1, 0
+        self._asserts = False
+        self._beats = UInt64()
+        name = owner.resolve_topic_name
+        self._heart = self.create_publisher(UInt64, name('~/heartbeat'), 1)
+        self.create_subscription(
+            JointState, name('joint_states'), self._on_state, STATES, raw=True,
+            event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
+        self._dead_man = BoundedInput(self, Bool, name('~/dead_man'), self._on_dead_man, 10,
+                                      owner.get_logger().warning)
+        self.create_service(Trigger, owner.resolve_service_name('~/stop'), self._on_stop)
+        self.create_service(Trigger, owner.resolve_service_name('~/reset'), self._on_reset)
+
+    # -- from the other thread --------------------------------------------------------------
+
+    def attach(self, cycle: Cycle, output: Output, heartbeat_rate: float) -> None:
+        """
+        Begin to serve a cycle.
+
+        :param cycle: of a configured robot.
+        :param output: its commands.
+        :param heartbeat_rate: Hz.
+        """
+        self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
+        self.output, self._cycle = output, cycle
+        self.express = Express(cycle, output) if cycle.settings.flag('fast_path') else None
+        self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
+        # The limiter gives a step at most two nominal periods. While states come, the timer
+        # only watches, and beats: each time it fires costs more than a tick.
+        period = 2.0 / cycle.settings.number('nominal_rate')
+        watch = max(period, min(_WATCH, cycle.settings.number('state_timeout') / 5.0))
+        self._looks = max(math.ceil(1.0 / (heartbeat_rate * watch)), 1)  # in one beat
+        self._fast_timer = self.create_timer(period, self._on_timer, clock=self._steady,
+                                             autostart=False)
+        self._own_timers = [self._fast_timer, self.create_timer(
+            1.0 / (heartbeat_rate * self._looks), self._look, clock=self._steady)]
+
+    def detach(self) -> None:
+        """End serving; the cycle must have finished."""
+        self._cycle = self.express = None
+        for timer in self._own_timers:
+            self.destroy_timer(timer)
+        self._own_timers = []
+        if self.output is not None:
+            self.destroy_publisher(self.output.publisher)
+            self.output = None
+
+    def publish(self, torque: Array) -> None:
+        """
+        Send a torque with the stamp of the last accepted state, never of a refused one.
+
+        :param torque: one number per controlled joint.
+        """
+        output, cycle = self.output, self._cycle
+        if output is not None and cycle is not None:
+            output.publish(torque, cycle.stamp)
+
+    # -- callbacks ----------------------------------------------------------------------------
+
+    def control_time(self) -> float:
+        """Return the control clock, s; from any thread."""
+        return self._times(0.0)[0]
+
+    def _times(self, stamp: float) -> tuple[float, float]:
+        """Return control and steady time; a simulated state is never ahead of its clock."""
+        steady = time.monotonic()
+        if not self.simulated:
+            return steady, steady
+        now = self._ros_clock.now().nanoseconds * 1e-9
+        cycle = self._cycle
+        if cycle is not None:
+            timeout = cycle.supervisor.timing.state_timeout
+            if 0.0 < stamp - now < timeout:
+                now = stamp  # the state has overtaken the message of the clock
+            if 0.0 < cycle.now - now < timeout:
+                now = cycle.now  # a state before did; a clock that is behind further went back
+        return now, steady
+
+    def _on_state(self, data: bytes) -> None:
+        cycle = self._cycle
+        if cycle is None:
+            return
+        try:
+            cycle.arriving = seconds, nanoseconds = (
+                unpack_stamp(data, STAMP) if len(data) >= STAMP + 8 else (0, 0))
+            stamp = seconds + 1e-9 * nanoseconds
+            now = steady = time.monotonic()
+            if self.simulated:
+                now, steady = self._times(stamp)
+            express = self.express  # the other thread may take it away
+            if (express is not None and express.run(now, steady, data, stamp)
+                    or self._slow_path(cycle, express, now, steady, data)):
+                self.statistics.add(steady, time.monotonic(), time.time() - stamp)
+        except Exception:
+            self.guard.caught('joint_states')
+
+    def _slow_path(self, cycle: Cycle, express: Express | None, now: float, steady: float,
+                   data: bytes) -> bool:
+        """Take a message with which something may be unusual; tell whether it is a state."""
+        reading = self._reader.read(data)
+        if reading is None:
+            return self._slow_state(cycle, data)
+        sent = cycle.state(now, steady, reading.names, reading.position, reading.velocity,
+                           reading.effort, reading.stamp)
+        if sent and express is not None:
+            express.learn(reading, data)
+        return True
+
+    def _slow_state(self, cycle: Cycle, data: bytes) -> bool:
+        """Take a message that our reader does not understand through rclpy's own."""
+        self.surprises += 1
+        try:
+            message = deserialize_message(data, JointState)
+        except Exception as error:  # of whatever kind the middleware has for bytes it cannot read
+            text = f'{len(data)} bytes that are no sensor_msgs/JointState ({error})'
+            cycle.spoiled(*self._times(0.0), text)
+            return False
+        stamp = message.header.stamp
+        cycle.arriving = (stamp.sec, stamp.nanosec)
+        seconds = stamp.sec + 1e-9 * stamp.nanosec
+        now, steady = self._times(seconds)
+        cycle.state(now, steady, tuple(message.name), message.position, message.velocity,
+                    message.effort, seconds)
+        return True
+
+    def _on_lost(self, event: QoSMessageLostInfo) -> None:
+        self.lost = event.total_count
+
+    def _on_timer(self) -> None:
+        cycle = self._cycle
+        if cycle is None:
+            return
+        try:
+            cycle.tick(*self._times(0.0))
+        except Exception:
+            self.guard.caught('the timer of the loop')
+        if cycle.supervisor.blind is self._fast_timer.is_canceled():
+            (self._fast_timer.reset if cycle.supervisor.blind else self._fast_timer.cancel)()
+
+    def fail(self, trace: str) -> None:
+        """
+        Turn an exception into a stop that the timer carries through; from any thread.
+
+        :param trace: traceback.
+        """
+        self.failure = self.failure or trace
+        cycle = self._cycle
+        if cycle is not None:
+            text = last_line(trace)
+            cycle.loop.post(
+                lambda _, steady: cycle.supervisor.fault(steady, Cause.EXCEPTION, text))
+
+    def _look(self) -> None:
+        self._on_timer()
+        self._looked += 1
+        if self._looked % self._looks == 0:
+            self._beat()
+
+    def _beat(self) -> None:
+        self._beats.data += 1
+        self._heart.publish(self._beats)
+        if self._asserts and self.output is not None:
+            self.output.publisher.assert_liveliness()
+
+    def _on_dead_man(self, message: Bool) -> None:
+        if self._cycle is not None:
+            # Of too many messages not all are read: somebody may have let go in between.
+            pressed = message.data and not self._dead_man.polling
+            self._cycle.press(time.monotonic(), pressed)
+
+    def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        cycle = self._cycle
+        response.success = True
+        cancelled = self.cancel()
+        if cycle is not None and not cycle.supervisor.finished:
+            cycle.supervisor.fault(time.monotonic(), Cause.OPERATOR_STOP, '~/stop')
+            response.message = f'stopping: {cycle.supervisor.state.value}'
+        response.message = (cancelled or response.message
+                            or 'nothing to stop: no torque is published')
+        return response
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        cycle = self._cycle
+        refused = 'not configured' if cycle is None else cycle.reset(*self._times(0.0))
+        response.success = not refused
+        response.message = refused or 'faults cleared, ramping in'
+        return response
+
+
+def make_executor(kind: str) -> Executor:
+    """
+    Return an executor for one node.
+
+    :param kind: 'events' (fast, experimental in Jazzy) or 'single'.
+    """
+    if kind == 'events':
+        try:
+            from rclpy.experimental.events_executor import EventsExecutor
+            return EventsExecutor()
+        except ImportError:
+            pass
+    return SingleThreadedExecutor()
+
+
+def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
+                   prepare: Callable[[], None] | None = None) -> threading.Thread:
+    """
+    Run an executor until it is shut down.
+
+    An exception that comes out of the executor itself, as from rclpy's own callbacks, is told
+    and the executor goes on: somebody must carry the stop through.
+
+    :param executor: with its node.
+    :param name: of the thread.
+    :param failed: called with a traceback if the executor raises.
+    :param prepare: run first, in the new thread.
+    """
+    def run() -> None:
+        if prepare is not None:
+            prepare()
+        for _ in range(_SPINS):
+            try:
+                executor.spin()
+                return
+            except Exception:
+                failed(traceback.format_exc())
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,274 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""References from topics: checked here, handed to the loop as requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped, Vector3, WrenchStamped
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.carrying import Carrying
+from rbd_ros.control.payload import payload_vector, rotation
+from rbd_ros.control.references.results import GoalError, ResultCode
+from rbd_ros.control.references.trajectory import Knots, read_points
+from rbd_ros.control.safety.guards import ReferenceGuard
+from rbd_ros.control.safety.supervisor import State
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes.controller.bounded_topics import BoundedInput
+from rbd_ros.nodes.controller.reports import quaternion
+from rclpy.clock import Clock, ClockType
+from trajectory_msgs.msg import JointTrajectory
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.nodes.controller.node import ControllerNode
+
+__all__ = ['ReferenceInputs', 'knots_of', 'start_time']
+
+Array = npt.NDArray[np.float64]
+
+_GUARD_PERIOD = 0.25  # s between two looks at the graph
+_SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
+_PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
+
+
+class WrongMode(GoalError):
+    """A reference that another mode would take."""
+
+
+def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:
+    """
+    Return the points of a message in our order.
+
+    :param message: trajectory.
+    :param joints: controlled joints.
+    :raises GoalError: with the reason why it cannot be followed.
+    """
+    points = message.points
+    times = [p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]
+    return read_points(message.joint_names, joints, times, [p.positions for p in points],
+                       [p.velocities for p in points], [p.accelerations for p in points])
+
+
+def start_time(message: JointTrajectory, node: ControllerNode) -> float | None:
+    """
+    Return the control time at which a trajectory begins; None for a zero stamp, which means now.
+
+    :param message: trajectory.
+    :param node: knows the clocks.
+    """
+    stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+    if stamp == 0.0:
+        return None
+    if node.hot.simulated:
+        return stamp  # the control clock is the one that stamps
+    return stamp + time.monotonic() - node.get_clock().now().nanoseconds * 1e-9
+
+
+class FramesOfRobot:
+    """Frames that a header may name: the base, links and every other frame of the robot."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        """
+        Take the model.
+
+        :param cycle: gives the present positions.
+        """
+        self._cycle = cycle
+        self._robot = cycle.settings.robot
+        # Uncompiled: nothing is compiled while active.
+        self._dynamics = Dynamics(self._robot.model, backend='reference')
+
+    def pose(self, name: str) -> tuple[Array, Array]:
+        """
+        Return axes (as columns) and origin of a frame in the base, at the present state.
+
+        :param name: of the frame; empty: the base.
+        """
+        model = self._robot.model
+        if not name or name == model.body_names[0]:
+            return np.eye(3), np.zeros(3)
+        T = self._dynamics.pose(self._cycle.joints.q.copy(), name.lstrip('/'))
+        return T[:3, :3], T[:3, 3]
+
+    def in_payload(self, name: str) -> tuple[Array, Array]:
+        """
+        Return axes and origin of a frame in the payload frame, as both stand now.
+
+        :param name: of the frame; empty: the payload frame.
+        """
+        carrier = self._robot.payload_frame
+        if not name or name == carrier:
+            return np.eye(3), np.zeros(3)
+        model = self._robot.model
+        moves = model.frame(name).body != model.frame(carrier).body
+        if moves and not self._cycle.joints.ready(self._cycle.now):
+            raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" moves against the payload frame '
+                            f'"{carrier}", and no fresh joint state tells how it stands')
+        R0, p0 = self.pose(carrier)
+        R1, p1 = self.pose(name)
+        return R0.T @ R1, R0.T @ (p1 - p0)
+
+
+def _turned(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
+    """Return two vectors in base axes, angular part first."""
+    return [*(R @ np.array([angular.x, angular.y, angular.z])).tolist(),
+            *(R @ np.array([linear.x, linear.y, linear.z])).tolist()]
+
+
+class ReferenceInputs:
+    """Subscribe to the references of one configured robot."""
+
+    def __init__(self, node: ControllerNode, cycle: Cycle) -> None:
+        """
+        Subscribe.
+
+        :param node: the lifecycle node.
+        :param cycle: gets the requests.
+        """
+        self._node, self._cycle = node, cycle
+        self._joints = cycle.settings.robot.joints
+        self._guards: dict[str, ReferenceGuard] = {}
+        self._inputs: list[BoundedInput] = []
+        self._frames, self._carrying = FramesOfRobot(cycle), Carrying(cycle)
+        self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
+        self._listen(PoseStamped, '~/target_pose', self._on_pose)
+        self._listen(TwistStamped, '~/target_twist', self._on_twist)
+        self._listen(WrenchStamped, '~/target_wrench', self._on_wrench)
+        self._listen(InertiaStamped, _PAYLOAD, self._on_payload)
+        self._timer = node.create_timer(
+            _GUARD_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def destroy(self) -> None:
+        """End listening."""
+        self._node.destroy_timer(self._timer)
+        for each in self._inputs:
+            each.destroy()
+
+    def _listen(self, kind: type, name: str, callback: Callable[..., None]) -> None:
+        topic = self._node.resolve_topic_name(name)
+        guard = self._guards[topic] = ReferenceGuard()
+
+        def guarded(message: object) -> None:
+            self._count(topic, guard)
+            if not guard.accept():
+                self._warn(f'{topic} has {guard.count} publishers: their messages are dropped '
+                           f'and the robot holds')
+                return
+            try:
+                callback(message)
+            except WrongMode as error:  # nothing is wrong with it, only nobody wants it now
+                self._warn(f'{topic}: refused, {error}')
+            except (RbdError, ValueError) as error:
+                self._warn(f'{topic}: refused, {error}')
+                if name != _PAYLOAD:
+                    self._refuse(f'{topic}: {error}')
+        self._inputs.append(BoundedInput(self._node, kind, topic, guarded, 1, self._warn))
+
+    def _refuse(self, text: str) -> None:
+        self._cycle.loop.post(lambda _now, _steady: self._cycle.refused(text))
+
+    def _look(self) -> None:
+        self._look_at_output()
+        for topic, guard in self._guards.items():
+            self._count(topic, guard)
+
+    def _look_at_output(self) -> None:
+        """Say that somebody else has begun to send commands: the robot obeys both."""
+        topic = self._node.resolve_topic_name('~/commands')
+        others = self._node.count_publishers(topic) - 1
+        if others > 0 and self._cycle.supervisor.state not in _SILENT:
+            self._node.get_logger().error(
+                f'{others} other publisher(s) on {topic} beside this controller: the robot gets '
+                f'the commands of both. End one of them, or call ~/stop',
+                throttle_duration_sec=5.0)
+
+    def _count(self, topic: str, guard: ReferenceGuard) -> None:
+        if guard.publishers(self._node.count_publishers(topic)):
+            self._warn(f'{topic} has {guard.count} publishers: their messages are dropped and '
+                       f'the robot holds')
+            self._cycle.loop.post(lambda _now, _steady: self._cycle.hold_reference())
+
+    def _warn(self, text: str) -> None:
+        self._node.get_logger().warning(text, throttle_duration_sec=1.0)
+
+    def _needs(self, mode: str) -> None:
+        if self._cycle.mode != mode:
+            raise WrongMode(ResultCode.INVALID_GOAL, f'the mode is {self._cycle.mode}, not {mode}')
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        cycle = self._cycle
+        self._needs('computed_torque')
+        if not message.points:  # as joint_trajectory_controller has it: stop here
+            cycle.loop.post(lambda _now, _steady: cycle.hold_reference())
+            return
+        knots = knots_of(message, self._joints)
+        begin = start_time(message, self._node)
+
+        def request(now: float, _steady: float) -> None:
+            cycle.refer(lambda: self._follow(knots, now if begin is None else begin, now))
+        cycle.loop.post(request)
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._needs('operational_space')
+        R, p = self._frames.pose(message.header.frame_id)
+        position, turn = message.pose.position, message.pose.orientation
+        there = p + R @ np.array([position.x, position.y, position.z])
+        wanted = R @ rotation((turn.x, turn.y, turn.z, turn.w))
+        reference = self._cycle.task_reference
+        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+            lambda: reference.target_pose(now, there.tolist(), quaternion(wanted))))
+
+    def _on_twist(self, message: TwistStamped) -> None:
+        self._needs('operational_space')
+        R, _ = self._frames.pose(message.header.frame_id)
+        six = _turned(R, message.twist.angular, message.twist.linear)
+        reference = self._cycle.task_reference
+        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+            lambda: reference.target_twist(now, six)))
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        self._needs('operational_space')
+        R, _ = self._frames.pose(message.header.frame_id)
+        six = _turned(R, message.wrench.torque, message.wrench.force)
+        reference = self._cycle.task_reference
+        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+            lambda: reference.target_wrench(now, six)))
+
+    def _on_payload(self, message: InertiaStamped) -> None:
+        R, p = self._frames.in_payload(message.header.frame_id)
+        load, com = message.inertia, message.inertia.com
+        ten = payload_vector(load.m, (com.x, com.y, com.z), (
+            load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
+        self._carrying.check(ten)
+        cycle = self._cycle
+        cycle.loop.post(lambda now, _steady: cycle.load.carry(
+            now, ten, cycle.settings.number('payload.ramp_time')))
+        self._node.get_logger().info(
+            f'payload of {load.m:g} kg over '
+            f'{self._cycle.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)
+
+    def _follow(self, knots: Knots, begin: float, now: float) -> None:
+        reference = self._cycle.reference
+        if len(knots.times) == 1 and knots.times[0] == 0.0:
+            reference.set_point(now, knots.q[0], None if knots.qd is None else knots.qd[0],
+                                None if knots.qdd is None else knots.qdd[0])
+        else:
+            reference.follow(now, knots, begin)

@@ -1,0 +1,424 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The controller as others see it: lifecycle, parameters, description, what is announced.
+
+Transitions wait where they must, in their own thread; everything else goes on meanwhile. Nothing
+that publishes torque happens here: requests are posted to the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+import threading
+import time
+import traceback
+from typing import Protocol
+
+from rbd_ros.compiler import Bound
+from rbd_ros.control.assembly import (
+    build_robot, build_settings, check_values, compile_kernels, described_end, described_output)
+from rbd_ros.control.carrying import Carrying
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.load import payload_of
+from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.payload import PayloadError
+from rbd_ros.control.robot import Robot
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.settings import Settings
+from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.nodes import parameters
+from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
+from rbd_ros.nodes.controller.action import TrajectoryAction
+from rbd_ros.nodes.controller.activation import Activation
+from rbd_ros.nodes.controller.announcer import Announcer
+from rbd_ros.nodes.controller.autostart import Autostart, Starter
+from rbd_ros.nodes.controller.bounded_topics import BoundedInput
+from rbd_ros.nodes.controller.diagnostics import Diagnostics
+from rbd_ros.nodes.controller.gravity_input import GravityInput
+from rbd_ros.nodes.controller.hot import HotNode
+from rbd_ros.nodes.controller.inputs import ReferenceInputs
+from rbd_ros.nodes.controller.outputs import command_qos, make_output
+from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
+from rbd_ros.nodes.controller.reports import Reports
+from rbd_ros.nodes.controller.source import DescriptionSource
+from rbd_ros.nodes.controller.transitions import TransitionNode
+from rbd_ros.nodes.log import LogQueue, QueuedLogger
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String
+
+__all__ = ['LATCHED', 'ControllerNode']
+
+LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
+                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+ERROR = TransitionCallbackReturn.ERROR
+
+Transition = Callable[['ControllerNode', LifecycleState], TransitionCallbackReturn]
+
+#: s that a stop may take before the process ends regardless; launch escalates at 5 s
+STOP_LIMIT = 3.8
+
+#: s that a deactivation may take on a machine that gives no time, before it fails
+_PATIENCE = 10.0
+
+
+def _transition(doing: str) -> Callable[[Transition], Transition]:
+    """
+    Make a transition that says what it does and what it raises: rclpy would not say a word.
+
+    :param doing: what the controller does meanwhile.
+    """
+    def decorate(method: Transition) -> Transition:
+        @wraps(method)
+        def told(self: ControllerNode, state: LifecycleState) -> TransitionCallbackReturn:
+            with self.lock:  # a change of parameters is before it or after it
+                self.doing = doing
+            try:
+                return method(self, state)
+            except Exception:
+                trace = traceback.format_exc()
+                self.get_logger().fatal(f'exception while {doing}, the transition fails:\n{trace}')
+                self.hot.fail(trace)
+                return ERROR
+            finally:
+                self.doing = ''
+        return told
+    return decorate
+
+
+class Part(Protocol):
+    """What belongs to one configured robot."""
+
+    def destroy(self) -> None:
+        """End it."""
+
+
+class ControllerNode(GuardedNode, LifecycleNode):
+    """Lifecycle, parameters and everything else that may wait."""
+
+    def __init__(self, name: str = 'controller') -> None:
+        """
+        Declare parameters and the topics that exist in every state.
+
+        :param name: name of the node unless launch gives another.
+        """
+        self.lock = threading.RLock()  # held by callbacks, and while things come and go
+        self.log_queue = LogQueue()
+        self._queued: QueuedLogger | None = None
+        self.guard = Guard(lambda trace: self.hot.fail(trace),
+                           lambda text: self.get_logger().fatal(text), self.lock)
+        super().__init__(name)
+        self._queued = QueuedLogger(super().get_logger().name, self.log_queue)
+        parameters.declare(self)
+        self.hot = HotNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
+        self.hot.cancel = self._cancel_start
+        told = self.get_logger().fatal
+        guard = Guard(self.hot.fail, lambda text: told(text))
+        self.autostart = Autostart(Starter(
+            label=lambda: self._state_machine.current_state[1],
+            wanted=lambda: bool(self.get_parameter('autostart').value),
+            described=self._is_described,
+            configure=lambda: self.trigger_configure() is SUCCESS,
+            activate=lambda: self.trigger_activate() is SUCCESS,
+            cancel=self._cancel_activation), self.get_logger().info, guard.timer)
+        self.transitions = TransitionNode(self, guard, self.autostart)
+        self.cycle: Cycle | None = None
+        self.ending = threading.Event()  # the process ends: stop waiting for anything
+        self.doing = ''  # transition under way
+        self._activation: Activation | None = None
+        self._active = False
+        self._robot: Robot | None = None
+        self._description = DescriptionSource()
+        self._source = ''  # URDF of the configured robot
+        self._announcer = Announcer(self)
+        self._parts: list[Part] = []
+        self.gravity_input: GravityInput | None = None
+        self.realtime: dict[str, str] = {}  # what became of each setting
+        self.action = TrajectoryAction(self)
+        self._diagnostics = Diagnostics(self)
+        self.add_on_set_parameters_callback(self._judge)
+        self.add_post_set_parameters_callback(self._apply)
+        self._description_input = BoundedInput(
+            self, String, self.resolve_topic_name('robot_description'), self._on_description,
+            LATCHED, self.get_logger().warning)
+        self._start_timer = self.transitions.create_timer(
+            0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.begin = time.monotonic()
+
+    def get_logger(self) -> RcutilsLogger:
+        """Return the logger, whose lines wait in a queue and never make anybody wait."""
+        return self._queued or super().get_logger()
+
+    # -- robot ----------------------------------------------------------------------------------
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._description.topic_text:
+            return
+        first = not self._description.topic_text
+        if self._active and self._source == self._description.topic_text and self._source:
+            self.get_logger().error('robot_description has changed and is refused while active: '
+                                    'deactivate, clean up and configure to use it')
+        elif not first:
+            self.get_logger().warning('robot_description has changed; it is used at the next '
+                                      'configuration')
+        self._description.topic_text = message.data
+
+    def _find_description(self) -> tuple[str, str]:
+        """Return the description in force and its origin; empty while there is none."""
+        return self._description.find(str(self.get_parameter('robot_description').value),
+                                      str(self.get_parameter('robot_description_file').value))
+
+    def _is_described(self) -> bool:
+        """Tell whether there is a description, or a reason why there is none to be told."""
+        try:
+            described = bool(self._find_description()[0])
+        except RbdError:  # configuring says why
+            return True
+        if not described:
+            self.get_logger().info(f'waiting for {self.resolve_topic_name("robot_description")}',
+                                   throttle_duration_sec=5.0)
+        return described
+
+    # -- transitions ----------------------------------------------------------------------------
+
+    @_transition('configuring')
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the robot, compile every kernel; inactive afterwards."""
+        try:
+            self._configure()
+        except (RbdError, ValueError) as error:
+            self.get_logger().error(f'cannot configure: {error}')
+            self.forget()
+            return FAILURE
+        return SUCCESS
+
+    def _configure(self) -> None:
+        log = self.get_logger()
+        values = parameters.read(self)
+        check_values(values)
+        text, origin = self._find_description()
+        if not text:
+            raise SettingError('there is no robot description: nothing on the topic '
+                               f'{self.resolve_topic_name("robot_description")}, and neither '
+                               'robot_description nor robot_description_file is given')
+        robot = build_robot(values, text, log.warning)
+        log.info(f'robot "{robot.model.name}" from {origin}: controls '
+                 f'{", ".join(robot.joints)}; tip {robot.tip}')
+        settings = build_settings(robot, values, simulated=self.hot.simulated)
+        begin = time.monotonic()
+        kernels = compile_kernels(settings)
+        log.info(f'compiled {len(kernels)} kernels in {time.monotonic() - begin:.2f} s')
+        if settings.flag('realtime.lock_memory'):
+            self.realtime |= lock_memory(log.warning)
+        with self.lock:
+            self._robot, self._source = robot, text
+            self._build(settings, kernels)
+        log.info(described_output(settings, self.resolve_topic_name('~/commands')))
+        log.info(described_end(settings))
+        for text in settings.notices():
+            log.warning(text)
+
+    def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:
+        """Make everything that belongs to one configured robot."""
+        cycle = self.cycle = Cycle(settings, kernels, self.hot.publish)
+        qos = command_qos(settings.number('command_deadline'),
+                          settings.number('liveliness_lease'))
+        output = make_output(settings.text('command_type'), self.hot,
+                             self.resolve_topic_name('~/commands'), settings.robot.joints, qos)
+        gravity = GravityInput(self, cycle)
+        self._parts = [ReferenceInputs(self, cycle), Reports(self, cycle, kernels['report']),
+                       gravity]
+        self.gravity_input = gravity
+        self.action.attach(cycle)
+        self._announcer.attach(cycle)
+        self.hot.attach(cycle, output, settings.number('heartbeat_rate'))
+
+    @_transition('activating')
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Prove the states, then ramp in; fails if a joint is not heard of."""
+        cycle = self.cycle
+        if cycle is None:
+            return FAILURE
+        self._activation = activation = Activation(self, cycle)
+        if self.autostart.mine and self.autostart.over:  # cancelled before there was anything
+            activation.cancel('another request')
+        begun = False
+        if activation.output_is_free():
+            if cycle.settings.flag('realtime.freeze_gc'):
+                freeze_garbage()
+                self.realtime['realtime.freeze_gc'] = 'applied'
+            begun = activation.run()
+        if activation.latched:
+            self.autostart.retire()
+        if not begun:
+            return FAILURE
+        self._active = True
+        return super().on_activate(state)
+
+    def _cancel_activation(self, who: str) -> bool:
+        """End an activation that still waits; from any thread."""
+        if self.doing != 'activating' or self._activation is None:
+            return False
+        self._activation.cancel(who)
+        return True
+
+    def _cancel_start(self) -> str:
+        """Start nothing any more, for ``~/stop``; returns what was cancelled."""
+        pending = self.autostart.retire('~/stop')
+        if self._cancel_activation('~/stop'):
+            return 'the activation is cancelled'
+        return 'the automatic start is cancelled' if pending else ''
+
+    @_transition('deactivating')
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Brake, ramp to the release torque, publish it several times; then nothing leaves."""
+        if not self.stop(Cause.DEACTIVATED, _PATIENCE):
+            self.get_logger().error(f'the stop sequence did not end within {_PATIENCE:g} s: '
+                                    'still active')
+            return FAILURE
+        self._active = False
+        return super().on_deactivate(state)
+
+    @_transition('cleaning up')
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the robot."""
+        self.forget()
+        return SUCCESS
+
+    @_transition('shutting down')
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop as in deactivation, then forget the robot."""
+        self.stop(Cause.DEACTIVATED)
+        self._active = False
+        self.forget()
+        return SUCCESS
+
+    @_transition('ending after an exception')
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop after an exception in a transition; unconfigured afterwards."""
+        self.autostart.retire()
+        if not self.stop(Cause.EXCEPTION):
+            self.get_logger().fatal('the stop sequence did not end in time')
+        self._active = False
+        self.forget()
+        return SUCCESS
+
+    def forget(self) -> None:
+        """Destroy everything that belongs to the configured robot."""
+        with self.lock:
+            self.hot.detach()
+            self.action.detach()
+            parts, self._parts, self.gravity_input = self._parts, [], None
+            for part in parts:
+                part.destroy()
+            self._announcer.detach()
+            self.cycle = self._robot = self._activation = None
+            self._source = ''
+        thaw_garbage()  # kernels and buffers of the robot hang together in circles
+
+    def stop(self, cause: Cause, limit: float = STOP_LIMIT) -> bool:
+        """
+        Run the stop sequence and wait for its end; callable from any thread.
+
+        :param cause: why.
+        :param limit: s to wait at most.
+        :returns: whether the sequence ended.
+        """
+        cycle = self.cycle
+        if cycle is None:
+            return True
+        done = threading.Event()
+
+        def request(_: float, steady: float) -> None:
+            cycle.supervisor.fault(steady, cause)
+            done.set()
+        cycle.loop.post(request)
+        return self.wait(lambda: done.is_set() and cycle.supervisor.finished, limit,
+                         always=True)
+
+    def wait(self, condition: Callable[[], bool], limit: float, *,
+             always: bool = False) -> bool:
+        """
+        Wait for the hot thread.
+
+        :param condition: to become true.
+        :param limit: s to wait at most.
+        :param always: also while the process ends.
+        :returns: whether it became true.
+        """
+        end = time.monotonic() + limit
+        while not condition():
+            if time.monotonic() > end or (self.ending.is_set() and not always):
+                return False
+            time.sleep(0.005)
+        return True
+
+    def _start(self) -> None:
+        """Go on with the automatic start until it is over."""
+        if self.autostart.over or self.ending.is_set():
+            self._start_timer.cancel()
+        else:
+            self.autostart.step()
+
+    # -- parameters -----------------------------------------------------------------------------
+
+    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+        """Judge changes as a set; what goes wrong meanwhile is a refusal too."""
+        try:
+            return self._judgement(changes)
+        except PayloadError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        except Exception:
+            trace = traceback.format_exc()
+            self.get_logger().error(f'a change of parameters is refused:\n{trace}')
+            return SetParametersResult(successful=False, reason=last_line(trace))
+
+    def _judgement(self, changes: list[Parameter]) -> SetParametersResult:
+        if self.doing:
+            return SetParametersResult(
+                successful=False, reason=f'parameters are not changed while the controller is '
+                f'{self.doing}: wait until that has ended')
+        if any(change.name == 'use_sim_time' for change in changes):
+            return SetParametersResult(successful=False, reason='use_sim_time is fixed at start')
+        current = parameters.read(self)
+        joints = len(self._robot.joints) if self._robot is not None else 0
+        result = parameters.judge(changes, current, active=self._active, joints=joints)
+        if result.successful and self._robot is not None:
+            merged = current | {change.name: change.value for change in changes}
+            settings = Settings(self._robot, merged, simulated=False)
+            reasons = settings.refusals()
+            if self.cycle is not None and any(c.name.startswith('payload.') for c in changes):
+                Carrying(self.cycle).check(payload_of(settings))
+            result = SetParametersResult(successful=not reasons, reason='; '.join(reasons))
+        return result
+
+    def _apply(self, changes: list[Parameter]) -> None:
+        cycle, robot = self.cycle, self._robot
+        if cycle is None or robot is None:
+            return
+        structural = [change.name for change in changes if change.name in PARAMETERS
+                      and PARAMETERS[change.name].structural]
+        if structural:
+            self.get_logger().warning(f'{", ".join(structural)}: used at the next configuration')
+        settings = Settings(robot, parameters.read(self), simulated=self.hot.simulated)
+        cycle.loop.post(lambda _now, _steady: cycle.apply(settings))

@@ -1,0 +1,128 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The controller process: nodes in threads of their own, and signals in the main thread.
+
+The main thread only waits, so that Python can run a signal handler at any time. It stops the
+robot before anything is shut down: rclpy's own handlers would make the context invalid before
+the release torque could be published.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.errors import SettingError
+from rbd_ros.nodes import console
+from rbd_ros.nodes.controller.hot import make_executor, spin_in_thread
+from rbd_ros.nodes.controller.node import ControllerNode
+from rbd_ros.nodes.controller.realtime import prepare_thread, switch_interval
+from rbd_ros.nodes.process_start import initialise
+import rclpy
+
+__all__ = ['main']
+
+_LAST_WORDS = 0.05  # s for the end of the stop to be announced
+_JOIN = 0.5  # s to wait for a thread that was told to end
+
+
+class _Ending:
+    """Why the process ends, from whatever side it is told first."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+        self.cause = Cause.SIGNAL
+        self.text = ''
+
+    def on_signal(self, number: int, _: FrameType | None) -> None:
+        """Take a signal; a second one changes nothing, the stop is never cut short."""
+        self.text = self.text or signal.Signals(number).name
+        self.event.set()
+
+    def on_failure(self, text: str) -> None:
+        """Take the traceback of a thread that died."""
+        self.cause, self.text = Cause.EXCEPTION, text
+        self.event.set()
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the controller until a signal, then stop the robot and end."""
+    ending = _Ending()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # nohup has SIGHUP ignored: who started us so wants us to outlive the terminal
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, ending.on_signal)
+    console.unblock()
+    try:
+        initialise(args)
+        node = ControllerNode()
+    except SettingError as error:
+        console.say(f'controller: {error}')
+        rclpy.try_shutdown()
+        return 1
+    value = {name: node.get_parameter(name).value for name in (
+        'executor', 'realtime.priority', 'realtime.cpu', 'realtime.switch_interval')}
+    node.realtime |= switch_interval(value['realtime.switch_interval'])
+    warn = node.get_logger().warning
+    hot = make_executor(value['executor'])
+    hot.add_node(node.hot)
+    slow = make_executor(value['executor'])
+    slow.add_node(node)
+    changes = make_executor(value['executor'])
+    changes.add_node(node.transitions)
+    node.hot.served_by, node.served_by, node.transitions.served_by = hot, slow, changes
+    threads = [
+        spin_in_thread(hot, 'loop', ending.on_failure, lambda: node.realtime.update(
+            prepare_thread(value['realtime.priority'], value['realtime.cpu'], warn))),
+        spin_in_thread(slow, 'services', ending.on_failure),
+        spin_in_thread(changes, 'transitions', ending.on_failure)]
+    ending.event.wait()
+    node.ending.set()
+    node.autostart.retire()
+    log = node.get_logger()
+    log.info(f'ending ({ending.text.strip().splitlines()[-1]}): stopping the robot first')
+    if not node.stop(ending.cause):
+        log.error('the stop sequence did not end in time')
+    time.sleep(_LAST_WORDS)
+    for executor in (changes, slow, hot):
+        executor.shutdown(timeout_sec=_JOIN)
+    for thread in threads:
+        thread.join(_JOIN)
+    alive = any(thread.is_alive() for thread in threads) or not node.autostart.join(_JOIN)
+    node.log_queue.close()
+    failure = ending.text if ending.cause is Cause.EXCEPTION else node.hot.failure
+    if failure:
+        console.say(failure)
+    code = 1 if failure else 0
+    if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
+        os._exit(code)
+    nodes = (node.hot, node.transitions, node)
+    for each in nodes:
+        each.served_by = None
+    node.forget()
+    for each in nodes:
+        each.destroy_node()
+    rclpy.try_shutdown()
+    return code
+
+
+if __name__ == '__main__':
+    sys.exit(main())

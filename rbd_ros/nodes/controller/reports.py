@@ -1,0 +1,232 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The dynamics as topics, the controller's state and the observed external forces.
+
+The hot thread leaves snapshots; here, in the other thread, a kernel of its own computes what is
+published about them, so that publishing many messages never delays a torque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import time
+from typing import TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from control_msgs.msg import JointTrajectoryControllerState
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.laws.observer import external_wrench, MomentumObserver
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler import Bound
+    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.snapshots import Snapshot
+    from rbd_ros.nodes.controller.node import ControllerNode
+
+__all__ = ['Reports', 'quaternion']
+
+Array = npt.NDArray[np.float64]
+
+_PERIOD, _SOON = 0.1, 0.005  # s between two looks at the snapshots: nobody wants them, else
+_BUSY = 0.01  # s that are spent on snapshots at once
+_MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
+             'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
+             'operational_space/condition', 'operational_space/lost')
+
+
+def quaternion(R: Array) -> tuple[float, float, float, float]:
+    """
+    Return x, y, z, w of a rotation matrix.
+
+    :param R: axes of the frame as columns.
+    """
+    w = np.array([1.0 + R[0, 0] - R[1, 1] - R[2, 2], 1.0 - R[0, 0] + R[1, 1] - R[2, 2],
+                  1.0 - R[0, 0] - R[1, 1] + R[2, 2], 1.0 + R[0, 0] + R[1, 1] + R[2, 2]])
+    k = int(w.argmax())  # the largest part gives the others without loss
+    x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    xy, xz, yz = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
+    parts = ((w[0], xy, xz, x), (xy, w[1], yz, y), (xz, yz, w[2], z), (x, y, z, w[3]))[k]
+    scaled = np.array(parts) / (2.0 * np.sqrt(w[k]))
+    return tuple(scaled.tolist())
+
+
+def labelled(values: Array, labels: Sequence[str]) -> Float64MultiArray:
+    """
+    Return an array message, row by row, with a label on every dimension.
+
+    :param values: array.
+    :param labels: one per dimension: what its entries are, separated by commas.
+    """
+    message = Float64MultiArray(data=values.ravel().tolist())
+    stride = values.size
+    for label, size in zip(labels, values.shape):
+        message.layout.dim.append(MultiArrayDimension(label=label, size=size, stride=stride))
+        stride //= size
+    return message
+
+
+class Reports:
+    """Publish what is known of the robot at a divided rate."""
+
+    def __init__(self, node: ControllerNode, cycle: Cycle, bound: Bound) -> None:
+        """
+        Create the topics.
+
+        :param node: the lifecycle node.
+        :param cycle: leaves the snapshots.
+        :param bound: kernel 'report'.
+        """
+        self._node, self._cycle, self._bound = node, cycle, bound
+        robot = cycle.settings.robot
+        self._names = list(cycle.joints.names)
+        self._joints = list(robot.joints)
+        self._index = list(robot.index)
+        self._endless = np.array(robot.continuous, dtype=bool)
+        self._base, self._tip = robot.model.body_names[0], robot.tip
+        self._observer = MomentumObserver(cycle.settings.joints('observer_gain').tolist())
+        self._time: float | None = None
+        self._states = 0
+        self._ended = False
+        create = node.create_publisher
+        self._state = create(JointState, '~/dynamics/joint_state', 10)
+        self._arrays = {name: create(Float64MultiArray, f'~/{name}', 10) for name in _MATRICES}
+        self._pose = create(PoseStamped, '~/frame_pose', 10)
+        self._twist = create(TwistStamped, '~/frame_twist', 10)
+        self._torque = create(JointState, '~/external_torque', 10)
+        self._wrench = create(WrenchStamped, '~/external_wrench', 10)
+        self._control = create(JointTrajectoryControllerState, '~/controller_state', 10)
+        self._publishers = [self._state, *self._arrays.values(), self._pose, self._twist,
+                            self._torque, self._wrench, self._control]
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(_PERIOD, self.drain, clock=steady)
+        self._soon = node.create_timer(_SOON, self.drain, clock=steady, autostart=False)
+        joints = ','.join(self._joints)
+        axes = ','.join(cycle.settings.task_axes)
+        six = 'rx,ry,rz,x,y,z'
+        self._labels = {
+            'dynamics/mass_matrix': (joints, joints), 'dynamics/gravity': (joints,),
+            'dynamics/coriolis': (joints,), 'dynamics/jacobian': (six, joints),
+            'operational_space/inertia': (axes, axes), 'operational_space/bias': (axes,),
+            'operational_space/condition': ('condition',), 'operational_space/lost': (axes,)}
+
+    def destroy(self) -> None:
+        """End publishing."""
+        self._ended = True
+        for timer in (self._timer, self._soon):
+            self._node.destroy_timer(timer)
+        for publisher in self._publishers:
+            self._node.destroy_publisher(publisher)
+
+    def drain(self) -> None:
+        """Publish what the snapshots ask for."""
+        if self._ended:  # the executor may still call a timer that is destroyed
+            return
+        snapshots = self._cycle.snapshots.kept
+        settings = self._cycle.settings
+        dynamics, state = settings.integer('dynamics_divider'), settings.integer('state_divider')
+        step = settings.report_divider
+        state = state if self._control.get_subscription_count() else 0
+        wanted = self._cycle.snapshots.watched = bool(state or dynamics)
+        if wanted is self._soon.is_canceled():
+            (self._soon.reset if wanted else self._soon.cancel)()
+        if not wanted:
+            snapshots.clear()
+        end = time.monotonic() + _BUSY
+        # States may come faster than they can be told: others have their turn in between.
+        for _ in range(len(snapshots)):
+            if time.monotonic() > end:
+                break
+            snapshot = snapshots.popleft()
+            before, self._states = self._states, self._states + step
+            header = Header(stamp=Time(sec=snapshot.stamp[0], nanosec=snapshot.stamp[1]))
+            if state and before // state != self._states // state:
+                self._control.publish(self._controller_state(snapshot, header))
+            if dynamics and before // dynamics != self._states // dynamics:
+                self._burst(snapshot, header)
+
+    def _burst(self, snapshot: Snapshot, header: Header) -> None:
+        """Publish one state and everything computed from it, the state first."""
+        inputs, out = self._bound.inputs, self._bound.outputs
+        inputs['q'][:], inputs['qd'][:] = snapshot.q, snapshot.qd
+        inputs['gravity_vector'][:], inputs['payload'][:] = snapshot.gravity, snapshot.payload
+        inputs['max_condition'][:] = self._cycle.settings.number('task.max_condition')
+        self._bound()
+        self._state.publish(JointState(
+            header=header, name=self._names, position=snapshot.q.tolist(),
+            velocity=snapshot.qd.tolist()))
+        values = {
+            'dynamics/mass_matrix': out['H'], 'dynamics/gravity': out['gravity'],
+            'dynamics/coriolis': out['coriolis'], 'dynamics/jacobian': out['J'],
+            'operational_space/inertia': out['Lambda'],
+            'operational_space/bias': out['task_bias'],
+            'operational_space/condition': out['condition'],
+            'operational_space/lost': out['lost']}
+        for name, value in values.items():
+            self._arrays[name].publish(labelled(value, self._labels[name]))
+        self._frame(header, out)
+        self._external(snapshot, header, out)
+
+    def _frame(self, header: Header, out: dict[str, Array]) -> None:
+        pose = PoseStamped(header=Header(stamp=header.stamp, frame_id=self._base))
+        position, turn = pose.pose.position, pose.pose.orientation
+        position.x, position.y, position.z = out['p'].tolist()
+        turn.x, turn.y, turn.z, turn.w = quaternion(out['R'])
+        self._pose.publish(pose)
+        twist = TwistStamped(header=Header(stamp=header.stamp, frame_id=self._tip))
+        angular, linear = twist.twist.angular, twist.twist.linear
+        (angular.x, angular.y, angular.z,
+         linear.x, linear.y, linear.z) = out['velocity'].tolist()
+        self._twist.publish(twist)
+
+    def _external(self, snapshot: Snapshot, header: Header, out: dict[str, Array]) -> None:
+        """Observe the external torque; without commands there is nothing to compare with."""
+        before, self._time = self._time, snapshot.now
+        if snapshot.torque is None:
+            self._observer.reset()
+            return
+        dt = 0.0 if before is None else snapshot.now - before
+        self._observer.gain[:] = self._cycle.settings.joints('observer_gain')
+        torque = self._observer.update(out['H'], snapshot.qd[self._index], out['bias'],
+                                       snapshot.torque, dt, acted=snapshot.torque)
+        self._torque.publish(JointState(
+            header=header, name=self._joints, effort=torque.tolist()))
+        wrench, _ = external_wrench(out['J'], torque)
+        message = WrenchStamped(header=Header(stamp=header.stamp, frame_id=self._tip))
+        moment, force = message.wrench.torque, message.wrench.force
+        moment.x, moment.y, moment.z, force.x, force.y, force.z = wrench.tolist()
+        self._wrench.publish(message)
+
+    def _controller_state(self, snapshot: Snapshot,
+                          header: Header) -> JointTrajectoryControllerState:
+        message = JointTrajectoryControllerState(header=header, joint_names=self._joints)
+        q, qd = snapshot.q[self._index], snapshot.qd[self._index]
+        message.feedback.positions, message.feedback.velocities = q.tolist(), qd.tolist()
+        message.output.effort = snapshot.sent.tolist()
+        if snapshot.reference is not None:
+            reference = snapshot.reference
+            message.reference.positions = reference[0].tolist()
+            message.reference.velocities = reference[1].tolist()
+            message.reference.accelerations = reference[2].tolist()
+            error = reference[0] - q
+            error[self._endless] = np.remainder(error[self._endless] + np.pi, 2 * np.pi) - np.pi
+            message.error.positions = error.tolist()
+            message.error.velocities = (reference[1] - qd).tolist()
+        return message

@@ -1,0 +1,89 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Transitions of the lifecycle in a thread of their own: they wait, and nobody has to wait for them.
+
+Activation may wait for states, or for somebody else to leave our output. Meanwhile parameters,
+the state of the lifecycle and everything else must answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rbd_ros.nodes.callback_guard import Guard, GuardedNode
+from rbd_ros.nodes.controller.autostart import Autostart
+from rclpy.lifecycle import LifecycleNode
+from rclpy.service import Service
+
+__all__ = ['TransitionNode']
+
+_NAMES = {
+    Transition.TRANSITION_CONFIGURE: 'configure', Transition.TRANSITION_CLEANUP: 'cleanup',
+    Transition.TRANSITION_ACTIVATE: 'activate', Transition.TRANSITION_DEACTIVATE: 'deactivate'}
+
+#: states in which transitions end
+_ENDS = {'configure': 'inactive', 'activate': 'active', 'deactivate': 'inactive'}
+
+
+class TransitionNode(GuardedNode):
+    """Serve the transitions of another node."""
+
+    def __init__(self, owner: LifecycleNode, guard: Guard, autostart: Autostart) -> None:
+        """
+        Take the service over from the lifecycle node.
+
+        :param owner: the lifecycle node.
+        :param guard: for every callback.
+        :param autostart: gives way to whatever is asked for.
+        """
+        self.guard, self._autostart = guard, autostart
+        super().__init__(
+            f'{owner.get_name()}_transitions', namespace=owner.get_namespace(),
+            use_global_arguments=False, start_parameter_services=False, enable_rosout=False)
+        self._log = owner.get_logger()
+        self._label: Callable[[], str] = lambda: owner._state_machine.current_state[1]
+        # rclpy has no way to say which executor serves it: the same handle in another list.
+        given = owner._service_change_state
+        self._change: Callable[[ChangeState.Request, ChangeState.Response],
+                               ChangeState.Response] = given.callback
+        owner._services.remove(given)
+        group = self.default_callback_group
+        self._service = Service(
+            owner._state_machine.service_change_state, ChangeState, given.srv_name,
+            guard.service(self._on_change), group, given.qos_profile)
+        group.add_entity(self._service)
+        self._services.append(self._service)
+        self._wake_executor()
+
+    def _on_change(self, request: ChangeState.Request,
+                   response: ChangeState.Response) -> ChangeState.Response:
+        wanted = request.transition
+        name = wanted.label or _NAMES.get(wanted.id, '')
+        if self._autostart.yield_to(name) and self._label() == _ENDS.get(name):
+            response.success = True
+            return response
+        before = self._label()
+        try:
+            return self._change(request, response)
+        except RuntimeError as error:  # rcl raises where it should refuse
+            if self._label() != before:
+                raise
+            self._log.warning(f'transition {name or wanted.id} is refused: not possible '
+                              f'while {before} ({str(error).splitlines()[0]})')
+            response.success = False
+            return response

@@ -1,0 +1,57 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The start of a process of ours: what rcl cannot read is told in words, not as a traceback."""
+
+from __future__ import annotations
+
+import re
+
+from rbd_ros.control.parameters.file import read_file
+from rbd_ros.errors import SettingError
+import rclpy
+from rclpy.signals import SignalHandlerOptions
+
+__all__ = ['explained', 'initialise']
+
+_FILE = re.compile(r"params file: '--params-file (.+?)'\. Error: ")
+_PLACE = re.compile(r', at /\S+:\d+')  # where in the sources of rcl it was found
+
+
+def initialise(args: list[str] | None) -> None:
+    """
+    Initialise rclpy and leave signals to us.
+
+    :param args: of the command line; None: those of the process.
+    :raises SettingError: for arguments that rcl refuses.
+    """
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # RCLError
+        raise SettingError(explained(str(error))) from error
+
+
+def explained(text: str) -> str:
+    """
+    Return what is wrong with the arguments of a process.
+
+    :param text: what rcl says.
+    """
+    found = _FILE.search(text)
+    if found:
+        try:
+            read_file(found[1])
+        except SettingError as error:
+            return str(error)
+    return _PLACE.sub('', text)

@@ -1,0 +1,349 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The simulator node: a driver stand-in with real dynamics, torques in, joint states out."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rbd_ros.errors import RbdError
+from rbd_ros.model.urdf import load_urdf
+from rbd_ros.nodes import console
+from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.controller.hot import make_executor, spin_in_thread
+from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.process_start import initialise
+from rbd_ros.nodes.simulator import parameters
+from rbd_ros.nodes.simulator.messages import (
+    completed, diagnostics, Ending, full_name, time_message, transforms)
+from rbd_ros.nodes.simulator.wire import read_array, StateWriter
+from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
+from rcl_interfaces.msg import SetParametersResult
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rbd_ros.sim import Sample
+    from rclpy.parameter import Parameter
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class Simulator(Node):
+    """
+    Simulate the described robot and stand in for its driver.
+
+    :raises RbdError: with the reason why it does not start.
+    """
+
+    def __init__(self) -> None:
+        super().__init__('simulator')
+        parameters.declare(self, SETTINGS)
+        self._settings = Settings(completed(parameters.values(self, SETTINGS)))
+        self._refuse_second_publisher()
+        text = description_text(self._settings.text('robot_description'),
+                                self._settings.text('robot_description_file'))
+        self._simulation = self._build(text)
+        self.commanded = -math.inf  # steady time of the last command, s
+        self._sim_stamps = self._settings.flag('lockstep') or self._settings.flag('publish_clock')
+        self._make_publishers(text)
+        self._make_inputs()
+        schedule = self._settings.schedule()
+        period = schedule.period_ns * 1e-9 / schedule.speed
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(period, self._on_tick, clock=steady)
+        self.create_timer(1.0, self._on_second, clock=steady)
+        self.add_on_set_parameters_callback(self._judge)
+        self.add_post_set_parameters_callback(self._apply)
+
+    # --- start --------------------------------------------------------------------------------
+
+    def _refuse_second_publisher(self) -> None:
+        """Look for another publisher of joint_states as long as discovery may take."""
+        topic = self.resolve_topic_name('joint_states')
+        end = time.monotonic() + self._settings.number('discovery_time')
+        while True:
+            others = self.get_publishers_info_by_topic(topic)
+            if others:
+                time.sleep(0.5)         # the name of a node is discovered after its topics
+                others = self.get_publishers_info_by_topic(topic) or others
+                names = ', '.join(sorted(full_name(info) for info in others))
+                raise RbdError(
+                    f'{topic} has a publisher already ({names}): a simulated robot beside another '
+                    'driver would mix two robots; stop it, use another namespace, or wait about '
+                    '20 s if it was killed')
+            if time.monotonic() >= end:
+                return
+            time.sleep(0.02)
+
+    def _build(self, text: str) -> Simulation:
+        settings, begin = self._settings, time.monotonic()
+        model = settings.model(load_urdf(text, limits_optional=True))
+        robot = SimulatedRobot(model, physics=settings.physics(model))
+        robot.place(settings.initial_positions(model, robot.q))
+        frames = Frames(model)
+        self._frames = frames
+        simulation = Simulation(
+            robot, Sensors(robot, settings.imperfections()), settings.joints(model),
+            settings.schedule(), frames=frames,
+            start_ns=0 if self._settings.flag('publish_clock') else time.time_ns())
+        self.get_logger().info(
+            f'simulating "{model.name}" ({model.nv} degrees of freedom) at '
+            f'{settings.number("state_rate"):g} Hz by {settings.text("integrator")}, '
+            f'{settings.whole("substeps")} step(s) each; ready in '
+            f'{time.monotonic() - begin:.2f} s')
+        braked = 'held by brakes until the first command'
+        state = braked if settings.flag('brakes') else 'not braked'
+        self.get_logger().info(f'commands for {", ".join(simulation.joints)}; {state}')
+        return simulation
+
+    def _make_publishers(self, text: str) -> None:
+        self._states = self.create_publisher(JointState, 'joint_states', 10)
+        self._make_writer()
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._clock_message, self._clock_publisher = ClockMessage(), None
+        if self._settings.flag('publish_clock'):
+            self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
+        if self._settings.flag('publish_description'):
+            self._description = self.create_publisher(String, 'robot_description', LATCHED)
+            self._description.publish(String(data=text))
+        self._tf_publisher = None
+        if self._settings.flag('publish_tf'):
+            self._tf_publisher = self.create_publisher(TFMessage, '/tf', 10)
+            self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
+            self._tf_static.publish(transforms(self._frames.fixed(), self._now()))
+            rates = [self._settings.number(name) for name in ('state_rate', 'tf_rate')]
+            self._tf_every = max(1, round(rates[0] / rates[1]))
+            self._tf_count = 0
+
+    def _make_writer(self) -> None:
+        x = self._settings.imperfections()
+        self._writer = StateWriter(self._simulation.sensors.names,
+                                   velocity=x.velocity != 'none', effort=x.effort != 'none')
+
+    def _make_inputs(self) -> None:
+        # Best effort takes commands of any publisher; lockstep cannot afford to lose one.
+        quality = QoSProfile(depth=10) if self._settings.flag('lockstep') else BEST_EFFORT
+        if self._settings.text('command_type') == 'joint_state':
+            self._reader = JointStateReader()
+            self.create_subscription(JointState, 'controller/commands', self._on_joint_command,
+                                     quality, raw=True)
+        else:
+            self.create_subscription(Float64MultiArray, 'controller/commands',
+                                     self._on_array_command, quality, raw=True)
+        self.create_subscription(WrenchStamped, '~/wrench', self._on_wrench, 10)
+        self.create_service(SetBool, '~/pause', self._on_pause)
+        self.create_service(Trigger, '~/step', self._on_step)
+        self.create_service(Trigger, '~/reset', self._on_reset)
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def _on_tick(self) -> None:
+        self._publish(self._simulation.tick(time.monotonic()))
+
+    def _publish(self, sample: Sample | None) -> None:
+        if sample is None:
+            return
+        simulation = self._simulation
+        if self._clock_publisher is not None:
+            clock = self._clock_message.clock
+            clock.sec, clock.nanosec = divmod(simulation.time_ns, 1_000_000_000)
+            self._clock_publisher.publish(self._clock_message)
+        stamp = sample.time_ns
+        if not self._sim_stamps:
+            stamp += time.time_ns() - simulation.time_ns
+        self._states.publish(self._writer.write(stamp, sample))
+        if self._tf_publisher is not None:
+            self._tf_count += 1
+            if self._tf_count % self._tf_every == 0:
+                self._tf_publisher.publish(
+                    transforms(self._frames.moving(simulation.robot.q), time_message(stamp)))
+
+    def _now(self) -> Time:
+        return time_message(self._simulation.time_ns if self._sim_stamps else time.time_ns())
+
+    # --- inputs -------------------------------------------------------------------------------
+
+    def _on_array_command(self, data: bytes) -> None:
+        self._command(read_array(data), None)
+
+    def _on_joint_command(self, data: bytes) -> None:
+        read = self._reader.read(data)
+        if read is None or not len(read.effort):
+            message = deserialize_message(data, JointState)
+            names, efforts, stamp = tuple(message.name), message.effort, message.header.stamp
+            stamp_ns = stamp.sec * 1_000_000_000 + stamp.nanosec
+        else:
+            names, efforts = read.names, read.effort
+            stamp_ns = read.seconds * 1_000_000_000 + read.nanoseconds
+        joints = self._simulation.joints
+        if names != joints:
+            named = dict(zip(names, efforts))
+            missing = [name for name in joints if name not in named]
+            if missing:
+                self._simulation.counters.refused += 1
+                self._complain(f'a command has no effort for {", ".join(missing)}; it is ignored')
+                return
+            efforts = [named[name] for name in joints]
+        self._command(efforts, stamp_ns)
+
+    def _command(
+        self, efforts: Sequence[float] | NDArray[np.float64], stamp_ns: int | None,
+    ) -> None:
+        before = self._simulation.released
+        self.commanded = time.monotonic()
+        if not self._sim_stamps and stamp_ns is not None:
+            # States carry the stamps of the wall clock; here they are simulated time.
+            stamp_ns += self._simulation.time_ns - time.time_ns()
+        try:
+            self._publish(self._simulation.command(efforts, stamp_ns, time.monotonic()))
+        except RbdError as error:
+            self._complain(str(error))
+        if not before and self._simulation.released:
+            self.get_logger().info('the brakes are open')
+
+    def _complain(self, text: str) -> None:
+        self.get_logger().warning(text, throttle_duration_sec=1.0)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        torque, force = message.wrench.torque, message.wrench.force
+        seconds = self._settings.number('wrench_timeout') or float('inf')
+        try:
+            self._simulation.push(
+                message.header.frame_id,
+                [torque.x, torque.y, torque.z, force.x, force.y, force.z], seconds)
+        except RbdError as error:
+            self._complain(f'a wrench is ignored: {error}')
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        if request.data:
+            self._simulation.pause(True)
+        else:
+            self._publish(self._simulation.resume(time.monotonic()))
+        response.success = True
+        response.message = 'paused' if request.data else 'running'
+        return response
+
+    def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            periods = self._settings.whole('steps_per_call')
+            sample = self._simulation.step(periods, time.monotonic())
+        except RbdError as error:
+            response.success, response.message = False, str(error)
+            return response
+        self._publish(sample)
+        response.success = True
+        response.message = f'at {self._simulation.time_ns * 1e-9:.6f} s'
+        return response
+
+    def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._simulation.reset()
+        response.success, response.message = True, 'initial state, brakes closed'
+        return response
+
+    # --- parameters and reports ---------------------------------------------------------------
+
+    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+        """Refuse a set of changes with the reason, before any of them is applied."""
+        try:
+            settings = self._changed(changes)
+            settings.physics(self._simulation.robot.model)
+            Sensors(self._simulation.robot, settings.imperfections())
+        except RbdError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _apply(self, changes: list[Parameter]) -> None:
+        """Apply a set of changes at once, between two steps."""
+        settings = self._changed(changes)
+        simulation = self._simulation
+        simulation.robot.physics = settings.physics(simulation.robot.model)
+        if settings.imperfections() != self._settings.imperfections():
+            simulation.sensors = Sensors(simulation.robot, settings.imperfections())
+        self._settings = settings
+        self._make_writer()
+
+    def _changed(self, changes: list[Parameter]) -> Settings:
+        return Settings(self._settings.values | parameters.changed(changes, SETTINGS))
+
+    def _on_second(self) -> None:
+        """Report what was counted."""
+        name = self.get_fully_qualified_name()
+        self._diagnostics.publish(diagnostics(name, self._simulation, self._now()))
+        if self.count_publishers('joint_states') > 1:
+            self._complain('joint_states has another publisher now; readers see two robots')
+
+    def summary(self) -> str:
+        """Return what happened, for the last line of the log."""
+        counters, pacer = self._simulation.counters, self._simulation.pacer
+        return (f'{counters.periods} periods, {counters.commands} commands, {pacer.late} late '
+                f'wake-ups, {pacer.skipped} periods given up, {counters.superseded} states '
+                'superseded')
+
+
+def main(args: list[str] | None = None) -> int:
+    """
+    Run the simulator until it is interrupted.
+
+    Signals are ours: with those of rclpy, the context ends under the feet of the loop.
+
+    :returns: 0 after a clean end, 1 if it did not start or the simulation failed.
+    """
+    end = Ending()
+    console.unblock()
+    log = rclpy.logging.get_logger('simulator')
+    try:
+        initialise(args)
+        node = Simulator()
+        executor = make_executor(str(node.get_parameter('executor').value))
+        executor.add_node(node)
+        thread = spin_in_thread(executor, 'simulation', end.fail)
+        end.wait()
+        end.outlive(lambda: node.commanded, log.info)
+        executor.shutdown(timeout_sec=1.0)
+        thread.join(2.0)
+        log.info(node.summary())
+    except KeyboardInterrupt:
+        pass
+    except RbdError as error:
+        end.failure = str(error)
+    if end.failure:
+        log.fatal(end.failure)
+    rclpy.try_shutdown()
+    return 1 if end.failure else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
