@@ -31,6 +31,7 @@ from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.compiler import compile_python, emit_c, emit_python, trace
 from rbd_ros.compiler.graph.functions import OPERATIONS
 from rbd_ros.compiler.source.python import PythonKernel
+from rbd_ros.compiler.source.split import split
 from rbd_ros.model.samples import random_tree
 from rbd_ros.spatial import Vec3
 
@@ -245,7 +246,7 @@ def test_c_names_are_checked():
 def test_pieces_compute_the_whole(program, x):
     """Pieces executed one after another, values crossing through the workspace, give the whole."""
     graph = trace(program, {'x': program.size})
-    pieces, workspace = graph.split(9)
+    pieces, workspace = split(graph, 9)
     slots = [math.nan] * workspace
     results = {}
     for number, piece in enumerate(pieces):
@@ -276,10 +277,10 @@ def test_long_graph_is_cut_where_little_is_alive():
             y = sum(parts[1:], parts[0])
         return y
 
-    split = trace(function, {'x': 8}).split(30)
-    assert len(split.pieces) > 4
-    assert all(len(piece.loads) <= 1 for piece in split.pieces)
-    assert split.workspace <= 2
+    pieces, workspace = split(trace(function, {'x': 8}), 30)
+    assert len(pieces) > 4
+    assert all(len(piece.loads) <= 1 for piece in pieces)
+    assert workspace <= 2
 
 
 @needs_compiler

@@ -138,7 +138,7 @@ def test_one_source_for_every_model():
                   samples.random_tree(3, 0, joints=('free',)), point_masses()):
         s = State(model, 1)
         tau = rnea.rnea(model, s.q.tolist(), s.qd.tolist(), s.qdd.tolist(),
-                           Conditions(Vec3(*model.gravity))).tau
+                        Conditions(Vec3(*model.gravity))).tau
         assert_near(tau, DenseTree(model, s.q, s.qd).rnea(s.qdd, model.gravity))
         assert len(model.parent) == len(model.joint) == len(model.X_T) == len(model.inertia)
         assert connectivity.is_regular(model.parent)

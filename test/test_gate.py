@@ -28,8 +28,8 @@ from rbd_ros.compiler import compile as compile_graph, cos, sin, trace
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler.kernel import Kernel  # noqa: E402
-from rbd_ros.compiler.native import layout  # noqa: E402, I100
+from rbd_ros.compiler.kernel import Kernel  # noqa: E402, I100
+from rbd_ros.compiler.native import layout  # noqa: E402
 
 
 def mixed(q, m, t):

@@ -208,7 +208,8 @@ def test_power_of_a_moving_joint_has_two_parts():
 
     def energy(step):
         robot.set_time(t + step)
-        q = rbd_ros.model.positions.integrate(model, s.q, s.qd * step + s.qdd * (step * step / 2.0))
+        q = rbd_ros.model.positions.integrate(
+            model, s.q, s.qd * step + s.qdd * (step * step / 2.0))
         return robot.kinetic_energy(q, s.qd + s.qdd * step)
     weights = ((1, 45.0), (2, -9.0), (3, 1.0))
     change = sum(w * (energy(k * h) - energy(-k * h)) for k, w in weights) / (60.0 * h)

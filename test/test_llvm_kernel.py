@@ -24,14 +24,15 @@ import numpy as np
 import pytest
 from random_graphs import EVERY, Program, programs, random_program
 from rbd_ros.compiler import compile as compile_graph, cos, sin, trace
-from rbd_ros.compiler.constants import in_memory
 from rbd_ros.compiler.graph import ieee
 from rbd_ros.compiler.graph.functions import OPERATIONS
+from rbd_ros.compiler.native.constants import in_memory
 from rbd_ros.compiler.native.ir import Lanes
 from rbd_ros.compiler.native.llvm import scalar_modules
 from rbd_ros.compiler.native.parts import order, partition
 
-machine = pytest.importorskip('rbd_ros.compiler.native.machine', reason='llvmlite is not installed')
+machine = pytest.importorskip(
+    'rbd_ros.compiler.native.machine', reason='llvmlite is not installed')
 Code, host, Processor = machine.Code, machine.host, machine.Processor
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 

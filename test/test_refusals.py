@@ -99,11 +99,11 @@ def test_floating_loops_are_refused():
 def everything(robot, frame):
     """Return every quantity of a robot by name, as (call, inputs)."""
     one, two, three = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
-    table = {'inverse_dynamics': three, 'bias': two, 'gravity': one, 'joint_wrenches': three,
-             'mass_matrix': one, 'inverse_mass_matrix': one, 'forward_dynamics': three,
-             'kinetic_energy': two, 'potential_energy': one, 'center_of_mass': one,
-             'momentum': two}
-    calls = {name: (getattr(robot, name), inputs) for name, inputs in table.items()}
+    inputs_of = {'inverse_dynamics': three, 'bias': two, 'gravity': one, 'joint_wrenches': three,
+                 'mass_matrix': one, 'inverse_mass_matrix': one, 'forward_dynamics': three,
+                 'kinetic_energy': two, 'potential_energy': one, 'center_of_mass': one,
+                 'momentum': two}
+    calls = {name: (getattr(robot, name), inputs) for name, inputs in inputs_of.items()}
     for name, inputs in (('pose', one), ('jacobian', one), ('velocity', two),
                          ('jacobian_rate', two)):
         calls[name] = (lambda *x, name=name: getattr(robot, name)(*x, frame)), inputs

@@ -22,7 +22,7 @@ import sys
 
 import pytest
 
-TEST = '''
+TEST = """
 from pathlib import Path
 
 def test_it(pytestconfig):
@@ -30,9 +30,9 @@ def test_it(pytestconfig):
     runs = len(seen.read_text()) if seen.exists() else 0
     seen.write_text('x' * (runs + 1))
     assert runs >= {passes_from}
-'''
+"""
 
-CONFTEST = '''
+CONFTEST = """
 import sys
 sys.path.insert(0, {folder!r})
 import stalls
@@ -46,7 +46,7 @@ stalls.StallMeter = Meter
 
 def pytest_runtest_protocol(item):
     return stalls.run_again_after_a_stall(item)
-'''
+"""
 
 
 @pytest.mark.parametrize(('stall', 'passes_from', 'runs', 'code'), [

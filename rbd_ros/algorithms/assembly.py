@@ -17,8 +17,9 @@ Two articulated bodies joined by a joint: the assembly formulae of RBDA 7.2.2 an
 
 Body 1 keeps the handle, the joint goes from body 1 to body 2, and everything is in the coordinates
 of one frame. Matrices are lists of rows over generic scalars. The articulated-body algorithm
-(:mod:`rbd_ros.algorithms.aba`) is the standard formula with compact types; the variants serve bodies
-that have no inertia (a handle with fewer than six freedoms) and joints known by their constraint.
+(:mod:`rbd_ros.algorithms.aba`) is the standard formula with compact types; the variants serve
+bodies that have no inertia (a handle with fewer than six freedoms) and joints known by their
+constraint.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from rbd_ros.algorithms import constraints
 from rbd_ros.algorithms.kinematics import links, placements, velocities
 from rbd_ros.compiler import Scalar
-from rbd_ros.dynamics.kernels import vector
+from rbd_ros.compiler.kernel import vector
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
 from rbd_ros.model.connectivity import incidence

@@ -16,16 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import cast, overload, Union
+from collections.abc import Sequence
+from typing import cast, overload
 import warnings
 
 from rbd_ros.compiler.graph.graph import Graph
-from rbd_ros.compiler.kernel import Kernel
-
-#: A graph, or what traces it when it is needed.
-Source = Union[Graph, Callable[[], Graph]]
-Progress = Callable[[str, float], None]
+from rbd_ros.compiler.kernel import Kernel, Progress, Source
 
 BACKENDS = ('auto', 'llvm', 'python')
 _warned = False

@@ -23,7 +23,7 @@ output: an output may share memory with an input.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TYPE_CHECKING
+from typing import NoReturn, TYPE_CHECKING, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +32,10 @@ from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 Array = NDArray[np.float64]
+#: A graph, or what traces it when it is needed.
+Source = Union[Graph, Callable[[], Graph]]
+#: Called with the name of a kernel and the share done, 0 to 1.
+Progress = Callable[[str, float], None]
 
 
 class Buffers(dict):
@@ -240,6 +244,11 @@ def checked(argument: Argument, value: ArrayLike) -> Array:
             f'{argument.name} has shape {array.shape}, expected {argument.shape}')
     check_finite(argument, array)
     return array
+
+
+def vector(name: str, value: ArrayLike, size: int) -> Array:
+    """Return a finite float64 vector of the given size, or raise an error that names it."""
+    return checked(Argument(name, (size,)), value)
 
 
 def _checked_batch(arguments: Sequence[Argument], values: Sequence[ArrayLike],

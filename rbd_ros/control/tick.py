@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from rbd_ros.algorithms import opspace
 from rbd_ros.algorithms.jacobi import largest_and_smallest
 from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, sqrt, trace
-from rbd_ros.control.laws import barriers, joint_space, operational_space
+from rbd_ros.control.laws import barriers, joint_space, operational_space as task_law
 from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import torque_step
 from rbd_ros.control.safety.motion import REACH, WINDOW
@@ -63,7 +63,7 @@ _HUGE = 1e12
 
 KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 #: modules that are traced, besides the algorithms
-_TRACING = (__name__, *(module.__name__ for module in (barriers, joint_space, limits, operational_space)))
+_TRACING = (__name__, *(module.__name__ for module in (barriers, joint_space, limits, task_law)))
 _BARRIER = barriers.Barrier._fields
 _FRICTION = joint_space.Friction._fields
 _PLAUSIBLE = ('mismatch', 'tolerance', 'stray', 'drawn', 'speed', 'middle', 'reach')
@@ -217,9 +217,9 @@ class TickKernels:
 
     def _float(self, x: Inputs) -> dict[str, Sequence]:
         basics = self._basics(x)
-        law = joint_space.gravity_compensation(self._pick(x['qd']), basics['gravity'],
-                                        scale=x['scale'], friction=self._friction(x),
-                                        damping=x['damping'])
+        law = joint_space.gravity_compensation(
+            self._pick(x['qd']), basics['gravity'], scale=x['scale'], friction=self._friction(x),
+            damping=x['damping'])
         return self._with_law(x, basics, law)
 
     @staticmethod
@@ -281,33 +281,33 @@ class TickKernels:
     def _task(self, x: Inputs) -> dict[str, Sequence]:
         tip = self._tip(x)
         R, H, q, qd = tip['R'], tip['H'], self._pick(x['q']), self._pick(x['qd'])
-        error = operational_space.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
+        error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
         lead = [e if axis in self._axes else 0.0 for axis, e in zip(AXES, error)]
         k, wanted = self._wanted(x, tip, error)
-        posture = operational_space.posture_speed(
+        posture = task_law.posture_speed(
             joint_space.tracking_error(q, x['posture'], self.robot.continuous), x['joint_speed'],
-            operational_space.Gains(x['posture_stiffness'], x['posture_damping']))
+            task_law.Gains(x['posture_stiffness'], x['posture_damping']))
         posture = [u + v for u, v in zip(posture, x['drift'])]
         projection = self._project(tip, H)
         guess = self._scaled(opspace.damped_inverse(
             self._scaled(projection.Phi), x['max_condition'][0]))
-        wish = _scaled_to(operational_space.joint_speed(_space(projection, guess), wanted),
+        wish = _scaled_to(task_law.joint_speed(_space(projection, guess), wanted),
                           x['joint_speed'])
-        free = operational_space.room(q, x['barrier_lower'], x['barrier_upper'], x['barrier_margin'],
+        free = task_law.room(q, x['barrier_lower'], x['barrier_upper'], x['barrier_margin'],
                              _APPROACH * k)
-        yields = operational_space.yielding(wish, free)
-        heavy, force = operational_space.heavier(H, yields), _to_frame(R, x['wrench'])
+        yields = task_law.yielding(wish, free)
+        heavy, force = task_law.heavier(H, yields), _to_frame(R, x['wrench'])
         projection = self._project(tip, heavy)
         spectrum = self._conditioned(x, projection.Phi)
         space = _space(projection, spectrum.Lambda)
-        motion = _scaled_to(operational_space.joint_speed(space, wanted), x['joint_speed'])
+        motion = _scaled_to(task_law.joint_speed(space, wanted), x['joint_speed'])
         rest = _scaled_to(
-            operational_space.unfelt(self._with_pressed(x, tip, heavy, space, force),
-                            operational_space.bounded(posture, wish, free, yields)),
+            task_law.unfelt(self._with_pressed(x, tip, heavy, space, force),
+                            task_law.bounded(posture, wish, free, yields)),
             [_REST * speed for speed in x['joint_speed']])
-        sought = operational_space.within([a + b for a, b in zip(motion, rest)], free)
+        sought = task_law.within([a + b for a, b in zip(motion, rest)], free)
         qdd = [k * (u - v) for u, v in zip(sought, qd)]
-        push = operational_space.eased(force, tip['velocity'], x['task_speed'], qd, x['barrier_speed'])
+        push = task_law.eased(force, tip['velocity'], x['task_speed'], qd, x['barrier_speed'])
         law = [c + opspace.sum_products(row, qdd)
                + opspace.sum_products([line[j] for line in tip['J']], push)
                for j, (c, row) in enumerate(zip(tip['bias'], H))]
@@ -318,16 +318,16 @@ class TickKernels:
                                      for part in (lead[:3], lead[3:])])
 
     def _with_pressed(self, x: Inputs, tip: Mapping[str, Sequence], H: Sequence[Vector],
-                      space: operational_space.Operational, force: Vector) -> operational_space.Operational:
+                      space: task_law.Operational, force: Vector) -> task_law.Operational:
         """Return the space that the posture must leave alone: where the tip moves or presses."""
         others = self._rows[len(self._axes):]
         if not others:
             return space
-        shares = [*[1.0] * len(self._axes), *operational_space.pressed(force, others)]
+        shares = [*[1.0] * len(self._axes), *task_law.pressed(force, others)]
         whole = opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],
                                 [tip['J'][i] for i in self._rows], [0.0] * len(self._rows))
-        Lambda = self._conditioned(x, operational_space.sealed(whole.Phi, shares)).Lambda
-        return operational_space.Operational(
+        Lambda = self._conditioned(x, task_law.sealed(whole.Phi, shares)).Lambda
+        return task_law.Operational(
             [[share * value for value in row] for share, row in zip(shares, whole.J)],
             [[share * value for share, value in zip(shares, row)] for row in whole.HinvJT],
             Lambda)
@@ -337,11 +337,11 @@ class TickKernels:
         """Return a damping, and the velocity of the tip that it shall lead to."""
         chosen, R, v = tip['chosen'], tip['R'], tip['velocity']
         kp, kd = x['task_stiffness'], x['task_damping']
-        a = operational_space.spatial_acceleration(
+        a = task_law.spatial_acceleration(
             [a_ref + d * (v_ref - speed) + p * e + z for a_ref, d, v_ref, speed, p, e, z in zip(
                 _to_frame(R, x['acceleration_ref']), kd, _to_frame(R, x['velocity_ref']), v,
                 kp, error, _to_frame(R, x['task_integral']))], v)
-        k, _ = largest_and_smallest(operational_space.Gains(
+        k, _ = largest_and_smallest(task_law.Gains(
             [kp[i] for i in chosen], [kd[i] for i in chosen]).rates())
         qd = self._pick(x['qd'])
         return k, [(a[i] - rate) / k + opspace.sum_products(tip['J'][i], qd)
@@ -368,13 +368,13 @@ class TickKernels:
 
 
 def _space(projection: opspace.Projection,
-           Lambda: Sequence[Vector]) -> operational_space.Operational:
-    return operational_space.Operational(projection.J, projection.HinvJT, Lambda)
+           Lambda: Sequence[Vector]) -> task_law.Operational:
+    return task_law.Operational(projection.J, projection.HinvJT, Lambda)
 
 
 def _scaled_to(speeds: Vector, most: Vector) -> list[Scalar]:
     """Scale joint velocities so that none is larger than it may be."""
-    share = operational_space.speed_share(speeds, most)
+    share = task_law.speed_share(speeds, most)
     return [share * speed for speed in speeds]
 
 

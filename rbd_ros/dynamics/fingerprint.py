@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from rbd_ros.model.model import Model
 
 #: Packages from which every kernel is traced; the compiler adds its own to every key.
-_TRACING = ('rbd_ros', 'rbd_ros.joints', 'rbd_ros.spatial')
+_TRACING = ('rbd_ros.spatial', 'rbd_ros.joints', 'rbd_ros.model', 'rbd_ros.algorithms',
+            'rbd_ros.dynamics')
 _log = logging.getLogger('rbd_ros')
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
 from rbd_ros.compiler.digest import digest
-from rbd_ros.compiler.kernel import checked, Kernel
+from rbd_ros.compiler.kernel import Kernel, vector
 from rbd_ros.dynamics import table
 from rbd_ros.dynamics.fingerprint import kernel_key
 from rbd_ros.dynamics.interpreter import Interpreter
@@ -307,11 +307,6 @@ def _identity(rules: Mapping[str, Rule]) -> object:
         return digest(rules)
     except UnseenError:
         return tuple(rules.values())
-
-
-def vector(name: str, value: ArrayLike, size: int) -> Array:
-    """Return a finite float64 vector of the given size, or raise an error that names it."""
-    return checked(Argument(name, (size,)), value)
 
 
 def _show(name: str, share: float) -> None:

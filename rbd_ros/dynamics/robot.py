@@ -23,7 +23,8 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
-from rbd_ros.dynamics.kernels import HANDLES, Kernels, vector
+from rbd_ros.compiler.kernel import vector
+from rbd_ros.dynamics.kernels import HANDLES, Kernels
 from rbd_ros.dynamics.operational_space import (
     bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.errors import SingularError

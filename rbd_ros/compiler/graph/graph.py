@@ -20,13 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import hashlib
 from math import prod
-from typing import cast, NamedTuple, TYPE_CHECKING, Union
+from typing import cast, NamedTuple, Union
 
 from rbd_ros.compiler.graph.expression import Scalar
 from rbd_ros.compiler.graph.functions import OPERATIONS
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler.source.split import Split
 
 #: A scalar, or nested lists of them.
 Nested = Union[Scalar, Sequence['Nested']]
@@ -178,15 +175,6 @@ class Graph:
                        for k, (op, args, value) in enumerate(self.nodes) if k in alive])
         return Graph(self.name, self.inputs, self.outputs, nodes,
                      tuple([place[r] for r in self.results]))
-
-    def split(self, max_nodes: int) -> Split:
-        """
-        Return the graph in pieces that exchange values through a workspace.
-
-        :param max_nodes: operations per piece, without constants, inputs and negations.
-        """
-        from rbd_ros.compiler.source.split import split
-        return split(self, max_nodes)
 
     def input_index(self, name: str) -> int:
         """Return the position of a named input."""

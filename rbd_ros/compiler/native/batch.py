@@ -36,7 +36,7 @@ from rbd_ros.compiler.native.llvm import Body, function, Layout, module, whole
 from rbd_ros.compiler.native.machine import Code, pointer
 from rbd_ros.compiler.native.parts import PART, partition
 from rbd_ros.compiler.native.pool import run_together
-from rbd_ros.compiler.shuffle import join, piece, shuffle
+from rbd_ros.compiler.native.shuffle import join, piece, shuffle
 
 #: Operations times states below which a second thread costs more than it saves.
 _WORTH_A_THREAD = 400_000

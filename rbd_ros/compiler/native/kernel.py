@@ -23,13 +23,15 @@ import threading
 
 import numpy as np
 
-from rbd_ros.compiler.backends import Progress, Source
 from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
-from rbd_ros.compiler.kernel import Array, Bound, Kernel
+from rbd_ros.compiler.kernel import Array, Bound, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
 from rbd_ros.compiler.native.llvm import scalar_modules
 from rbd_ros.compiler.native.machine import binding, Code, host
+
+#: what decides which machine code a graph becomes
+_SOURCES = ('rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
 
 
 class _Memory:
@@ -234,7 +236,7 @@ def _circumstances() -> str:
     """Return a digest of all that object code depends on besides the graph, '' if unknown."""
     import llvmlite
     try:
-        own = disk.source_digest(__name__.rpartition('.')[0])
+        own = disk.source_digest(*_SOURCES)
     except ImportError as error:
         disk.explain('for this installation', str(error))
         return ''

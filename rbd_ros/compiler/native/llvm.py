@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from rbd_ros.compiler.constants import in_memory
 from rbd_ros.compiler.graph.graph import Graph
+from rbd_ros.compiler.native.constants import in_memory
 from rbd_ros.compiler.native.ir import (
     declarations, double, Lanes, LIBRARY, library_loop, sine_cosine, sine_cosine_name)
 from rbd_ros.compiler.native.machine import pointer
 from rbd_ros.compiler.native.parts import PART, Part, partition
-from rbd_ros.compiler.shuffle import join, piece
+from rbd_ros.compiler.native.shuffle import join, piece
 
 _LEAVES = ('const', 'input')
 _ANGULAR = ('sin', 'cos')

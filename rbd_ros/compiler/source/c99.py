@@ -21,7 +21,7 @@ import math
 from typing import NamedTuple
 
 from rbd_ros.compiler.graph.graph import Argument, Graph
-from rbd_ros.compiler.source.split import Piece
+from rbd_ros.compiler.source.split import Piece, split
 from rbd_ros.compiler.source.statements import Dialect, Names, PIECE, Writer
 
 _KEYWORDS = (
@@ -127,7 +127,7 @@ def _signature(graph: Graph, scope: _Scope) -> str:
 
 def _function(graph: Graph, scope: _Scope, max_nodes: int) -> str:
     graph = graph.pruned()
-    pieces, workspace = graph.split(max_nodes)
+    pieces, workspace = split(graph, max_nodes)
     names, inputs, outputs = scope.arguments(graph)
     if len(pieces) == 1:
         body = _body(graph, scope, pieces[0], '')

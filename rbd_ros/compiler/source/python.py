@@ -33,7 +33,7 @@ import numpy as np
 from rbd_ros.compiler.graph import ieee
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.kernel import Array, Kernel
-from rbd_ros.compiler.source.split import Piece
+from rbd_ros.compiler.source.split import Piece, split
 from rbd_ros.compiler.source.statements import Dialect, Names, PIECE, Writer
 
 #: States per chunk of a batch: short enough for the columns to stay in the processor's cache.
@@ -80,7 +80,7 @@ def emit_python(graph: Graph, *, max_nodes: int = PIECE) -> str:
 def _functions(graph: Graph, max_nodes: int = PIECE) -> str:
     """Return the source of the function, and of the pieces that it calls if it is long."""
     graph = graph.pruned()
-    pieces, workspace = graph.split(max_nodes)
+    pieces, workspace = split(graph, max_nodes)
     if len(pieces) == 1:
         return _function(graph, graph.name, pieces[0], '')
     reserved = Names(_reserved(graph))

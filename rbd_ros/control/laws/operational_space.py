@@ -25,8 +25,9 @@ of the frame, u the joint velocity that the posture asks for. The law is a dampe
 joint velocity, which is bounded whatever is asked of the frame:
 
 - Eigenvalues of Lambda^-1 below 1/max_condition of the largest one are raised to that value
-  (``rbd_ros.algorithms.opspace.conditioned_inverse``): the pull fades where the frame loses a direction,
-  and the posture gets the freedom that is lost. The damping is in joint space and never fades.
+  (``rbd_ros.algorithms.opspace.conditioned_inverse``): the pull fades where the frame loses a
+  direction, and the posture gets the freedom that is lost. The damping is in joint space and
+  never fades.
 - The shares s and s_0, at most 1, are such that no joint is asked for more than a given speed
   (velocity saturation of Khatib 1987, here for the speeds of joints).
 - A joint that the frame would move into its limit goes there no faster than a share of the room

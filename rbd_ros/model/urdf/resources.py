@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 from rbd_ros.errors import ModelError
 
-OWN_SOURCE = Path(__file__).resolve().parents[2]
+OWN_SOURCE = Path(__file__).resolve().parents[3]
 
 
 def find_resource(address: str | os.PathLike[str], *,
