@@ -26,8 +26,7 @@ import pytest
 from random_graphs import ARITHMETIC, CONSTANTS, programs, states
 from rbd_ros.compiler import (
     absolute, atan2, clamp, cos, emit_c, emit_python, exp, is_one, is_zero, less, log, maximum,
-    minimum, sin, sqrt, tan, trace, where)
-from rbd_ros.compiler.graph import simplify
+    minimum, simplify, sin, sqrt, tan, trace, where)
 
 INERTIA = [[1.5, 0.0, 0.0], [0.0, 1.6, 0.0], [0.0, 0.0, 1.7]]
 AXIS = [0.0, 0.0, 1.0]

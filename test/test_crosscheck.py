@@ -311,8 +311,8 @@ def test_without_llvmlite():
         import warnings
         import numpy as np
         import rbd_ros
-        from rbd_ros import families
-        model = families.random_tree(6, 1)
+        from rbd_ros.model import samples
+        model = samples.random_tree(6, 1)
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter('always')
             robot = rbd_ros.Dynamics(model)

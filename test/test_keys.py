@@ -390,16 +390,17 @@ def test_version_is_part_of_the_key(monkeypatch):
 
 KEYS = """
 import sys
-from rbd_ros.compiler import cache
+from rbd_ros.compiler.native import cache
 keys = []
 cache.read = lambda key: keys.append(key)
 cache.write = lambda *_: None
-from rbd_ros import Dynamics, families
+from rbd_ros import Dynamics
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
+from rbd_ros.model import samples
 from rbd_ros.sim.engine import compiled_engine
 from rbd_ros.sim.frames import Frames
-model = families.regular_tree(2)
+model = samples.regular_tree(2)
 Dynamics(model).compile('gravity')
 compiled_engine(model, 'semi_implicit')
 Frames(model)
@@ -441,8 +442,10 @@ def keys(tmp_path_factory):
 
 
 @pytest.mark.parametrize(('file', 'changed'), [
-    ('sim/frames.py', [2]), ('sim/step.py', [1]), ('control/laws.py', [3]),
-    ('nodes/tick.py', [3]), ('inverse.py', [0, 1, 2, 3]), ('compiler/simplify.py', [0, 1, 2, 3])])
+    ('sim/frames.py', [2]), ('sim/step.py', [1]), ('control/laws/joint_space.py', [3]),
+    ('control/tick.py', [3]), *((file, [0, 1, 2, 3]) for file in (
+        'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
+        'dynamics/table.py', 'compiler/graph/simplify.py', 'compiler/native/llvm.py'))])
 def test_sources_are_part_of_the_key(file, changed, tmp_path, keys):
     """A change of a file changes the keys of all that is traced from it, and no others."""
     place = copy_of(tmp_path / 'here')
@@ -458,7 +461,7 @@ def test_installations_without_sources(packed, tmp_path):
     seen = []
     for k, line in enumerate(('', '_CHANGED = 1\n')):
         place = copy_of(tmp_path / str(k))
-        with open(place / 'rbd_ros' / 'inverse.py', 'a') as handle:
+        with open(place / 'rbd_ros' / 'algorithms' / 'rnea.py', 'a') as handle:
             handle.write(line)
         without_sources(place)
         if packed:

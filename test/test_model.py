@@ -266,7 +266,7 @@ def test_one_code_reads_chain_tree_and_floating_base(rng):
 def test_digest_is_the_same_in_another_process():
     """The digest does not depend on the process, so that it can name files on disk."""
     model = samples.random_tree(6, 1)
-    code = 'from rbd_ros import families; print(families.random_tree(6, 1).digest())'
+    code = 'from rbd_ros.model import samples; print(samples.random_tree(6, 1).digest())'
     out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == model.digest()
 
