@@ -56,7 +56,7 @@ def chain_counts(n: int) -> dict[str, OperationCount]:
         'inertia matrix':
             count(lambda q: crba.crba(model, kinematics.links(model, q)), q),
         'articulated bodies':
-            count(lambda q, qd, x: aba.aba(model, q, qd, x, fall), q, qd, x),
+            count(lambda q, qd, x: aba.aba(model, q, qd, x, fall).qdd, q, qd, x),
     }
 
 

@@ -44,7 +44,7 @@ class Articulated:
         v, v_J = velocities(model, self.tree, q, qd)
         c = velocity_products(model, q, qd, v, v_J)
         self.v, self.c = [vector(x) for x in v], [vector(x) for x in c]
-        self.bodies = aba.articulate(model, self.tree, v, c, self.tau, self.conditions)
+        self.bodies = aba.aba(model, q, qd, self.tau, self.conditions)
         self.I_A = [np.array(x.to_list()) for x in self.bodies.I_A]
         self.p_A = [vector(x) for x in self.bodies.p_A]
         self.S = [columns(S) for S in self.tree.S]
@@ -137,7 +137,7 @@ def test_subtree_assembly(model, seed):
 def test_force_across_a_joint_from_either_side(model, seed):
     """I_A a_i + p_A from the child's acceleration = I_a a_parent + p_a from the parent's."""
     a = Articulated(model, seed)
-    qdd = aba.aba(model, a.s.q.tolist(), a.s.qd.tolist(), a.tau, a.conditions)
+    qdd = a.bodies.qdd
     acc = [np.array([0.0, 0.0, 0.0, *(-np.array(model.gravity))])]
     condition = np.linalg.cond(DenseTree(model, a.s.q).mass_matrix())
     for i in range(1, model.nb + 1):
@@ -183,11 +183,8 @@ def test_gluing_handles_adds_articulated_bodies():
     def handle(model, angles):
         q = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *angles]
         qd = [0.3, -0.2, 0.5, 0.1, 0.4, -0.6] + [0.7] * len(angles)
-        links_ = links(model, q)
-        v, v_J = velocities(model, links_, q, qd)
-        c = velocity_products(model, q, qd, v, v_J)
         tau = [0.0] * 6 + [1.5] * len(angles)
-        bodies = aba.articulate(model, links_, v, c, tau, Conditions(Vec3.zero()))
+        bodies = aba.aba(model, q, qd, tau, Conditions(Vec3.zero()))
         return np.array(bodies.I_A[1].to_list()), vector(bodies.p_A[1])
     one, two, both = (handle(tree(*which), angles) for which, angles in (
         ((True, False), [0.4]), ((False, True), [-0.8]), ((True, True), [0.4, -0.8])))
@@ -209,10 +206,7 @@ def test_example_of_the_book():
     builder.add_body('cylinder', 'box', joint, inertia=isotropic(3.0, 0.25), joint_name='slider')
     model = builder.build()
     q = [0.0] * 6 + [1.0, 0.0, 0.0]
-    tree = links(model, q)
-    still = [rbd_ros.spatial.Motion.zero()] * 3
-    bodies = aba.articulate(
-        model, tree, still, still, [0.0] * 8, Conditions(Vec3.zero()))
+    bodies = aba.aba(model, q, [0.0] * 8, [0.0] * 8, Conditions(Vec3.zero()))
     assert_near(bodies.I_A[1].to_list(), np.diag([0.5, 0.75, 0.75, 5.0, 2.0, 5.0]), limit=1e-15)
 
 
@@ -250,9 +244,7 @@ def test_two_body_problem_in_3d_and_spatial_vectors(seed):
                          m2, Vec3(*(c2 - P).tolist()), Sym3.from_matrix(I2.tolist())))
     model = builder.build()
     q = [0.0] * 6 + [1.0, 0.0]
-    still = [rbd_ros.spatial.Motion.zero()] * 3
-    bodies = aba.articulate(
-        model, links(model, q), still, still, [0.0] * 7, Conditions(Vec3.zero()))
+    bodies = aba.aba(model, q, [0.0] * 7, [0.0] * 7, Conditions(Vec3.zero()))
     assert_near(bodies.I_A[1].to_list(), Lam, limit=1e-13)
     a1 = rng.normal(size=6)
     alpha = -(S @ spatial2 @ a1) / (S @ spatial2 @ S)

@@ -350,5 +350,5 @@ def test_conditions_take_another_inertia():
     changed = type(other)(**{**other.__getstate__(), 'inertia': heavy})
     assert rnea.rnea(model, q, qd, qdd, loaded).tau == rnea.rnea(
         changed, q, qd, qdd, Conditions(g)).tau
-    assert aba.aba(model, q, qd, qdd, loaded) == aba.aba(
-        changed, q, qd, qdd, Conditions(g))
+    assert aba.aba(model, q, qd, qdd, loaded).qdd == aba.aba(
+        changed, q, qd, qdd, Conditions(g)).qdd

@@ -266,7 +266,7 @@ def test_payload_counts_in_the_other_forms():
                 floating.inverse_dynamics(model, q, qd, s.qdd.tolist()[6:], conditions)):
             out += [result.a_0.to_list(), result.joints]
         out.append(divide_and_conquer.divide_and_conquer(model, q, qd, s.tau.tolist(), conditions))
-        out.append(aba.aba(model, q, qd, s.tau.tolist(), conditions))
+        out.append(aba.aba(model, q, qd, s.tau.tolist(), conditions).qdd)
         return out
     for found, bare, expected in zip(all_forms(model, loaded), all_forms(model, plain),
                                      all_forms(welded, plain), strict=True):

@@ -59,7 +59,7 @@ class Case:
         self.conditions = Conditions(Vec3(*model.gravity), forces)
         self.tau = s.tau[6:].tolist()
         self.fixed = np.array(aba.aba(
-            model, self.q, self.qd, [0.0] * 6 + self.tau, self.conditions))
+            model, self.q, self.qd, [0.0] * 6 + self.tau, self.conditions).qdd)
         self.scale = np.linalg.norm(self.fixed) * max(1.0, 1e-5 * np.linalg.cond(
             DenseTree(model, s.q).mass_matrix()))
 

@@ -367,7 +367,7 @@ def chain_counts(n, seed):
     algorithms = {
         'rnea': (3, lambda q, qd, qdd: rnea(model, q, qd, qdd, conditions).tau),
         '3-D rnea': (3, lambda q, qd, qdd: newton_euler_3d(model, q, qd, qdd, conditions)),
-        'aba': (3, lambda q, qd, tau: aba(model, q, qd, tau, conditions)),
+        'aba': (3, lambda q, qd, tau: aba(model, q, qd, tau, conditions).qdd),
         'crba': (1, lambda q: crba(model, links(model, q)))}
     return {name: trace(lambda *x, function=function: {'y': function(*x)},
                         {f'x{i}': (n,) for i in range(arguments)}).count().total

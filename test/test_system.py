@@ -197,7 +197,7 @@ def test_four_ways_to_build_the_equations():
     arguments = s.q.tolist(), s.qd.tolist(), s.tau.tolist()
     conditions = Conditions(Vec3(*model.gravity))
     one = whole_system.accelerations(model, *arguments).qdd
-    two = aba.aba(model, *arguments, conditions)
+    two = aba.aba(model, *arguments, conditions).qdd
     three = divide_and_conquer.divide_and_conquer(model, *arguments, conditions)
     assert_near(one, two, limit=1e-9)
     assert_near(three, two, limit=1e-9)

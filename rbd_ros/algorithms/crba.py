@@ -38,28 +38,24 @@ def crba(
     :param inertia: inertia of each body, where it is not the one of the model.
     """
     model.refuse_loops()
-    n = model.tree_nv
+    (Xup, S), n = tree, model.tree_nv
     H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     I_c = list(inertia or model.inertia)
-    for i in range(model.nb, 0, -1):
-        if model.parent[i] != 0:
-            I_c[model.parent[i]] = I_c[model.parent[i]] + tree.Xup[i].inv_apply(I_c[i])    # 6.17
-        columns = model.v_index[i]
-        F = [I_c[i] @ s for s in tree.S[i]]
-        _store(H, columns, columns, [[s.dot(f) for s in tree.S[i]] for f in F])            # 6.18
+
+    for i in range(model.nb, 0, -1):                       # inward: composite bodies
+        p = model.parent[i]
+        if p != 0:
+            I_c[p] = I_c[p] + Xup[i].inv_apply(I_c[i])                                     # 6.17
+        F = [I_c[i] @ s for s in S[i]]                                                     # 6.19
+        rows = range(n)[model.v_index[i]]
+        for k, f in zip(rows, F, strict=True):
+            for m, s in zip(rows, S[i], strict=True):      # writes both: exactly symmetric
+                H[k][m] = H[m][k] = s.dot(f)                                               # 6.20
         j = i
         while model.parent[j] != 0:
-            F = [tree.Xup[j].inv_apply(f) for f in F]                                      # 6.19
+            F = [Xup[j].inv_apply(f) for f in F]                                           # 6.19
             j = model.parent[j]
-            _store(H, columns, model.v_index[j], [[s.dot(f) for s in tree.S[j]] for f in F])
+            for k, f in zip(rows, F, strict=True):
+                for m, s in zip(range(n)[model.v_index[j]], S[j], strict=True):
+                    H[k][m] = H[m][k] = s.dot(f)                                           # 6.20
     return H
-
-
-def _store(
-    H: list[list[Scalar]], rows: slice, columns: slice, block: list[list[Scalar]],
-) -> None:
-    """Write a block of H and its mirror image; a diagonal block is made exactly symmetric."""
-    for k, row in enumerate(range(rows.start, rows.stop)):
-        for m, column in enumerate(range(columns.start, columns.stop)):
-            if rows != columns or m <= k:
-                H[row][column] = H[column][row] = block[k][m]                              # 6.20

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms import ltl
-from rbd_ros.algorithms.aba import articulate, outward
+from rbd_ros.algorithms.aba import aba
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import (
     accelerations, combine, external_forces, jacobian, links, velocities, velocity_products)
@@ -93,17 +93,21 @@ def forward_dynamics(
     :param rotor: reflected rotor inertia of each of the n joints.
     """
     _check(model)
-    tree = links(model, q, conditions.t)
-    v, v_J = velocities(model, tree, q, qd, conditions.t)
-    c = velocity_products(model, q, qd, v, v_J, conditions.t)
+    Xup, S = links(model, q, conditions.t)
     free = [0.0] * 6
-    bodies = articulate(model, tree, v, c, [*free, *tau], conditions,
-                        None if rotor is None else [*free, *rotor])
-    a_0 = _solve(bodies.I_A[1].to_list(), -bodies.p_A[1])                                  # 9.17
-    # Gravity moves all bodies alike: it is added to the base when the joints are known.
-    qdd = outward(model, tree, bodies, c, [Motion.zero(), a_0])
-    fall = tree.Xup[1] @ Motion(Vec3.zero(), conditions.gravity)
-    return Result(a_0 + fall, qdd[6:])
+    # Gravity moves all bodies alike: it is left out, and added to the base at the end.
+    weightless = conditions._replace(gravity=Vec3.zero())
+    I_A, p_A, U, D, u, c, _, _ = aba(model, q, qd, [*free, *tau], weightless,
+                                     None if rotor is None else [*free, *rotor])
+    a = [Motion.zero(), _solve(I_A[1].to_list(), -p_A[1])]                                 # 9.17
+    qdd: list[Scalar] = [0.0] * model.tree_nv
+    for i in range(2, model.nb + 1):                       # outward: accelerations
+        a_i = Xup[i] @ a[model.parent[i]] + c[i]
+        qdd_i = D[i].solve([x - f.dot(a_i) for x, f in zip(u[i], U[i], strict=True)])
+        a.append(combine(a_i, S[i], qdd_i))
+        qdd[model.v_index[i]] = qdd_i
+    fall = Xup[1] @ Motion(Vec3.zero(), conditions.gravity)
+    return Result(a[1] + fall, qdd[6:])
 
 
 def equations(
@@ -147,7 +151,7 @@ def inverse_dynamics(
     v, v_J = velocities(model, tree, q, qd, conditions.t)
     c = velocity_products(model, q, qd, v, v_J, conditions.t)
     base = Motion(Vec3.zero(), -conditions.gravity)
-    a_r = accelerations(model, tree, c, [0.0] * 6 + list(qdd), base)                       # 9.22
+    a_r = accelerations(model, tree, c, [0.0] * 6 + list(qdd), base)
     I_c = list(conditions.inertia or model.inertia)
     f_x = external_forces(model, tree, conditions.f_ext)
     p_c = [Force.zero()] + [I_c[i] @ a_r[i] + v[i].cross(I_c[i] @ v[i]) - f_x[i]
@@ -155,7 +159,7 @@ def inverse_dynamics(
     for i in range(model.nb, 1, -1):
         p = model.parent[i]
         I_c[p] = I_c[p] + tree.Xup[i].inv_apply(I_c[i])
-        p_c[p] = p_c[p] + tree.Xup[i].inv_apply(p_c[i])
+        p_c[p] = p_c[p] + tree.Xup[i].inv_apply(p_c[i])                                    # 9.22
     a = [Motion.zero(), -I_c[1].solve(p_c[1])]                                             # 9.24
     tau: list[Scalar] = [0.0] * model.tree_nv
     for i in range(2, model.nb + 1):

@@ -93,7 +93,7 @@ def velocity_products(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], v: Sequence[Motion],
     v_J: Sequence[Motion], t: Scalar = 0.0,
 ) -> list[Motion]:
-    """Return the joint velocity-product accelerations c_i = c_J + v_i x v_J (RBDA 7.3)."""
+    """Return the joint velocity-product accelerations c_i = c_J + v_i x v_J (7.35)."""
     c = [Motion.zero()]
     for i in range(1, model.nb + 1):
         c_J = model.joint[i].bias(q[model.q_index[i]], qd[model.v_index[i]], t)

@@ -142,8 +142,8 @@ def project(
     Phi: Matrix = [[0.0] * m for _ in range(m)]
     for i in range(m):
         for j in range(i + 1):
-            Phi[i][j] = Phi[j][i] = sum_products(scaled[i], Y[j])                          # 7.11
-    b = [rate - sum_products(row, w) for rate, row in zip(Jdqd, scaled, strict=True)]      # 7.12
+            Phi[i][j] = Phi[j][i] = sum_products(scaled[i], Y[j])                          # 7.9
+    b = [rate - sum_products(row, w) for rate, row in zip(Jdqd, scaled, strict=True)]      # 7.10
     columns = [ltl.solve_lower(L, parent, row) for row in scaled]
     return Projection(J, Phi, b, [list(row) for row in zip(*columns, strict=True)])
 

@@ -94,7 +94,7 @@ def _forward_by_inertia(s: State) -> Mapping[str, Sequence]:
 
 def _forward_by_bodies(s: State) -> Mapping[str, Sequence]:
     return {'qdd': aba.aba(
-        s.model, s.q, s.qd, s.tau, s.conditions, s.model.rotor_inertia)}
+        s.model, s.q, s.qd, s.tau, s.conditions, s.model.rotor_inertia).qdd}
 
 
 def inverse_dynamics(_: Model) -> Quantity:

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Coordinates that follow others: q_tree = G y + q0 (RBDA 8.2 for constant G; URDF ``mimic``).
+Coordinates that follow others: q_tree = G y + q0 (RBDA 9.6 for constant G; URDF ``mimic``).
 
 The tree of joints has its own position and velocity vectors; a robot with mimic joints is
 moved by fewer, independent ones. The coupling is kept as sparse rows, works on any scalar

@@ -236,7 +236,7 @@ class ArticulatedInertia(Value):
     def minus_dyads(self, U: Sequence[Force], V: Sequence[Force],
                     zero: Collection[int] = ()) -> ArticulatedInertia:
         """
-        Return I - sum U_k V_k^T, whose result is known to be symmetric (RBDA Eq. 7.43).
+        Return I - sum U_k V_k^T, whose result is known to be symmetric (RBDA Eq. 7.47).
 
         :param zero: rows and columns (0..5) that are known to vanish, see vanishing_rows: they
             become exact zeros, which the simplifier could not prove by itself.
