@@ -29,7 +29,7 @@ from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 from rbd_ros.compiler.kernel import Kernel  # noqa: E402, I100
-from rbd_ros.compiler.native import layout  # noqa: E402
+from rbd_ros.compiler.native import object_layout  # noqa: E402
 
 
 def mixed(q, m, t):
@@ -81,7 +81,7 @@ def test_a_leading_axis_makes_a_batch(kernel, single):
 
 def test_objects_look_as_expected():
     """On this interpreter the gate is in use; if not, the portable path would be tested alone."""
-    assert layout.verified()
+    assert object_layout.verified()
 
 
 def test_right_arrays_never_reach_the_slow_path(kernel, single, monkeypatch):
@@ -357,7 +357,7 @@ def test_many_threads_share_a_kernel(kernel):
 @pytest.mark.parametrize('gated', [True, False])
 def test_a_bound_array_cannot_be_replaced(gated, monkeypatch):
     """What would silently bind a name to another array is refused; writing into it works."""
-    monkeypatch.setattr(layout, 'verified', lambda: gated)
+    monkeypatch.setattr(object_layout, 'verified', lambda: gated)
     bound = compile_graph(trace(swap, {'x': 5}), backend='llvm', cache=False).bind()
     x = np.arange(5.0)
     for attempt in (lambda: bound.inputs.__setitem__('x', x), lambda: bound.inputs.update(x=x),
@@ -378,7 +378,7 @@ def test_a_bound_array_cannot_be_replaced(gated, monkeypatch):
 
 def test_without_the_gate(monkeypatch):
     """Where objects look different, the portable path gives the same results and errors."""
-    monkeypatch.setattr(layout, 'verified', lambda: False)
+    monkeypatch.setattr(object_layout, 'verified', lambda: False)
     kernel = compile_graph(trace(swap, {'x': 5}), backend='llvm', cache=False)
     x = np.arange(5.0)
     expected = [x[4 - k] + 2.0 * x[k] for k in range(5)]
@@ -398,8 +398,8 @@ def test_without_the_gate(monkeypatch):
     ('_allocation_verified', 'new arrays are laid out')])
 def test_the_slow_path_is_said_once(name, said, monkeypatch, caplog):
     """Where objects look different the log says so, once however many kernels are made."""
-    monkeypatch.setattr(layout, name, lambda: False)
-    layout.verified.cache_clear()
+    monkeypatch.setattr(object_layout, name, lambda: False)
+    object_layout.verified.cache_clear()
     try:
         with caplog.at_level('INFO', 'rbd_ros'):
             for n in (3, 4):
@@ -407,16 +407,16 @@ def test_the_slow_path_is_said_once(name, said, monkeypatch, caplog):
                 kernel = compile_graph(graph, backend='llvm', cache=False)
                 assert kernel(np.ones(n)).tolist() == [3.0] * n and not kernel._definitions
     finally:
-        layout.verified.cache_clear()
+        object_layout.verified.cache_clear()
     line, = [r for r in caplog.records if 'slow path' in r.message]
     assert line.levelname == 'WARNING' and said in line.message and 'CPython' in line.message
 
 
 def test_nothing_is_said_where_objects_are_as_expected(caplog):
     """On this Python calls take the fast path, and the log is silent."""
-    layout.verified.cache_clear()
+    object_layout.verified.cache_clear()
     with caplog.at_level('DEBUG', 'rbd_ros'):
-        assert layout.verified()
+        assert object_layout.verified()
     assert not caplog.records
 
 

@@ -32,7 +32,7 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.compiler import cos, sin
-from rbd_ros.compiler.digest import digest, look
+from rbd_ros.compiler.content_digest import digest, look
 from rbd_ros.compiler.native import cache
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
@@ -351,7 +351,7 @@ def test_digest_is_the_same_in_every_process():
     """Neither the hash seed, nor addresses, nor the order of sets matter."""
     code = """
 import functools, math, numpy as np
-from rbd_ros.compiler.digest import digest
+from rbd_ros.compiler.content_digest import digest
 class A:
     names = frozenset(('x', 'yy', 'zzz', 'a', 'b'))
     def f(self, k): return k in {'one', 'two', 'three', 'four'} and self.names

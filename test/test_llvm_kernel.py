@@ -24,22 +24,22 @@ import numpy as np
 import pytest
 from random_graphs import EVERY, Program, programs, random_program
 from rbd_ros.compiler import compile as compile_graph, cos, sin, trace
-from rbd_ros.compiler.graph import ieee
+from rbd_ros.compiler.graph import float_functions
 from rbd_ros.compiler.graph.functions import OPERATIONS
-from rbd_ros.compiler.native.constants import in_memory
-from rbd_ros.compiler.native.ir import Lanes
-from rbd_ros.compiler.native.llvm import scalar_modules
+from rbd_ros.compiler.native.constant_table import in_memory
+from rbd_ros.compiler.native.instructions import Lanes
+from rbd_ros.compiler.native.modules import scalar_modules
 from rbd_ros.compiler.native.parts import order, partition
 
-machine = pytest.importorskip(
-    'rbd_ros.compiler.native.machine', reason='llvmlite is not installed')
-Code, host, Processor = machine.Code, machine.host, machine.Processor
+loader = pytest.importorskip(
+    'rbd_ros.compiler.native.loader', reason='llvmlite is not installed')
+Code, host, Processor = loader.Code, loader.host, loader.Processor
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 
 EXACT = tuple(op for op in EVERY if op not in ('sin', 'cos'))
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-310, 1e308, -1e308, math.inf, -math.inf, math.nan)
 FUNCTIONS = {**OPERATIONS, 'neg': lambda a: -a, 'add': lambda a, b: a + b,
-             'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b, 'div': ieee.div}
+             'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b, 'div': float_functions.div}
 
 
 def run(graph, *inputs, size=1000, fused=True, table=False):
@@ -234,7 +234,7 @@ def test_code_for_other_processors(triple, cpu, features):
     """Scalar kernel, gate and batch lower to object code for each kind of processor."""
     from rbd_ros.compiler.native import gate
     from rbd_ros.compiler.native.batch import batch_modules
-    llvm = machine.binding()
+    llvm = loader.binding()
     try:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()

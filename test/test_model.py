@@ -25,7 +25,7 @@ import sys
 import numpy as np
 import pytest
 
-from rbd_ros.compiler.digest import digest
+from rbd_ros.compiler.content_digest import digest
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Fixed, Free, Helical, Prismatic, Reversed, Revolute, Spherical
 from rbd_ros.model import positions, samples

@@ -28,7 +28,7 @@ from rbd_ros.control.tick import TickKernels
 from rbd_ros.model.samples import regular_tree
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler.native import machine  # noqa: E402, I100
+from rbd_ros.compiler.native import loader  # noqa: E402, I100
 from rbd_ros.nodes.controller import relay  # noqa: E402, I100
 
 #: Makes and drops kernels of about 100 kB, bound and in batches, and prints the memory in use.
@@ -75,11 +75,11 @@ def waves(n=5):
 def engines():
     """Return a function that counts the engines made since, and those not freed."""
     gc.collect()
-    machine.free_retired()
-    before = set(machine._engines)
+    loader.free_retired()
+    before = set(loader._engines)
 
     def count():
-        return len(set(machine._engines) - before), len(machine._retired)
+        return len(set(loader._engines) - before), len(loader._retired)
     return count
 
 
@@ -99,7 +99,7 @@ def test_a_dropped_kernel_is_gone_at_once(engines):
         assert call(x)[0] == np.sin(1.0) and engines() == (2, 0)
         del call
         assert engines() == (0, 2) and all(ref() is None for ref in dead)
-        machine.free_retired()
+        loader.free_retired()
         assert engines() == (0, 0)
     finally:
         gc.enable()
@@ -109,7 +109,7 @@ def test_the_next_collection_frees(engines):
     """What was dropped is freed at the end of a collection, without other code being loaded."""
     waves()
     gc.collect()
-    assert engines() == (0, 0) and machine._after_collection not in gc.callbacks
+    assert engines() == (0, 0) and loader._after_collection not in gc.callbacks
 
 
 def test_the_next_code_frees(engines):

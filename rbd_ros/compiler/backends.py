@@ -64,7 +64,7 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
         if backend == 'python':
             _warn_once()
     if backend == 'llvm':
-        from rbd_ros.compiler.native.kernel import compile_llvm
+        from rbd_ros.compiler.native.llvm_kernel import compile_llvm
         kernels = compile_llvm(todo, keys=keys, cache=cache, progress=progress)
     else:
         kernels = _compile_python(todo, progress)
@@ -74,7 +74,7 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
 def has_llvm() -> bool:
     """Return whether llvmlite is installed and loads."""
     try:
-        from rbd_ros.compiler.native.machine import binding
+        from rbd_ros.compiler.native.loader import binding
         binding()
     except ImportError:
         return False

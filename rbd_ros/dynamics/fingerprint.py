@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.compiler.digest import look
+from rbd_ros.compiler.content_digest import look
 from rbd_ros.compiler.native.cache import source_digest
 from rbd_ros.errors import UnseenError
 from rbd_ros.version import VERSION

@@ -25,7 +25,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
-from rbd_ros.compiler.digest import digest
+from rbd_ros.compiler.content_digest import digest
 from rbd_ros.compiler.kernel import Kernel, vector
 from rbd_ros.dynamics import table
 from rbd_ros.dynamics.fingerprint import kernel_key

@@ -24,7 +24,7 @@ import math
 from types import MappingProxyType
 from typing import TypeVar
 
-from rbd_ros.compiler.digest import digest, look, Seen
+from rbd_ros.compiler.content_digest import digest, look, Seen
 from rbd_ros.errors import LoopError, ModelError, UnknownName, UnseenError
 from rbd_ros.joints import Joint
 from rbd_ros.model import connectivity

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import math
 
-from rbd_ros.compiler.graph import ieee
+from rbd_ros.compiler.graph import float_functions
 from rbd_ros.compiler.graph.expression import Expr, Scalar
 
 
@@ -42,26 +42,26 @@ def _binary(op: str, plain: Callable[[float, float], float],
     return function
 
 
-sqrt = _unary('sqrt', ieee.sqrt)
-sin = _unary('sin', ieee.sin)
-cos = _unary('cos', ieee.cos)
-tan = _unary('tan', ieee.tan)
-asin = _unary('asin', ieee.asin)
-acos = _unary('acos', ieee.acos)
-exp = _unary('exp', ieee.exp)
-log = _unary('log', ieee.log)
-tanh = _unary('tanh', ieee.tanh)
-absolute = _unary('abs', ieee.absolute)
-atan2 = _binary('atan2', ieee.atan2)
-minimum = _binary('min', ieee.minimum)
-maximum = _binary('max', ieee.maximum)
-less = _binary('lt', ieee.less)
-less_equal = _binary('le', ieee.less_equal)
+sqrt = _unary('sqrt', float_functions.sqrt)
+sin = _unary('sin', float_functions.sin)
+cos = _unary('cos', float_functions.cos)
+tan = _unary('tan', float_functions.tan)
+asin = _unary('asin', float_functions.asin)
+acos = _unary('acos', float_functions.acos)
+exp = _unary('exp', float_functions.exp)
+log = _unary('log', float_functions.log)
+tanh = _unary('tanh', float_functions.tanh)
+absolute = _unary('abs', float_functions.absolute)
+atan2 = _binary('atan2', float_functions.atan2)
+minimum = _binary('min', float_functions.minimum)
+maximum = _binary('max', float_functions.maximum)
+less = _binary('lt', float_functions.less)
+less_equal = _binary('le', float_functions.less_equal)
 
 
 def divide(a: Scalar, b: Scalar) -> Scalar:
     """Return a / b, with inf and NaN as in IEEE 754 where the operator of floats raises."""
-    return a / b if isinstance(a, Expr) or isinstance(b, Expr) else ieee.div(a, b)
+    return a / b if isinstance(a, Expr) or isinstance(b, Expr) else float_functions.div(a, b)
 
 
 def clamp(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:

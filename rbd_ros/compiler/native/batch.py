@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph.graph import Argument, Graph
-from rbd_ros.compiler.native.ir import Lanes
-from rbd_ros.compiler.native.llvm import Body, function, Layout, module, whole
-from rbd_ros.compiler.native.machine import Code, pointer
+from rbd_ros.compiler.native.instructions import Lanes
+from rbd_ros.compiler.native.modules import Body, function, Layout, module, whole
+from rbd_ros.compiler.native.loader import Code, pointer
 from rbd_ros.compiler.native.parts import PART, partition
 from rbd_ros.compiler.native.pool import run_together
 from rbd_ros.compiler.native.shuffle import join, piece, shuffle

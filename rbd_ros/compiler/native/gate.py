@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.compiler.graph.graph import Argument
-from rbd_ros.compiler.native import layout
-from rbd_ros.compiler.native.ir import Lanes
-from rbd_ros.compiler.native.machine import pointer
+from rbd_ros.compiler.native import object_layout
+from rbd_ros.compiler.native.instructions import Lanes
+from rbd_ros.compiler.native.loader import pointer
 
 #: Elements whose finiteness is checked without a loop.
 _UNROLLED = 64
@@ -63,7 +63,7 @@ class Writer:
 
     def entry(self, name: str) -> str:
         """Load an entry of the table of addresses."""
-        k, n = layout.TABLE.index(name), len(layout.TABLE)
+        k, n = object_layout.TABLE.index(name), len(object_layout.TABLE)
         table = f'[{n} x i64]'
         address = self.value(f'getelementptr {table}, {pointer(table)} @rbd_table, i64 0, i64 {k}')
         return self.value(f'load i64, {pointer("i64")} {address}')
@@ -103,7 +103,8 @@ def module(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]
                  + ', '.join(f'i64 {n}' for n in s) + ']' for s in sorted(shapes)]
     largest = max([a.size for a in inputs], default=0)
     loop = _finite_loop() if largest > _UNROLLED else []
-    return [f'@rbd_table = global [{len(layout.TABLE)} x i64] zeroinitializer', *constants, *loop,
+    table = f'[{len(object_layout.TABLE)} x i64]'
+    return [f'@rbd_table = global {table} zeroinitializer', *constants, *loop,
             *_call(inputs, outputs), *_bound(inputs, outputs)]
 
 
@@ -113,19 +114,19 @@ def _shape_name(shape: tuple[int, ...]) -> str:
 
 def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
     w = Writer()
-    fixed = w.load('%self', layout.TUPLE_SIZE)
+    fixed = w.load('%self', object_layout.TUPLE_SIZE)
     total = w.value(f'add i64 {fixed}, %nargs')
     w.equal(total, str(len(inputs) + 1))
     # Item k is at args + 8 k, or among the fixed ones, which begin as if at index nargs.
     back = w.value('mul i64 %nargs, -8')
-    own = w.value(f'add i64 %self, {layout.TUPLE_ITEMS + 8}')
+    own = w.value(f'add i64 %self, {object_layout.TUPLE_ITEMS + 8}')
     base = w.value(f'add i64 {own}, {back}')
     given = []
     for k, argument in enumerate(inputs):
         first = w.value(f'icmp sgt i64 %nargs, {k}')
         item = w.load(w.value(f'select i1 {first}, i64 %args, i64 {base}'), 8 * k)
         given.append(_number(w, item, k) if argument.shape == () else
-                     _array(w, item, argument.shape, layout.READABLE))
+                     _array(w, item, argument.shape, object_layout.READABLE))
     for argument, data in zip(inputs, given, strict=True):
         _finite(w, data, argument.size)
     w.lines += ['%plain = icmp eq i64 %names, 0',
@@ -139,7 +140,7 @@ def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
     _run(w, given + _given_out(w, outputs, item))
     w.call('Py_IncRef', 'void', [('i64', item)])
     w.lines += [f'ret i64 {item}', 'slow:']
-    slow = w.load('%self', layout.TUPLE_ITEMS)
+    slow = w.load('%self', object_layout.TUPLE_ITEMS)
     result = w.call('PyObject_Vectorcall', 'i64', [
         ('i64', slow), *[('i64', f'%{n}') for n in ('args', 'nargs', 'names')]])
     return ['define i64 @rbd_call(i64 %self, i64 %args, i64 %nargs, i64 %names) nounwind {',
@@ -148,26 +149,26 @@ def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
 
 def _array(w: Writer, item: str, shape: tuple[int, ...], flags: int) -> str:
     """Return the address of the elements of an array that is as it should be."""
-    w.equal(w.load(item, layout.TYPE), w.entry('ndarray'))
-    w.equal(w.load(item, layout.DESCR), w.entry('float64'))
-    axes = w.load(item, layout.NDIM, 'i32')
-    have = w.value(f'and i32 {w.load(item, layout.FLAGS, "i32")}, {flags}')
+    w.equal(w.load(item, object_layout.TYPE), w.entry('ndarray'))
+    w.equal(w.load(item, object_layout.DESCR), w.entry('float64'))
+    axes = w.load(item, object_layout.NDIM, 'i32')
+    have = w.value(f'and i32 {w.load(item, object_layout.FLAGS, "i32")}, {flags}')
     wrong = w.value(f'or i32 {w.value(f"xor i32 {axes}, {len(shape)}")}, '
                     f'{w.value(f"xor i32 {have}, {flags}")}')
     w.require(w.value(f'icmp eq i32 {wrong}, 0'))
-    lengths = w.load(item, layout.SHAPE) if shape else ''
+    lengths = w.load(item, object_layout.SHAPE) if shape else ''
     for k, length in enumerate(shape):
         w.equal(w.load(lengths, 8 * k), str(length))
-    return w.load(item, layout.DATA)
+    return w.load(item, object_layout.DATA)
 
 
 def _number(w: Writer, item: str, k: int) -> str:
     """Return the address of a Python float, or of the element of an array without axes."""
-    plain = w.value(f'icmp eq i64 {w.load(item, layout.TYPE)}, {w.entry("float")}')
+    plain = w.value(f'icmp eq i64 {w.load(item, object_layout.TYPE)}, {w.entry("float")}')
     w.lines += [f'br i1 {plain}, label %float{k}, label %array{k}', f'float{k}:']
-    inside = w.value(f'add i64 {item}, {layout.FLOAT_VALUE}')
+    inside = w.value(f'add i64 {item}, {object_layout.FLOAT_VALUE}')
     w.lines += [f'br label %number{k}', f'array{k}:']
-    data = _array(w, item, (), layout.READABLE)
+    data = _array(w, item, (), object_layout.READABLE)
     w.lines += [f'br label %from{k}', f'from{k}:', f'br label %number{k}', f'number{k}:']
     return w.value(f'phi i64 [ {inside}, %float{k} ], [ {data}, %from{k} ]')
 
@@ -224,7 +225,7 @@ def _allocate(w: Writer, outputs: Sequence[Argument]) -> tuple[str, list[str]]:
         array = _new_array(w, outputs[0])
         w.require(w.value(f'icmp ne i64 {array}, 0'), 'failed')
         w.lines += ['br label %made', 'failed:', 'ret i64 0', 'made:']
-        return array, [w.load(array, layout.DATA)]
+        return array, [w.load(array, object_layout.DATA)]
     answer = w.call('PyTuple_New', 'i64', [('i64', str(len(outputs)))])
     w.require(w.value(f'icmp ne i64 {answer}, 0'), 'failed')
     taken = []
@@ -232,7 +233,7 @@ def _allocate(w: Writer, outputs: Sequence[Argument]) -> tuple[str, list[str]]:
         array = _new_array(w, argument)
         w.require(w.value(f'icmp ne i64 {array}, 0'), 'release')
         w.call('PyTuple_SetItem', 'i32', [('i64', answer), ('i64', str(k)), ('i64', array)])
-        taken.append(w.load(array, layout.DATA))
+        taken.append(w.load(array, object_layout.DATA))
     if outputs:
         w.lines += ['br label %made', 'release:']
         w.call('Py_DecRef', 'void', [('i64', answer)])
@@ -258,19 +259,19 @@ def _new_array(w: Writer, argument: Argument) -> str:
 
 def _keyword_out(w: Writer) -> str:
     """Return the value of the keyword ``out``, which must be the only one."""
-    w.equal(w.load('%names', layout.TUPLE_SIZE), '1')
-    w.equal(w.load('%names', layout.TUPLE_ITEMS), w.entry('out'))
+    w.equal(w.load('%names', object_layout.TUPLE_SIZE), '1')
+    w.equal(w.load('%names', object_layout.TUPLE_ITEMS), w.entry('out'))
     return w.load(w.value(f'add i64 %args, {w.value("mul i64 %nargs, 8")}'), 0)
 
 
 def _given_out(w: Writer, outputs: Sequence[Argument], item: str) -> list[str]:
     """Return the addresses of the elements of the arrays in ``out``."""
-    flags = layout.READABLE | layout.WRITEABLE
+    flags = object_layout.READABLE | object_layout.WRITEABLE
     if len(outputs) == 1:
         return [_array(w, item, outputs[0].shape, flags)]
-    w.equal(w.load(item, layout.TYPE), w.entry('tuple'))
-    w.equal(w.load(item, layout.TUPLE_SIZE), str(len(outputs)))
-    return [_array(w, w.load(item, layout.TUPLE_ITEMS + 8 * k), a.shape, flags)
+    w.equal(w.load(item, object_layout.TYPE), w.entry('tuple'))
+    w.equal(w.load(item, object_layout.TUPLE_SIZE), str(len(outputs)))
+    return [_array(w, w.load(item, object_layout.TUPLE_ITEMS + 8 * k), a.shape, flags)
             for k, a in enumerate(outputs)]
 
 
@@ -292,7 +293,7 @@ def offsets(arguments: Sequence[Argument]) -> tuple[list[int], int]:
 def _bound(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
     """Return the function whose ``self`` is the array that holds all buffers."""
     w = Writer()
-    data = w.load('%self', layout.DATA)
+    data = w.load('%self', object_layout.DATA)
     _run(w, [w.value(f'add i64 {data}, {8 * k}') for k in offsets([*inputs, *outputs])[0]])
     none = w.entry('none')
     w.call('Py_IncRef', 'void', [('i64', none)])

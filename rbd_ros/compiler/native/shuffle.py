@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_ros.compiler.native.ir import Lanes
+from rbd_ros.compiler.native.instructions import Lanes
 
 
 def shuffle(target: str, kind: str, a: str, b: str, indices: Sequence[int]) -> str:

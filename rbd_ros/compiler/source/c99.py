@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from rbd_ros.compiler.graph.graph import Argument, Graph
 from rbd_ros.compiler.source.split import Piece, split
-from rbd_ros.compiler.source.statements import Dialect, Names, PIECE, Writer
+from rbd_ros.compiler.source.writer import Dialect, Names, PIECE, Writer
 
 _KEYWORDS = (
     'auto break case char const continue default do double else enum extern float for goto if '

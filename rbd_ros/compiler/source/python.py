@@ -30,11 +30,11 @@ from typing import cast
 
 import numpy as np
 
-from rbd_ros.compiler.graph import ieee
+from rbd_ros.compiler.graph import float_functions
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.kernel import Array, Kernel
 from rbd_ros.compiler.source.split import Piece, split
-from rbd_ros.compiler.source.statements import Dialect, Names, PIECE, Writer
+from rbd_ros.compiler.source.writer import Dialect, Names, PIECE, Writer
 
 #: States per chunk of a batch: short enough for the columns to stay in the processor's cache.
 _CHUNK = 512
@@ -47,7 +47,8 @@ _FUNCTION = {
 }
 _DIALECT = Dialect(_FUNCTION, repr)
 _CONSTANTS = {'inf': math.inf, 'nan': math.nan}
-_ON_FLOATS = {**_CONSTANTS, **{name: getattr(ieee, name) for name in _FUNCTION.values()}}
+_ON_FLOATS = {**_CONSTANTS,
+              **{name: getattr(float_functions, name) for name in _FUNCTION.values()}}
 _ON_COLUMNS = {
     **_CONSTANTS,
     'div': np.divide, 'sqrt': np.sqrt, 'sin': np.sin, 'cos': np.cos, 'tan': np.tan,
@@ -71,7 +72,7 @@ def emit_python(graph: Graph, *, max_nodes: int = PIECE) -> str:
     """
     body = _functions(graph, max_nodes)
     used = {_FUNCTION[node.op] for node in graph.nodes if node.op in _FUNCTION}
-    helpers = [inspect.getsource(getattr(ieee, name)) for name in sorted(used)]
+    helpers = [inspect.getsource(getattr(float_functions, name)) for name in sorted(used)]
     head = f'"""Generated from the graph {graph.name}: {graph.count()}."""\n\nimport math\n'
     constants = '\n'.join(f'{name} = math.{name}' for name in _CONSTANTS)
     return '\n\n'.join([f'{head}\n{constants}\n', *helpers, body])

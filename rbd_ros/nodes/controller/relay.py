@@ -35,9 +35,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.compiler.native import layout
+from rbd_ros.compiler.native import object_layout
 from rbd_ros.compiler.native.gate import Writer
-from rbd_ros.compiler.native.machine import Code, host, pointer
+from rbd_ros.compiler.native.loader import Code, host, pointer
 
 __all__ = ['Expected', 'Relay', 'can_relay', 'make_mover', 'make_relay']
 
@@ -112,7 +112,7 @@ def make_relay(expected: Expected, gather: Sequence[tuple[int, Array, int]],
         *[(at, start[id(array)] + 8 * k) for at, array, k in gather], *copies,
         *[(start[id(array)] + 8 * k, at) for array, k, at in scatter]]
     plan = _plan(rows, (code, form, run, *arrays))
-    return layout.make_function(_definition('rbd_relay', _METH_O), plan)
+    return object_layout.make_function(_definition('rbd_relay', _METH_O), plan)
 
 
 def make_mover(pairs: Sequence[tuple[Array, Array]]) -> Callable[[], None] | None:
@@ -133,7 +133,7 @@ def make_mover(pairs: Sequence[tuple[Array, Array]]) -> Callable[[], None] | Non
     head = {'moves': len(moves), 'none': id(None), **_functions()}
     plan = _plan([tuple(head[name] for name in _MOVER), *moves],
                  (code, *[array for pair in pairs for array in pair]))
-    return layout.make_function(_definition('rbd_mover', layout.NOARGS), plan)
+    return object_layout.make_function(_definition('rbd_mover', object_layout.NOARGS), plan)
 
 
 def _plan(rows: Sequence[tuple[int, ...]], owners: tuple[object, ...]) -> _Plan:
@@ -183,7 +183,7 @@ def _functions() -> dict[str, int]:
 @cache
 def _code() -> Code | None:
     """Return the machine code, the same for all relays and movers of a process."""
-    if not layout.verified() or not _bytes_verified():
+    if not object_layout.verified() or not _bytes_verified():
         return None
     try:
         _functions()
@@ -195,7 +195,7 @@ def _code() -> Code | None:
 def _bytes_verified() -> bool:
     """Return whether objects of type bytes look as this module says."""
     sample = b'relay of \x00 bytes'
-    return (ctypes.c_uint64.from_address(id(sample) + layout.TYPE).value == id(bytes)
+    return (ctypes.c_uint64.from_address(id(sample) + object_layout.TYPE).value == id(bytes)
             and ctypes.c_int64.from_address(id(sample) + _SIZE).value == len(sample)
             and ctypes.string_at(id(sample) + _BYTES, len(sample)) == sample)
 
@@ -211,9 +211,9 @@ def _definition(name: str, convention: int) -> int:
 def _relay() -> list[str]:
     """Return the function ``rbd_relay``, whose ``self`` is the plan."""
     w = Writer()
-    plan = w.load('%self', layout.DATA)
+    plan = w.load('%self', object_layout.DATA)
     head = {name: w.load(plan, 8 * k) for k, name in enumerate(_WORDS)}
-    w.equal(w.load('%message', layout.TYPE), head['type'], 'other')
+    w.equal(w.load('%message', object_layout.TYPE), head['type'], 'other')
     w.equal(w.load('%message', _SIZE), head['size'], 'other')
     data = w.value(f'add i64 %message, {_BYTES}')
 
@@ -253,7 +253,7 @@ def _relay() -> list[str]:
 def _mover() -> list[str]:
     """Return the function ``rbd_mover``, whose ``self`` is the plan."""
     w = Writer()
-    plan = w.load('%self', layout.DATA)
+    plan = w.load('%self', object_layout.DATA)
     head = {name: w.load(plan, 8 * k) for k, name in enumerate(_MOVER)}
     at = w.value(f'add i64 {plan}, {8 * len(_MOVER)}')
     _loop(w, 'move', at, head['moves'], 2, lambda source, target: _move(w, source, target))

@@ -29,8 +29,8 @@ import weakref
 
 import numpy as np
 
-from rbd_ros.compiler.native import layout
-from rbd_ros.compiler.native.ir import LIBRARY
+from rbd_ros.compiler.native import object_layout
+from rbd_ros.compiler.native.instructions import LIBRARY
 
 if TYPE_CHECKING:
     from llvmlite.binding import ExecutionEngine, TargetMachine
@@ -203,7 +203,7 @@ class Code:
         :param symbol: its machine code.
         :param flags: its calling convention.
         """
-        definition = layout.MethodDef(name.encode(), self.address(symbol), flags, None)
+        definition = object_layout.MethodDef(name.encode(), self.address(symbol), flags, None)
         _engines[self._number].definitions.append(definition)
         return ctypes.addressof(definition)
 

@@ -25,10 +25,10 @@ import numpy as np
 
 from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.compiler.kernel import Array, Bound, Kernel, Progress, Source
-from rbd_ros.compiler.native import cache as disk, gate, layout
+from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
-from rbd_ros.compiler.native.llvm import scalar_modules
-from rbd_ros.compiler.native.machine import binding, Code, host
+from rbd_ros.compiler.native.modules import scalar_modules
+from rbd_ros.compiler.native.loader import binding, Code, host
 
 #: what decides which machine code a graph becomes
 _SOURCES = ('rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
@@ -72,11 +72,12 @@ class Program(Kernel):
         self._function = _prototype(len(self.inputs) + len(self.outputs))(
             self._code.address('rbd_kernel'))
         self._definitions: tuple[int, ...] = ()
-        if layout.verified():
-            self._code.write('rbd_table', layout.table())
+        if object_layout.verified():
+            self._code.write('rbd_table', object_layout.table())
             self._definitions = tuple(
                 self._code.define(self.name, symbol, flags)
-                for symbol, flags in (('rbd_call', layout.FASTCALL), ('rbd_bound', layout.NOARGS)))
+                for symbol, flags in (('rbd_call', object_layout.FASTCALL),
+                                      ('rbd_bound', object_layout.NOARGS)))
 
     @property
     def graph(self) -> Graph:
@@ -105,7 +106,7 @@ class Program(Kernel):
         if not self._definitions:
             return slow
         # The tuple keeps this object, and so the code, alive.
-        return layout.make_function(self._definitions[0], (slow, *fixed))
+        return object_layout.make_function(self._definitions[0], (slow, *fixed))
 
     def bind(self) -> Bound:
         """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
@@ -118,7 +119,7 @@ class Program(Kernel):
         block = np.ndarray((total,), np.float64, memory, shift)
         views = [(a.name, block[k:k + a.size].reshape(a.shape))
                  for a, k in zip(arguments, starts, strict=True)]
-        run = layout.make_function(self._definitions[1], block)
+        run = object_layout.make_function(self._definitions[1], block)
         count = len(self.inputs)  # an input and an output may have the same name
         return Bound(dict(views[:count]), dict(views[count:]), run)
 
@@ -241,4 +242,4 @@ def _circumstances() -> str:
         disk.explain('for this installation', str(error))
         return ''
     return disk.digest([llvmlite.__version__, binding().llvm_version_info, *host(),
-                        layout.TABLE, layout.TUPLE_ITEMS, own])
+                        object_layout.TABLE, object_layout.TUPLE_ITEMS, own])

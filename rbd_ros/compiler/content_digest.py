@@ -32,7 +32,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from rbd_ros.compiler.digest_code import (
+from rbd_ros.compiler.code_digest import (
     class_parts, code_parts, DYNAMIC, is_known, names_of, patched, wrapped_parts)
 from rbd_ros.errors import UnseenError
 

@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 import re
 
-from rbd_ros.compiler.native.ir import double, Lanes
-from rbd_ros.compiler.native.machine import pointer
+from rbd_ros.compiler.native.instructions import double, Lanes
+from rbd_ros.compiler.native.loader import pointer
 
 _NUMBER = '0x[0-9A-F]{16}'
 #: What every processor makes in one instruction.

@@ -22,10 +22,10 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rbd_ros.compiler.graph.graph import Graph
-from rbd_ros.compiler.native.constants import in_memory
-from rbd_ros.compiler.native.ir import (
+from rbd_ros.compiler.native.constant_table import in_memory
+from rbd_ros.compiler.native.instructions import (
     declarations, double, Lanes, LIBRARY, library_loop, sine_cosine, sine_cosine_name)
-from rbd_ros.compiler.native.machine import pointer
+from rbd_ros.compiler.native.loader import pointer
 from rbd_ros.compiler.native.parts import PART, Part, partition
 from rbd_ros.compiler.native.shuffle import join, piece
 
