@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph.graph import Argument, Graph
 from rbd_ros.compiler.native.instructions import Lanes
-from rbd_ros.compiler.native.modules import Body, function, Layout, module, whole
 from rbd_ros.compiler.native.loader import Code, pointer
+from rbd_ros.compiler.native.modules import Body, function, Layout, module, whole
 from rbd_ros.compiler.native.parts import PART, partition
 from rbd_ros.compiler.native.pool import run_together
 from rbd_ros.compiler.native.shuffle import join, piece, shuffle

@@ -27,8 +27,8 @@ from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.compiler.kernel import Array, Bound, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
-from rbd_ros.compiler.native.modules import scalar_modules
 from rbd_ros.compiler.native.loader import binding, Code, host
+from rbd_ros.compiler.native.modules import scalar_modules
 
 #: what decides which machine code a graph becomes
 _SOURCES = ('rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
