@@ -24,7 +24,7 @@ import tempfile
 
 from benchmark.robots import robot_file
 
-from rbd_ros.dynamics.kernels import STANDARD
+from rbd_ros.dynamics.kernel_store import STANDARD
 
 #: Seconds that each row may take: cold, cached.
 LIMITS = {'panda': (3.0, 0.1), 'talos': (40.0, 0.5)}

@@ -15,9 +15,9 @@
 """Rigid-body dynamics for ROS 2, after Featherstone, compiled for your robot."""
 
 from rbd_ros.algorithms.opspace import FULL, Handle, POINT
-from rbd_ros.dynamics.reference import (
-    bias, forward_dynamics, gravity, inverse_dynamics, jacobian, mass_matrix, operational_space)
 from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
+from rbd_ros.dynamics.uncompiled import (
+    bias, forward_dynamics, gravity, inverse_dynamics, jacobian, mass_matrix, operational_space)
 from rbd_ros.errors import (
     LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
     SingularError, UnknownName, UnseenError,

@@ -426,8 +426,8 @@ def test_stops_of_such_a_joint_are_refused():
 
 def test_kernels_of_handles_are_bounded(monkeypatch):
     """Of ever new sets of frames the kernels longest unused are dropped; results stay right."""
-    from rbd_ros.dynamics import kernels, robot
-    monkeypatch.setattr(kernels, 'HANDLES', 3)
+    from rbd_ros.dynamics import kernel_store, robot
+    monkeypatch.setattr(kernel_store, 'HANDLES', 3)
     monkeypatch.setattr(robot, 'HANDLES', 3)
     builder = rbd_ros.ModelBuilder()
     builder.add_body('a', 'base', Prismatic(), None, ROD)

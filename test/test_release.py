@@ -148,8 +148,8 @@ def test_robots_and_ticks(engines):
 
 def test_evicted_handles_are_released(engines, monkeypatch):
     """A robot asked for ever new handles does not gather machine code."""
-    from rbd_ros.dynamics import kernels, robot
-    monkeypatch.setattr(kernels, 'HANDLES', 2)
+    from rbd_ros.dynamics import kernel_store, robot
+    monkeypatch.setattr(kernel_store, 'HANDLES', 2)
     monkeypatch.setattr(robot, 'HANDLES', 2)
     robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
     for n in range(1, 7):

@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 from rbd_ros.control.joint_map import JointMap
 from rbd_ros.control.pieces import AgeLimits
-from rbd_ros.dynamics.reference import mass_matrix
+from rbd_ros.dynamics.uncompiled import mass_matrix
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.model.model import Model
 

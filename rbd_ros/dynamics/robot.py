@@ -24,7 +24,7 @@ import numpy as np
 
 from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
 from rbd_ros.compiler.kernel import vector
-from rbd_ros.dynamics.kernels import HANDLES, Kernels
+from rbd_ros.dynamics.kernel_store import HANDLES, Kernels
 from rbd_ros.dynamics.operational_space import (
     bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.errors import SingularError
@@ -34,7 +34,7 @@ from rbd_ros.spatial import Transform, Vec3
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.dynamics.kernels import Call
+    from rbd_ros.dynamics.kernel_store import Call
 
     Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class Dynamics(Kernels):
     Arrays are float64 of shape (n,), or (batch, n) for many states at once; ``out=`` takes the
     result without a new array. Every argument is checked for shape and finiteness. One object
     may be used by many threads. The arguments of the constructor are those of
-    :class:`rbd_ros.dynamics.kernels.Kernels`.
+    :class:`rbd_ros.dynamics.kernel_store.Kernels`.
     """
 
     def __init__(self, model: Model, **options: Any) -> None:

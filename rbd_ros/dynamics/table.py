@@ -16,7 +16,7 @@
 The quantities a robot can be asked for: each one function of named inputs, over generic scalars.
 
 This is the one table from which both the reference (plain floats,
-:mod:`rbd_ros.dynamics.reference`) and the compiled robot (:class:`rbd_ros.Dynamics`) are made.
+:mod:`rbd_ros.dynamics.uncompiled`) and the compiled robot (:class:`rbd_ros.Dynamics`) are made.
 Where a joint mimics another, joint forces are reduced to the independent coordinates by G^T,
 inertias by G^T H G (RBDA 9.6).
 """

@@ -24,8 +24,8 @@ import numpy as np
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.dynamics import table
 from rbd_ros.dynamics.fingerprint import kernel_key
-from rbd_ros.dynamics.massless import refuse_massless
 from rbd_ros.dynamics.quantity import state
+from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.step import advance, input_shapes, Plant
 

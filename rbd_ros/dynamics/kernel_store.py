@@ -29,10 +29,10 @@ from rbd_ros.compiler.content_digest import digest
 from rbd_ros.compiler.kernel import Kernel, vector
 from rbd_ros.dynamics import table
 from rbd_ros.dynamics.fingerprint import kernel_key
-from rbd_ros.dynamics.interpreter import Interpreter
-from rbd_ros.dynamics.massless import Existence
 from rbd_ros.dynamics.operational_space import UNBOUNDED
 from rbd_ros.dynamics.quantity import evaluate, input_shapes, Quantity, Rule
+from rbd_ros.dynamics.reference_kernel import Interpreter
+from rbd_ros.dynamics.singular_inertia import Existence
 from rbd_ros.errors import RbdError, UnseenError
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
