@@ -31,7 +31,7 @@ from rbd_ros.dynamics import table
 from rbd_ros.dynamics.fingerprint import kernel_key
 from rbd_ros.dynamics.operational_space import UNBOUNDED
 from rbd_ros.dynamics.quantity import evaluate, input_shapes, Quantity, Rule
-from rbd_ros.dynamics.reference_kernel import Interpreter
+from rbd_ros.dynamics.reference_kernel import ReferenceKernel
 from rbd_ros.dynamics.singular_inertia import Existence
 from rbd_ros.errors import RbdError, UnseenError
 from rbd_ros.model.model import Model
@@ -62,11 +62,11 @@ class _Calls(dict):
     """
     What methods call: the kernel of a quantity with gravity and the like fixed, made if missing.
 
-    A key is the name of a quantity, or a tuple of the arguments of ``Kernels._quantity``; a plain
+    A key is the name of a quantity, or a tuple of the arguments of ``KernelStore._quantity``; a plain
     look-up is all that a call costs before it is in machine code.
     """
 
-    def __init__(self, owner: Kernels) -> None:
+    def __init__(self, owner: KernelStore) -> None:
         super().__init__()
         self._owner = owner
 
@@ -77,7 +77,7 @@ class _Calls(dict):
         return call
 
 
-class Kernels:
+class KernelStore:
     """
     Kernels of a robot and the inputs that all of them share: gravity, payload and time.
 
@@ -243,7 +243,7 @@ class Kernels:
     def _made(self, quantity: Quantity) -> Kernel:
         if self._backend == 'reference':
             arguments = [Argument(*item) for item in self._arguments(quantity).items()]
-            return Interpreter(self.model, quantity, arguments, self._payload_frame,
+            return ReferenceKernel(self.model, quantity, arguments, self._payload_frame,
                                lambda: self._graph(quantity))
         return compile_graph(
             lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
@@ -288,9 +288,9 @@ class Kernels:
 
 
 def _restore(
-    kind: type[Kernels], model: Model, backend: str, payload_frame: str | None, cache: bool,
+    kind: type[KernelStore], model: Model, backend: str, payload_frame: str | None, cache: bool,
     common: Mapping[str, Array],
-) -> Kernels:
+) -> KernelStore:
     robot = kind(model, backend=backend, payload_frame=payload_frame, cache=cache)
     for name, value in common.items():
         robot._common[name][:] = value

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class Interpreter(Kernel):
+class ReferenceKernel(Kernel):
     """
     One quantity as a kernel like any other, evaluated by the source itself.
 

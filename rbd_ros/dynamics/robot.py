@@ -24,7 +24,7 @@ import numpy as np
 
 from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
 from rbd_ros.compiler.kernel import vector
-from rbd_ros.dynamics.kernel_store import HANDLES, Kernels
+from rbd_ros.dynamics.kernel_store import HANDLES, KernelStore
 from rbd_ros.dynamics.operational_space import (
     bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.errors import SingularError
@@ -56,14 +56,14 @@ class Space(NamedTuple):
     call: Call
 
 
-class Dynamics(Kernels):
+class Dynamics(KernelStore):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 
     Arrays are float64 of shape (n,), or (batch, n) for many states at once; ``out=`` takes the
     result without a new array. Every argument is checked for shape and finiteness. One object
     may be used by many threads. The arguments of the constructor are those of
-    :class:`rbd_ros.dynamics.kernel_store.Kernels`.
+    :class:`rbd_ros.dynamics.kernel_store.KernelStore`.
     """
 
     def __init__(self, model: Model, **options: Any) -> None:
