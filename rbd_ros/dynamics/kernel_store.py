@@ -62,8 +62,8 @@ class _Calls(dict):
     """
     What methods call: the kernel of a quantity with gravity and the like fixed, made if missing.
 
-    A key is the name of a quantity, or a tuple of the arguments of ``KernelStore._quantity``; a plain
-    look-up is all that a call costs before it is in machine code.
+    A key is the name of a quantity, or a tuple of the arguments of ``KernelStore._quantity``; a
+    plain look-up is all that a call costs before it is in machine code.
     """
 
     def __init__(self, owner: KernelStore) -> None:
