@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+import logging
 
 from isolation import pytest_runtest_protocol
 from seed_marks import (
@@ -51,3 +52,6 @@ if find_spec('hypothesis'):
     # a busy machine is no failure, and the time of an example is no property
     settings.register_profile('rbd_ros', deadline=None)
     settings.load_profile('rbd_ros')
+
+# The pytest plugin of launch installs a logger class whose records do not reach caplog.
+logging.getLogger('rbd_ros').propagate = True

@@ -244,7 +244,7 @@ class KernelStore:
         if self._backend == 'reference':
             arguments = [Argument(*item) for item in self._arguments(quantity).items()]
             return ReferenceKernel(self.model, quantity, arguments, self._payload_frame,
-                               lambda: self._graph(quantity))
+                                   lambda: self._graph(quantity))
         return compile_graph(
             lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
             backend=self._backend, progress=self._progress)
