@@ -22,6 +22,7 @@ import pickle
 from joint_samples import EVERY, JOINTS, NAMES, SIMPLE
 import numpy as np
 import pytest
+from rbd_ros.compiler import trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (
     Composite, Cylindrical, Fixed, Free, Helical, Planar, Prismatic, RackAndPinion, Reversed,
@@ -105,6 +106,36 @@ def test_constraint_forces_do_no_work(joint):
     assert np.linalg.matrix_rank(T) == 6 - joint.nv
     assert np.linalg.matrix_rank(S) == joint.nv
     close(T.T @ array(joint.velocity(q, qd, TIME)), T.T @ array(joint.drift(q, TIME)))
+
+
+@pytest.mark.parametrize('joint', EVERY, ids=NAMES)
+def test_constraint_subspace_and_its_rate_can_be_traced(joint):
+    """[S T] spans all, and the traced rate of T is its difference quotient along the motion."""
+    q, qd, _ = state(joint, 3)
+    still = np.zeros(joint.nv)
+
+    def T(s):
+        return columns(joint.constraint_subspace(path(joint, q, qd, still, s)[0], TIME + s))
+    together = np.hstack([columns(joint.subspace(q, TIME)), T(0.0)])
+    assert together.shape == (6, 6) and np.linalg.cond(together) < 1e3
+    graph = trace(lambda q, qd, t: {
+        'T': [f.to_list() for f in joint.constraint_subspace(q, t)],
+        'rate': [f.to_list() for f in joint.constraint_rate(q, qd, t)]},
+        {'q': (joint.nq,), 'qd': (joint.nv,), 't': ()})
+    found = np.reshape(graph.evaluate(q, qd, [TIME]), (2, 6 - joint.nv, 6))
+    close(found[0].T, T(0.0))
+    close(found[1].T, derivative(T), 1e-8)
+    close(found[1].T, columns(joint.constraint_rate(q, qd, TIME)))
+
+
+def test_dual_complement_of_dependent_columns():
+    """Where a column depends on others, what is left still does no work on any of them."""
+    gimbal = Composite((Revolute((0.0, 0.0, 1.0)), Revolute((1.0, 0.0, 0.0)),
+                        Revolute((0.0, 0.0, 1.0))))
+    q = [0.3, 0.0, -0.8]                                    # first and last axis in line
+    T = columns(gimbal.constraint_subspace(q))
+    assert np.isfinite(T).all() and np.linalg.matrix_rank(T) == 3
+    close(T.T @ columns(gimbal.subspace(q)), np.zeros((3, 3)))
 
 
 @pytest.mark.seed('SIXD P03')

@@ -30,7 +30,7 @@ from rbd_ros.joints import (
     Composite, Cylindrical, Fixed, Helical, Prescribed, Prismatic, RackAndPinion, Reversed,
     Revolute, RollPitchYaw, Spherical, Universal, UserJoint, verify)
 from rbd_ros.spatial import (
-    AxialScrew, Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3)
+    AxialScrew, Force, Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3)
 from spatial_oracle import array, close
 
 
@@ -226,6 +226,9 @@ def test_right_angles_are_exact_only_where_constant():
     ('transform', rotating(lambda q, t: Transform.translation(Vec3(0.0, 0.0, 0.0)) @ AxialScrew(
         2, math.cos(q[0]), math.sin(q[0])))),
     ('transform', rotating(lambda q, t: rotz(q[0]) if q[0] > 0.0 else rotz(2.0 * q[0]))),
+    ('constraint_subspace', rotating(
+        lambda q, t: rotz(q[0]),
+        constraint_subspace=lambda q, t: [Force.unit(k) * math.exp(q[0]) for k in (0, 1, 3)])),
     ('q_dot', rotating(lambda q, t: rotz(q[0]), q_dot=lambda q, qd: [math.fabs(qd[0])])),
 ])
 def test_verify_refuses_what_cannot_be_compiled(method, joint):

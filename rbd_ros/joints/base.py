@@ -21,9 +21,13 @@ from collections.abc import Sequence
 import math
 from typing import Protocol
 
+from rbd_ros.compiler import divide, jvp, less, sqrt, trace, where
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import Force, Motion, Scalar, small_motion, Transform, Vec3
 from rbd_ros.spatial.constant import SNAP
+
+#: Below this the squared length of a unit column is rounding.
+TINY = 1.0e-24
 
 
 class Random(Protocol):
@@ -99,6 +103,20 @@ class Joint(ABC):
     @abstractmethod
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the columns of T, the forces that do no work on the joint's motion."""
+
+    def constraint_rate(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0,
+    ) -> tuple[Force, ...]:
+        """
+        Return the columns of the apparent derivative of T, which loops with a moving T need.
+
+        It is found by differentiating ``constraint_subspace`` along q_dot and time.
+        """
+        graph = trace(lambda q, t: {'T': [f.to_list() for f in self.constraint_subspace(q, t)]},
+                      {'q': (self.nq,), 't': ()})
+        graph = jvp(graph, 'T', ('q', 't'))
+        rates = graph.evaluate(list(q), [t], list(self.q_dot(q, qd)), [1.0])
+        return tuple(Force.from_list(rates[k:k + 6]) for k in range(0, len(rates), 6))
 
     def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """Return the derivative of q at the velocity qd."""
@@ -217,12 +235,42 @@ def push(force: Vec3) -> Force:
 
 def dual_complement(S: Sequence[Motion]) -> tuple[Force, ...]:
     """
-    Return a basis of the forces that do no work on a motion subspace (RBDA 3.3), numerically.
+    Return a basis of the forces that do no work on a motion subspace (RBDA 3.3).
 
-    :param S: linearly independent columns of plain floats.
+    One Householder reflection per column turns S into the first axes; turned back, the axes that
+    are left are orthogonal to S. There is no branch in it, so that it can be traced. A column
+    that depends on those before it is passed over.
+
+    :param S: columns, linearly independent at most positions.
     """
-    import numpy as np          # here alone: the joints run without arrays
-    if not S:
-        return tuple(Force.unit(i) for i in range(6))
-    _, _, rows = np.linalg.svd(np.array([s.to_list() for s in S]))
-    return tuple(Force.from_list(row) for row in rows[len(S):].tolist())
+    rest = [s.to_list() for s in S]
+    normals: list[tuple[list[Scalar], Scalar]] = []
+    for k, x in enumerate(rest):
+        for normal, weight in normals:
+            x = _reflect(x, normal, weight)
+        size = sqrt(_squared(x[k:]))
+        normal = [0.0] * k + [x[k] + where(less(x[k], 0.0), -size, size), *x[k + 1:]]
+        squared = _squared(normal)
+        normals.append((normal, where(less(TINY, squared), divide(2.0, squared), 0.0)))
+    basis = []
+    for k in range(len(S), 6):
+        x = Force.unit(k).to_list()
+        for normal, weight in reversed(normals):
+            x = _reflect(x, normal, weight)
+        basis.append(Force.from_list(x))
+    return tuple(basis)
+
+
+def _reflect(x: list[Scalar], normal: list[Scalar], weight: Scalar) -> list[Scalar]:
+    scale: Scalar = 0.0
+    for a, b in zip(x, normal):
+        scale = scale + a * b
+    scale = scale * weight
+    return [a - scale * b for a, b in zip(x, normal)]
+
+
+def _squared(x: Sequence[Scalar]) -> Scalar:
+    total: Scalar = 0.0
+    for a in x:
+        total = total + a * a
+    return total

@@ -105,7 +105,7 @@ class _Chain(Joint):
         return v, c
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
-        """Return the dual complement of S, found numerically: q must be plain floats."""
+        """Return the dual complement of S."""
         return dual_complement(self.subspace(q, t))
 
     def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:

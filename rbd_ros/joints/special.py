@@ -168,7 +168,7 @@ class UserJoint(Joint):
         with qd enters c_J; leave it out only when S is constant.
     :param drift: (q, t) -> sigma, the velocity at qd = 0 of a time-dependent joint.
     :param drift_rate: (q, qd, t) -> apparent derivative of sigma.
-    :param constraint_subspace: (q, t) -> columns of T; by default found numerically.
+    :param constraint_subspace: (q, t) -> columns of T; by default the dual complement of S.
     :param q_dot: (q, qd) -> derivative of q; by default qd itself.
     :param locate: (X, t) -> position of a transform, which loop joints need.
     :param neutral: position at which the frames coincide; zeros by default.
@@ -255,7 +255,7 @@ class UserJoint(Joint):
         return c
 
     def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
-        """Return T from the user's function, or numerically for plain floats."""
+        """Return T from the user's function, or the dual complement of S."""
         given = self._own.constraint_subspace
         return dual_complement(self.subspace(q, t)) if given is None else tuple(given(q, t))
 

@@ -71,8 +71,12 @@ def _verify_traced(joint: Joint, q: Sequence[float], qd: Sequence[float], t: flo
         'subspace': lambda q, qd, t: [x for s in joint.subspace(q, t) for x in s.to_list()],
         'velocity': lambda q, qd, t: joint.velocity(q, qd, t).to_list(),
         'bias': lambda q, qd, t: joint.bias(q, qd, t).to_list(),
+        'constraint_subspace':
+            lambda q, qd, t: [x for f in joint.constraint_subspace(q, t) for x in f.to_list()],
         'q_dot': lambda q, qd, t: joint.q_dot(q, qd),
-        'integrate': lambda q, qd, t: joint.integrate(q, qd)}
+        'integrate': lambda q, qd, t: joint.integrate(q, qd),
+        'constraint_rate':
+            lambda q, qd, t: [x for f in joint.constraint_rate(q, qd, t) for x in f.to_list()]}
     shapes = {'q': (joint.nq,), 'qd': (joint.nv,), 't': ()}
     for name, method in methods.items():
         try:
