@@ -121,7 +121,7 @@ class Cycle:
         self.states = 0
         self.calm = False  # no watched bound was exceeded in the last cycle
         self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
-        self.snapshots = Snapshots(len(robot.joints))
+        self.snapshots = Snapshots(self.joints, self.loop, self.reference, self.load)
         self.apply(settings)
 
     def _make_laws(self, kernels: Mapping[str, Bound], joint_law: JointLaw) -> dict[str, Law]:
@@ -196,7 +196,7 @@ class Cycle:
                      or self.supervisor.state is not State.RUNNING):
             self._disturbance.observe(now, self.joints, self.limiter)
         if self.snapshots.wanted:
-            self.snapshots.note(self, steady)
+            self.snapshots.note(self.stamp, self.now, steady, self.law.tracks)
 
     def _supervise(self, now: float, steady: float, known: bool) -> bool:
         joints, supervisor = self.joints, self.supervisor

@@ -31,28 +31,50 @@ nothing. From the age on both paths are one function, ``arrived``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.load import Load
+from rbd_ros.control.loop import ControlLoop
+from rbd_ros.control.modes import Law
 from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.safety.supervisor import State
 
-if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
+__all__ = ['Judged', 'Judgement']
 
-__all__ = ['Judgement']
+
+class Judged(Protocol):
+    """What is judged: the controller of one robot, as far as it is needed."""
+
+    joints: JointMap
+    loop: ControlLoop
+    load: Load
+    law: Law
+    calm: bool  # no watched bound was exceeded in the last cycle
+    now: float  # control time of the last cycle, s
+
+    def judge(self, now: float, steady: float) -> bool:
+        """
+        Run a cycle of the slow path.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :returns: whether a torque was published.
+        """
 
 
 class Judgement:
     """The judgements about the messages of one robot."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, cycle: Judged) -> None:
         """
         Take the parts that judge.
 
         :param cycle: of the robot.
         """
         self._cycle = cycle
-        self._joints, self._loop, self._supervisor = cycle.joints, cycle.loop, cycle.supervisor
+        self._joints, self._loop = cycle.joints, cycle.loop
+        self._supervisor = cycle.loop.supervisor
         self._gravity, self._payload = cycle.load.gravity, cycle.load.payload
 
     def glance(self) -> bool:

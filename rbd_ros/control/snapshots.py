@@ -17,14 +17,15 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.load import Load
+from rbd_ros.control.loop import ControlLoop
+from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.safety.supervisor import Due
-
-if TYPE_CHECKING:
-    from rbd_ros.control.cycle import Cycle
 
 __all__ = ['Snapshot', 'Snapshots']
 
@@ -49,16 +50,22 @@ class Snapshot(NamedTuple):
 class Snapshots:
     """Every so many states one, for whoever takes them out of ``kept``."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, joints: JointMap, loop: ControlLoop, reference: JointReference,
+                 load: Load) -> None:
         """
         Keep nothing yet.
 
-        :param n: number of controlled joints.
+        :param joints: collected states.
+        :param loop: its torques are noted.
+        :param reference: of the controlled joints.
+        :param load: payload and gravity.
         """
+        self._joints, self._loop = joints, loop
+        self._reference, self._load = reference, load
         self.kept: deque[Snapshot] = deque(maxlen=200)
         self.divider = 0  # states between two snapshots; 0: none are taken
         self.watched = True  # whether anybody takes them, as far as is known
-        self._sum = np.zeros(n)  # of the torques since the last one
+        self._sum = np.zeros_like(loop.sent)  # of the torques since the last one
         self._count = 0
 
     @property
@@ -66,22 +73,25 @@ class Snapshots:
         """Return whether states are to be noted."""
         return self.watched and self.divider > 0
 
-    def note(self, cycle: Cycle, steady: float) -> None:
+    def note(self, stamp: tuple[int, int], now: float, steady: float, tracks: bool) -> None:
         """
-        Take notice of a state.
+        Take notice of a state that has been dealt with.
 
-        :param cycle: that has dealt with it.
+        :param stamp: s and ns, of the message.
+        :param now: control time, s.
         :param steady: steady time, s.
+        :param tracks: whether the law follows the reference of the joints.
         """
-        np.add(self._sum, cycle.limiter.last, out=self._sum)
+        joints, loop = self._joints, self._loop
+        np.add(self._sum, loop.limiter.last, out=self._sum)
         self._count += 1
         if self._count < self.divider:
             return
-        running = cycle.supervisor.due is not Due.NOTHING
+        running = loop.supervisor.due is not Due.NOTHING
         self.kept.append(Snapshot(
-            cycle.stamp, cycle.now, cycle.joints.q.copy(), cycle.joints.qd.copy(),
-            self._sum / self._count if running else None, cycle.loop.sent.copy(),
-            cycle.reference.state.copy() if cycle.law.tracks else None,
-            cycle.load.gravity.value.copy(), cycle.load.payload.value.copy(), steady))
+            stamp, now, joints.q.copy(), joints.qd.copy(),
+            self._sum / self._count if running else None, loop.sent.copy(),
+            self._reference.state.copy() if tracks else None,
+            self._load.gravity.value.copy(), self._load.payload.value.copy(), steady))
         self._sum[:] = 0.0
         self._count = 0

@@ -23,6 +23,7 @@ of rclpy run a waiting coroutine again and again, which would take time from the
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 import time
 import traceback
@@ -36,6 +37,7 @@ from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, S
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.callback_guard import last_line
+from rbd_ros.nodes.controller.hot import HotNode
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from builtin_interfaces.msg import Duration
     from control_msgs.msg import JointTolerance
     from rbd_ros.control.cycle import Cycle
-    from rbd_ros.nodes.controller.node import ControllerNode
+    from rclpy.lifecycle import LifecycleNode
 
 __all__ = ['TrajectoryAction']
 
@@ -91,13 +93,16 @@ class _Snapshot:
 class TrajectoryAction:
     """Serve the action for whatever robot is configured."""
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: LifecycleNode, hot: HotNode,
+                 lock: AbstractContextManager[object]) -> None:
         """
         Create the server; it refuses goals until a cycle is attached and active.
 
         :param node: the lifecycle node.
+        :param hot: knows the control clock, and stops the robot if a goal cannot be cancelled.
+        :param lock: held by callbacks.
         """
-        self._node = node
+        self._node, self._hot, self._lock = node, hot, lock
         self._cycle: Cycle | None = None
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._plan: _Plan | None = None  # judged, not yet accepted
@@ -146,7 +151,7 @@ class TrajectoryAction:
 
     def _judge(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
         try:
-            with self._node.lock:
+            with self._lock:
                 self._plan = self._read(goal)
         except GoalError as error:
             self.refused += 1
@@ -173,8 +178,8 @@ class TrajectoryAction:
         tolerances = read_tolerances(
             joints, cycle.settings.tolerances(), _entries(goal.path_tolerance),
             _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
-        start = start_time(goal.trajectory, self._node)
-        if start is not None and start + knots.times[-1] < self._node.hot.control_time():
+        start = start_time(goal.trajectory, self._node.get_clock(), simulated=self._hot.simulated)
+        if start is not None and start + knots.times[-1] < self._hot.control_time():
             raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
                             'the last point of the trajectory lies in the past')
         return _Plan(goal, knots, tolerances, start)
@@ -182,7 +187,7 @@ class TrajectoryAction:
     def _begin(self, handle: ServerGoalHandle) -> None:
         key = bytes(handle.goal_id.uuid)
         try:
-            with self._node.lock:
+            with self._lock:
                 self._handles[key] = handle
                 self._timer.reset()
                 handle.execute()
@@ -217,12 +222,12 @@ class TrajectoryAction:
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         try:
-            with self._node.lock:
+            with self._lock:
                 return self._give_up(handle)
         except Exception:
             # Somebody wants it to end, and it cannot be ended as it should: stop the robot.
             self._report('a goal cannot be cancelled, the robot is stopped')
-            self._node.hot.fail(traceback.format_exc())
+            self._hot.fail(traceback.format_exc())
             return CancelResponse.REJECT
 
     def _give_up(self, handle: ServerGoalHandle) -> CancelResponse:

@@ -20,18 +20,20 @@ It waits in the thread of the transitions. What it waits for happens in the thre
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING
 
 from rbd_ros.control.advice import missing_states
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.guards import Access, OutputGuard
 from rbd_ros.control.safety.supervisor import State
+from rbd_ros.nodes.controller.gravity_input import GravityInput
+from rclpy.node import Node
 
 if TYPE_CHECKING:
     from rbd_ros.control.cycle import Cycle
-    from rbd_ros.nodes.controller.node import ControllerNode
 
 __all__ = ['Activation']
 
@@ -42,17 +44,43 @@ _AGAIN = 5.0  # s after which it is said again why we wait
 _WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
 
 
+class Host(Protocol):
+    """What an activation needs of the process in which it waits."""
+
+    begin: float  # steady time of its start, s
+    ending: threading.Event  # it ends: stop waiting for anything
+    gravity_input: GravityInput | None
+
+    def stop(self, cause: Cause) -> bool:
+        """
+        Run the stop sequence and wait for its end.
+
+        :param cause: why.
+        :returns: whether the sequence ended.
+        """
+
+    def wait(self, condition: Callable[[], bool], limit: float) -> bool:
+        """
+        Wait for the control thread.
+
+        :param condition: to become true.
+        :param limit: s to wait at most.
+        :returns: whether it became true.
+        """
+
+
 class Activation:
     """Bring one cycle to the first torque."""
 
-    def __init__(self, node: ControllerNode, cycle: Cycle) -> None:
+    def __init__(self, node: Node, cycle: Cycle, *, host: Host) -> None:
         """
         Prepare.
 
         :param node: the lifecycle node.
         :param cycle: of the configured robot.
+        :param host: where it waits.
         """
-        self._node, self._cycle = node, cycle
+        self._node, self._host, self._cycle = node, host, cycle
         self._cancelled = threading.Event()
         self._cancelled_by = ''
         self.latched = False  # nobody but a person may try again
@@ -68,12 +96,12 @@ class Activation:
 
     def output_is_free(self) -> bool:
         """Wait until nobody else publishes on our output, saying why; False: refused."""
-        node = self._node
+        node, host = self._node, self._host
         topic = node.resolve_topic_name('~/commands')
         guard = OutputGuard()
         told = -_AGAIN
-        node.wait(lambda: time.monotonic() - node.begin > DISCOVERY, DISCOVERY)
-        while not node.ending.is_set():
+        host.wait(lambda: time.monotonic() - host.begin > DISCOVERY, DISCOVERY)
+        while not host.ending.is_set():
             now = time.monotonic()
             access, text = guard.check(now, node.count_publishers(topic) - 1)
             if access is Access.FREE:
@@ -84,7 +112,7 @@ class Activation:
             if now - told >= _AGAIN:
                 told = now
                 node.get_logger().warning(text)
-            node.wait(self._cancelled.is_set, 0.1)
+            host.wait(self._cancelled.is_set, 0.1)
         return False
 
     def run(self) -> bool:
@@ -92,14 +120,14 @@ class Activation:
         node, cycle = self._node, self._cycle
         supervisor = cycle.supervisor
         cycle.loop.post(cycle.activate)
-        begun = node.wait(
+        begun = self._host.wait(
             lambda: supervisor.state not in _WAITING or self._cancelled.is_set(),
             float(node.get_parameter('activation_timeout').value))
         if begun and supervisor.state not in (*_WAITING, State.FAULT):
             return True
         fault = cycle.fault_text()
         reason = fault or self._missing()
-        node.stop(Cause.DEACTIVATED)  # a torque may just have begun
+        self._host.stop(Cause.DEACTIVATED)  # a torque may just have begun
         self.latched = bool(fault)
         self._refuse(reason)
         return False
@@ -121,7 +149,7 @@ class Activation:
                                   not_controlled=cycle.joints.missing_prescribed(cycle.now))
         if not cycle.dead_man.alive(time.monotonic()):
             return 'the dead-man signal is missing'
-        source = self._node.gravity_input
+        source = self._host.gravity_input
         if source is not None and cycle.load.gravity.age > cycle.load.gravity.timeout:
             return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
         return f'states are not proven {cycle.joints.reason}'.rstrip()

@@ -24,17 +24,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime, UTC
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from rbd_ros.control.safety.supervisor import State
+from rbd_ros.nodes.controller.action import TrajectoryAction
+from rbd_ros.nodes.controller.gravity_input import GravityInput
+from rbd_ros.nodes.controller.hot import HotNode
 from rbd_ros.nodes.controller.statistics import Spread
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 
 if TYPE_CHECKING:
     from rbd_ros.control.cycle import Cycle
-    from rbd_ros.nodes.controller.node import ControllerNode
 
 __all__ = ['Diagnostics']
 
@@ -49,16 +52,27 @@ _SLOW = 0.8  # share of nominal_rate below which the rate is warned of
 _WORKING = (State.RUNNING, State.RAMPING_IN, State.INACTIVE, State.RELEASED)
 
 
+class Diagnosed(Protocol):
+    """What diagnostics look at."""
+
+    cycle: Cycle | None
+    hot: HotNode
+    action: TrajectoryAction
+    gravity_input: GravityInput | None
+    realtime: dict[str, str]  # what became of each setting
+
+
 class Diagnostics:
     """Tell how the controller is, in every state of the lifecycle."""
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: Node, *, parts: Diagnosed) -> None:
         """
         Create publisher and timer.
 
         :param node: the lifecycle node.
+        :param parts: what it consists of; some come and go.
         """
-        self._node = node
+        self._node, self._subject = node, parts
         self._name = node.get_fully_qualified_name().strip('/')
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._levels: list[bytes] = []
@@ -70,7 +84,7 @@ class Diagnostics:
     def update(self) -> None:
         """Publish if it is time, or if a level has changed."""
         now = time.monotonic()
-        cycle = self._node.cycle
+        cycle = self._subject.cycle
         due = now >= self._due
         if due and cycle is not None:
             self._statistics = self._states(cycle, now)
@@ -103,7 +117,7 @@ class Diagnostics:
 
     def _states(self, cycle: Cycle, now: float) -> Part:
         """Sum up the last second of the loop."""
-        hot, joints, settings = self._node.hot, cycle.joints, cycle.settings
+        hot, joints, settings = self._subject.hot, cycle.joints, cycle.settings
         found = hot.statistics.summary(now)
         nominal = settings.number('nominal_rate')
         pairs: list[Pair] = [
@@ -128,7 +142,7 @@ class Diagnostics:
 
     def _latency(self, latency: Spread) -> Iterator[Pair]:
         """Tell how old a state is when its torque leaves, where one clock tells both times."""
-        if self._node.hot.simulated:
+        if self._subject.hot.simulated:
             return
         if not 0.0 < latency.median < 1.0:
             yield 'latency', 'unknown: the stamps are of another clock'
@@ -136,7 +150,7 @@ class Diagnostics:
         yield from _spread('latency', latency, 1e3, 'ms')
 
     def _reference(self, cycle: Cycle) -> Part:
-        action, reference = self._node.action, cycle.reference
+        action, reference = self._subject.action, cycle.reference
         last = action.last
         pairs: list[Pair] = [
             ('source', reference.source.value), ('stream timed out', reference.timed_out),
@@ -159,7 +173,7 @@ class Diagnostics:
         load, gravity, settings = cycle.load.payload, cycle.load.gravity, cycle.settings
         mass = float(load.value[0])
         com = load.value[1:4] / mass if mass > 0.0 else np.zeros(3)
-        source = self._node.gravity_input
+        source = self._subject.gravity_input
         pairs: list[Pair] = [
             ('payload mass [kg]', f'{mass:.6g}'), ('payload frame', settings.robot.payload_frame),
             ('payload centre of mass [m]', _numbers(com)),
@@ -177,10 +191,10 @@ class Diagnostics:
         return OK, f'payload {mass:.4g} kg', pairs
 
     def _realtime(self) -> Part:
-        node = self._node
-        pairs: list[Pair] = [('executor', node.get_parameter('executor').value),
-                             *sorted(node.realtime.items())]
-        refused = [name for name, text in node.realtime.items() if text.startswith('refused')]
+        settings = self._subject.realtime
+        pairs: list[Pair] = [('executor', self._node.get_parameter('executor').value),
+                             *sorted(settings.items())]
+        refused = [name for name, text in settings.items() if text.startswith('refused')]
         if refused:
             return WARN, f'{", ".join(refused)} refused', pairs
         return OK, 'as configured', pairs

@@ -22,6 +22,7 @@ witnesses as that of joint states: reception, and a stamp that advances.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +42,6 @@ from sensor_msgs.msg import Imu
 if TYPE_CHECKING:
     from rbd_ros.control.cycle import Cycle
     from rbd_ros.control.robot import Robot
-    from rbd_ros.nodes.controller.node import ControllerNode
 
 __all__ = ['GravityInput', 'base_frames']
 
@@ -63,15 +63,16 @@ def base_frames(robot: Robot) -> list[str]:
 class GravityInput:
     """Feed the gravity source of one cycle."""
 
-    def __init__(self, owner: ControllerNode, cycle: Cycle) -> None:
+    def __init__(self, owner: Node, cycle: Cycle, control_time: Callable[[], float]) -> None:
         """
         Listen to the source that the parameters name, if it is not a parameter itself.
 
         :param owner: node whose names are used.
         :param cycle: gets the directions.
+        :param control_time: returns the control clock, s.
         """
         settings = cycle.settings
-        self._owner, self._cycle, self._clock = owner, cycle, owner.hot.control_time
+        self._owner, self._cycle, self._clock = owner, cycle, control_time
         self._robot = settings.robot
         self._frames = FramesOfRobot(cycle)
         self._kind = settings.text('gravity_source')

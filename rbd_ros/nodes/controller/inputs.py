@@ -38,7 +38,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
     from rbd_ros.control.cycle import Cycle
-    from rbd_ros.nodes.controller.node import ControllerNode
+    from rclpy.node import Node
 
 __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
@@ -67,19 +67,20 @@ def knots_of(message: JointTrajectory, joints: tuple[str, ...]) -> Knots:
                        [p.velocities for p in points], [p.accelerations for p in points])
 
 
-def start_time(message: JointTrajectory, node: ControllerNode) -> float | None:
+def start_time(message: JointTrajectory, clock: Clock, *, simulated: bool) -> float | None:
     """
     Return the control time at which a trajectory begins; None for a zero stamp, which means now.
 
     :param message: trajectory.
-    :param node: knows the clocks.
+    :param clock: of ROS, which stamps.
+    :param simulated: whether it is the control clock, too.
     """
     stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
     if stamp == 0.0:
         return None
-    if node.hot.simulated:
-        return stamp  # the control clock is the one that stamps
-    return stamp + time.monotonic() - node.get_clock().now().nanoseconds * 1e-9
+    if simulated:
+        return stamp
+    return stamp + time.monotonic() - clock.now().nanoseconds * 1e-9
 
 
 class FramesOfRobot:
@@ -136,7 +137,7 @@ def _turned(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
 class ReferenceInputs:
     """Subscribe to the references of one configured robot."""
 
-    def __init__(self, node: ControllerNode, cycle: Cycle) -> None:
+    def __init__(self, node: Node, cycle: Cycle) -> None:
         """
         Subscribe.
 
@@ -220,7 +221,7 @@ class ReferenceInputs:
             cycle.loop.post(lambda _now, _steady: cycle.hold_reference())
             return
         knots = knots_of(message, self._joints)
-        begin = start_time(message, self._node)
+        begin = start_time(message, self._node.get_clock(), simulated=cycle.settings.simulated)
 
         def request(now: float, _steady: float) -> None:
             cycle.refer(lambda: self._follow(knots, now if begin is None else begin, now))

@@ -154,8 +154,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._parts: list[Part] = []
         self.gravity_input: GravityInput | None = None
         self.realtime: dict[str, str] = {}  # what became of each setting
-        self.action = TrajectoryAction(self)
-        self._diagnostics = Diagnostics(self)
+        self.action = TrajectoryAction(self, self.hot, self.lock)
+        self._diagnostics = Diagnostics(self, parts=self)
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
         self._description_input = BoundedInput(
@@ -245,7 +245,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
                           settings.number('liveliness_lease'))
         output = make_output(settings.text('command_type'), self.hot,
                              self.resolve_topic_name('~/commands'), settings.robot.joints, qos)
-        gravity = GravityInput(self, cycle)
+        gravity = GravityInput(self, cycle, self.hot.control_time)
         self._parts = [ReferenceInputs(self, cycle), Reports(self, cycle, kernels['report']),
                        gravity]
         self.gravity_input = gravity
@@ -259,7 +259,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         cycle = self.cycle
         if cycle is None:
             return FAILURE
-        self._activation = activation = Activation(self, cycle)
+        self._activation = activation = Activation(self, cycle, host=self)
         if self.autostart.mine and self.autostart.over:  # cancelled before there was anything
             activation.cancel('another request')
         begun = False

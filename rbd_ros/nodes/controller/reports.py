@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Bound
     from rbd_ros.control.cycle import Cycle
     from rbd_ros.control.snapshots import Snapshot
-    from rbd_ros.nodes.controller.node import ControllerNode
+    from rclpy.node import Node
 
 __all__ = ['Reports', 'quaternion']
 
@@ -86,7 +86,7 @@ def labelled(values: Array, labels: Sequence[str]) -> Float64MultiArray:
 class Reports:
     """Publish what is known of the robot at a divided rate."""
 
-    def __init__(self, node: ControllerNode, cycle: Cycle, bound: Bound) -> None:
+    def __init__(self, node: Node, cycle: Cycle, bound: Bound) -> None:
         """
         Create the topics.
 

@@ -1,0 +1,149 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The source is a tower: a module imports from its own floor or from those below, never in a circle.
+
+What counts is every import statement, those inside functions and for type checking too: a name
+that a module mentions is something that its reader has to know.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from linted import ROOT
+import pytest
+
+#: From the ground up. A part of a package may have a floor of its own.
+FLOORS = (
+    'version', 'errors', 'compiler.graph', 'compiler.kernel', 'compiler.source',
+    'compiler.native', 'compiler',
+    'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'control', 'sim', 'nodes')
+#: Packages that only a machine with ROS has.
+ROS = ('ament_index_python', 'rclpy', 'rcl_interfaces', 'launch', 'launch_ros', 'lifecycle_msgs')
+MESSAGES = ('_msgs', '_srvs', '_interfaces')
+
+Imports = Mapping[str, set[str]]
+
+
+def read_modules(package: Path) -> dict[str, str]:
+    """Return the text of every module by its dotted name."""
+    return {'.'.join(path.relative_to(package.parent).with_suffix('').parts).removesuffix(
+        '.__init__'): path.read_text() for path in package.rglob('*.py')}
+
+
+def named_modules(text: str) -> Iterator[str]:
+    """Yield what the import statements of a module name, wherever they stand in it."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module, 'relative imports hide the floor'
+            yield from (f'{node.module}.{alias.name}' for alias in node.names)
+
+
+def imports_within(modules: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return the modules that each module imports from, out of those given."""
+    found: dict[str, set[str]] = {}
+    for name, text in modules.items():
+        found[name] = set()
+        for target in named_modules(text):
+            while target and target not in modules:  # a function of a module, a class
+                target = target.rpartition('.')[0]
+            if target and target != name:
+                found[name].add(target)
+    return found
+
+
+def floor(module: str) -> int:
+    """Return the floor of a module; the longest entry that it begins with counts."""
+    inner = module.removeprefix('rbd_ros').removeprefix('.')
+    if not inner:
+        return len(FLOORS)  # the package itself exports from every floor
+    for length in range(inner.count('.') + 1, 0, -1):
+        entry = '.'.join(inner.split('.')[:length])
+        if entry in FLOORS:
+            return FLOORS.index(entry)
+    raise AssertionError(f'{module} is on no floor: add it to FLOORS, or move it to its room')
+
+
+def upward(imports: Imports) -> list[str]:
+    """Return the imports that go up."""
+    return [f'{module} imports {target}' for module, targets in sorted(imports.items())
+            for target in sorted(targets) if floor(target) > floor(module)]
+
+
+def circles(imports: Imports) -> list[set[str]]:
+    """Return the groups of modules that import each other, directly or through others."""
+    reach = {name: _reachable(name, imports) for name in imports}
+    groups = {frozenset(other for other in reach[name] if name in reach[other])
+              for name in imports if name in reach[name]}
+    return sorted(map(set, groups), key=sorted)
+
+
+def _reachable(start: str, imports: Imports) -> set[str]:
+    found: set[str] = set()
+    stack = list(imports[start])
+    while stack:
+        name = stack.pop()
+        if name not in found:
+            found.add(name)
+            stack.extend(imports[name])
+    return found
+
+
+@pytest.fixture(scope='module')
+def modules() -> dict[str, str]:
+    """Return the source of the package."""
+    return read_modules(ROOT / 'rbd_ros')
+
+
+def test_no_import_goes_up(modules: dict[str, str]) -> None:
+    """Each floor uses only the floors below it."""
+    assert upward(imports_within(modules)) == []
+
+
+def test_no_circle(modules: dict[str, str]) -> None:
+    """No module needs one that needs it."""
+    assert circles(imports_within(modules)) == []
+
+
+def test_only_the_nodes_know_ros(modules: dict[str, str]) -> None:
+    """Everything below ``nodes`` imports on a machine without ROS."""
+    for name, text in modules.items():
+        if not name.startswith('rbd_ros.nodes'):
+            roots = {target.partition('.')[0] for target in named_modules(text)}
+            guests = [root for root in roots if root in ROS or root.endswith(MESSAGES)]
+            assert not guests, f'{name} imports {", ".join(guests)}'
+
+
+@pytest.mark.parametrize('where', ['at the top', 'in a function', 'for types'])
+def test_a_planted_import_is_found(modules: dict[str, str], where: str) -> None:
+    """An import that goes up is named, in whatever place it hides."""
+    line = 'from rbd_ros.dynamics.robot import Dynamics'
+    planted = {'at the top': line, 'in a function': f'def f():\n    {line}',
+               'for types': f'from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {line}'}
+    guilty = 'rbd_ros.algorithms.crba'
+    changed = {**modules, guilty: f'{modules[guilty]}\n\n{planted[where]}\n'}
+    assert upward(imports_within(changed)) == [f'{guilty} imports rbd_ros.dynamics.robot']
+
+
+def test_a_planted_circle_is_found(modules: dict[str, str]) -> None:
+    """A circle inside one floor is found with its members, and with nothing else."""
+    low, high = 'rbd_ros.algorithms.kinematics', 'rbd_ros.algorithms.rnea'
+    changed = {**modules, low: f'{modules[low]}\nfrom rbd_ros.algorithms.rnea import rnea\n'}
+    assert circles(imports_within(changed)) == [{low, high}]
