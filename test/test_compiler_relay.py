@@ -21,7 +21,7 @@ import sys
 import numpy as np
 import pytest
 
-from rbd_ros.nodes.controller.relay import Expected, make_mover, make_relay
+from rbd_ros.nodes.relay import Expected, make_mover, make_relay
 
 HEAD = struct.Struct('<2s2xiI8sI4x')  # kind, stamp, a name, a count
 N = 3

@@ -22,8 +22,8 @@ from cycle_rig import Arm
 import numpy as np
 import pytest
 
-from rbd_ros.control.joint_map import JointMap
-from rbd_ros.control.pieces import AgeLimits
+from rbd_ros.control.joint_states.joint_map import JointMap
+from rbd_ros.control.joint_states.layout import AgeLimits
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import State, Supervisor, Timing
 

@@ -27,7 +27,7 @@ from rbd_ros.control.loop import Release
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
 from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.controller.relay import Expected, make_relay
+from rbd_ros.nodes.relay import Expected, make_relay
 
 # -- barriers ---------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ import pytest
 from rbd_ros import load_urdf
 from rbd_ros.control.advice import missing_states
 from rbd_ros.control.assembly import build_robot, build_settings, compile_kernels
-from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.settings import Settings

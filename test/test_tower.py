@@ -32,7 +32,13 @@ import pytest
 FLOORS = (
     'version', 'errors', 'compiler.graph', 'compiler.kernel', 'compiler.source',
     'compiler.native', 'compiler',
-    'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'control', 'sim', 'nodes')
+    'spatial', 'joints', 'model', 'algorithms', 'dynamics',
+    'control.repeats', 'control.payload', 'control.laws', 'control.references', 'control.safety',
+    'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',
+    'control.tick', 'control.modes', 'control.loop', 'control', 'control.judgement',
+    'control.cycle', 'control.carrying',
+    'sim', 'nodes', 'nodes.simulator', 'nodes.controller', 'nodes.controller.node',
+    'nodes.controller.process')
 #: Packages that only a machine with ROS has.
 ROS = ('ament_index_python', 'rclpy', 'rcl_interfaces', 'launch', 'launch_ros', 'lifecycle_msgs')
 MESSAGES = ('_msgs', '_srvs', '_interfaces')

@@ -33,6 +33,7 @@ from rbd_ros.control.judgement import Judgement
 from rbd_ros.control.load import Load
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.modes import JointLaw, Law, TaskLaw
+from rbd_ros.control.plausible import Plausible
 from rbd_ros.control.readiness import StartCheck
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
@@ -40,7 +41,6 @@ from rbd_ros.control.repeats import counted, Repeats
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.guards import DeadMan, RefusalCount
 from rbd_ros.control.safety.limits import TorqueLimiter
-from rbd_ros.control.safety.plausible import Plausible
 from rbd_ros.control.safety.start_check import REST_SPEED
 from rbd_ros.control.safety.supervisor import State, Supervisor
 from rbd_ros.control.settings import Settings

@@ -27,7 +27,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
-from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.laws.observer import MomentumObserver
 from rbd_ros.control.safety.limits import is_finite, TorqueLimiter
 from rbd_ros.control.settings import Settings

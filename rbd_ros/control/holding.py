@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.modes import JointLaw
 from rbd_ros.control.settings import Settings
 

@@ -33,11 +33,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.joint_states.joint_map import JointMap
+from rbd_ros.control.joint_states.layout import Arrival
 from rbd_ros.control.load import Load
 from rbd_ros.control.loop import ControlLoop
 from rbd_ros.control.modes import Law
-from rbd_ros.control.pieces import Arrival
 from rbd_ros.control.safety.supervisor import State
 
 __all__ = ['Judged', 'Judgement']

@@ -28,7 +28,7 @@ from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
 
 if TYPE_CHECKING:
-    from rbd_ros.control.joint_map import JointMap
+    from rbd_ros.control.joint_states.joint_map import JointMap
     from rbd_ros.control.settings import Settings
 
 __all__ = ['JointLaw', 'Law', 'TaskLaw']

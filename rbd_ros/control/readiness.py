@@ -31,7 +31,7 @@ from rbd_ros.control.safety.start_check import (
     gravity_that_fits, GravityCheck, position_refusal, rate_findings, REST_SPEED, Verdict)
 
 if TYPE_CHECKING:
-    from rbd_ros.control.joint_map import JointMap
+    from rbd_ros.control.joint_states.joint_map import JointMap
     from rbd_ros.control.settings import Settings
 
 __all__ = ['StartCheck', 'likely_causes']

@@ -23,8 +23,8 @@ import math
 from typing import TypeVar
 
 import numpy as np
-from rbd_ros.control.joint_map import JointMap
-from rbd_ros.control.pieces import AgeLimits
+from rbd_ros.control.joint_states.joint_map import JointMap
+from rbd_ros.control.joint_states.layout import AgeLimits
 from rbd_ros.dynamics.uncompiled import mass_matrix
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.model.model import Model

@@ -23,14 +23,14 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.joint_states.layout import AgeLimits
+from rbd_ros.control.joint_states.motion import WINDOW
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.parameters.table import PARAMETERS, per_joint, Value
-from rbd_ros.control.pieces import AgeLimits
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.operational_space import TaskLimits
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.limits import check_limits
-from rbd_ros.control.safety.motion import WINDOW
 from rbd_ros.control.safety.supervisor import Timing
 
 __all__ = ['Settings']

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 from rbd_ros.algorithms import opspace
 from rbd_ros.algorithms.jacobi import largest_and_smallest
 from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, sqrt, trace
+from rbd_ros.control.joint_states.motion import REACH, WINDOW
 from rbd_ros.control.laws import barriers, joint_space, operational_space as task_law
 from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import torque_step
-from rbd_ros.control.safety.motion import REACH, WINDOW
 from rbd_ros.dynamics import quantity, table
 from rbd_ros.dynamics.fingerprint import kernel_key
 

@@ -29,7 +29,7 @@ from rbd_ros.control.safety.start_check import MotionWatch
 from rbd_ros.control.safety.supervisor import State
 
 if TYPE_CHECKING:
-    from rbd_ros.control.joint_map import JointMap
+    from rbd_ros.control.joint_states.joint_map import JointMap
     from rbd_ros.control.modes import Law
     from rbd_ros.control.settings import Settings
 

@@ -33,7 +33,7 @@ import struct
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.nodes.controller.relay import Expected
+from rbd_ros.nodes.relay import Expected
 
 __all__ = ['FloatArrayWriter', 'JointStateReader', 'JointStateWriter', 'ReadState', 'STAMP',
            'unpack_stamp']

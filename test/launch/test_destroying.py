@@ -18,7 +18,7 @@ import threading
 
 import pytest
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
-from rbd_ros.nodes.controller.hot import make_executor, spin_in_thread
+from rbd_ros.nodes.executors import make_executor, spin_in_thread
 import rclpy
 from rclpy.node import Node
 from std_msgs.msg import Bool

@@ -28,12 +28,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.joint_states.layout import Arrival, Piece
 from rbd_ros.control.modes import Law
-from rbd_ros.control.pieces import Arrival, Piece
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.codec import ReadState, STAMP
 from rbd_ros.nodes.controller.outputs import Output
-from rbd_ros.nodes.controller.relay import can_relay, make_mover, make_relay, Relay
+from rbd_ros.nodes.relay import can_relay, make_mover, make_relay, Relay
 
 __all__ = ['Express']
 

@@ -30,8 +30,8 @@ import numpy.typing as npt
 from rbd_ros.control.payload import PayloadError, rotation
 from rbd_ros.control.safety.freshness import Freshness, StateAge
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
-from rbd_ros.nodes.controller.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.controller.inputs import FramesOfRobot
+from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter

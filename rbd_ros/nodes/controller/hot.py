@@ -23,9 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
-import threading
 import time
-import traceback
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +38,6 @@ from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.event_handler import QoSMessageLostInfo, SubscriptionEventCallbacks
-from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -49,12 +46,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, UInt64
 from std_srvs.srv import Trigger
 
-__all__ = ['HotNode', 'make_executor', 'spin_in_thread']
+__all__ = ['HotNode']
 
 Array = npt.NDArray[np.float64]
-
-#: times that an executor may raise before it is given up
-_SPINS = 1000
 
 #: depth 1 loses messages where several publishers share the topic
 STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -279,45 +273,3 @@ class HotNode(GuardedNode):
         response.success = not refused
         response.message = refused or 'faults cleared, ramping in'
         return response
-
-
-def make_executor(kind: str) -> Executor:
-    """
-    Return an executor for one node.
-
-    :param kind: 'events' (fast, experimental in Jazzy) or 'single'.
-    """
-    if kind == 'events':
-        try:
-            from rclpy.experimental.events_executor import EventsExecutor
-            return EventsExecutor()
-        except ImportError:
-            pass
-    return SingleThreadedExecutor()
-
-
-def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
-                   prepare: Callable[[], None] | None = None) -> threading.Thread:
-    """
-    Run an executor until it is shut down.
-
-    An exception that comes out of the executor itself, as from rclpy's own callbacks, is told
-    and the executor goes on: somebody must carry the stop through.
-
-    :param executor: with its node.
-    :param name: of the thread.
-    :param failed: called with a traceback if the executor raises.
-    :param prepare: run first, in the new thread.
-    """
-    def run() -> None:
-        if prepare is not None:
-            prepare()
-        for _ in range(_SPINS):
-            try:
-                executor.spin()
-                return
-            except Exception:
-                failed(traceback.format_exc())
-    thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
-    return thread

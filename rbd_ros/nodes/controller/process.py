@@ -32,9 +32,9 @@ from types import FrameType
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.errors import SettingError
 from rbd_ros.nodes import console
-from rbd_ros.nodes.controller.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.controller.node import ControllerNode
 from rbd_ros.nodes.controller.realtime import prepare_thread, switch_interval
+from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rbd_ros.nodes.process_start import initialise
 import rclpy
 

@@ -28,8 +28,8 @@ from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes import console
 from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.controller.hot import make_executor, spin_in_thread
 from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.messages import (

@@ -29,7 +29,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.pieces import AgeLimits, Piece, Values
+from rbd_ros.control.joint_states.layout import AgeLimits, Piece, Values
 from rbd_ros.control.repeats import shortened
 from rbd_ros.control.safety.limits import is_finite
 from rbd_ros.control.safety.monitors import Patience

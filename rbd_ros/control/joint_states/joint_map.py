@@ -29,12 +29,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.pieces import AgeLimits, Arrival, as_slice, Piece, Values
+from rbd_ros.control.joint_states.layout import AgeLimits, Arrival, as_slice, Piece, Values
+from rbd_ros.control.joint_states.motion import Motion
 from rbd_ros.control.repeats import shortened
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.freshness import Freshness, RateMeter, StateAge
 from rbd_ros.control.safety.limits import is_finite
-from rbd_ros.control.safety.motion import Motion
 from rbd_ros.errors import ModelError, UnknownName
 
 __all__ = ['JointMap']

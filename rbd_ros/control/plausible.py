@@ -20,10 +20,10 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.joint_map import JointMap
+from rbd_ros.control.joint_states.joint_map import JointMap
+from rbd_ros.control.joint_states.motion import WINDOW
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.monitors import DrawnSpeedMonitor, RangeMonitor, StrayMonitor
-from rbd_ros.control.safety.motion import WINDOW
 from rbd_ros.control.settings import Settings
 
 __all__ = ['Plausible']
