@@ -173,3 +173,11 @@ def test_floating_base(run):
     # Euler's method keeps momentum to first order in the step of 1 ms.
     assert np.abs(moved).max() < 1e-3 < np.abs(q[:2]).max()
     assert abs(np.linalg.norm(q[3:7]) - 1.0) < 1e-12
+
+
+def test_screws_of_a_robot(run):
+    """Four ways to the torques of one motion agree."""
+    x, printed = run('screws_of_a_robot')
+    for name in ('tau', 'back'):
+        np.testing.assert_allclose(x[name], x['ours'], rtol=1e-10, atol=1e-10)
+    assert printed.count('S_') == 7
