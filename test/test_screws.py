@@ -233,7 +233,7 @@ def test_jacobians_and_twists(chain, branched):
 
 @pytest.mark.seed('MR A20', 'MR A21', 'MR A28')
 def test_recursion_is_that_of_the_book(chain):
-    """tau of every part is the one of modern_robotics, the wrench at the tool included."""
+    """Joint forces of every part are those of modern_robotics, the wrench at the tool included."""
     mr, tree = peer(), chain.tree
     M, G, S = screw_tree.to_lists(tree)
     g, F = np.array(tree.gravity.to_list()), array(chain.F)
@@ -327,7 +327,7 @@ def test_mass_matrix_three_ways(chain, branched):
 
 @pytest.mark.seed('MR A32')
 def test_bias_needs_no_inverse(chain):
-    """b is the inverse dynamics at zero acceleration: tau - M thdd."""
+    """The bias b is the inverse dynamics at zero acceleration: tau - M thdd."""
     b = screws.newton_euler(chain.tree, chain.th, chain.thd, None).tau
     tau = screws.newton_euler(chain.tree, chain.th, chain.thd, chain.thdd).tau
     close(b, np.array(tau) - np.array(screws.mass_matrix(chain.tree, chain.th)) @ chain.thdd,
@@ -390,7 +390,7 @@ def test_closed_form(chain):
 
 @pytest.mark.seed('MR A33')
 def test_joint_acceleration(chain):
-    """GetJointAccel is ForwardDynamics of modern_robotics and our ABA."""
+    """The accelerations are those of ForwardDynamics of modern_robotics and our ABA."""
     mr = peer()
     M, G, S = screw_tree.to_lists(chain.tree)
     g, F = np.array(chain.tree.gravity.to_list()), array(chain.F)
