@@ -29,7 +29,7 @@ from rbd_ros.model.samples import regular_tree
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 from rbd_ros.compiler.native import loader  # noqa: E402, I100
-from rbd_ros.nodes.controller import relay  # noqa: E402, I100
+from rbd_ros.nodes import relay  # noqa: E402, I100
 
 #: Makes and drops kernels of about 100 kB, bound and in batches, and prints the memory in use.
 ROUNDS = """
