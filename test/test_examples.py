@@ -181,3 +181,10 @@ def test_screws_of_a_robot(run):
     for name in ('tau', 'back'):
         np.testing.assert_allclose(x[name], x['ours'], rtol=1e-10, atol=1e-10)
     assert printed.count('S_') == 7
+
+
+def test_passivity(run):
+    """The energy of the error falls by exactly what the law dissipates."""
+    x, printed = run('passivity')
+    assert x['largest'] < 1e-10 and x['error'] < 0.02 and 'W' in printed
+    assert x['K'] * x['s'] @ x['s'] > 1e-6

@@ -130,7 +130,8 @@ def _shaped(model: Model, results: Mapping[str, Sequence]) -> Mapping[str, Seque
     if model.nv and model.nb:
         return results
     n, m = model.nv, len(results.get('J', ()))
-    empty = {'H': (n, n), 'Hinv': (n, n), 'J_bar': (n, m), 'HinvJT': (n, m), 'f': (model.nb, 6)}
+    empty = {'H': (n, n), 'Hinv': (n, n), 'C': (n, n), 'Gamma': (n, n, n), 'J_bar': (n, m),
+             'HinvJT': (n, m), 'f': (model.nb, 6)}
     lost: dict[str, Any] = {name: np.empty(empty[name]) for name, value in results.items()
                             if name in empty and not len(value)}
     return {**results, **lost}

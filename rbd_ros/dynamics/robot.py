@@ -167,6 +167,30 @@ class Dynamics(KernelStore):
         """Return the spatial momentum about the base origin, base coordinates, (6,)."""
         return self._calls['momentum'](q, qd, out=out)
 
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
+    ) -> Array:
+        """
+        Return C(q, qd) with C qd + g = bias and dH/dt - 2 C skew-symmetric, (nv, nv).
+
+        :raises ModelError: for a robot with joints that move with time by themselves.
+        """
+        return self._calls['coriolis_matrix'](q, qd, out=out)
+
+    def christoffel_symbols(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return Gamma with C = Gamma qd, (nv, nv, nv): for small robots, it grows as nv^3."""
+        return self._calls['christoffel_symbols'](q, out=out)
+
+    def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return A: A qd is the momentum about the centre of mass, base axes, (6, nv)."""
+        return self._calls['centroidal_momentum_matrix'](q, out=out)
+
+    def centroidal_momentum_matrix_rate(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
+    ) -> Array:
+        """Return dA/dt: A qdd + dA/dt qd is the net force on the robot, (6, nv)."""
+        return self._calls['centroidal_momentum_matrix_rate'](q, qd, out=out)
+
     # --- frames and handles -------------------------------------------------------------------
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:

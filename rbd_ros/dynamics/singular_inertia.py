@@ -42,6 +42,7 @@ SMALLEST = 1e-13
 _REMEMBERED = 16
 #: A body with inertia in every direction, as payload.
 _ANY_LOAD = (1.0, 0.1, 0.2, 0.3, 1.13, -0.02, -0.03, 1.10, -0.06, 1.05)
+CENTRES = ('center_of_mass', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate')
 SOLVING = ('forward_dynamics', 'inverse_mass_matrix', 'operational_space', 'projection')
 
 
@@ -114,7 +115,7 @@ def lacking(
 ) -> str:
     """Return why a quantity does not exist, '' where it does; see ``refuse_massless``."""
     moving = (inertia or model.inertia)[1:]
-    if quantity == 'center_of_mass' and not any(float(body.m) for body in moving):
+    if quantity in CENTRES and not any(float(body.m) for body in moving):
         return f'"{model.name}" has no moving mass, and so no centre of mass'
     if quantity not in SOLVING:
         return ''

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from rbd_ros.algorithms import aba, energy, kinematics, ltl, opspace, rnea
 from rbd_ros.algorithms.crba import crba
-from rbd_ros.dynamics import handle_inputs
+from rbd_ros.dynamics import coriolis_quantities, handle_inputs
 from rbd_ros.dynamics.handle_inputs import Pattern
 from rbd_ros.dynamics.quantity import Quantity, Rule, State
 from rbd_ros.errors import RbdError, UnknownName
@@ -274,6 +274,7 @@ def _label(handles: Sequence[Handle] | Pattern) -> str:
 _OF_ROBOT = {function.__name__: function for function in (
     inverse_dynamics, bias, gravity, joint_wrenches, mass_matrix, inverse_mass_matrix,
     forward_dynamics, kinetic_energy, potential_energy, center_of_mass, momentum)}
+_OF_ROBOT |= coriolis_quantities.QUANTITIES
 _OF_FRAME = {function.__name__: function for function in (
     pose, jacobian, velocity, jacobian_rate)}
 _OF_HANDLES = {function.__name__: function for function in (projection, operational_space)}

@@ -1,0 +1,224 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The Coriolis matrix, Christoffel symbols and centroidal momentum, against other libraries."""
+
+from benchmark.pinocchio_bridge import PinocchioRobot, SWAP
+from hypothesis import given, HealthCheck, settings
+from linted import ROOT
+import numpy as np
+import pinocchio as pin
+import pytest
+import rbd_ros
+from rbd_ros.algorithms import christoffel, coriolis, crba, rnea
+from rbd_ros.algorithms.kinematics import Conditions, links
+from rbd_ros.joints import Prescribed, Revolute
+from rbd_ros.model import positions, samples
+from rbd_ros.spatial import RigidInertia, Sym3, Vec3
+from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
+
+few = settings(max_examples=25, deadline=None, derandomize=True,
+               suppress_health_check=[HealthCheck.too_slow])
+KINDS = sorted(samples.JOINTS)
+ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
+
+
+def matrix(model, s):
+    """Return C at a state, uncompiled."""
+    q = s.q.tolist()
+    return np.array(coriolis.coriolis_matrix(model, links(model, q), q, s.qd.tolist()))
+
+
+def rate(model, s, function, step=1e-5):
+    """Return the derivative of a function of q along qd, by differences of fourth order."""
+    def at(scale):
+        moved = positions.integrate(model, s.q.tolist(), (scale * step * s.qd).tolist())
+        return np.asarray(function(list(moved)), float)
+    return (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * step)
+
+
+@few
+@given(TREES, SEEDS)
+def test_product_is_the_bias_force(model, seed):
+    """C qd is the bias force without gravity, for all joints and branched trees."""
+    s = State(model, seed)
+    q, qd = s.q.tolist(), s.qd.tolist()
+    expected = rnea.rnea(model, q, qd, None, Conditions(Vec3.zero())).tau
+    assert_near(matrix(model, s) @ s.qd, expected, scale=1e-3)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_inertia_grows_by_twice_the_symmetric_part(kind):
+    """The difference dH/dt - 2 C is skew, so C + C^T is the rate of H; for each joint type."""
+    model = samples.random_tree(3, 5, joints=(kind, 'revolute'), aligned=0.0)
+    s = State(model, 3)
+    C = matrix(model, s)
+    H_dot = rate(model, s, lambda q: crba.crba(model, links(model, q)))
+    # Fourth-order differences at a step of 1e-5 leave 1e-9 of a matrix of size ten.
+    assert_near(C + C.T, H_dot, scale=1.0, limit=1e-8)
+
+
+@few
+@given(TREES.filter(lambda model: model.nv <= 16), SEEDS)
+def test_matrix_is_the_one_of_the_christoffel_symbols(model, seed):
+    """The recursion and the derivatives of H give the same matrix, quasi-velocities included."""
+    s = State(model, seed)
+    Gamma = np.array(christoffel.christoffel_symbols(model, s.q.tolist()))
+    assert_near(matrix(model, s), Gamma @ s.qd, scale=1e-3)
+
+
+def test_symbols_of_a_planar_elbow():
+    """Gamma of the two-link arm of the textbooks: -+ m l1 l2/2 sin q2, and no other."""
+    m, length = 1.5, 0.4
+    rod = RigidInertia.from_com(m, Vec3(length / 2, 0, 0), Sym3.diagonal(0, 0.02, 0.02))
+    builder = rbd_ros.ModelBuilder('elbow')
+    builder.add_body('upper', 'base', Revolute((0, 0, 1)), None, rod)
+    builder.add_body('lower', 'upper', Revolute((0, 0, 1)),
+                     rbd_ros.spatial.xlt(length, 0.0, 0.0), rod)
+    robot = rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
+    h = m * length * length / 2 * np.sin(0.7)
+    expected = np.zeros((2, 2, 2))
+    expected[0] = [[0.0, -h], [-h, -h]]
+    expected[1] = [[h, 0.0], [0.0, 0.0]]
+    Gamma = robot.christoffel_symbols([0.3, 0.7])
+    np.testing.assert_allclose(Gamma, expected, atol=1e-14)
+    centrifugal, crossed = christoffel.split(Gamma, [2.0, -3.0])
+    np.testing.assert_allclose(centrifugal, [-9.0 * h, 4.0 * h], atol=1e-13)
+    np.testing.assert_allclose(crossed, [12.0 * h, 0.0], atol=1e-13)
+
+
+@few
+@given(TREES, SEEDS)
+def test_momentum_about_the_centre_of_mass(model, seed):
+    """A qd is the sum of I v about the centre of mass, of bodies one by one."""
+    s = State(model, seed)
+    dense = DenseTree(model, s.q, s.qd)
+    h = sum(dense.I[i] @ dense.v[i] for i in dense.bodies)
+    first = sum(dense.I[i] for i in dense.bodies)[:3, 3:]
+    com = np.array([first[2, 1], first[0, 2], first[1, 0]]) / model.total_mass
+    h[:3] -= np.cross(com, h[3:])
+    columns = coriolis.centroidal_momentum_matrix(model, links(model, s.q.tolist()))
+    A = np.array([column.to_list() for column in columns]).T
+    assert_near(A @ s.qd, h, scale=1e-3)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_rate_of_the_momentum_matrix(kind):
+    """The columns of dA/dt are the derivatives of those of A, for each joint type."""
+    model = samples.random_tree(4, 8, joints=(kind, 'revolute'), aligned=0.0)
+    s = State(model, 4)
+    q, qd = s.q.tolist(), s.qd.tolist()
+    rates = coriolis.centroidal_momentum_rate(model, links(model, q), q, qd)
+
+    def A(q):
+        return [column.to_list() for column in coriolis.centroidal_momentum_matrix(
+            model, links(model, q))]
+    assert_near([column.to_list() for column in rates], rate(model, s, A), scale=1.0, limit=1e-8)
+
+
+@pytest.fixture(scope='module', params=[False, True], ids=['fixed', 'floating'])
+def pair(request):
+    """Return a compiled arm, on a fixed and on a floating base, and Pinocchio's twin."""
+    model = rbd_ros.load_urdf(ARM, request.param, on_warning=lambda text: None)
+    return rbd_ros.Dynamics(model), PinocchioRobot(model, ARM.read_text(), request.param)
+
+
+def test_against_pinocchio(pair):
+    """Compiled C, A and dA/dt are those of Pinocchio, angular rows first."""
+    robot, twin = pair
+    s = State(robot.model, 11)
+    y, v, B = twin.position(s.q), twin.B @ s.qd, twin.B
+    C = B.T @ pin.computeCoriolisMatrix(twin.pin, twin.data, y, v) @ B
+    assert_near(robot.coriolis_matrix(s.q, s.qd), C)
+    A = pin.ccrba(twin.pin, twin.data, y, v)[SWAP] @ B
+    assert_near(robot.centroidal_momentum_matrix(s.q), A)
+    A_dot = pin.dccrba(twin.pin, twin.data, y, v)[SWAP] @ B
+    assert_near(robot.centroidal_momentum_matrix_rate(s.q, s.qd), A_dot)
+
+
+def test_passivity(pair):
+    """What C does to any other velocity is what H lacks: x^T (dH/dt - 2 C) x vanishes."""
+    robot, _ = pair
+    s = State(robot.model, 12)
+    H_dot = rate(robot.model, s, robot.mass_matrix)
+    x = s.rng.normal(size=robot.model.nv)
+    N = H_dot - 2.0 * robot.coriolis_matrix(s.q, s.qd)
+    # 1e-9 is what the differences leave of dH/dt; N itself is of size one.
+    assert np.linalg.norm(N) > 0.1 and abs(x @ N @ x) < 1e-7 * (x @ x)
+
+
+def test_force_on_the_whole_robot(pair):
+    """A qdd + dA/dt qd is the wrench of the base about the centre of mass, less the weight."""
+    robot, _ = pair
+    model, s = robot.model, State(robot.model, 13)
+    rate_of_momentum = (robot.centroidal_momentum_matrix(s.q) @ s.qdd
+                        + robot.centroidal_momentum_matrix_rate(s.q, s.qd) @ s.qd)
+    wrench = robot.joint_wrenches(s.q, s.qd, s.qdd)[0]
+    X = DenseTree(model, model.expand_q(s.q)).X[1]
+    base = X.T @ wrench
+    base[3:] += model.total_mass * np.array(model.gravity)
+    com = robot.center_of_mass(s.q)
+    base[:3] += np.cross(com, model.total_mass * np.array(model.gravity))
+    base[:3] -= np.cross(com, base[3:])
+    assert_near(rate_of_momentum, base, scale=1.0)
+
+
+def test_mimic_and_payload():
+    """A following joint and a payload enter C: it stays the partner of the compiled H."""
+    builder = rbd_ros.ModelBuilder('gripper')
+    rng = np.random.default_rng(2)
+    for name, above in (('a', 'base'), ('b', 'a'), ('c', 'b'), ('d', 'b')):
+        builder.add_body(name, above, Revolute((0, 0, 1)), samples.random_transform(rng),
+                         samples.random_inertia(rng), joint_name=name,
+                         mimic=rbd_ros.Mimic('c', -0.7, 0.1) if name == 'd' else None)
+    builder.add_frame('tip', 'd')
+    model = builder.build()
+    robot = rbd_ros.Dynamics(model, payload_frame='tip', backend='python', cache=False)
+    robot.set_gravity([0.0, 0.0, 0.0])
+    robot.set_payload(2.0, [0.1, 0.2, 0.0], np.diag([0.02, 0.03, 0.04]))
+    s = State(model, 5)
+    C = robot.coriolis_matrix(s.q, s.qd)
+    assert C.shape == (3, 3)
+    assert_near(C @ s.qd, robot.bias(s.q, s.qd))
+    assert_near(C + C.T, rate(model, s, robot.mass_matrix), limit=1e-8)
+    assert_near(robot.christoffel_symbols(s.q) @ s.qd, C)
+    robot.set_payload(0.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+    assert np.linalg.norm(robot.coriolis_matrix(s.q, s.qd) - C) > 0.1 * np.linalg.norm(C)
+
+
+def test_refusals():
+    """A joint that moves with time has no C, a robot without mass no centre of mass."""
+    builder = rbd_ros.ModelBuilder('wave')
+    swing = Prescribed(Revolute((0, 0, 1)), lambda t: ([t], [1.0], [0.0]))
+    builder.add_body('a', 'base', swing, None,
+                     samples.random_inertia(np.random.default_rng(0)), joint_name='swing')
+    robot = rbd_ros.Dynamics(builder.build(), backend='reference')
+    with pytest.raises(rbd_ros.ModelError, match='"swing" of "wave" moves with time'):
+        robot.coriolis_matrix(np.zeros(robot.model.nq), np.zeros(robot.model.nv))
+    with pytest.raises(rbd_ros.ModelError, match='no Christoffel symbols'):
+        robot.christoffel_symbols(np.zeros(robot.model.nq))
+    light = rbd_ros.ModelBuilder('ghost')
+    light.add_body('a', 'base', Revolute((0, 0, 1)), None, RigidInertia.zero())
+    robot = rbd_ros.Dynamics(light.build(), backend='python', cache=False)
+    with pytest.raises(rbd_ros.SingularError, match='no centre of mass'):
+        robot.centroidal_momentum_matrix([0.0])
+
+
+def test_nothing_moves():
+    """A robot without joints has empty matrices of the right shape."""
+    builder = rbd_ros.ModelBuilder('rock')
+    robot = rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
+    none = np.zeros(0)
+    assert robot.coriolis_matrix(none, none).shape == (0, 0)
+    assert robot.christoffel_symbols(none).shape == (0, 0, 0)
