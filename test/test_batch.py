@@ -29,7 +29,8 @@ from rbd_ros.errors import NonFiniteError, ShapeError
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 from rbd_ros.compiler.native import batch  # noqa: E402, I100
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram  # noqa: E402
-from rbd_ros.compiler.native.loader import Code, host  # noqa: E402
+from rbd_ros.compiler.native.loader import Code  # noqa: E402
+from rbd_ros.compiler.native.target import host  # noqa: E402
 
 
 def several(q, m, t):

@@ -30,8 +30,9 @@ from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.compiler import compile_python, emit_c, emit_python, trace
 from rbd_ros.compiler.graph.functions import OPERATIONS
+from rbd_ros.compiler.graph.partition import (
+    angles_first, even, narrow, operations, partition)
 from rbd_ros.compiler.source.python import PythonKernel
-from rbd_ros.compiler.source.split import split
 from rbd_ros.model.samples import random_tree
 from rbd_ros.spatial import Vec3
 
@@ -241,30 +242,27 @@ def test_c_names_are_checked():
         emit_c(graph, 'a-b')
 
 
-@given(programs(longest=120), states())
-@settings(max_examples=80, deadline=None)
-def test_pieces_compute_the_whole(program, x):
-    """Pieces executed one after another, values crossing through the workspace, give the whole."""
+@pytest.mark.parametrize('order, cut', [(operations, narrow), (angles_first, even)])
+@given(program=programs(longest=120), x=states())
+@settings(max_examples=60, deadline=None)
+def test_parts_compute_the_whole(order, cut, program, x):
+    """Parts executed one after another, values crossing through the workspace, give the whole."""
     graph = trace(program, {'x': program.size})
-    pieces, workspace = split(graph, 9)
-    slots = [math.nan] * workspace
+    parts, count = partition(graph, 9, order(graph), cut)
+    slots = [math.nan] * count
     results = {}
-    for number, piece in enumerate(pieces):
-        work = {k: slots[slot] for k, slot in piece.loads}
-        for k in piece.nodes:
-            op, args, value = graph.nodes[k]
-            if op == 'const':
-                work[k] = value
-            elif op == 'input':
-                work[k] = x[value[1]]
-            else:
-                work[k] = OPERATIONS[op](*[work[a] for a in args])
-        assert not piece.results or number == len(pieces) - 1
-        for k, slot in piece.stores:
+    for part in parts:
+        work = {k: slots[slot] for k, slot in part.loads.items()}
+        for k in part.leaves:
+            op, _, value = graph.nodes[k]
+            work[k] = value if op == 'const' else x[value[1]]
+        for k in part.nodes:
+            op, args, _ = graph.nodes[k]
+            work[k] = OPERATIONS[op](*[work[a] for a in args])
+        for k, slot in part.stores.items():
             slots[slot] = work[k]
-        results.update({element: work[k] for element, k in piece.results})
-        busy = [k for k in piece.nodes if graph.nodes[k].op not in ('const', 'input', 'neg')]
-        assert len(busy) <= 9
+        results.update({element: work[k] for element, k in part.results})
+        assert len(part.nodes) <= 9 or (cut is even and len(parts) == 1)
     assert same([results[k] for k in range(len(results))], graph.evaluate(x))
 
 
@@ -277,10 +275,10 @@ def test_long_graph_is_cut_where_little_is_alive():
             y = sum(parts[1:], parts[0])
         return y
 
-    pieces, workspace = split(trace(function, {'x': 8}), 30)
-    assert len(pieces) > 4
-    assert all(len(piece.loads) <= 1 for piece in pieces)
-    assert workspace <= 2
+    parts, slots = partition(trace(function, {'x': 8}), 30)
+    assert len(parts) > 4
+    assert all(len(part.loads) <= 1 for part in parts)
+    assert slots <= 2
 
 
 @needs_compiler

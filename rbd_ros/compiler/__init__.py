@@ -17,7 +17,7 @@ A tracing compiler for functions of small arrays; knows nothing of robots.
 
 ``trace`` runs a function once on traced scalars and gives its Graph; ``compile`` makes a Graph
 executable; ``jacobian``, ``gradient``, ``jvp`` and ``vjp`` differentiate it; ``emit_c`` and
-``emit_python`` write it down.
+``emit_python`` write it down, ``emit_objects`` makes object code to link.
 """
 
 from rbd_ros.compiler.backends import compile  # noqa: A004
@@ -29,13 +29,15 @@ from rbd_ros.compiler.graph.functions import (
 from rbd_ros.compiler.graph.graph import Argument, Graph, Node, OperationCount
 from rbd_ros.compiler.graph.trace import simplify, trace
 from rbd_ros.compiler.kernel import Bound, Kernel
+from rbd_ros.compiler.native.llvm_kernel import emit_objects
+from rbd_ros.compiler.native.target import host, Target
 from rbd_ros.compiler.source.c99 import emit_c
 from rbd_ros.compiler.source.python import compile_python, emit_python
 
 __all__ = [
-    'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar',
+    'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar', 'Target',
     'absolute', 'acos', 'asin', 'atan2', 'clamp', 'compile', 'compile_python', 'cos', 'divide',
-    'emit_c', 'emit_python', 'exp', 'gradient', 'is_one', 'is_zero', 'jacobian', 'jvp', 'less',
-    'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace',
-    'vjp', 'where',
+    'emit_c', 'emit_objects', 'emit_python', 'exp', 'gradient', 'host', 'is_one', 'is_zero',
+    'jacobian', 'jvp', 'less', 'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin',
+    'sqrt', 'tan', 'tanh', 'trace', 'vjp', 'where',
 ]

@@ -22,6 +22,8 @@ import warnings
 
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.kernel import Kernel, Progress, Source
+from rbd_ros.compiler.native.target import binding, Target
+from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
 BACKENDS = ('auto', 'llvm', 'python')
 _warned = False
@@ -29,18 +31,21 @@ _warned = False
 
 @overload
 def compile(graphs: Source, *, backend: str = 'auto', keys: str | None = None,  # noqa: A001
-            cache: bool = True, progress: Progress | None = None) -> Kernel: ...
+            cache: bool = True, progress: Progress | None = None,
+            scalar: str | ScalarType = FLOAT64, target: Target | None = None) -> Kernel: ...
 
 
 @overload
 def compile(graphs: Sequence[Source], *, backend: str = 'auto',  # noqa: A001
             keys: Sequence[str] | None = None, cache: bool = True,
-            progress: Progress | None = None) -> list[Kernel]: ...
+            progress: Progress | None = None, scalar: str | ScalarType = FLOAT64,
+            target: Target | None = None) -> list[Kernel]: ...
 
 
 def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa: A001
             keys: str | Sequence[str] | None = None, cache: bool = True,
-            progress: Progress | None = None) -> Kernel | list[Kernel]:
+            progress: Progress | None = None, scalar: str | ScalarType = FLOAT64,
+            target: Target | None = None) -> Kernel | list[Kernel]:
     """
     Return a graph, or each of several, as an executable kernel.
 
@@ -51,6 +56,9 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
         code where llvmlite is installed and Python, with a warning, where it is not.
     :param cache: keep the machine code in the user's cache folder.
     :param progress: called with the name of a kernel and the share done, 0 to 1.
+    :param scalar: ``'float64'`` or ``'float32'``, the type of all numbers. Python's own floats
+        are float64, so the Python back end refuses float32.
+    :param target: processor that machine code is made for, this machine's by default.
     """
     if backend not in BACKENDS:
         raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
@@ -65,8 +73,13 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
             _warn_once()
     if backend == 'llvm':
         from rbd_ros.compiler.native.llvm_kernel import compile_llvm
-        kernels = compile_llvm(todo, keys=keys, cache=cache, progress=progress)
+        kernels = compile_llvm(todo, keys=keys, cache=cache, progress=progress, scalar=scalar,
+                               target=target)
     else:
+        if scalar_type(scalar) is not FLOAT64 or target is not None:
+            raise ValueError('the Python back end computes in float64 on this processor; another '
+                             'scalar or target needs machine code: install llvmlite and use '
+                             "backend='llvm'")
         kernels = _compile_python(todo, progress)
     return kernels[0] if single else kernels
 
@@ -74,7 +87,6 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
 def has_llvm() -> bool:
     """Return whether llvmlite is installed and loads."""
     try:
-        from rbd_ros.compiler.native.loader import binding
         binding()
     except ImportError:
         return False

@@ -16,8 +16,8 @@
 A graph made executable: what every backend gives, and the checks they share.
 
 A backend derives from Kernel and implements ``run`` and ``run_batch`` on arrays that are already
-right (C-contiguous float64 of the declared shapes). It must read every input before it writes any
-output: an output may share memory with an input.
+right (C-contiguous, of the declared shapes and the kernel's number type). It must read every input
+before it writes any output: an output may share memory with an input.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 Array = NDArray[np.float64]
+_FLOAT64 = np.dtype(np.float64)
 #: A graph, or what traces it when it is needed.
 Source = Union[Graph, Callable[[], Graph]]
 #: Called with the name of a kernel and the share done, 0 to 1.
@@ -102,6 +103,8 @@ class Kernel:
     """
 
     backend = ''
+    #: Type of every number that goes in and comes out.
+    dtype = _FLOAT64
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -147,8 +150,8 @@ class Kernel:
         :param out: arrays to write into, one per output.
         """
         self._check_number(arrays)
-        inputs = [checked(a, x) for a, x in zip(self.inputs, arrays)]
-        targets, buffers = prepare_outputs(self.outputs, out)
+        inputs = [checked(a, x, self.dtype) for a, x in zip(self.inputs, arrays)]
+        targets, buffers = prepare_outputs(self.outputs, out, dtype=self.dtype)
         self.run(inputs, buffers)
         return finish(targets, buffers)
 
@@ -180,16 +183,16 @@ class Kernel:
         :param threads: number of threads, None for all cores.
         """
         self._check_number(arrays)
-        inputs, batched, count = _checked_batch(self.inputs, arrays)
-        targets, buffers = prepare_outputs(self.outputs, out, (count,))
+        inputs, batched, count = _checked_batch(self.inputs, arrays, self.dtype)
+        targets, buffers = prepare_outputs(self.outputs, out, (count,), self.dtype)
         if count:
             self.run_batch(inputs, batched, buffers, count, threads)
         return finish(targets, buffers)
 
     def bind(self) -> Bound:
         """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
-        inputs = {a.name: np.zeros(a.shape) for a in self.inputs}
-        outputs = {a.name: np.zeros(a.shape) for a in self.outputs}
+        inputs = {a.name: np.zeros(a.shape, self.dtype) for a in self.inputs}
+        outputs = {a.name: np.zeros(a.shape, self.dtype) for a in self.outputs}
         given, taken = tuple(inputs.values()), tuple(outputs.values())
         return Bound(inputs, outputs, lambda: self.run(given, taken))
 
@@ -214,13 +217,13 @@ def _axes(value: ArrayLike) -> int:
         return 0
 
 
-def converted(argument: Argument, value: ArrayLike) -> Array:
-    """Return a value as C-contiguous float64 array, of whatever shape it has."""
+def converted(argument: Argument, value: ArrayLike, dtype: np.dtype = _FLOAT64) -> Array:
+    """Return a value as C-contiguous array of a number type, of whatever shape it has."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in 'fiubO':
             raise TypeError(array.dtype)
-        return np.ascontiguousarray(array, np.float64).reshape(array.shape)
+        return np.ascontiguousarray(array, dtype).reshape(array.shape)
     except (TypeError, ValueError) as error:
         raise ShapeError(
             f'{argument.name} must be an array of real numbers of shape {argument.shape}, '
@@ -236,9 +239,9 @@ def check_finite(argument: Argument, array: Array) -> None:
             f'{argument.name}{where} is {array[index]}; every entry must be finite')
 
 
-def checked(argument: Argument, value: ArrayLike) -> Array:
-    """Return a value as finite C-contiguous float64 array of the declared shape."""
-    array = converted(argument, value)
+def checked(argument: Argument, value: ArrayLike, dtype: np.dtype = _FLOAT64) -> Array:
+    """Return a value as finite C-contiguous array of the declared shape."""
+    array = converted(argument, value, dtype)
     if array.shape != argument.shape:
         raise ShapeError(
             f'{argument.name} has shape {array.shape}, expected {argument.shape}')
@@ -251,11 +254,11 @@ def vector(name: str, value: ArrayLike, size: int) -> Array:
     return checked(Argument(name, (size,)), value)
 
 
-def _checked_batch(arguments: Sequence[Argument], values: Sequence[ArrayLike],
+def _checked_batch(arguments: Sequence[Argument], values: Sequence[ArrayLike], dtype: np.dtype,
                    ) -> tuple[list[Array], list[bool], int]:
     arrays, batched, count, first = [], [], None, ''
     for argument, value in zip(arguments, values):
-        array = converted(argument, value)
+        array = converted(argument, value, dtype)
         leading = array.ndim == len(argument.shape) + 1
         if array.shape[int(leading):] != argument.shape:
             raise ShapeError(
@@ -276,29 +279,31 @@ def _checked_batch(arguments: Sequence[Argument], values: Sequence[ArrayLike],
 
 
 def prepare_outputs(arguments: Sequence[Argument], out: Array | Sequence[Array] | None,
-                    leading: tuple[int, ...] = ()) -> tuple[list[Array], list[Array]]:
+                    leading: tuple[int, ...] = (), dtype: np.dtype = _FLOAT64,
+                    ) -> tuple[list[Array], list[Array]]:
     """
-    Return the arrays the caller gets, and C-contiguous float64 ones to compute into.
+    Return the arrays the caller gets, and C-contiguous ones to compute into.
 
     :param arguments: the outputs.
     :param out: what the caller gave.
     :param leading: shape of the batch axis.
+    :param dtype: type of the numbers.
     """
     shapes = [(*leading, *a.shape) for a in arguments]
     if out is None:
-        targets = [np.empty(shape) for shape in shapes]
+        targets = [np.empty(shape, dtype) for shape in shapes]
         return targets, targets
     targets = [out] if isinstance(out, np.ndarray) else list(out)
     if len(targets) != len(arguments):
         raise ShapeError(f'out holds {len(targets)} arrays, expected {len(arguments)} '
                          f'({", ".join(a.name for a in arguments)})')
     for argument, shape, target in zip(arguments, shapes, targets):
-        if (not isinstance(target, np.ndarray) or target.dtype != np.float64
+        if (not isinstance(target, np.ndarray) or target.dtype != dtype
                 or target.shape != shape or not target.flags.writeable):
-            raise ShapeError(f'out for {argument.name} must be a writable float64 array of shape '
+            raise ShapeError(f'out for {argument.name} must be a writable {dtype} array of shape '
                              f'{shape}, got {_described(target)}')
     buffers = [t if t.flags.c_contiguous and t.dtype.isnative and t.flags.aligned
-               else np.empty(t.shape) for t in targets]
+               else np.empty(t.shape, dtype) for t in targets]
     return targets, buffers
 
 

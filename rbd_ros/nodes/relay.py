@@ -37,7 +37,8 @@ import numpy.typing as npt
 
 from rbd_ros.compiler.native import object_layout
 from rbd_ros.compiler.native.gate import Writer
-from rbd_ros.compiler.native.loader import Code, host, pointer
+from rbd_ros.compiler.native.loader import Code
+from rbd_ros.compiler.native.target import host, pointer
 
 __all__ = ['Expected', 'Relay', 'can_relay', 'make_mover', 'make_relay']
 

@@ -32,20 +32,23 @@ from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph.graph import Argument, Graph
 from rbd_ros.compiler.native.instructions import Lanes
-from rbd_ros.compiler.native.loader import Code, pointer
-from rbd_ros.compiler.native.modules import Body, function, Layout, module, whole
-from rbd_ros.compiler.native.parts import PART, partition
+from rbd_ros.compiler.native.loader import Code
+from rbd_ros.compiler.native.modules import (
+    Body, function, in_parts, Layout, module, PART, whole)
 from rbd_ros.compiler.native.pool import run_together
 from rbd_ros.compiler.native.shuffle import join, piece, shuffle
+from rbd_ros.compiler.native.target import pointer
+from rbd_ros.compiler.scalar import FLOAT64, ScalarType
 
 #: Operations times states below which a second thread costs more than it saves.
 _WORTH_A_THREAD = 400_000
 
 
 def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True,
-                  table: bool = False) -> tuple[list[str], int]:
+                  table: bool = False,
+                  scalar: ScalarType = FLOAT64) -> tuple[list[str], int]:
     """
-    Return modules with ``rbd_batch``, and the number of doubles in its workspace.
+    Return modules with ``rbd_batch``, and how many numbers its workspace holds.
 
     Its arguments are the workspace, address and stride (in elements; 0 for one shared by all
     states) of each input, the address of each output, and the range of states, which must hold
@@ -55,22 +58,23 @@ def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True
     :param width: number of lanes.
     :param size: operations per part.
     :param fused: see ``Lanes``.
-    :param table: load constants from a table, see ``constants``.
+    :param table: load constants from a table, see ``constant_table``.
+    :param scalar: type of all numbers.
     """
-    lanes, parts, slots = Lanes(width, fused), *partition(graph, size)
+    lanes, (parts, slots) = Lanes(width, fused, scalar), in_parts(graph, size)
     layout = Layout.of_workspace(graph)
     real = pointer(lanes.real)
     texts = [module(_driver(graph, lanes, layout, len(parts)),
                     [f'declare void @rbd_part{k}({real})' for k in range(len(parts))])]
     for k, part in enumerate(parts):
-        lines = Body(graph, lanes, layout).write(part, k == len(parts) - 1, late=True)
+        lines = Body(graph, lanes, layout).write(part, late=True)
         head = function(f'rbd_part{k}', [f'{real} noalias %ws'])
         texts.append(module(whole(head, lines, lanes, table), table=table))
     return texts, width * max(1, layout.slots + slots)
 
 
 def _driver(graph: Graph, lanes: Lanes, layout: Layout, parts: int) -> list[str]:
-    real, row = pointer(lanes.real), pointer('double')
+    real, row = pointer(lanes.real), pointer(lanes.scalar.c)
     ins, outs = range(len(graph.inputs)), range(len(graph.outputs))
     head = function('rbd_batch', [
         f'{real} %ws', *[p for k in ins for p in (f'{row} %in{k}', f'i64 %stride{k}')],
@@ -98,7 +102,7 @@ def _driver(graph: Graph, lanes: Lanes, layout: Layout, parts: int) -> list[str]
 def _moves(kind: str, lanes: Lanes, base: str, start: str, stride: str, argument: Argument,
            index: int, widths: set[tuple[str, int]]) -> list[str]:
     """Return calls that move one argument, in tiles of as many columns as fit."""
-    real, row = pointer(lanes.real), pointer('double')
+    real, row = pointer(lanes.real), pointer(lanes.scalar.c)
     lines, column = [], 0
     while column < argument.size:
         c = lanes.count
@@ -107,7 +111,7 @@ def _moves(kind: str, lanes: Lanes, base: str, start: str, stride: str, argument
         widths.add((kind, c))
         tag = f'%{base}.{column}'
         lines += [f'{tag}.e = add i64 {start}, {column}',
-                  f'{tag}.p = getelementptr double, {row} %{base}, i64 {tag}.e',
+                  f'{tag}.p = getelementptr {lanes.scalar.c}, {row} %{base}, i64 {tag}.e',
                   f'{tag}.q = getelementptr {lanes.real}, {real} %ws, i64 {index + column}',
                   f'call void @{kind}{c}({row} {tag}.p, i64 {stride}, {real} {tag}.q)']
         column += c
@@ -121,30 +125,33 @@ def _mover(kind: str, lanes: Lanes, c: int) -> list[str]:
     The tile has one row per lane and c columns. Seen as c vectors, each of which holds every
     c-th row, both directions are the transposition of square blocks of c.
     """
-    w, real, row = lanes.count, pointer(lanes.real), pointer('double')
-    short = Lanes(c).real
+    w, real, row = lanes.count, pointer(lanes.real), pointer(lanes.scalar.c)
+    tile_row, align = Lanes(c, scalar=lanes.scalar).real, lanes.scalar.size
     lines = [f'define internal void @{kind}{c}({row} %row, i64 %stride, {real} noalias %ws) '
              'nounwind noinline {']
     for r in range(w):
         lines += [f'%e{r} = mul i64 %stride, {r}',
-                  f'%p{r} = getelementptr double, {row} %row, i64 %e{r}',
-                  f'%r{r} = bitcast {row} %p{r} to {pointer(short)}']
+                  f'%p{r} = getelementptr {lanes.scalar.c}, {row} %row, i64 %e{r}',
+                  f'%r{r} = bitcast {row} %p{r} to {pointer(tile_row)}']
     lines += [f'%s{j} = getelementptr {lanes.real}, {real} %ws, i64 {j}' for j in range(c)]
     if kind == 'pack':
-        lines += [f'%x{r} = load {short}, {pointer(short)} %r{r}, align 8' for r in range(w)]
-        names = [join(lines, f'%v{j}', [f'%x{b * c + j}' for b in range(w // c)], c)
+        lines += [f'%x{r} = load {tile_row}, {pointer(tile_row)} %r{r}, align {align}'
+                  for r in range(w)]
+        names = [join(lines, f'%v{j}', [f'%x{b * c + j}' for b in range(w // c)], c, lanes.scalar)
                  for j in range(c)]
     else:
         names = [f'%v{j}' for j in range(c)]
-        lines += [f'%v{j} = load {lanes.real}, {real} %s{j}, align {8 * w}' for j in range(c)]
+        lines += [f'%v{j} = load {lanes.real}, {real} %s{j}, align {lanes.align}'
+                  for j in range(c)]
     names = _transpose(lines, names, lanes, c)
     if kind == 'pack':
-        lines += [f'store {lanes.real} {name}, {real} %s{j}, align {8 * w}'
+        lines += [f'store {lanes.real} {name}, {real} %s{j}, align {lanes.align}'
                   for j, name in enumerate(names)]
     else:
         for r in range(w):
             lines.append(piece(f'%y{r}', names[r % c], lanes, r // c, c))
-            lines.append(f'store {short} %y{r}, {pointer(short)} %r{r}, align 8')
+            lines.append(f'store {tile_row} %y{r}, {pointer(tile_row)} %r{r}, '
+                         f'align {align}')
     return [*lines, 'ret void', '}']
 
 
@@ -174,22 +181,23 @@ class BatchProgram:
     :param inputs: arguments of the graph.
     :param outputs: its results.
     :param width: number of lanes.
-    :param workspace: doubles that each thread needs.
+    :param workspace: how many numbers each thread needs.
     :param cost: operations per state.
+    :param scalar: type of all numbers.
     """
 
     def __init__(self, code: Code, inputs: Sequence[Argument], outputs: Sequence[Argument],
-                 width: int, workspace: int, cost: int) -> None:
+                 width: int, workspace: int, cost: int, scalar: ScalarType = FLOAT64) -> None:
         self._code, self._width, self._workspace = code, width, workspace
-        self._cost = cost
+        self._cost, self._dtype = cost, np.dtype(scalar.name)
         self._inputs, self._outputs = inputs, outputs
         kinds = [ctypes.c_void_p, *[ctypes.c_void_p, ctypes.c_int64] * len(inputs),
                  *[ctypes.c_void_p] * len(outputs), ctypes.c_int64, ctypes.c_int64]
         # CFUNCTYPE gives up the interpreter's lock during the call; PYFUNCTYPE would not.
         self._function = ctypes.CFUNCTYPE(None, *kinds)(code.address('rbd_batch'))
 
-    def run(self, inputs: Sequence[NDArray[np.float64]], batched: Sequence[bool],
-            outputs: Sequence[NDArray[np.float64]], count: int, threads: int | None) -> None:
+    def run(self, inputs: Sequence[NDArray], batched: Sequence[bool],
+            outputs: Sequence[NDArray], count: int, threads: int | None) -> None:
         """Compute many states; see ``Kernel.run_batch``."""
         if count < self._width:
             self._run_few(inputs, batched, outputs, count)
@@ -215,7 +223,7 @@ class BatchProgram:
         cuts = [count * k // threads for k in range(threads + 1)]
 
         def task(begin: int, end: int) -> Callable[[], None]:
-            block = np.empty(self._workspace + 8)
+            block = np.empty(self._workspace + 16, self._dtype)
             place = -(-block.ctypes.data // 64) * 64
 
             # Its memory stays as long as a task does, whatever becomes of the caller.
@@ -228,12 +236,12 @@ class BatchProgram:
         else:
             run_together(tasks)
 
-    def _run_few(self, inputs: Sequence[NDArray[np.float64]], batched: Sequence[bool],
-                 outputs: Sequence[NDArray[np.float64]], count: int) -> None:
+    def _run_few(self, inputs: Sequence[NDArray], batched: Sequence[bool],
+                 outputs: Sequence[NDArray], count: int) -> None:
         """Fill the lanes with repetitions of the last state."""
         rows = np.minimum(np.arange(self._width), count - 1)
         wide = [x[rows] if leading else x for x, leading in zip(inputs, batched, strict=True)]
-        results = [np.empty((self._width, *y.shape[1:])) for y in outputs]
+        results = [np.empty((self._width, *y.shape[1:]), self._dtype) for y in outputs]
         self.run(wide, batched, results, self._width, 1)
         for y, result in zip(outputs, results, strict=True):
             y[...] = result[:count]

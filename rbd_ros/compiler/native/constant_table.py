@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import re
 
 from rbd_ros.compiler.native.instructions import double, Lanes
-from rbd_ros.compiler.native.loader import pointer
+from rbd_ros.compiler.native.target import pointer
 
 _NUMBER = '0x[0-9A-F]{16}'
 #: What every processor makes in one instruction.
@@ -41,27 +41,28 @@ def in_memory(lines: Sequence[str], lanes: Lanes, table: str) -> tuple[list[str]
     :param lanes: that the function computes on.
     :param table: name of the table.
     """
+    kind = lanes.scalar.c
     if lanes.count == 1:
         pattern = re.compile(rf'(?<=[ ,])({_NUMBER})(?=,|$)')
     else:
-        pattern = re.compile(rf'<double ({_NUMBER})(?:, double \1){{{lanes.count - 1}}}>')
+        pattern = re.compile(rf'<{kind} ({_NUMBER})(?:, {kind} \1){{{lanes.count - 1}}}>')
     wanted = [[m[1] for m in pattern.finditer(line) if m[1] not in _CHEAP]
               if not line.startswith('store') else [] for line in lines]
     place = {number: k for k, number in enumerate(
         dict.fromkeys(number for found in wanted for number in found))}
     if not place:
         return [], list(lines)
-    real, size = lanes.real, 8 * lanes.count
-    kind = f'[{len(place)} x {real}]'
-    values = ', '.join(f'{real} {lanes.splat("double", number)}' for number in place)
-    declared = [f'@{table} = private unnamed_addr constant {kind} [{values}], align 64']
+    real = lanes.real
+    rows = f'[{len(place)} x {real}]'
+    values = ', '.join(f'{real} {lanes.splat(kind, number)}' for number in place)
+    declared = [f'@{table} = private unnamed_addr constant {rows} [{values}], align 64']
     found: list[str] = []
     for n, (line, numbers) in enumerate(zip(lines, wanted, strict=True)):
         for number in dict.fromkeys(numbers):
             name = f'%const{n}.{place[number]}'
-            found += [f'{name}.p = getelementptr {kind}, {pointer(kind)} @{table}, i64 0, '
+            found += [f'{name}.p = getelementptr {rows}, {pointer(rows)} @{table}, i64 0, '
                       f'i64 {place[number]}',
-                      f'{name} = load {real}, {pointer(real)} {name}.p, align {size}']
-            line = line.replace(lanes.splat('double', number), name)
+                      f'{name} = load {real}, {pointer(real)} {name}.p, align {lanes.align}']
+            line = line.replace(lanes.splat(kind, number), name)
         found.append(line)
     return declared, found

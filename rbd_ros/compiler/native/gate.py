@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from rbd_ros.compiler.graph.graph import Argument
 from rbd_ros.compiler.native import object_layout
 from rbd_ros.compiler.native.instructions import Lanes
-from rbd_ros.compiler.native.loader import pointer
+from rbd_ros.compiler.native.target import pointer
 
 #: Elements whose finiteness is checked without a loop.
 _UNROLLED = 64

@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 import struct
 
+from rbd_ros.compiler.scalar import FLOAT32, FLOAT64, ScalarType
+
 #: Largest angle for the inlined sine and cosine: products with the first two parts of pi/2 below
 #: are exact for less than 2**20 quarter turns. Larger ones go to the C library.
 LARGEST_ANGLE = 1.0e6
@@ -60,15 +62,18 @@ class Lanes:
     :param count: number of lanes; 1 gives plain scalars.
     :param fused: whether a product may be fused into a sum, which rounds once instead of twice;
         without it arithmetic gives the reference's results to the last bit.
+    :param scalar: type of the number on a lane.
     """
 
-    def __init__(self, count: int, fused: bool = True) -> None:
-        self.count = count
+    def __init__(self, count: int, fused: bool = True, scalar: ScalarType = FLOAT64) -> None:
+        self.count, self.scalar = count, scalar
         self._flags = 'contract ' if fused else ''
-        self.real = self.type('double')
+        self.real = self.type(scalar.c)
         self.mask = self.type('i1')
         self.bits = self.type('i64')
-        self.suffix = 'f64' if count == 1 else f'v{count}f64'
+        kind = f'f{8 * scalar.size}'
+        self.suffix = kind if count == 1 else f'v{count}{kind}'
+        self.align = scalar.size * count
 
     def type(self, scalar: str) -> str:
         """Return the type that holds one scalar type on all lanes."""
@@ -81,8 +86,12 @@ class Lanes:
         return '<' + ', '.join([f'{scalar} {text}'] * self.count) + '>'
 
     def constant(self, value: float) -> str:
-        """Return a floating-point constant."""
-        return self.splat('double', double(value))
+        """Return a floating-point constant; LLVM writes those of every type as doubles."""
+        return self.splat(self.scalar.c, double(self.scalar.rounded(value)))
+
+    def doubles(self) -> Lanes:
+        """Return as many lanes of doubles, on which angles and library functions are found."""
+        return Lanes(self.count)
 
     def integer(self, value: int) -> str:
         """Return an integer constant of 64 bits."""
@@ -115,7 +124,9 @@ class Lanes:
 
     def library(self, op: str) -> str:
         """Return the name of the function that calls the C library on every lane."""
-        return op if self.count == 1 else f'lanes{self.count}_{op}'
+        if self.count == 1 and self.scalar is FLOAT64:
+            return op
+        return f'lanes{self.count}{self.scalar.suffix}_{op}'
 
     def choose(self, target: str, condition: str, yes: str, no: str) -> str:
         """Return the line that selects by a mask, lane by lane."""
@@ -199,7 +210,13 @@ def _turn(lanes: Lanes) -> list[str]:
 
 
 def _per_lane(lanes: Lanes, op: str, args: Sequence[str], result: str) -> list[str]:
-    """Call the C library for every lane and gather the results."""
+    """Call the C library, in double precision, for every lane and gather the results."""
+    if lanes.scalar is FLOAT32:
+        wide = [f'{result}.w{i} = fpext {lanes.real} {a} to {lanes.doubles().real}'
+                for i, a in enumerate(args)]
+        names = [f'{result}.w{i}' for i in range(len(args))]
+        return [*wide, *_per_lane(lanes.doubles(), op, names, f'{result}.d'),
+                f'{result} = fptrunc {lanes.doubles().real} {result}.d to {lanes.real}']
     if lanes.count == 1:
         return [f'{result} = call double @{op}(' + ', '.join(f'double {a}' for a in args) + ')']
     lines, value = [], 'undef'
@@ -272,7 +289,7 @@ def declarations(lanes: Sequence[Lanes]) -> list[str]:
     """Return what the text of nodes refers to outside of its module."""
     lines = [f'declare double @{op}(' + ', '.join(['double'] * n) + ') nounwind'
              for op, n in LIBRARY.items()]
-    for width in {lane.count: lane for lane in lanes}.values():
+    for width in lanes:
         lines += [f'declare {width.real} @llvm.{name}.{width.suffix}({width.real})'
                   for name in ('sqrt', 'fabs')]
     return lines

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 import ctypes
 from functools import cache, partial
 import threading
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,11 +28,30 @@ from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.compiler.kernel import Array, Bound, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
-from rbd_ros.compiler.native.loader import binding, Code, host
+from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import scalar_modules
+from rbd_ros.compiler.native.target import binding, host, Target
+from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
 #: what decides which machine code a graph becomes
-_SOURCES = ('rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
+_SOURCES = ('rbd_ros.compiler.scalar', 'rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
+
+
+class Options(NamedTuple):
+    """
+    What machine code is made of and for.
+
+    :param scalar: type of all numbers.
+    :param target: the processor.
+    """
+
+    scalar: ScalarType
+    target: Target
+
+    @classmethod
+    def of(cls, scalar: str | ScalarType, target: Target | None) -> Options:
+        """Return options from what a caller gives; None is this machine's processor."""
+        return cls(scalar_type(scalar), target or host())
 
 
 class _Memory:
@@ -54,25 +74,27 @@ class Program(Kernel):
     :param entry: what was compiled or found on disk.
     :param source: the graph, or what traces it when somebody asks for it.
     :param key: name of the entry on disk, '' if it is not kept.
+    :param options: what the code is made of and for.
     """
 
     backend = 'llvm'
 
-    def __init__(self, entry: disk.Entry, source: Source, key: str) -> None:
+    def __init__(self, entry: disk.Entry, source: Source, key: str, options: Options) -> None:
         about = entry.about
         self.name = about['name']
         self.inputs, self.outputs = [
             tuple(Argument(name, tuple(shape)) for name, shape in about[side])
             for side in ('inputs', 'outputs')]
         self._count = OperationCount(*about['count'])
-        self._source, self._key = source, key
+        self._source, self._key, self._options = source, key, options
+        self.dtype = np.dtype(options.scalar.name)
         self._lock = threading.Lock()
         self._batch: BatchProgram | None = None
         self._code = Code(entry.objects)
         self._function = _prototype(len(self.inputs) + len(self.outputs))(
             self._code.address('rbd_kernel'))
         self._definitions: tuple[int, ...] = ()
-        if object_layout.verified():
+        if options.scalar is FLOAT64 and object_layout.verified():   # the gate reads doubles
             self._code.write('rbd_table', object_layout.table())
             self._definitions = tuple(
                 self._code.define(self.name, symbol, flags)
@@ -131,7 +153,7 @@ class Program(Kernel):
 
     def __reduce__(self) -> tuple:
         """Pickle the graph alone; the code comes from the disk or is made anew."""
-        return _again, (self.graph, bool(self._key))
+        return _again, (self.graph, bool(self._key), self._options)
 
     def prepare_batch(self, progress: Progress | None = None) -> BatchProgram:
         """
@@ -139,17 +161,20 @@ class Program(Kernel):
 
         :param progress: called with the name and the share done.
         """
-        width = host().lanes
+        scalar, target = self._options
+        width = target.width(scalar)
         key = disk.digest([self._key, 'batch', width]) if self._key else ''
         entry = disk.read(key) if key else None
         if entry is None:
-            texts, workspace = batch_modules(self.graph, width, table=host().table)
-            entry = disk.Entry({'workspace': workspace}, _emit(self.name, texts, progress))
+            texts, workspace = batch_modules(self.graph, width, table=target.table,
+                                             scalar=scalar)
+            entry = disk.Entry({'workspace': workspace},
+                               _emit(self.name, texts, target, progress))
             if key:
                 disk.write(key, entry)
         with self._lock:
             self._batch = BatchProgram(Code(entry.objects), self.inputs, self.outputs, width,
-                                       entry.about['workspace'], sum(self._count))
+                                       entry.about['workspace'], sum(self._count), scalar)
             return self._batch
 
 
@@ -160,8 +185,8 @@ class LlvmKernel(Program):
     # without running a line of Python; a method would cost more than a small kernel.
     __slots__ = ('__call__',)
 
-    def __init__(self, entry: disk.Entry, source: Source, key: str) -> None:
-        super().__init__(entry, source, key)
+    def __init__(self, entry: disk.Entry, source: Source, key: str, options: Options) -> None:
+        super().__init__(entry, source, key, options)
         # The built-in function needs all of this object but for the slot. Without it there is no
         # cycle, and a kernel that is dropped is gone at once.
         rest = Program.__new__(Program)
@@ -175,12 +200,14 @@ def _prototype(count: int) -> type[ctypes._CFunctionType]:
     return ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * count)
 
 
-def _again(graph: Graph, cached: bool) -> Kernel:
-    return compile_llvm([graph], cache=cached)[0]
+def _again(graph: Graph, cached: bool, options: Options) -> Kernel:
+    return compile_llvm([graph], cache=cached, scalar=options.scalar, target=options.target)[0]
 
 
 def compile_llvm(sources: Sequence[Source], *, keys: Sequence[str] | None = None,
-                 cache: bool = True, progress: Progress | None = None) -> list[Kernel]:
+                 cache: bool = True, progress: Progress | None = None,
+                 scalar: str | ScalarType = FLOAT64, target: Target | None = None,
+                 ) -> list[Kernel]:
     """
     Return each graph as a kernel of machine code.
 
@@ -190,11 +217,16 @@ def compile_llvm(sources: Sequence[Source], *, keys: Sequence[str] | None = None
         own is taken.
     :param cache: keep the code on disk, and look for it there.
     :param progress: called with the name of a kernel and the share of all the work done.
+    :param scalar: type of all numbers. Kernels of float32 take and give float32 arrays, by the
+        portable call path: the machine-code gate knows float64 only.
+    :param target: processor to make code for, this machine's by default; it must run here.
     """
+    options = Options.of(scalar, target)
+    options.target.check_runs_here()
     kernels: list[Kernel] = []
     for k, source in enumerate(sources):
         report = None if progress is None else partial(_report, progress, k, len(sources))
-        kernels.append(_compile(source, keys[k] if keys else '', cache, report))
+        kernels.append(_compile(source, keys[k] if keys else '', cache, report, options))
         if progress is not None:
             progress(kernels[-1].name, (k + 1) / len(sources))
     return kernels
@@ -204,36 +236,58 @@ def _report(progress: Progress, done: int, total: int, name: str, share: float) 
     progress(name, (done + share) / total)
 
 
-def _compile(source: Source, given: str, cached: bool, progress: Progress | None) -> LlvmKernel:
+def emit_objects(graph: Graph, *, scalar: str | ScalarType = FLOAT64,
+                 target: Target | None = None) -> list[bytes]:
+    """
+    Return object code with ``void rbd_kernel(real *in0, ..., real *out0, ...)``, to be linked.
+
+    Nothing is loaded, so the target may be any processor that LLVM knows. The code needs the
+    mathematical library of C.
+
+    :param graph: what to compute.
+    :param scalar: type of all numbers.
+    :param target: processor to make code for, this machine's by default.
+    """
+    kind, machine = Options.of(scalar, target)
+    kind.check(graph)
+    return _emit(graph.name, scalar_modules(graph, table=machine.table, scalar=kind), machine,
+                 None)
+
+
+def _compile(source: Source, given: str, cached: bool, progress: Progress | None,
+             options: Options) -> LlvmKernel:
+    scalar, target = options
     if cached and not given:
         source = source if isinstance(source, Graph) else source()
         given = source.digest()
-    circumstances = _circumstances() if cached else ''
+    circumstances = _circumstances(options) if cached else ''
     key = disk.digest([given, circumstances]) if circumstances else ''
     entry = disk.read(key) if key else None
     if entry is None:
         graph = source = source if isinstance(source, Graph) else source()
-        texts = scalar_modules(graph, gate.module(graph.inputs, graph.outputs),
-                               table=host().table)
+        scalar.check(graph)
+        call = gate.module(graph.inputs, graph.outputs) if scalar is FLOAT64 else []
+        texts = scalar_modules(graph, call, table=target.table, scalar=scalar)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count()}
-        entry = disk.Entry(about, _emit(graph.name, texts, progress))
+        entry = disk.Entry(about, _emit(graph.name, texts, target, progress))
         if key:
             disk.write(key, entry)
-    return LlvmKernel(entry, source, key)
+    return LlvmKernel(entry, source, key, options)
 
 
-def _emit(name: str, texts: Sequence[str], progress: Progress | None) -> list[bytes]:
+def _emit(name: str, texts: Sequence[str], target: Target, progress: Progress | None,
+          ) -> list[bytes]:
     objects = []
     for k, text in enumerate(texts):
-        objects.append(host().emit(text))
+        objects.append(target.emit(text))
         if progress is not None:
             progress(name, (k + 1) / len(texts))
     return objects
 
 
 @cache
-def _circumstances() -> str:
+def _circumstances(options: Options) -> str:
     """Return a digest of all that object code depends on besides the graph, '' if unknown."""
     import llvmlite
     try:
@@ -241,5 +295,6 @@ def _circumstances() -> str:
     except ImportError as error:
         disk.explain('for this installation', str(error))
         return ''
-    return disk.digest([llvmlite.__version__, binding().llvm_version_info, *host(),
+    return disk.digest([llvmlite.__version__, binding().llvm_version_info, *options.target,
+                        options.scalar.name,
                         object_layout.TABLE, object_layout.TUPLE_ITEMS, own])

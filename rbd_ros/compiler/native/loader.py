@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The processor that code is made for, and the memory it is loaded into."""
+"""Object code in the memory of this process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from functools import cache
 import gc
 import itertools
 import sys
-from types import ModuleType
 from typing import NamedTuple, TYPE_CHECKING
 import weakref
 
@@ -31,88 +30,10 @@ import numpy as np
 
 from rbd_ros.compiler.native import object_layout
 from rbd_ros.compiler.native.instructions import LIBRARY
+from rbd_ros.compiler.native.target import binding, host
 
 if TYPE_CHECKING:
-    from llvmlite.binding import ExecutionEngine, TargetMachine
-
-
-@cache
-def binding() -> ModuleType:
-    """
-    Return llvmlite's binding, ready to make code for this processor.
-
-    :raises ImportError: if llvmlite is not installed or does not load.
-    """
-    try:
-        import llvmlite.binding as module
-        if module.llvm_version_info[0] < 20:  # later ones do it on import and refuse the call
-            module.initialize()
-        module.initialize_native_target()
-        module.initialize_native_asmprinter()
-    except (OSError, RuntimeError, AttributeError) as error:
-        raise ImportError(f'llvmlite does not load: {error}') from error
-    return module
-
-
-def pointer(target: str) -> str:
-    """Return the type of a pointer to a type; LLVM before 16 has no plain ``ptr``."""
-    return 'ptr' if binding().llvm_version_info[0] >= 16 else f'{target}*'
-
-
-class Processor(NamedTuple):
-    """
-    What code is made for.
-
-    :param triple: architecture and operating system.
-    :param cpu: name of the processor, '' for a generic one.
-    :param features: what it can do, in LLVM's notation.
-    """
-
-    triple: str
-    cpu: str
-    features: str
-
-    @property
-    def lanes(self) -> int:
-        """Return how many doubles its vector registers hold."""
-        have = self.features.split(',')
-        if self.triple.startswith('x86_64'):
-            return 8 if '+avx512f' in have else 4 if '+avx' in have else 2
-        return 2
-
-    @property
-    def table(self) -> bool:
-        """Return whether constants are best loaded from a table, see ``constants``."""
-        return not self.triple.startswith('x86_64')
-
-    def emit(self, text: str, opt: int = 2) -> bytes:
-        """
-        Return the object code of a module.
-
-        No pass over the intermediate form is run: the graph is simplified already, and the
-        passes would cost more time than the code generator.
-
-        :param text: LLVM assembly.
-        :param opt: effort of the code generator.
-        """
-        module = binding().parse_assembly(text, binding().create_context())
-        return self._machine(opt).emit_object(module)
-
-    def _machine(self, opt: int) -> TargetMachine:
-        return binding().Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=opt, reloc='default',
-            codemodel='jitdefault')
-
-
-@cache
-def host() -> Processor:
-    """Return this machine's processor."""
-    llvm = binding()
-    try:
-        features = llvm.get_host_cpu_features().flatten()
-    except RuntimeError:  # llvmlite knows none for this architecture
-        features = ''
-    return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+    from llvmlite.binding import ExecutionEngine
 
 
 @cache
@@ -170,7 +91,7 @@ class Code:
     """
     Object code loaded into this process; it stays at least as long as this object does.
 
-    :param objects: what ``Processor.emit`` gave.
+    :param objects: what ``Target.emit`` gave.
     """
 
     def __init__(self, objects: Sequence[bytes]) -> None:
@@ -179,7 +100,7 @@ class Code:
         free_retired()
         # llvmlite chooses the memory manager: its own on aarch64, where sections far apart
         # would be out of reach of each other.
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), host()._machine(2))
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), host().machine(2))
         for data in objects:
             engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()

@@ -22,20 +22,25 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rbd_ros.compiler.graph.graph import Graph
+from rbd_ros.compiler.graph.partition import (
+    angles_first, ANGULAR, even, LEAVES, Part, Partition, partition)
 from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import (
     declarations, double, Lanes, LIBRARY, library_loop, sine_cosine, sine_cosine_name)
-from rbd_ros.compiler.native.loader import pointer
-from rbd_ros.compiler.native.parts import PART, Part, partition
 from rbd_ros.compiler.native.shuffle import join, piece
+from rbd_ros.compiler.native.target import pointer
+from rbd_ros.compiler.scalar import FLOAT32, FLOAT64, ScalarType
 
-_LEAVES = ('const', 'input')
-_ANGULAR = ('sin', 'cos')
+#: Operations per function once a graph is cut, which it is past twice as many; measured: shorter
+#: parts cost memory traffic, longer ones compile time and, past a few thousand, run time.
+PART = 1000
 #: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
 #: vectors slow the processor's clock for longer than they save.
 ANGLE_LANES = 4
 #: Most constants that one store writes.
 _ROW = 8
+_EVERY = [Lanes(count, scalar=scalar) for scalar in (FLOAT64, FLOAT32)
+          for count in (1, 2, 4, 8, 16)]
 
 
 class Place(NamedTuple):
@@ -84,31 +89,29 @@ class Body:
         self.graph, self.lanes, self.layout = graph, lanes, layout
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
-        self._pairs: set[int] = set()
+        self._angular: dict[tuple[str, int], str] = {}
         self._stores = 0
         self._alone = _first_of_two_products(graph)
         self._waiting: dict[int, Place] = {}
         self._targets: dict[int, list[Place]] = {}
-        elements = [p.plus(e) for a, p in zip(graph.outputs, layout.outputs, strict=True)
-                    for e in range(a.size)]
-        for node, place in zip(graph.results, elements, strict=True):
-            self._targets.setdefault(node, []).append(place)
+        self._elements = [p.plus(e) for a, p in zip(graph.outputs, layout.outputs, strict=True)
+                          for e in range(a.size)]
 
-    def write(self, part: Part, last: bool, late: bool = False) -> list[str]:
+    def write(self, part: Part, late: bool = False) -> list[str]:
         """
-        Return the lines of a part; the last one also stores the results that are leaves.
+        Return the lines of a part.
 
         :param late: whether to load a value before its first use, not at the beginning: then no
             output may be an input.
         """
         nodes = self.graph.nodes
-        leaves = dict.fromkeys(a for i in part.nodes for a in nodes[i].args)
-        extra = [i for i in self._targets if nodes[i].op in _LEAVES] if last else []
-        leaves.update(dict.fromkeys(extra))
-        for i in leaves:
+        for element, i in part.results:
+            self._targets.setdefault(i, []).append(self._elements[element])
+        extra = [i for i in self._targets if nodes[i].op in LEAVES]
+        for i in part.leaves:
             if nodes[i].op == 'const':
                 self.names[i] = self.lanes.constant(nodes[i].constant)
-            elif nodes[i].op == 'input':
+            else:
                 argument, element = nodes[i].element
                 self._waiting[i] = self.layout.inputs[argument].plus(element)
         for i, slot in part.loads.items():
@@ -116,18 +119,17 @@ class Body:
         if not late:  # every load precedes every store: an output may be an input
             self._fetch(list(self._waiting))
         angles = list(dict.fromkeys(
-            nodes[i].args[0] for i in part.nodes if nodes[i].op in _ANGULAR))
+            nodes[i].args[0] for i in part.nodes if nodes[i].op in ANGULAR))
         for i in part.nodes:
             self._compute(i, angles)
-            if i in part.saves:
-                self._store(i, Place('%ws', self.layout.slots + part.saves[i]))
+            if i in part.stores:
+                self._store(i, Place('%ws', self.layout.slots + part.stores[i]))
             self._store_results(i)
         self._fetch(extra)
         for i in extra:
             if nodes[i].op == 'input':
                 self._store_results(i)
-        if last:
-            self._store_constants()
+        self._store_constants()
         return self.lines
 
     def _fetch(self, values: Sequence[int]) -> None:
@@ -138,7 +140,7 @@ class Body:
 
     def _address(self, name: str, place: Place, kind: str = '') -> str:
         """Return the address of a place, for a value of another type if one is given."""
-        real, align = self.lanes.real, 8 * self.lanes.count
+        real, align = self.lanes.real, self.lanes.align
         self.lines.append(f'{name} = getelementptr {real}, {pointer(real)} {place.base}, '
                           f'i64 {place.at}')
         if not kind or kind == real:
@@ -180,19 +182,19 @@ class Body:
             if count == 1:
                 kind, text = self.lanes.real, self.lanes.constant(values[0])
             else:
-                kind = Lanes(count).real
-                text = f'<{", ".join("double " + double(v) for v in values)}>'
+                kind, scalar = Lanes(count, scalar=self.lanes.scalar).real, self.lanes.scalar
+                text = f'<{", ".join(f"{scalar.c} {double(scalar.rounded(v))}" for v in values)}>'
             address = self._address(f'%o{self._stores}', place, kind)
             self.lines.append(f'store {kind} {text}, {address}')
 
     def _compute(self, i: int, angles: list[int]) -> None:
         op, args, _ = self.graph.nodes[i]
-        if op in _ANGULAR:
-            if args[0] not in self._pairs:
+        if op in ANGULAR:
+            if (op, args[0]) not in self._angular:
                 self._fetch(angles)
-                ready = [a for a in angles if a not in self._pairs and a in self.names]
+                ready = [a for a in angles if (op, a) not in self._angular and a in self.names]
                 self._sine_cosine([args[0], *[a for a in ready if a != args[0]]])
-            self.names[i] = f'%n{args[0]}.{op}'
+            self.names[i] = self._angular[op, args[0]]
         else:
             self._fetch(args)
             self.names[i] = f'%n{i}'
@@ -204,27 +206,44 @@ class Body:
         wide, each = Lanes(ANGLE_LANES), self.lanes.count
         group = angles[:wide.count // each]
         if len(group) < 2:
-            self._call_pair(self.lanes, angles[0], self.names[angles[0]])
-            return
+            group, wide = angles[:1], self.lanes.doubles()
         # free lanes repeat the first angle
-        names = [self.names[a] for a in group]
+        names = [self._as_double(a) for a in group]
         names += names[:1] * (wide.count // each - len(group))
-        value = join(self.lines, f'%n{group[0]}.v', names, each)
-        self._call_pair(wide, group[0], value, '.all')
+        value = names[0] if wide.count == each else join(
+            self.lines, f'%n{group[0]}.v', names, each)
+        all_of_them = f'%n{group[0]}.all'
+        self._call_pair(wide, all_of_them, value)
         for k, angle in enumerate(group):
-            for op in _ANGULAR:
-                self.lines.append(piece(f'%n{angle}.{op}', f'%n{group[0]}.all.{op}', wide, k,
-                                        each))
-            self._pairs.add(angle)
+            for op in ANGULAR:
+                name = f'{all_of_them}.{op}'
+                if wide.count > each:
+                    self.lines.append(piece(f'%n{angle}.{op}.d', name, wide, k, each))
+                    name = f'%n{angle}.{op}.d'
+                self._angular[op, angle] = self._narrowed(f'%n{angle}.{op}', name)
 
-    def _call_pair(self, lanes: Lanes, angle: int, value: str, suffix: str = '') -> None:
+    def _as_double(self, i: int) -> str:
+        """Return a value in double precision: angles are reduced there."""
+        if self.lanes.scalar is FLOAT64:
+            return self.names[i]
+        self.lines.append(f'%n{i}.w = fpext {self.lanes.real} {self.names[i]} to '
+                          f'{self.lanes.doubles().real}')
+        return f'%n{i}.w'
+
+    def _narrowed(self, name: str, value: str) -> str:
+        """Return a value of double precision in the type of the lanes."""
+        if self.lanes.scalar is FLOAT64:
+            return value
+        self.lines.append(f'{name} = fptrunc {self.lanes.doubles().real} {value} to '
+                          f'{self.lanes.real}')
+        return name
+
+    def _call_pair(self, lanes: Lanes, name: str, value: str) -> None:
         pair = f'{{ {lanes.real}, {lanes.real} }}'
-        name = f'%n{angle}{suffix}'
         self.lines.append(f'{name}.pair = call {pair} @{sine_cosine_name(lanes)}'
                           f'({lanes.real} {value})')
         self.lines += [f'{name}.{op} = extractvalue {pair} {name}.pair, {k}'
-                       for k, op in enumerate(_ANGULAR)]
-        self._pairs.add(angle)
+                       for k, op in enumerate(ANGULAR)]
 
 
 def _first_of_two_products(graph: Graph) -> set[int]:
@@ -242,9 +261,10 @@ def _first_of_two_products(graph: Graph) -> set[int]:
 
 
 def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
-                   fused: bool = True, table: bool = False) -> list[str]:
+                   fused: bool = True, table: bool = False,
+                   scalar: ScalarType = FLOAT64) -> list[str]:
     """
-    Return modules with ``void rbd_kernel(double *in0, ..., double *out0, ...)``.
+    Return modules with ``void rbd_kernel(real *in0, ..., real *out0, ...)``.
 
     The function reads all inputs before it writes any output, uses the stack only, and may run
     in several threads at once. The first module holds it; more parts come one by one.
@@ -253,28 +273,29 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     :param extra: lines of functions that call it, for the first module.
     :param size: operations per part.
     :param fused: see ``Lanes``.
-    :param table: load constants from a table, see ``constants``.
+    :param table: load constants from a table, see ``constant_table``.
+    :param scalar: type of all numbers.
     """
-    lanes, parts, slots = Lanes(1, fused), *partition(graph, size)
-    real = pointer('double')
+    lanes, (parts, slots) = Lanes(1, fused, scalar), in_parts(graph, size)
+    real = pointer(lanes.real)
     arguments = [f'%in{k}' for k in range(len(graph.inputs))]
     results = [f'%out{k}' for k in range(len(graph.outputs))]
     head = function('rbd_kernel', [f'{real} {a}' for a in arguments + results])
     outputs = [Place(name, 0) for name in results]
     if len(parts) == 1:
         layout = Layout([Place(name, 0) for name in arguments], outputs, 0)
-        lines = Body(graph, lanes, layout).write(parts[0], True)
+        lines = Body(graph, lanes, layout).write(parts[0])
         return [module([*extra, *whole(head, lines, lanes, table)], table=table)]
     shared = Layout.of_workspace(graph)
     layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
     passed = ', '.join(f'{real} {name}' for name in ['%ws', *results])
     driver = [*extra, head, *workspace(lanes, layout.slots + slots),
-              *_copy_inputs(graph, layout, real),
+              *_copy_inputs(graph, layout, lanes),
               *[f'call void @rbd_part{k}({passed})' for k in range(len(parts))], 'ret void', '}']
     listed = ', '.join([real] * (1 + len(results)))
     texts = [module(driver, [f'declare void @rbd_part{k}({listed})' for k in range(len(parts))])]
     for k, part in enumerate(parts):
-        lines = Body(graph, lanes, layout).write(part, k == len(parts) - 1)
+        lines = Body(graph, lanes, layout).write(part)
         # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
         # must never be called noalias, since an output may be an input.
         names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
@@ -283,15 +304,20 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     return texts
 
 
-def _copy_inputs(graph: Graph, layout: Layout, real: str) -> list[str]:
-    lines = []
+def in_parts(graph: Graph, size: int) -> Partition:
+    """Return a graph in parts that become one function each."""
+    return partition(graph, size, angles_first(graph), even)
+
+
+def _copy_inputs(graph: Graph, layout: Layout, lanes: Lanes) -> list[str]:
+    kind, real, lines = lanes.real, pointer(lanes.real), []
     for k, (argument, place) in enumerate(zip(graph.inputs, layout.inputs, strict=True)):
         for e in range(argument.size):
             tag = f'%i{k}.{e}'
-            lines += [f'{tag}.p = getelementptr double, {real} %in{k}, i64 {e}',
-                      f'{tag} = load double, {real} {tag}.p, align 8',
-                      f'{tag}.q = getelementptr double, {real} %ws, i64 {place.at + e}',
-                      f'store double {tag}, {real} {tag}.q, align 8']
+            lines += [f'{tag}.p = getelementptr {kind}, {real} %in{k}, i64 {e}',
+                      f'{tag} = load {kind}, {real} {tag}.p, align {lanes.align}',
+                      f'{tag}.q = getelementptr {kind}, {real} %ws, i64 {place.at + e}',
+                      f'store {kind} {tag}, {real} {tag}.q, align {lanes.align}']
     return lines
 
 
@@ -314,15 +340,15 @@ def whole(head: str, lines: Sequence[str], lanes: Lanes, table: bool) -> list[st
 def module(lines: Sequence[str], extra: Sequence[str] = (), *, table: bool = False) -> str:
     """Return a module with the helpers that its lines call."""
     text = '\n'.join([*lines, *extra])
-    wide = sorted({1, *[n for n in (2, 4, 8) if f'<{n} x double>' in text]})
+    used = [lanes for lanes in _EVERY if lanes.count == 1 or lanes.real in text]
     helpers = []
-    for lanes in map(Lanes, wide):
-        if f'@{sine_cosine_name(lanes)}(' in text:
+    for lanes in used:
+        if lanes.scalar is FLOAT64 and f'@{sine_cosine_name(lanes)}(' in text:
             body = sine_cosine(lanes)
             declared, body = in_memory(body, lanes, f'angular{lanes.count}') if table else (
                 [], body)
             helpers += [*declared, *body]
-        if lanes.count > 1:
+        if lanes.library('') != '':
             helpers += [library_loop(lanes, op) for op in LIBRARY
                         if f'@{lanes.library(op)}(' in text]
-    return '\n'.join([*declarations([Lanes(n) for n in wide]), *helpers, text, ''])
+    return '\n'.join([*declarations(used), *helpers, text, ''])

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.compiler.native.instructions import Lanes
+from rbd_ros.compiler.scalar import FLOAT64, ScalarType
 
 
 def shuffle(target: str, kind: str, a: str, b: str, indices: Sequence[int]) -> str:
@@ -28,21 +29,23 @@ def shuffle(target: str, kind: str, a: str, b: str, indices: Sequence[int]) -> s
             f'<{len(indices)} x i32> <{mask}>')
 
 
-def join(lines: list[str], tag: str, names: list[str], size: int) -> str:
+def join(lines: list[str], tag: str, names: list[str], size: int,
+         scalar: ScalarType = FLOAT64) -> str:
     """Put vectors (or scalars) of a size one after another; return the name of the whole."""
     if size == 1:
         value = 'undef'
         for k, name in enumerate(names):
-            lines.append(f'{tag}.{k} = insertelement {Lanes(len(names)).real} {value}, '
-                         f'double {name}, i32 {k}')
+            lines.append(f'{tag}.{k} = insertelement '
+                         f'{Lanes(len(names), scalar=scalar).real} {value}, '
+                         f'{scalar.c} {name}, i32 {k}')
             value = f'{tag}.{k}'
         return value
     while len(names) > 1:
         merged = []
         for k in range(0, len(names), 2):
             merged.append(f'{tag}.{size}.{k}')
-            lines.append(shuffle(merged[-1], Lanes(size).real, names[k], names[k + 1],
-                                 range(2 * size)))
+            kind = Lanes(size, scalar=scalar).real
+            lines.append(shuffle(merged[-1], kind, names[k], names[k + 1], range(2 * size)))
         names, size = merged, 2 * size
     return names[0]
 

@@ -32,9 +32,9 @@ import numpy as np
 
 from rbd_ros.compiler.graph import float_functions
 from rbd_ros.compiler.graph.graph import Graph
+from rbd_ros.compiler.graph.partition import Part, partition
 from rbd_ros.compiler.kernel import Array, Kernel
-from rbd_ros.compiler.source.split import Piece, split
-from rbd_ros.compiler.source.writer import Dialect, Names, PIECE, Writer
+from rbd_ros.compiler.source.writer import Dialect, Names, PART, Writer
 
 #: States per chunk of a batch: short enough for the columns to stay in the processor's cache.
 _CHUNK = 512
@@ -60,7 +60,7 @@ _ON_COLUMNS = {
 }
 
 
-def emit_python(graph: Graph, *, max_nodes: int = PIECE) -> str:
+def emit_python(graph: Graph, *, max_nodes: int = PART) -> str:
     """
     Return the source of a module with one function, which needs only ``math``.
 
@@ -78,43 +78,43 @@ def emit_python(graph: Graph, *, max_nodes: int = PIECE) -> str:
     return '\n\n'.join([f'{head}\n{constants}\n', *helpers, body])
 
 
-def _functions(graph: Graph, max_nodes: int = PIECE) -> str:
-    """Return the source of the function, and of the pieces that it calls if it is long."""
+def _functions(graph: Graph, max_nodes: int = PART) -> str:
+    """Return the source of the function, and of the parts that it calls if it is long."""
     graph = graph.pruned()
-    pieces, workspace = split(graph, max_nodes)
-    if len(pieces) == 1:
-        return _function(graph, graph.name, pieces[0], '')
+    parts, slots = partition(graph, max_nodes)
+    if len(parts) == 1:
+        return _function(graph, graph.name, parts[0], '', '')
     reserved = Names(_reserved(graph))
     inputs = [reserved.new(a.name) for a in graph.inputs]
-    w = reserved.new('w')
-    named = [reserved.new(f'{graph.name}_{k}') for k in range(len(pieces))]
-    parts = [_function(graph, name, piece, w) for name, piece in zip(named, pieces)]
-    arguments = ', '.join([*inputs, w])
-    lines = [f'def {graph.name}({", ".join(inputs)}):', f'    {w} = [0.0] * {workspace}',
-             *[f'    {name}({arguments})' for name in named[:-1]],
-             f'    return {named[-1]}({arguments})', '']
-    return '\n\n'.join([*parts, '\n'.join(lines)])
+    w, y = reserved.new('w'), reserved.new('y')
+    named = [reserved.new(f'{graph.name}_{k}') for k in range(len(parts))]
+    texts = [_function(graph, name, part, w, y) for name, part in zip(named, parts)]
+    arguments = ', '.join([*inputs, w, y])
+    lines = [f'def {graph.name}({", ".join(inputs)}):', f'    {w} = [0.0] * {slots}',
+             f'    {y} = [0.0] * {len(graph.results)}',
+             *[f'    {name}({arguments})' for name in named], f'    return {y}', '']
+    return '\n\n'.join([*texts, '\n'.join(lines)])
 
 
 def _reserved(graph: Graph) -> list[str]:
     return [*keyword.kwlist, *_FUNCTION.values(), *_CONSTANTS, 'math', graph.name]
 
 
-def _function(graph: Graph, name: str, piece: Piece, w: str) -> str:
+def _function(graph: Graph, name: str, part: Part, w: str, y: str) -> str:
     names = Names(_reserved(graph))
     inputs = [names.new(a.name) for a in graph.inputs]
-    arguments = [*inputs, w] if w else inputs
-    names.taken.update([w, name])
-    writer = Writer(graph, piece, _DIALECT, names, inputs)
+    arguments = [*inputs, w, y] if w else inputs
+    names.taken.update([w, y, name])
+    writer = Writer(graph, part, _DIALECT, names, inputs)
     lines = [f'def {name}({", ".join(arguments)}):']
     lines += [f'    {text} = {inputs[k]}[{e}]' for k, e, text in writer.inputs_read()]
-    lines += [f'    {writer.text[k]} = {w}[{slot}]' for k, slot in piece.loads]
+    lines += [f'    {writer.text[k]} = {w}[{slot}]' for k, slot in part.loads.items()]
     lines += [f'    {left} = {right}' for left, right in writer.statements()]
-    lines += [f'    {w}[{slot}] = {writer.text[k]}' for k, slot in piece.stores]
-    if piece.results:
-        lines.append(f'    return [{", ".join(writer.text[k] for _, k in piece.results)}]')
-    elif not w:
-        lines.append('    return []')
+    lines += [f'    {w}[{slot}] = {writer.text[k]}' for k, slot in part.stores.items()]
+    if w:
+        lines += [f'    {y}[{element}] = {writer.text[k]}' for element, k in part.results]
+    else:
+        lines.append(f'    return [{", ".join(writer.text[k] for _, k in part.results)}]')
     return '\n'.join(lines) + '\n'
 
 

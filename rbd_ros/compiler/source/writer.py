@@ -25,10 +25,10 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from rbd_ros.compiler.graph.graph import Graph
-from rbd_ros.compiler.source.split import Piece
+from rbd_ros.compiler.graph.partition import Part
 
-#: Operations per generated function, unless told otherwise.
-PIECE = 4000
+#: Most operations of a generated function, unless the caller says otherwise.
+PART = 4000
 
 _INFIX = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
 _SUMS = ('add', 'sub')
@@ -64,29 +64,29 @@ class Names:
 
 class Writer:
     """
-    Writes the statements of one piece.
+    Writes the statements of one part.
 
     :param graph: what is written.
-    :param piece: which part of it.
+    :param part: which part of it.
     :param dialect: in which language.
     :param names: names already taken.
     :param inputs: name of each input, whose elements get names after it.
     """
 
-    def __init__(self, graph: Graph, piece: Piece, dialect: Dialect, names: Names,
+    def __init__(self, graph: Graph, part: Part, dialect: Dialect, names: Names,
                  inputs: list[str]) -> None:
-        self.graph, self.piece, self.dialect, self.names = graph, piece, dialect, names
-        self.nodes = piece.nodes
+        self.graph, self.part, self.dialect, self.names = graph, part, dialect, names
+        self.nodes = part.nodes
         self.text: dict[int, str] = {}
         self.number = 0
-        for k in self.nodes:
+        for k in part.leaves:
             node = graph.nodes[k]
             if node.op == 'const':
                 self.text[k] = dialect.literal(node.constant)
-            elif node.op == 'input':
+            else:
                 argument, element = node.element
                 self.text[k] = names.new(f'{inputs[argument]}_{element}')
-        for k, _ in piece.loads:
+        for k in part.loads:
             self.text[k] = self.temporary()
         self.inlined = self._inlined()
 
@@ -97,15 +97,13 @@ class Writer:
 
     def inputs_read(self) -> list[tuple[int, int, str]]:
         """Return (argument, element, name) of every input element that is read."""
-        return [(*self.graph.nodes[k].element, self.text[k]) for k in self.nodes
+        return [(*self.graph.nodes[k].element, self.text[k]) for k in self.part.leaves
                 if self.graph.nodes[k].op == 'input']
 
     def statements(self) -> list[tuple[str, str]]:
         """Return (name, expression) of every statement."""
         lines = []
         for k in self.nodes:
-            if self.graph.nodes[k].op in ('const', 'input'):
-                continue
             text = self._expression(k)
             if k in self.inlined:
                 self.text[k] = text
@@ -115,7 +113,7 @@ class Writer:
         return lines
 
     def _shown(self) -> set[int]:
-        return {k for k, _ in self.piece.stores} | {k for _, k in self.piece.results}
+        return set(self.part.stores) | {k for _, k in self.part.results}
 
     def _inlined(self) -> set[int]:
         """Return the nodes written inside the only sum that uses them, and all negations."""

@@ -1,0 +1,134 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What code is made for: a processor, described by name and features."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros.compiler.scalar import ScalarType
+
+if TYPE_CHECKING:
+    from llvmlite.binding import TargetMachine
+
+
+@cache
+def binding() -> ModuleType:
+    """
+    Return llvmlite's binding, ready to make code for this processor.
+
+    :raises ImportError: if llvmlite is not installed or does not load.
+    """
+    try:
+        import llvmlite.binding as module
+        if module.llvm_version_info[0] < 20:  # later ones do it on import and refuse the call
+            module.initialize()
+        module.initialize_native_target()
+        module.initialize_native_asmprinter()
+    except (OSError, RuntimeError, AttributeError) as error:
+        raise ImportError(f'llvmlite does not load: {error}') from error
+    return module
+
+
+def pointer(target: str) -> str:
+    """Return the type of a pointer to a type; LLVM before 16 has no plain ``ptr``."""
+    return 'ptr' if binding().llvm_version_info[0] >= 16 else f'{target}*'
+
+
+class Target(NamedTuple):
+    """
+    What code is made for.
+
+    :param triple: architecture and operating system.
+    :param cpu: name of the processor, '' for a generic one.
+    :param features: what it can do, in LLVM's notation.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+
+    @property
+    def lanes(self) -> int:
+        """Return how many doubles its vector registers hold."""
+        have = self.features.split(',')
+        if self.triple.startswith('x86_64'):
+            return 8 if '+avx512f' in have else 4 if '+avx' in have else 2
+        return 2
+
+    @property
+    def table(self) -> bool:
+        """Return whether constants are best loaded from a table, see ``constants``."""
+        return not self.triple.startswith('x86_64')
+
+    def width(self, scalar: ScalarType) -> int:
+        """Return how many numbers of a type its vector registers hold."""
+        return self.lanes * 8 // scalar.size
+
+    def check_runs_here(self) -> None:
+        """
+        Refuse a target whose code this process cannot run.
+
+        :raises ValueError: for another architecture, or features that this processor lacks.
+        """
+        here = host()
+        wanted = {word for word in self.features.split(',') if word.startswith('+')}
+        missing = sorted(wanted - set(here.features.split(',')))
+        architectures = [target.triple.partition('-')[0] for target in (self, here)]
+        if architectures[0] != architectures[1] or missing:
+            lacks = ' '.join(missing) or f'{architectures[0]}, it is {architectures[1]}'
+            raise ValueError(f'code for {self.triple} {self.cpu} does not run on this processor '
+                             f'(no {lacks}); use emit_objects to make it for another one')
+
+    def emit(self, text: str, opt: int = 2) -> bytes:
+        """
+        Return the object code of a module.
+
+        No pass over the intermediate form is run: the graph is simplified already, and the
+        passes would cost more time than the code generator.
+
+        :param text: LLVM assembly.
+        :param opt: effort of the code generator.
+        """
+        module = binding().parse_assembly(text, binding().create_context())
+        return self.machine(opt).emit_object(module)
+
+    def machine(self, opt: int) -> TargetMachine:
+        """Return LLVM's own description of the target."""
+        if self != host():
+            _know_all_targets()
+        return binding().Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=opt, reloc='default',
+            codemodel='jitdefault')
+
+
+@cache
+def _know_all_targets() -> None:
+    """Make LLVM ready to emit code for processors other than this one."""
+    binding().initialize_all_targets()
+    binding().initialize_all_asmprinters()
+
+
+@cache
+def host() -> Target:
+    """Return this machine's processor."""
+    llvm = binding()
+    try:
+        features = llvm.get_host_cpu_features().flatten()
+    except RuntimeError:  # llvmlite knows none for this architecture
+        features = ''
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)

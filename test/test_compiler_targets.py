@@ -1,0 +1,179 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The number type and the processor are parameters of the back ends."""
+
+import ctypes
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from random_graphs import random_program
+from rbd_ros.compiler import (
+    compile as compile_graph, emit_c, emit_objects, host, sin, sqrt, tan, Target, trace)
+from rbd_ros.compiler.native.loader import Code
+from rbd_ros.compiler.native.modules import scalar_modules
+from rbd_ros.compiler.scalar import FLOAT32
+
+COMPILER = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
+EXACT = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'min', 'max', 'lt', 'le', 'select')
+#: What one operation does to numbers of single precision, by NumPy.
+BY_NUMPY = {
+    'add': np.add, 'sub': np.subtract, 'mul': np.multiply, 'div': np.divide, 'neg': np.negative,
+    'sqrt': np.sqrt, 'min': np.minimum, 'max': np.maximum, 'abs': np.abs,
+    'lt': lambda a, b: np.float32(a < b) if a == a and b == b else np.float32(np.nan),
+    'le': lambda a, b: np.float32(a <= b) if a == a and b == b else np.float32(np.nan),
+    'select': lambda c, a, b: c if c != c else a if c != 0 else b,
+}
+#: Machine of an ELF file by architecture.
+MACHINES = {'x86_64': 62, 'aarch64': 183, 'riscv64': 243}
+
+pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+
+
+def single(graph, x):
+    """Return the results of a graph with every operation in single precision, by NumPy."""
+    work = []
+    with np.errstate(all='ignore'):
+        for op, args, value in graph.nodes:
+            if op in ('const', 'input'):
+                work.append(np.float32(value if op == 'const' else x[value[1]]))
+            else:
+                work.append(BY_NUMPY[op](*[work[a] for a in args]))
+    return [work[k] for k in graph.results]
+
+
+def called(function, graph, x):
+    """Return what a function of two pointers leaves."""
+    source = np.array(x, np.float32)
+    target = np.full(sum(a.size for a in graph.outputs), 7.0, np.float32)
+    function.argtypes, function.restype = [ctypes.c_void_p] * 2, None
+    function(source.ctypes.data, target.ctypes.data)
+    return target
+
+
+@pytest.fixture(scope='module')
+def arithmetic():
+    """Return a graph of a few hundred exact operations, and states."""
+    program = random_program(random.Random(3), EXACT, 250)
+    graph = trace(program, {'x': program.size})
+    return graph, np.random.default_rng(4).uniform(-3.0, 3.0, (20, program.size))
+
+
+@pytest.mark.parametrize('size', [1000, 40])
+def test_machine_code_in_single_precision_to_the_last_bit(arithmetic, size):
+    """Every operation of a float32 kernel rounds as NumPy's float32 does, whole or in parts."""
+    graph, states = arithmetic
+    code = Code([host().emit(text) for text in scalar_modules(
+        graph, size=size, fused=False, scalar=FLOAT32)])
+    function = ctypes.CFUNCTYPE(None)(code.address('rbd_kernel'))
+    for x in states:
+        np.testing.assert_array_equal(called(function, graph, x), single(graph, x))
+
+
+@pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
+@pytest.mark.parametrize('size', [4000, 40])
+def test_c_in_single_precision_to_the_last_bit(arithmetic, size, tmp_path):
+    """C source of floats contains no double, and rounds as NumPy's float32 does."""
+    graph, states = arithmetic
+    source, header = emit_c(graph, 'single', scalar='float', max_nodes=size)
+    assert 'double' not in source + header
+    (tmp_path / 'single.c').write_text(source)
+    (tmp_path / 'single.h').write_text(header)
+    subprocess.run([COMPILER, '-std=c99', '-Wall', '-Wextra', '-Werror', '-Wdouble-promotion',
+                    '-O1', '-ffp-contract=off', '-fPIC', '-shared', str(tmp_path / 'single.c'),
+                    '-o', str(tmp_path / 'single.so'), '-lm'], check=True)
+    function = getattr(ctypes.CDLL(str(tmp_path / 'single.so')), f'single_{graph.name}')
+    for x in states:
+        np.testing.assert_array_equal(called(function, graph, x), single(graph, x))
+
+
+def functions(x):
+    """Return values that need angles, square roots and the C library."""
+    return [sin(x[0]) * x[1] + sqrt(x[2]), tan(x[1]), sin(x[0] + x[1]), 0.1 * x[2], 3.0]
+
+
+@pytest.mark.parametrize('count', [3, 50])
+def test_kernels_in_single_precision(count):
+    """Single states, batches and bound kernels of float32 agree with float64 to its rounding."""
+    graph = trace(functions, {'x': 3})
+    narrow, wide = (compile_graph(graph, scalar=name, cache=False)
+                    for name in ('float32', 'float64'))
+    x = np.random.default_rng(1).uniform(0.1, 1.4, (count, 3)).astype(np.float32)
+    expected = wide.batch(x)
+    many = narrow.batch(x)
+    one = narrow(x[0].astype(float))       # converted, as a kernel of float64 would
+    bound = narrow.bind()
+    bound.inputs['x'][:] = x[0]
+    bound()
+    assert {a.dtype for a in (many, one, bound.outputs['out'])} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(many, expected, rtol=5e-7)
+    np.testing.assert_allclose(one, expected[0], rtol=5e-7)
+    np.testing.assert_array_equal(bound.outputs['out'], one)
+    with pytest.raises(ValueError, match='writable float32 array'):
+        narrow(x[0], out=np.empty(5))
+
+
+def test_what_single_precision_cannot_hold_is_refused():
+    """A constant beyond float32, a type nobody knows, and the Python back end are errors."""
+    for value, becomes in ((1e-60, '0.0'), (1e60, 'inf')):
+        graph = trace(lambda x, c=value: x[0] * c, {'x': 1})
+        for attempt in (lambda g: compile_graph(g, scalar='float32', cache=False),
+                        lambda g: emit_c(g, scalar='float'),
+                        lambda g: emit_objects(g, scalar='float32')):
+            with pytest.raises(ValueError, match=f'which becomes {becomes} in float32'):
+                attempt(graph)
+    graph = trace(functions, {'x': 3})
+    with pytest.raises(ValueError, match='no scalar type "half"'):
+        compile_graph(graph, scalar='half')
+    with pytest.raises(ValueError, match='Python back end computes in float64'):
+        compile_graph(graph, scalar='float32', backend='python')
+
+
+@pytest.mark.parametrize('architecture', sorted(MACHINES))
+@pytest.mark.parametrize('scalar', ['float64', 'float32'])
+def test_objects_for_other_processors(architecture, scalar):
+    """One graph becomes object code for the architecture that is asked for."""
+    graph = trace(functions, {'x': 3})
+    features = '+d' if architecture == 'riscv64' else ''
+    target = Target(f'{architecture}-unknown-linux-gnu', '', features)
+    try:
+        first, *_ = emit_objects(graph, scalar=scalar, target=target)
+    except RuntimeError:
+        pytest.skip(f'this llvmlite makes no code for {architecture}')
+    assert first[:4] == b'\x7fELF' and int.from_bytes(first[18:20], 'little') == MACHINES[
+        architecture]
+
+
+def test_a_plain_processor_of_this_architecture():
+    """Code without the features of this very processor runs here, with narrower batches."""
+    graph = trace(functions, {'x': 3})
+    plain = Target(host().triple, '', '')
+    x = np.random.default_rng(1).uniform(0.1, 1.4, (9, 3))
+    expected = compile_graph(graph, cache=False).batch(x)
+    np.testing.assert_allclose(compile_graph(graph, target=plain, cache=False).batch(x), expected,
+                               rtol=1e-14)
+    assert plain.lanes == 2 and plain.width(FLOAT32) == 4
+
+
+def test_code_that_cannot_run_here_is_refused():
+    """Another architecture, or features that this processor lacks, are not loaded."""
+    graph = trace(functions, {'x': 3})
+    other = 'aarch64' if host().triple.startswith('x86_64') else 'x86_64'
+    for target in (Target(f'{other}-unknown-linux-gnu', '', ''),
+                   Target(host().triple, '', '+no-such-feature')):
+        with pytest.raises(ValueError, match='does not run on this processor'):
+            compile_graph(graph, target=target, cache=False)
