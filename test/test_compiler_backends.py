@@ -292,7 +292,7 @@ def test_dynamics_algorithms_in_c(tmp_path):
 
     functions = {
         'rnea': lambda q, qd, qdd, g: rnea(model, q, qd, qdd, conditions(g)).tau,
-        'aba': lambda q, qd, tau, g: aba(model, q, qd, tau, conditions(g)),
+        'aba': lambda q, qd, tau, g: aba(model, q, qd, tau, conditions(g)).qdd,
         'crba': lambda q, qd, qdd, g: crba(model, links(model, q)),
     }
     shapes = {'q': model.tree_nq, 'qd': model.tree_nv, 'x': model.tree_nv, 'g': 3}
