@@ -54,7 +54,12 @@ PANDA_START = (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6)
 @cache
 def demo_parameters() -> dict[str, object]:
     """Return what config/controller.yaml gives the controller of the built-in arm."""
-    text = (_ROOT / 'config' / 'controller.yaml').read_text()
+    return configured('controller.yaml')
+
+
+def configured(name: str) -> dict[str, object]:
+    """Return what a file in config/ gives the controller."""
+    text = (_ROOT / 'config' / name).read_text()
     return yaml.safe_load(text)['/**']['controller']['ros__parameters']
 
 

@@ -15,15 +15,16 @@
 """
 Robots with friction follow with the parameters that a user gets, and nothing drives them.
 
-The built-in arm has those of config/controller.yaml, the Panda the defaults. MuJoCo's dry friction
-is soft (a light joint creeps) or hard, that of the package's own simulator sticks.
+The built-in arm has those of config/controller.yaml, the Panda the defaults, or with friction the
+gains of config/panda.yaml. MuJoCo's dry friction is soft (a light joint creeps) or hard, that of
+the package's own simulator sticks.
 """
 
 from __future__ import annotations
 
 from mujoco_loop import (
-    ARM, ARM_JOINTS, ARM_ROTORS, ARM_START, demo_parameters, MujocoLoop, PANDA, PANDA_JOINTS,
-    PANDA_START)
+    ARM, ARM_JOINTS, ARM_ROTORS, ARM_START, configured, demo_parameters, MujocoLoop, PANDA,
+    PANDA_JOINTS, PANDA_START)
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
@@ -44,10 +45,8 @@ WORLDS = {
 #: friction and rotors that the Panda's description does not tell, and what makes it follow
 RUBBING = {'friction': (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15), 'damping': (0.5,) * 7,
            'armature': (0.1,) * 7, 'hard_friction': True}
-FIRM = {'rotor_inertia': [0.1], 'stiffness': [400.0], 'damping': [40.0], 'integral': [1000.0],
-        'integral_limit': [10.0]} | {
-    f'task.{part}_{name}': value for part in ('linear', 'angular')
-    for name, value in (('stiffness', 400.0), ('damping', 40.0), ('integral', 1000.0))}
+FIRM = {name: value for name, value in configured('panda.yaml').items() if name.endswith(
+    ('rotor_inertia', 'stiffness', 'damping', 'integral', 'integral_limit'))}
 
 
 def built_in(world: str, **values: object) -> MujocoLoop:
