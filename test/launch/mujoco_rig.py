@@ -123,9 +123,9 @@ class Truth:
         f = message.wrench.force
         self.forces.append((time.monotonic(), np.array([f.x, f.y, f.z])))
 
-    def peak(self, since: float) -> Array:
-        """Return the largest speed of each joint since a time."""
-        rows = [v for t, v in zip(self.times, self.peaks) if t >= since]
+    def peak(self, since: float, until: float = np.inf) -> Array:
+        """Return the largest speed of each joint between two times."""
+        rows = [v for t, v in zip(self.times, self.peaks) if since <= t <= until]
         return np.max(rows, axis=0)
 
     def drop(self, since: float) -> float:

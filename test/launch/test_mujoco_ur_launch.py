@@ -1,0 +1,199 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Two robots of another maker, simulated by MuJoCo: a wrong payload, a push, a driver with gravity.
+
+The UR5 carries 3 kg. While it floats the controller is told that there is no payload: the arm
+sinks, and a stop must brake it all the same, then hold it, and give way to somebody who pushes.
+The UR10's driver adds gravity by itself. Both end by Ctrl-C without a drop.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import unittest
+
+from geometry_msgs.msg import WrenchStamped
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+import launch_testing
+from launch_testing.actions import ReadyToTest
+import launch_testing.asserts
+import launch_testing.markers
+import mujoco_rig
+import numpy as np
+import pinocchio
+import pytest
+import rclpy
+import rig
+
+PAYLOAD = 3.0  # kg
+START_SPEED, START_DRIFT = 0.05, 0.01  # rad/s, rad: no kick
+SINKING = 0.15  # rad/s at which the stop comes
+FASTER = 1.3  # speed after the stop over the speed at it: reaction time of a sinking arm
+PUSH, SECONDS = 120.0, 1.0  # N sideways at the tip, s
+YIELDED = 0.03  # m that the push moves the tip at least
+SHARE = 0.5  # of the torque limit that a held robot may set against a push: hold and damping
+BACK = 0.12  # m that it may spring back when the push ends: hold_distance, over its reach
+END_DROP = 0.02  # m
+
+COMMON = {
+    'joints': list(mujoco_rig.UR5.joints), 'nominal_rate': 500.0, 'minimum_rate': 20.0,
+    'state_timeout': 0.6, 'activation_timeout': 20.0, 'release_torque': 'gravity',
+    'command_type': 'joint_state', 'effort_is_torque': True, 'payload.ramp_time': 0.3,
+    'task.frame': 'tool0',
+    'torque_rate_limits': [1500.0, 1500.0, 1500.0, 280.0, 280.0, 280.0]}
+DRIVER = {'command_type': 'joint_state', 'answer_wait': 0.2, 'command_timeout': 0.5,
+          'after_commands': 'last', 'effort_noise': 0.1, 'velocity_noise': 1e-3,
+          'brake_delay': 0.05}
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
+    """Start two robots behind their drivers, and their controllers."""
+    one = rig.controller('ur5', robot_description_file=str(mujoco_rig.UR5.urdf), **COMMON,
+                         driver_adds='none', **{'payload.mass': PAYLOAD})
+    two = rig.controller('ur10', robot_description_file=str(mujoco_rig.UR10.urdf), **COMMON,
+                         driver_adds='gravity')
+    drivers = [mujoco_rig.driver('ur5', mujoco_rig.UR5, payload_mass=PAYLOAD, **DRIVER),
+               mujoco_rig.driver('ur10', mujoco_rig.UR10, adds='gravity', **DRIVER)]
+    return LaunchDescription([*drivers, one, two, ReadyToTest()]), {'ur5': one, 'ur10': two}
+
+
+class TestRobots(unittest.TestCase):
+    """One robot after the other, each from its start to its end."""
+
+    def setUp(self) -> None:
+        """Join the graph."""
+        rclpy.init()
+        self.addCleanup(rclpy.shutdown)
+
+    def join(self, namespace: str) -> tuple[rig.Client, mujoco_rig.Truth]:
+        """Hear and see one robot."""
+        client = rig.Client(namespace)
+        self.addCleanup(client.close)
+        return client, mujoco_rig.Truth(client)
+
+    def start(self, client: rig.Client, truth: mujoco_rig.Truth) -> None:
+        """Expect that the robot starts without a kick and floats where it is."""
+        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+        truth.wait(lambda: len(truth.joints) > 10, 'the robot')
+        q, begin = truth.joints[-1], time.monotonic()
+        self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
+        client.wait(lambda: client.last('state') == 'running', 'running')
+        time.sleep(1.0)
+        speed, drift = truth.peak(begin).max(), np.abs(truth.joints[-1] - q).max()
+        print(f'start: {speed:.4f} of {START_SPEED} rad/s, drift {drift:.4f} of {START_DRIFT} rad')
+        self.assertEqual((client.last('state'), client.last('fault')), ('running', ''))
+        self.assertLess(speed, START_SPEED)
+        self.assertLess(drift, START_DRIFT)
+
+    def end(self, client: rig.Client, truth: mujoco_rig.Truth, process: NodeAction) -> None:
+        """Press Ctrl-C: the tip sinks no further than it may, and there is no fault."""
+        truth.wait_rest(0.02, 20.0)
+        begin = time.monotonic()
+        os.kill(process.process_details['pid'], signal.SIGINT)
+        client.wait_said('log', 'released', begin, 10.0)
+        time.sleep(1.0)
+        drop = truth.drop(begin)
+        print(f'end: {1e3 * drop:.2f} of {1e3 * END_DROP} mm')
+        self.assertLess(drop, END_DROP)
+        self.assertEqual(client.last('fault'), '')
+
+    def test_driver_that_adds_gravity(self, ur10: NodeAction) -> None:
+        """What is sent to such a driver is small, and the arm neither rises nor falls."""
+        client, truth = self.join('ur10')
+        self.start(client, truth)
+        sent = np.abs([c.effort for c in client.commands[-200:]]).max()
+        print(f'sent at rest: {sent:.3f} N.m')
+        self.assertLess(sent, 1.0)
+        self.end(client, truth, ur10)
+
+    def test_wrong_payload_and_a_push(self, ur5: NodeAction) -> None:
+        """A stop brakes an arm that sinks; held, it gives way; told the truth, it runs again."""
+        client, truth = self.join('ur5')
+        self.start(client, truth)
+        client.must_set({'payload.mass': 0.0})
+        truth.wait(lambda: truth.peaks[-1].max() > SINKING, 'an arm that sinks')
+        begin = time.monotonic()
+        self.assertIn('stop', client.trigger('stop').message.lower())
+        braking = client.wait_said('state', 'braking', begin).time
+        client.wait(lambda: client.last('state') == 'holding', 'holding')
+        truth.wait_rest(0.03, 5.0)
+        speed = truth.peak(begin - 0.05, braking + 0.02).max()
+        after = truth.peak(braking).max()
+        print(f'stop at {speed:.3f} rad/s: never above {after:.3f} rad/s')
+        self.assertLess(after, FASTER * speed + 0.05)
+        self.push(client, truth)
+        client.must_set({'payload.mass': PAYLOAD})
+        time.sleep(1.0)
+        answer = client.trigger('reset')
+        self.assertTrue(answer.success, answer.message)
+        client.wait(lambda: client.last('state') == 'running', 'running')
+        self.end(client, truth, ur5)
+
+    def push(self, client: rig.Client, truth: mujoco_rig.Truth) -> None:
+        """Push the held robot: it moves, and never uses much torque against it."""
+        topic = client.node.create_publisher(WrenchStamped, 'driver/push', 1)
+        client.wait(lambda: topic.get_subscription_count() > 0, 'the driver')
+        began, p = time.monotonic(), truth.tips[-1][1]
+        wrench = WrenchStamped()
+        wrench.wrench.force.x = PUSH
+        topic.publish(wrench)
+        time.sleep(SECONDS)
+        ended = time.monotonic()
+        topic.publish(WrenchStamped())
+        pushed = truth.tips[-1][1]
+        moved = np.linalg.norm(pushed - p)
+        time.sleep(0.3)
+        most = self.against(client, truth, began, ended)
+        truth.wait_rest(0.03, 5.0)
+        back = pushed[0] - truth.tips[-1][1][0]
+        print(f'push: tip moved {1e3 * moved:.0f} mm, {most:.2f} of the limits set against it, '
+              f'{1e3 * back:.0f} mm back when it ended')
+        self.assertGreater(moved, YIELDED)
+        self.assertLess(most, SHARE)
+        self.assertLess(back, BACK)
+        self.assertEqual((client.last('state'), client.last('fault')),
+                         ('holding', 'stop requested: ~/stop'))
+
+    @staticmethod
+    def against(client: rig.Client, truth: mujoco_rig.Truth, since: float,
+                until: float) -> float:
+        """Return the largest torque beside gravity (Pinocchio), as share of the limits."""
+        model = pinocchio.buildModelFromUrdf(str(mujoco_rig.UR5.urdf))
+        frame = model.frames[model.getFrameId('tool0')]
+        model.appendBodyToJoint(frame.parentJoint, pinocchio.Inertia(
+            PAYLOAD, np.zeros(3), np.zeros((3, 3))), frame.placement)
+        data, limits = model.createData(), model.effortLimit
+        shares = []
+        for t, q in zip(truth.times, truth.joints):
+            if since <= t <= until:
+                sent = min(client.commands, key=lambda c, t=t: abs(c.time - t)).effort
+                g = pinocchio.computeGeneralizedGravity(model, data, q)
+                shares.append(np.abs((sent - g) / limits).max())
+        return float(max(shares))
+
+
+@launch_testing.post_shutdown_test()
+class TestShutdown(unittest.TestCase):
+    """See how they ended."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """All end cleanly."""
+        launch_testing.asserts.assertExitCodes(proc_info)
