@@ -285,6 +285,39 @@ def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:
     assert '1 tests have no outcome: test_a.py::test_y' in text
 
 
+def test_the_other_stages_run_beside_the_launch_tests(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Both begin before either ends, the others yield to the launch tests, and all count."""
+    monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / 'made'))
+    wait = """
+import os, pathlib, time
+def test_{name}():
+    print('niceness', os.getpriority(os.PRIO_PROCESS, 0))
+    here, other = pathlib.Path({here!r}), pathlib.Path({other!r})
+    here.touch()
+    end = time.monotonic() + 60
+    while not other.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert {passes}
+"""
+    chosen = []
+    for name, other, passes in (('unit', 'launch', False), ('launch', 'unit', True)):
+        file = tmp_path / f'test_{name}.py'
+        file.write_text(wait.format(name=name, passes=passes, here=str(tmp_path / name),
+                                    other=str(tmp_path / other)))
+        chosen.append(stages.Stage(f'{name} tests', [
+            *stages.WITHOUT_LAUNCH, '-s', '-c', os.devnull, '--rootdir', str(tmp_path),
+            str(file)]))
+    testing.run_together(chosen, tmp_path)
+    assert [stage.failed for stage in chosen] == [True, False]
+    lines = capfd.readouterr().out.splitlines()
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert any(line.endswith(f'niceness {own}') for line in lines)
+    assert any(line.startswith('unit tests | ') and line.endswith(
+        f'niceness {min(own + stages.BESIDE, 19)}') for line in lines)
+
+
 def test_summary_ends_with_the_counts(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last line adds up the stages, and a crash of pytest shows."""

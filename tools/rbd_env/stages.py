@@ -33,6 +33,7 @@ LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 BY_FILE = ('--dist', 'loadfile', '--max-worker-restart', '0')
 WORKERS = 4  # more would want more memory than they save time
+BESIDE = 10  # niceness of a stage that runs beside the launch tests, which measure time
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
                '--numprocesses', '--dist')
@@ -47,6 +48,7 @@ class Stage:
     code: int = NO_TESTS
     seconds: float = 0.0
     whole: bool = False
+    beside: bool = False  # whether another stage runs at the same time, which must not wait for it
 
     def distribution(self, extra: list[str]) -> list[str]:
         """
@@ -73,11 +75,20 @@ class Stage:
         print(f'\n######## {self.name}', flush=True)
         start = time.monotonic()
         made = made_folder(root, os.environ)  # the checkout itself may be read-only
-        self.code = subprocess.run(
+        process = subprocess.Popen(
             [sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
-             *self.arguments, *self.distribution(extra), *extra], cwd=root, check=False,
+             *self.arguments, *self.distribution(extra), *extra], cwd=root,
             env={**os.environ, 'RBD_ROS_RESULTS': str(results),
-                 'MYPY_CACHE_DIR': str(made / 'mypy')}).returncode
+                 'MYPY_CACHE_DIR': str(made / 'mypy')},
+            stdout=subprocess.PIPE if self.beside else None,
+            stderr=subprocess.STDOUT if self.beside else None, text=True, errors='replace')
+        if self.beside:
+            os.setpriority(os.PRIO_PROCESS, process.pid,
+                           min(os.getpriority(os.PRIO_PROCESS, 0) + BESIDE, 19))
+            assert process.stdout is not None
+            for line in process.stdout:  # whole lines: those of the other stage come between
+                print(f'{self.name} | {line}', end='', flush=True)
+        self.code = process.wait()
         self.seconds = time.monotonic() - start
 
     @property

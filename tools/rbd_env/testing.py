@@ -20,6 +20,7 @@ from collections import Counter
 import os
 from pathlib import Path
 import sys
+import threading
 
 from rbd_env import seeds, stages
 
@@ -42,6 +43,27 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
     return lines, total
 
 
+def run_together(chosen: list[stages.Stage], root: Path) -> None:
+    """
+    Run the launch tests, and at low priority beside them all others, one after the other.
+
+    Launch tests mostly wait: for processes, for messages, for timeouts that must pass.
+    """
+    *others, launch = chosen
+
+    def run_others() -> None:
+        for stage in others:
+            stage.beside = True
+            stage.run(root, [])
+
+    thread = threading.Thread(target=run_others)
+    thread.start()
+    try:
+        launch.run(root, [])
+    finally:
+        thread.join()
+
+
 def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     """
     Run the suite.
@@ -53,9 +75,11 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     named, options = stages.split_paths(root, arguments)
     done = []
     seeds.stamp(root).unlink(missing_ok=True)
-    for stage in stages.suite(root, named):
-        if only and stage.name not in only:
-            continue
+    chosen = [each for each in stages.suite(root, named) if not only or each.name in only]
+    if not arguments and len(chosen) > 1 and len(os.sched_getaffinity(0)) > 1:
+        run_together(chosen, root)
+        done = chosen
+    for stage in chosen if not done else ():
         stage.run(root, options)
         done.append(stage)
         if stage.failed and any(word in ('-x', '--exitfirst') for word in options):
