@@ -286,7 +286,8 @@ def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:
 
 
 def test_the_other_stages_run_beside_the_launch_tests(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str]) -> None:
     """Both begin before either ends, the others yield to the launch tests, and all count."""
     monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / 'made'))
     wait = """

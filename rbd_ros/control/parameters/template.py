@@ -167,8 +167,8 @@ def _rest(tip: str) -> str:
         _line('stop_time: 0.5', 's in which every torque must be able to reach zero'),
         _line('stiffness: [100.0]', '1/s^2, Kp of computed_torque and hold'),
         _line('damping: [20.0]', '1/s, Kd'),
-        _comment('If set-points are missed at rest: the motors as the joints feel them (gear ratio '
-                 'squared times rotor, where the description has none), and integral action.'),
+        _comment('If set-points are missed at rest: rotor inertia as the joints feel it (gear '
+                 'ratio squared times rotor, where the description has none), integral action.'),
         _line('# rotor_inertia: [0.1]', 'kg.m^2, one for all joints or one per joint'),
         _line('# integral: [1000.0]', '1/s^3, Ki of computed_torque'),
         _line(f'task.frame: {_quoted(tip)}', 'frame of operational_space and of the payload'),
