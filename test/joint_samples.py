@@ -19,7 +19,7 @@ from __future__ import annotations
 from rbd_ros.compiler import cos, sin
 from rbd_ros.joints import (
     Composite, Cylindrical, Fixed, Free, Helical, Planar, Prescribed, Prismatic, RackAndPinion,
-    Reversed, Revolute, RollPitchYaw, Spherical, Translation, Universal, UserJoint)
+    Reversed, Revolute, RollPitchYaw, RotationVector, Spherical, Translation, Universal, UserJoint)
 from rbd_ros.spatial import AxialScrew, Force, Mat3, Motion, quaternion, Transform, Vec3
 
 RADIUS = 0.4
@@ -113,7 +113,8 @@ SIMPLE = [
     Prismatic((-1.0, 0.0, 0.0)), Prismatic((1.0, 2.0, 3.0)), Helical((1.0, 0.0, 0.0), 0.3),
     Helical((1.0, -1.0, 0.0), 0.1), Cylindrical(), Cylindrical((0.0, 1.0, 1.0)), Planar(),
     Planar((0.0, -1.0, 0.0)), Planar((1.0, 2.0, 2.0)), Translation(), Spherical(), Free(),
-    Universal(), Universal((0.0, 1.0, 1.0), (1.0, 2.0, 0.0)), RollPitchYaw(), Fixed()]
+    Universal(), Universal((0.0, 1.0, 1.0), (1.0, 2.0, 0.0)), RollPitchYaw(), RotationVector(),
+    Fixed()]
 SPECIAL = [
     RackAndPinion(0.5), Composite((Planar(), Revolute((1.0, 1.0, 0.0)))), USER_REVOLUTE,
     RHEONOMIC_LIFT, ROLLING_BALL, Prescribed(Prismatic(), swing),

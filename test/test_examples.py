@@ -183,6 +183,17 @@ def test_screws_of_a_robot(run):
     assert printed.count('S_') == 7
 
 
+def test_equations_from_energies(run):
+    """The traced equations of the cart are those that one derives by hand."""
+    x, printed = run('equations_from_energies')
+    m, M, a, g, (_, th), (_, w) = (x[k] for k in ('m', 'M', 'length', 'g', 'q', 'qd'))
+    xdd, thdd = x['qdd']
+    force = (M + m) * xdd + m * a * (np.cos(th) * thdd - np.sin(th) * w * w)
+    torque = m * a * (np.cos(th) * xdd + a * thdd + g * np.sin(th))
+    np.testing.assert_allclose(x['tau'](x['q'], x['qd'], x['qdd']), [force, torque], rtol=1e-12)
+    assert '(0, 1, 1): -0.3894' in printed
+
+
 def test_passivity(run):
     """The energy of the error falls by exactly what the law dissipates."""
     x, printed = run('passivity')

@@ -1,0 +1,254 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Lagrange's equations by tracing energies: particles, arms, Christoffel symbols, passivity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros import compiler
+from rbd_ros.algorithms import lagrange
+from rbd_ros.errors import ModelError
+from rbd_ros.joints import Revolute, RotationVector, Spherical
+from rbd_ros.model import samples
+from rbd_ros.model.builder import JointData
+from rbd_ros.spatial import quaternion, RigidInertia, shapes, Sym3, Vec3, xlt
+from spatial_oracle import close, derivative
+from tree_oracle import State
+
+M1, M2, L1, L2, G = 2.0, 1.0, 1.0, 0.5, 9.81
+Q, QD, QDD = [0.3, 0.7], [0.5, -1.2], [1.5, -0.8]
+
+
+def arm_energies(q, qd):
+    """Return T and P of the arm with masses at the ends of its links, from their positions."""
+    x1, y1 = L1 * compiler.cos(q[0]), L1 * compiler.sin(q[0])
+    x2 = x1 + L2 * compiler.cos(q[0] + q[1])
+    y2 = y1 + L2 * compiler.sin(q[0] + q[1])
+    turn = qd[0] + qd[1]
+    v1 = (-y1 * qd[0], x1 * qd[0])
+    v2 = (v1[0] - (y2 - y1) * turn, v1[1] + (x2 - x1) * turn)
+    T = 0.5 * M1 * (v1[0] * v1[0] + v1[1] * v1[1]) + 0.5 * M2 * (v2[0] * v2[0] + v2[1] * v2[1])
+    return T, G * (M1 * y1 + M2 * y2)
+
+
+def arm_lagrangian(q, qd):
+    """Return L = T - P of the arm."""
+    T, P = arm_energies(q, qd)
+    return T - P
+
+
+@pytest.fixture(scope='module')
+def tree():
+    """Return a tree of turning and sliding joints and a ball joint, with rotors."""
+    rng = np.random.default_rng(3)
+    builder = rbd_ros.ModelBuilder('small')
+    joints = [Revolute((0.0, 1.0, 0.0)), RotationVector(), rbd_ros.joints.Prismatic(),
+              Revolute((1.0, 0.0, 1.0))]
+    for i, (joint, parent) in enumerate(zip(joints, (0, 1, 2, 1), strict=True), 1):
+        builder.add_body(f'body_{i}', f'body_{parent}' if parent else 'base', joint,
+                         samples.random_transform(rng), samples.random_inertia(rng),
+                         data=JointData(rotor_inertia=0.1 * i))
+    return builder.build()
+
+
+def reference(model):
+    """Return the uncompiled robot."""
+    return rbd_ros.Dynamics(model, backend='reference')
+
+
+@pytest.mark.seed('MR A03')
+def test_particle_on_a_vertical_line():
+    """L = m xd^2/2 - m g x gives f = m xdd + m g."""
+    graph = lagrange.euler_lagrange(
+        lambda x, xd: 0.5 * 3.0 * xd[0] * xd[0] - 3.0 * G * x[0], 1)
+    assert graph.evaluate([0.4], [1.5], [2.0])[0] == pytest.approx(3.0 * (2.0 + G), rel=1e-14)
+
+
+@pytest.mark.seed('MR A02', 'MR A04')
+def test_two_masses_by_lagrange():
+    """The traced Lagrangian of the 2R arm gives the exact torques and inertia matrix."""
+    graph = lagrange.euler_lagrange(arm_lagrangian, 2)
+    close(graph.evaluate(Q, QD, QDD), [36.20475596879422, 3.479341661651303], 1e-14)
+    M = lagrange.inertia_from_energy(lambda q, qd: arm_energies(q, qd)[0], 2)
+    close(np.array(M.evaluate(Q)).reshape(2, 2),
+          [[4.014842187284488, 0.6324210936422442], [0.6324210936422442, 0.25]], 1e-14)
+    # a force from outside is a part of tau: with L = T alone, gravity is, too (Liu 13)
+    free = lagrange.euler_lagrange(lambda q, qd: arm_energies(q, qd)[0], 2)
+    weight = np.subtract(graph.evaluate(Q, QD, QDD), free.evaluate(Q, QD, QDD))
+    close(weight, [30.76573568524981, 2.650182810283225], 1e-13)
+
+
+@pytest.mark.seed('MR A06', 'MR A07')
+def test_christoffel_symbols_of_two_masses():
+    """Four symbols of the arm are +-h, four are zero; they give the velocity forces."""
+    M = lagrange.inertia_from_energy(lambda q, qd: arm_energies(q, qd)[0], 2)
+    Gamma = np.array(lagrange.christoffel(M).evaluate(Q)).reshape(2, 2, 2)
+    h = -M2 * L1 * L2 * np.sin(Q[1])
+    close(Gamma, [[[0.0, h], [h, h]], [[-h, 0.0], [0.0, 0.0]]], 1e-14)
+    close(lagrange.contract(Gamma.tolist(), QD),
+          [[0.3865306123426146, 0.2254761905331919], [0.1610544218094228, 0.0]], 1e-13)
+    close(np.einsum('ijk,j,k', Gamma, QD, QD), [-0.07730612246852293, 0.08052721090471138], 1e-13)
+
+
+@pytest.mark.seed('MR A02', 'MR A07', 'LIU B04')
+def test_lagrange_is_newton_euler(tree):
+    """Energies of a tree, differentiated, give the torques of the recursion, rotors included."""
+    s, robot = State(tree, 1), reference(tree)
+    graph = lagrange.equations(tree)
+    close(graph.evaluate(s.q, s.qd, s.qdd), robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+    # the kinetic energy alone: tau is all of Q, so gravity is added to it
+    free = lagrange.euler_lagrange(lagrange.kinetic_energy(tree), tree.nv)
+    close(np.add(free.evaluate(s.q, s.qd, s.qdd), robot.gravity(s.q)),
+          robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+    kernel = compiler.compile(graph, backend='python')
+    close(kernel(s.q, s.qd, s.qdd), robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+
+
+@pytest.mark.seed('MR A06', 'MR A29', 'MR A30')
+def test_christoffel_symbols_of_a_tree(tree):
+    """They are symmetric, add up to the slopes of M; their C is passive and gives c."""
+    n, s, robot = tree.nv, State(tree, 2), reference(tree)
+    M = lagrange.inertia(tree)
+    close(np.array(M.evaluate(s.q)).reshape(n, n), robot.mass_matrix(s.q), 1e-12)
+    Gamma = np.array(lagrange.christoffel(M).evaluate(s.q)).reshape(n, n, n)
+    close(Gamma, Gamma.transpose(0, 2, 1), 1e-13)
+    slopes = np.stack([derivative(lambda t, k=k: robot.mass_matrix(s.q + t * np.eye(n)[k]))
+                       for k in range(n)], axis=2)
+    close(Gamma + Gamma.transpose(1, 0, 2), slopes, 1e-9)
+    C = np.array(lagrange.contract(Gamma.tolist(), s.qd.tolist()))
+    c = robot.bias(s.q, s.qd) - robot.gravity(s.q)
+    close(C @ s.qd, c, 1e-11)
+    twice = np.array(lagrange.contract(Gamma.tolist(), (2.0 * s.qd).tolist()))
+    close(twice, 2.0 * C, 1e-12)
+    Md = derivative(lambda t: robot.mass_matrix(s.q + t * s.qd))
+    close(Md, C + C.T, 1e-9)
+    skew = Md - 2.0 * C
+    close(skew, -skew.T, 1e-9)
+    # power of the drives beyond gravity is what the kinetic energy gains
+    tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
+    gain = derivative(lambda t: [robot.kinetic_energy(
+        s.q + t * s.qd + 0.5 * t * t * s.qdd, s.qd + t * s.qdd)])
+    close([s.qd @ (tau - robot.gravity(s.q))], gain, 1e-9)
+
+
+@pytest.mark.seed('LIU B05', 'LIU B07', 'LIU B08')
+def test_velocity_forces_from_the_inertia_matrix(tree):
+    """C = dM/dt qd - 1/2 (dM/dq qd)' qd is the bias without gravity, quadratic in qd."""
+    n, s, robot = tree.nv, State(tree, 4), reference(tree)
+    M = lagrange.inertia(tree)
+    forces = lagrange.velocity_forces(M)
+    C = np.array(forces.evaluate(s.q, s.qd))
+    close(C, robot.bias(s.q, s.qd) - robot.gravity(s.q), 1e-11)
+    close(forces.evaluate(s.q, 3.0 * s.qd), 9.0 * C, 1e-11)
+    tau = robot.mass_matrix(s.q) @ s.qdd + C + robot.gravity(s.q)
+    close(tau, robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+    # column j of the tensor is the slope of M along j; not dM/dt, but the same times qd
+    dM = compiler.jacobian(M, 'M', 'q').evaluate(s.q)
+    tensor = np.array(lagrange.times_velocity(dM, s.qd.tolist()))
+    for j in range(n):
+        slope = derivative(lambda t, j=j: robot.mass_matrix(s.q + t * np.eye(n)[j]))
+        close(tensor[:, j], slope @ s.qd, 1e-9)
+    Md = derivative(lambda t: robot.mass_matrix(s.q + t * s.qd))
+    close(tensor @ s.qd, Md @ s.qd, 1e-9)
+    assert np.abs(tensor - Md).max() > 1e-2
+
+
+# --- particles --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def cloud():
+    """Return a tree whose bodies are clouds of particles, and these particles."""
+    rng = np.random.default_rng(5)
+    builder = rbd_ros.ModelBuilder('cloud')
+    masses, points = [], []
+    for i, (joint, parent) in enumerate((
+            (Revolute(), 0), (RotationVector(), 1), (rbd_ros.joints.Prismatic(), 1)), 1):
+        mu = rng.uniform(0.1, 0.5, 6).tolist()
+        places = [Vec3(*p) for p in rng.uniform(-0.2, 0.2, (6, 3)).tolist()]
+        builder.add_body(f'body_{i}', f'body_{parent}' if parent else 'base', joint,
+                         samples.random_transform(rng), shapes.points(mu, places))
+        masses += mu
+        points += [(i, place) for place in places]
+    model = builder.build()
+    names = [f'body_{k}' for k in range(1, 4)]
+    numbers = {k: model.body_index(name) for k, name in enumerate(names, 1)}
+    return model, masses, [(numbers[i], place) for i, place in points]
+
+
+@pytest.mark.seed('LIU B01', 'LIU B02', 'LIU B03', 'LIU B06')
+def test_particles(cloud):
+    """Jacobians of particles: their motion, their rates, generalised forces, and M."""
+    model, masses, points = cloud
+    n, s, robot = model.nv, State(model, 6), reference(model)
+    position = lagrange.body_points(model, points)
+    J_graph = lagrange.particle_jacobian(position, n)
+    J = np.array(J_graph.evaluate(s.q)).reshape(-1, 3, n)
+    velocity = derivative(lambda t: position((s.q + t * s.qd).tolist()))
+    close(J @ s.qd, velocity, 1e-9)
+    # d rdot / dqd = dr/dq is how J was used; d rdot / dq is the rate of J
+    Jd = np.array(lagrange.particle_jacobian_rate(J_graph).evaluate(s.q, s.qd)).reshape(J.shape)
+    for k in range(n):
+        slope = derivative(lambda t, k=k: (np.array(J_graph.evaluate(
+            (s.q + t * np.eye(n)[k]).tolist())).reshape(J.shape) @ s.qd))
+        close(Jd[:, :, k], slope, 1e-9)
+    M = lagrange.particle_inertia(masses, J.tolist())
+    close(M, robot.mass_matrix(s.q), 1e-12)
+    f = s.rng.normal(size=(len(masses), 3))
+    force = lagrange.particle_force(J.tolist(), f.tolist())
+    assert np.dot(force, s.qd) == pytest.approx((f * velocity).sum(), rel=1e-9)
+    weights = [[0.0, 0.0, -9.81 * mu] for mu in masses]
+    close(np.negative(lagrange.particle_force(J.tolist(), weights)), robot.gravity(s.q), 1e-11)
+
+
+@pytest.mark.seed('LIU B48')
+def test_quaternion_coordinates_are_redundant():
+    """M of four coordinates of a ball joint has rank three; the joint with w has full rank."""
+    I_c = Sym3(0.02, 0.001, 0.002, 0.03, 0.003, 0.04)
+
+    def T(p, pd):
+        E = compiler.trace(lambda p: {'E': quaternion.rotation(p).to_list()}, {'p': 4})
+        Ed = np.reshape(compiler.jvp(E, 'E', 'p').evaluate(p, pd), (3, 3))
+        E = np.reshape(E.evaluate(p), (3, 3))
+        W = [[sum(E[i][k] * Ed[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
+        w = Vec3(W[2][1], W[0][2], W[1][0])
+        return 0.5 * w.dot(I_c @ w)
+    p = quaternion.unit([0.3, -0.2, 0.5, 0.7])
+    M = np.array(lagrange.inertia_from_energy(T, 4).evaluate(p)).reshape(4, 4)
+    assert np.linalg.matrix_rank(M, tol=1e-9) == 3
+    close(M @ p, np.zeros(4), 1e-12)                     # the length of p costs no energy
+    builder = rbd_ros.ModelBuilder('ball')
+    builder.add_body('body', 'base', Spherical(), None, RigidInertia(1.0, Vec3.zero(), I_c))
+    H = reference(builder.build()).mass_matrix(p)
+    close(H, I_c.to_list(), 1e-14)
+    w = np.array([0.3, -0.4, 0.7])
+    pd = np.array(quaternion.rate(p, Vec3(*w)))
+    assert 0.5 * pd @ M @ pd == pytest.approx(0.5 * w @ H @ w, rel=1e-12)
+
+
+def test_what_lagrange_cannot_take_is_refused():
+    """A joint with quasi-velocities is named, with what to use in its place."""
+    builder = rbd_ros.ModelBuilder('ball')
+    builder.add_body('head', 'base', Spherical(), xlt(0.0, 0.0, 1.0),
+                     shapes.sphere(1.0, 0.1), joint_name='neck')
+    with pytest.raises(ModelError, match=r'"neck" \(spherical\) .* use RotationVector'):
+        lagrange.equations(builder.build())
+    builder.add_body('jaw', 'head', Revolute(), None, shapes.sphere(1.0, 0.1))
+    builder.add_body('lip', 'head', Revolute(), None, shapes.sphere(1.0, 0.1),
+                     mimic=rbd_ros.model.coupling.Mimic('jaw_joint'))
+    with pytest.raises(ModelError, match='has mimic joints'):
+        lagrange.inertia(builder.build())
