@@ -153,7 +153,7 @@ def _require(file: str, given: dict[str, Any]) -> None:
     missing = [name for name in ('driver_adds', 'effort_is_torque') if name not in given]
     if missing:
         raise RuntimeError(f'params_file "{file}" does not give {" and ".join(missing)}: choose, '
-                           'the file that make_config prints and docs/controller.md explain it')
+                           'docs/tutorial_controller.md and the file that make_config prints explain it')
     reasons = activation_refusals({**defaults(), **given})
     if reasons:
         raise RuntimeError(f'params_file "{file}": ' + '; '.join(reasons))

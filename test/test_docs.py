@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The documents tell the truth: their code runs, their names and links exist."""
+"""The code in the documents runs, and the names and links in them exist."""
 
 import importlib
 import re
@@ -21,8 +21,13 @@ from linted import ROOT
 import pytest
 import rbd_ros
 
-DOCUMENTS = sorted([ROOT / 'README.md', *(ROOT / 'docs').glob('*.md')])
+DOCUMENTS = sorted([ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').rglob('*.md')])
 FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+def identity(path):
+    """Return the name of a document as the tests print it."""
+    return str(path.relative_to(ROOT))
 
 
 def blocks(path):
@@ -33,7 +38,7 @@ def blocks(path):
             yield '\n' * text.count('\n', 0, match.start(2)) + match[2]
 
 
-@pytest.mark.parametrize('path', DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize('path', DOCUMENTS, ids=identity)
 def test_code_in_documents_runs(path, tmp_path, monkeypatch):
     """The Python blocks of a document run one after the other, as a reader would type them."""
     monkeypatch.chdir(tmp_path)
@@ -42,11 +47,53 @@ def test_code_in_documents_runs(path, tmp_path, monkeypatch):
         exec(compile(block, str(path), 'exec'), names)
 
 
-@pytest.mark.parametrize('path', DOCUMENTS, ids=lambda path: path.name)
+def prose(path):
+    """Return a document without its code blocks."""
+    return FENCE.sub('', path.read_text())
+
+
+def anchors(path):
+    """Return what a link can point at in a document: its headings, as GitHub names them."""
+    headings = re.findall(r'^#+ (.+)$', prose(path), re.MULTILINE)
+    return {re.sub(r'[^\w -]', '', text.lower()).replace(' ', '-') for text in headings} | set(
+        re.findall(r'<a id="([^"]+)">', path.read_text()))
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=identity)
 def test_links_lead_somewhere(path):
-    """Links to files name files that exist."""
-    for target in re.findall(r'\]\(([^)#:]+)\)', FENCE.sub('', path.read_text())):
-        assert (path.parent / target).exists(), target
+    """Links name files that exist, and headings that these files have."""
+    for target, anchor in re.findall(r'\]\(([^)#:]*)(?:#([^)]*))?\)', prose(path)):
+        file = path.parent / target if target else path
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), f'{target}#{anchor}'
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=identity)
+def test_sources_named_in_documents_exist(path):
+    """Paths of files and folders of the package, and dotted names of its modules, exist."""
+    text = prose(path)
+    roots = 'rbd_ros|test|config|docs|examples|launch|tools|urdf|benchmark'
+    paths = re.findall(rf'`((?:{roots})/[\w./-]*\w/?)`', text)
+    assert not [name for name in paths if not (ROOT / name).exists()]
+    names = re.findall(r'`rbd_ros\.([\w.]+)', text)
+    assert not [name for name in names if not found(name)]
+
+
+def test_proof_of_safety_names_tests_that_exist():
+    """Every test file, and every part of a test name, in the proof of safety exists."""
+    text = (ROOT / 'docs' / 'developers' / 'safety_proof.md').read_text()
+    parts = [part for row in text.splitlines() if row.startswith('| ')
+             for cell in row.split('|') for part in cell.split(';')]
+    checked = 0
+    for part in parts:
+        source = ''
+        for name in re.findall(r'`([a-z_]+)(?:\.\.\.)?`', part):
+            if name.startswith('test_'):
+                source = next((ROOT / 'test').rglob(f'{name}.py')).read_text()
+            elif source:
+                assert name in source, part
+                checked += 1
+    assert checked > 50
 
 
 def found(name):

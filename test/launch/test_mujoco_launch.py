@@ -50,7 +50,7 @@ from scipy.spatial.transform import Rotation
 
 ROOT = Path(__file__).parents[2]
 
-#: bounds, as docs/controller.md and docs/pressing.md tell them
+#: bounds, as in docs/control_theory.md and docs/pressing.md
 START_SPEED, START_DRIFT = 0.05, 0.01  # rad/s, rad: no kick
 GOAL = 0.01  # rad, when the action says that it succeeded: its default tolerance
 POSE, TURN = 1e-3, 0.01  # m, rad, at rest
@@ -187,7 +187,7 @@ class TestRobot(unittest.TestCase):
         self.assertLess(turn, TURN)
 
     def pressing(self) -> None:
-        """Type what docs/pressing.md tells: the plate gets the force that it names."""
+        """Run the command of docs/pressing.md: the plate gets the force that it names."""
         truth = self.truth
         text = (ROOT / 'docs' / 'pressing.md').read_text()
         command = re.search(r'^ros2 topic pub.*?"$', text, re.MULTILINE | re.DOTALL)[0]

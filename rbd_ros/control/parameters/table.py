@@ -103,7 +103,7 @@ def _scalar(name: str, default: float, unit: str, lower: float, upper: float, te
 def _joints(name: str, default: list[float], unit: str, lower: float, upper: float,
             text: str, structural: bool = False) -> Parameter:
     return Parameter(name, DOUBLES, default, unit,
-                     text + '; one for all joints or one per joint', lower, upper,
+                     text + ' One value for all joints, or one per joint.', lower, upper,
                      structural=structural, each_joint=True)
 
 
@@ -124,209 +124,246 @@ def _switch(name: str, default: bool, text: str, structural: bool = True) -> Par
 MODES = ('gravity_compensation', 'computed_torque', 'operational_space', 'hold', 'damping')
 
 _ROBOT = (
-    _text('robot_description', '', 'URDF text; empty: from the topic robot_description or '
-          'from robot_description_file'),
-    _text('robot_description_file', '', 'URDF or xacro file; empty: see robot_description'),
-    _text('joints', [], 'controlled joints in the order of the commands; empty: all movable ones'),
-    _text('fixed_positions.joints', [], 'joints that nobody publishes'),
+    _text('robot_description', '', 'URDF text. If empty, robot_description_file is read, or the '
+          'controller waits for the topic robot_description.'),
+    _text('robot_description_file', '', 'URDF or xacro file, used if robot_description is empty.'),
+    _text('joints', [], 'Controlled joints, in command order. If empty, all movable joints.'),
+    _text('fixed_positions.joints', [], 'Joints that nobody publishes.'),
     Parameter('fixed_positions.values', DOUBLES, [], 'rad or m',
-              'their positions, one for each name', structural=True),
+              'Their positions, one for each name.', structural=True),
     _choice('driver_adds', '', ('none', 'gravity', 'gravity_and_coriolis'),
-            'what the driver adds to our command by itself; must be given'),
-    _switch('driver_knows_payload', False, 'whether the gravity of the driver has the payload'),
-    _switch('effort_is_torque', False, 'whether the effort in joint_states is a torque in N.m'),
-    _switch('synchronised_stamps', False, 'whether header.stamp is of our own clock, so that '
-            'its age is absolute'),
+            'What the driver adds to the commanded torque. Required.'),
+    _switch('driver_knows_payload', False,
+            "Whether the driver's gravity compensation includes the payload."),
+    _switch('effort_is_torque', False,
+            'Whether effort in joint_states is the joint torque in N.m, gravity included.'),
+    _switch('synchronised_stamps', False, 'Whether the driver stamps with the clock of this '
+            'machine, so that the age of a stamp can be taken at face value.'),
 )
 
 _LAW = (
-    _choice('mode', 'gravity_compensation', MODES, 'law in use', structural=False),
-    _joints('gravity_scale', [1.0], '', 0.0, 1.5, 'share of gravity in gravity_compensation'),
-    _joints('free_damping', [0.5], 'N.m.s/rad', 0.0, 1e4, 'damping in gravity_compensation, at '
-            'most what a loop at nominal_rate can carry; without any, a robot without friction '
-            'drifts for ever'),
+    _choice('mode', 'gravity_compensation', MODES, 'Active control law.', structural=False),
+    _joints('gravity_scale', [1.0], '', 0.0, 1.5,
+            'Fraction of g(q) applied in gravity_compensation.'),
+    _joints('free_damping', [0.5], 'N.m.s/rad', 0.0, 1e4, 'Damping in gravity_compensation, '
+            'capped at what is stable at nominal_rate. Without damping, a frictionless robot '
+            'drifts forever.'),
     _joints('friction.viscous', [0.0], 'N.m.s/rad', 0.0, 1e4,
-            'friction compensated by the velocity of the reference'),
+            'Viscous friction, compensated along the reference velocity.'),
     _joints('friction.coulomb', [0.0], 'N.m', 0.0, 1e4,
-            'friction compensated by the velocity of the reference'),
-    _joints('friction.speed', [0.05], 'rad/s', 1e-4, 10.0, 'width of tanh at rest'),
-    _joints('friction.free', [0.0], '', 0.0, 1.0,
-            'share of it that gravity_compensation compensates by the measured velocity, which '
-            'drives a joint that has less friction'),
-    _joints('rotor_inertia', [], 'kg.m^2', 0.0, 1e6,
-            'inertia of the rotors as the joints feel it, the square of the gear ratio times the '
-            'rotor; none: of the URDF', structural=True),
-    _joints('stiffness', [100.0], '1/s^2', 0.0, 1e5, 'Kp of computed_torque and hold'),
-    _joints('damping', [20.0], '1/s', 0.0, 1e4, 'Kd of computed_torque and hold'),
-    _joints('integral', [0.0], '1/s^3', 0.0, 1e6, 'Ki of computed_torque'),
-    _joints('integral_limit', [5.0], 'rad/s^2', 0.0, 1e3, 'bound of the integral term'),
-    _switch('observer_feedback', False, 'subtract the observed external torque in '
-            'computed_torque', structural=False),
-    _joints('observer_gain', [30.0], '1/s', 0.1, 1e3, 'bandwidth of the momentum observer'),
-    _scalar('switch_time', 0.5, 's', 0.05, 5.0, 'fading of a change of the mode, in which '
-            'references come to rest'),
-    _text('task.frame', '', 'frame of operational_space; empty: the last one of the chain'),
+            'Dry friction, compensated along the reference velocity.'),
+    _joints('friction.speed', [0.05], 'rad/s', 1e-4, 10.0,
+            'Speed over which the dry friction compensation rises, tanh(qd / speed).'),
+    _joints('friction.free', [0.0], '', 0.0, 1.0, 'Fraction of the friction compensated along '
+            'the measured velocity in gravity_compensation. Too much makes a joint move by '
+            'itself.'),
+    _joints('rotor_inertia', [], 'kg.m^2', 0.0, 1e6, 'Rotor inertia reflected to the joint: gear '
+            'ratio squared times rotor inertia. If empty, taken from the URDF.',
+            structural=True),
+    _joints('stiffness', [100.0], '1/s^2', 0.0, 1e5, 'Kp of computed_torque and hold.'),
+    _joints('damping', [20.0], '1/s', 0.0, 1e4, 'Kd of computed_torque and hold.'),
+    _joints('integral', [0.0], '1/s^3', 0.0, 1e6, 'Ki of computed_torque.'),
+    _joints('integral_limit', [5.0], 'rad/s^2', 0.0, 1e3, 'Bound of the integral term.'),
+    _switch('observer_feedback', False, 'Subtract the observed external torque in '
+            'computed_torque.', structural=False),
+    _joints('observer_gain', [30.0], '1/s', 0.1, 1e3, 'Bandwidth of the momentum observer.'),
+    _scalar('switch_time', 0.5, 's', 0.05, 5.0, 'Duration of a mode change: references come to '
+            'rest, and what differs between the two laws fades out.'),
+    _text('task.frame', '', 'Frame moved by operational_space. If empty, the last frame of the '
+          'chain.'),
     Parameter('task.axes', STRINGS, ['rx', 'ry', 'rz', 'tx', 'ty', 'tz'], '',
-              'controlled directions of the frame; x y z may be written for tx ty tz, but YAML '
-              'takes y for true: quote it there', structural=True,
+              'Controlled directions of the frame. x, y, z are accepted for tx, ty, tz, but '
+              'YAML reads a bare y as true: quote it.', structural=True,
               choices=('rx', 'ry', 'rz', 'tx', 'ty', 'tz', 'x', 'y', 'z')),
-    _scalar('task.linear_stiffness', 100.0, '1/s^2', 0.0, 1e5, 'Kp of positions'),
-    _scalar('task.angular_stiffness', 100.0, '1/s^2', 0.0, 1e5, 'Kp of orientations'),
-    _scalar('task.linear_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of positions'),
-    _scalar('task.angular_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of orientations'),
-    _scalar('task.linear_integral', 0.0, '1/s^3', 0.0, 1e6, 'Ki of positions'),
-    _scalar('task.angular_integral', 0.0, '1/s^3', 0.0, 1e6, 'Ki of orientations'),
+    _scalar('task.linear_stiffness', 100.0, '1/s^2', 0.0, 1e5, 'Kp of the position.'),
+    _scalar('task.angular_stiffness', 100.0, '1/s^2', 0.0, 1e5, 'Kp of the orientation.'),
+    _scalar('task.linear_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of the position.'),
+    _scalar('task.angular_damping', 20.0, '1/s', 0.0, 1e4, 'Kd of the orientation.'),
+    _scalar('task.linear_integral', 0.0, '1/s^3', 0.0, 1e6, 'Ki of the position.'),
+    _scalar('task.angular_integral', 0.0, '1/s^3', 0.0, 1e6, 'Ki of the orientation.'),
     _scalar('task.linear_integral_limit', 2.0, 'm/s^2', 0.0, 1e3,
-            'bound of the integral term of positions'),
+            'Bound of the integral term of the position.'),
     _scalar('task.angular_integral_limit', 10.0, 'rad/s^2', 0.0, 1e3,
-            'bound of the integral term of orientations'),
-    _scalar('task.max_condition', 1e3, '', 1.0, 1e12, 'condition number beyond which directions '
-            'of the operational-space inertia are bounded; a radian counts as 0.1 m'),
-    _scalar('task.joint_speed', 0.5, '', 0.01, 1.0, 'share of velocity_limits that the frame may '
-            'ask of a joint; the posture gets half of it beside'),
-    _joints('posture.stiffness', [10.0], '1/s^2', 0.0, 1e5, 'Kp of the posture task'),
-    _joints('posture.damping', [6.0], '1/s', 0.0, 1e4, 'Kd of the posture task, which is '
-            'approached at Kp/Kd times the way'),
-    _joints('posture.position', [], 'rad or m', -1e3, 1e3, 'posture; none: where it started'),
+            'Bound of the integral term of the orientation.'),
+    _scalar('task.max_condition', 1e3, '', 1.0, 1e12, 'Condition number of the operational-space '
+            'inertia beyond which its singular directions are bounded. A radian counts as 0.1 m.'),
+    _scalar('task.joint_speed', 0.5, '', 0.01, 1.0, 'Fraction of velocity_limits that the task '
+            'may use. The posture may use half as much in addition.'),
+    _joints('posture.stiffness', [10.0], '1/s^2', 0.0, 1e5, 'Kp of the posture task.'),
+    _joints('posture.damping', [6.0], '1/s', 0.0, 1e4, 'Kd of the posture task, which approaches '
+            'the posture at Kp/Kd times the distance.'),
+    _joints('posture.position', [], 'rad or m', -1e3, 1e3,
+            'Posture. If empty, the positions at which the mode started.'),
 )
 
 _REFERENCE = (
-    _joints('reference.velocity', [], 'rad/s', 1e-3, 1e3, 'limit; none: '
-            'barrier.velocity times velocity_limits'),
-    _joints('reference.acceleration', [20.0], 'rad/s^2', 1e-2, 1e4, 'limit of the reference'),
-    _scalar('reference.timeout', 0.5, 's', 0.01, 10.0, 'of streamed set-points'),
-    Parameter('reference.refusals', INTEGER, 5, '', 'references refused in a row, each within 1 s '
-              'of the one before, that are a fault while the robot moves; 0: none', 0, 1000),
-    _switch('reference.linear', False, 'straight lines between points without velocities'),
-    _scalar('task.timeout', 0.1, 's', 0.01, 10.0, 'of twist and wrench'),
-    _scalar('task.linear_velocity', 0.5, 'm/s', 1e-3, 10.0, 'limit of the reference pose'),
-    _scalar('task.angular_velocity', 1.0, 'rad/s', 1e-3, 30.0, 'limit of the reference pose'),
-    _scalar('task.linear_acceleration', 2.0, 'm/s^2', 1e-2, 100.0, 'limit of the reference pose'),
+    _joints('reference.velocity', [], 'rad/s', 1e-3, 1e3, 'Velocity limit of the reference. If '
+            'empty, barrier.velocity times velocity_limits.'),
+    _joints('reference.acceleration', [20.0], 'rad/s^2', 1e-2, 1e4,
+            'Acceleration limit of the reference.'),
+    _scalar('reference.timeout', 0.5, 's', 0.01, 10.0,
+            'Time without a streamed set-point after which the last one is held.'),
+    Parameter('reference.refusals', INTEGER, 5, '', 'Number of rejected references in a row, each '
+              'within 1 s of the previous one, that is a fault while the robot moves. 0 disables '
+              'the check.', 0, 1000),
+    _switch('reference.linear', False, 'Interpolate linearly between trajectory points that have '
+            'no velocities, instead of using splines.'),
+    _scalar('task.timeout', 0.1, 's', 0.01, 10.0,
+            'Time without a message after which a twist or a wrench ends.'),
+    _scalar('task.linear_velocity', 0.5, 'm/s', 1e-3, 10.0, 'Limit of the reference pose.'),
+    _scalar('task.angular_velocity', 1.0, 'rad/s', 1e-3, 30.0, 'Limit of the reference pose.'),
+    _scalar('task.linear_acceleration', 2.0, 'm/s^2', 1e-2, 100.0,
+            'Limit of the reference pose.'),
     _scalar('task.angular_acceleration', 5.0, 'rad/s^2', 1e-2, 300.0,
-            'limit of the reference pose'),
-    _scalar('task.linear_lead', 0.05, 'm', 1e-3, 10.0, 'by which the reference pose may be away '
-            'from the robot; it waits for a robot that cannot follow'),
-    _scalar('task.angular_lead', 0.2, 'rad', 1e-3, 3.0, 'likewise, for the orientation'),
-    _scalar('task.linear_error', 0.2, 'm', 1e-3, 10.0, 'distance of the tip from its reference '
-            'along controlled directions, beyond it: fault'),
-    _scalar('task.angular_error', 0.8, 'rad', 1e-3, 4.0, 'likewise, for the orientation'),
-    _scalar('task.force_limit', 50.0, 'N', 0.0, 1e4,
-            'largest norm of the force of target_wrench; its direction is kept'),
-    _scalar('task.moment_limit', 10.0, 'N.m', 0.0, 1e4,
-            'largest norm of the moment of target_wrench; its direction is kept'),
-    _joints('tolerance.path', [0.0], 'rad', 0.0, 1e3, 'default path tolerance, 0: none'),
-    _joints('tolerance.goal', [0.01], 'rad', 0.0, 1e3, 'default goal tolerance, 0: none'),
-    _joints('tolerance.goal_velocity', [0.0], 'rad/s', 0.0, 1e3, 'default, 0: none'),
-    _scalar('tolerance.goal_time', 0.5, 's', 0.0, 60.0, 'default time to reach the goal, 0: any'),
+            'Limit of the reference pose.'),
+    _scalar('task.linear_lead', 0.05, 'm', 1e-3, 10.0, 'Largest distance of the reference pose '
+            'from the robot. Beyond it, the reference waits for the robot.'),
+    _scalar('task.angular_lead', 0.2, 'rad', 1e-3, 3.0, 'The same for the orientation.'),
+    _scalar('task.linear_error', 0.2, 'm', 1e-3, 10.0, 'Distance of the frame from its reference, '
+            'along the controlled directions, beyond which there is a fault.'),
+    _scalar('task.angular_error', 0.8, 'rad', 1e-3, 4.0, 'The same for the orientation.'),
+    _scalar('task.force_limit', 50.0, 'N', 0.0, 1e4, 'Largest force of target_wrench. A larger '
+            'one is scaled down and keeps its direction.'),
+    _scalar('task.moment_limit', 10.0, 'N.m', 0.0, 1e4, 'Largest moment of target_wrench. A '
+            'larger one is scaled down and keeps its direction.'),
+    _joints('tolerance.path', [0.0], 'rad', 0.0, 1e3, 'Default path tolerance. 0 disables it.'),
+    _joints('tolerance.goal', [0.01], 'rad', 0.0, 1e3, 'Default goal tolerance. 0 disables it.'),
+    _joints('tolerance.goal_velocity', [0.0], 'rad/s', 0.0, 1e3,
+            'Default velocity tolerance at the goal. 0 disables it.'),
+    _scalar('tolerance.goal_time', 0.5, 's', 0.0, 60.0,
+            'Default time to settle at the goal. 0 means any time.'),
 )
 
 _SAFETY = (
-    _joints('torque_limits', [], 'N.m', 1e-6, 1e5, 'of the total torque; none: effort of the URDF',
-            True),
-    _joints('torque_rate_limits', [], 'N.m/s', 1e-6, 1e7, 'none: ten times the limit per second',
-            True),
-    _joints('velocity_limits', [], 'rad/s', 1e-3, 1e3, 'beyond it: fault; none: of the URDF'),
-    _scalar('velocity_patience', 0.02, 's', 0.0, 1.0, 'for which a velocity may be exceeded'),
-    _joints('state_tolerance', [0.02], 'rad or m', 1e-6, 100.0, 'noise and quantisation of a '
-            'measured position, beyond which it must fit to velocity and position before'),
-    _joints('tracking_limits', [0.5], 'rad', 1e-4, 100.0, 'tracking error beyond it: fault'),
-    _scalar('tracking_patience', 0.1, 's', 0.0, 5.0, 'for which a tracking error is borne'),
-    _joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4, 'D of g(q) - D qd, at most what a '
-            'loop at nominal_rate can carry'),
-    _scalar('hold_torque', 0.3, '', 0.0, 1.0, 'bound of what a stop adds to g(q) beside damping: '
-            'the load that the robot shows, and the push of a hold; share of torque_limits'),
-    _joints('hold_distance', [0.1], 'rad or m', 1e-3, 10.0, 'by which a held robot may be pushed '
-            'away before the hold yields and follows'),
-    _joints('barrier.margin', [0.05], 'rad or m', 1e-4, 1.0, 'width of the zone before joint '
-            'limits, at most a tenth of the range of the joint'),
-    _joints('barrier.stiffness', [50.0], 'N.m/rad or N/m', 0.0, 1e5, 'push inside the zone'),
+    _joints('torque_limits', [], 'N.m', 1e-6, 1e5,
+            'Limits of the total torque. If empty, the effort limits of the URDF.', True),
+    _joints('torque_rate_limits', [], 'N.m/s', 1e-6, 1e7,
+            'Limits of the torque rate. If empty, ten times the torque limits per second.', True),
+    _joints('velocity_limits', [], 'rad/s', 1e-3, 1e3,
+            'Velocities beyond which there is a fault. If empty, those of the URDF.'),
+    _scalar('velocity_patience', 0.02, 's', 0.0, 1.0,
+            'Time over a velocity limit that is tolerated.'),
+    _joints('state_tolerance', [0.02], 'rad or m', 1e-6, 100.0, 'Noise and quantisation of '
+            'measured positions. A position that differs by more from what the previous position '
+            'and the velocity allow is implausible.'),
+    _joints('tracking_limits', [0.5], 'rad', 1e-4, 100.0,
+            'Tracking errors beyond which there is a fault.'),
+    _scalar('tracking_patience', 0.1, 's', 0.0, 5.0,
+            'Time over a tracking limit that is tolerated.'),
+    _joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4,
+            'D of the braking law g(q) - D qd, capped at what is stable at nominal_rate.'),
+    _scalar('hold_torque', 0.3, '', 0.0, 1.0, 'Bound, as a fraction of torque_limits, of what a '
+            'stop adds to g(q) besides damping: the observed load, and the push of a hold.'),
+    _joints('hold_distance', [0.1], 'rad or m', 1e-3, 10.0,
+            'Distance by which a held robot can be pushed away before the hold yields.'),
+    _joints('barrier.margin', [0.05], 'rad or m', 1e-4, 1.0, 'Width of the zone before a joint '
+            "limit, at most a tenth of the joint's range."),
+    _joints('barrier.stiffness', [50.0], 'N.m/rad or N/m', 0.0, 1e5,
+            'Stiffness of the push inside the zone.'),
     _joints('barrier.damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
-            'against motion into a limit'),
-    _scalar('barrier.velocity', 0.9, '', 0.1, 1.0, 'share of velocity_limits where it begins'),
+            'Damping of motion towards the limit inside the zone.'),
+    _scalar('barrier.velocity', 0.9, '', 0.1, 1.0,
+            'Fraction of velocity_limits at which the velocity barrier begins.'),
     _joints('barrier.velocity_damping', [10.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
-            'of the excess velocity'),
-    _scalar('barrier.torque', 0.3, '', 0.0, 1.0, 'bound of the barriers, share of torque_limits'),
-    _scalar('nominal_rate', 1000.0, 'Hz', 10.0, 4000.0, 'of joint_states', True),
-    _scalar('minimum_rate', 100.0, 'Hz', 0.0, 4000.0, 'of joint_states; below it: fault', True),
-    _scalar('state_timeout', 0.1, 's', 0.002, 1.0, 'age of a state that may be used', True),
-    _scalar('prescribed_timeout', 1.0, 's', 0.01, 60.0, 'age of joints not controlled', True),
-    Parameter('probe_count', INTEGER, 5, '', 'states that prove their age', 1, 1000,
-              structural=True),
-    _scalar('velocity_filter', 0.01, 's', 0.0, 1.0, 'where velocity must be differenced', True),
-    _scalar('hold_time', 0.3, 's', 0.0, 2.0, 'of the last gravity torque, state lost', True),
-    _scalar('brake_time', 0.5, 's', 0.0, 2.0, 'of live g(q) - D qd', True),
-    _scalar('release_time', 0.5, 's', 0.0, 2.0, 'of the ramp to the release torque', True),
-    _scalar('stop_time', 1.0, 's', 0.01, 3.0, 'in which the rate limit must reach zero', True),
-    _scalar('ramp_time', 1.0, 's', 0.0, 30.0, 'of the gains at activation', True),
-    Parameter('release_repeats', INTEGER, 5, '', 'times the release torque is published', 1, 100,
-              structural=True),
-    _choice('release_torque', '', ('zero', 'gravity'), 'what remains after release; must be given '
-            'where driver_adds is none'),
-    _choice('fault_action', 'hold', ('hold', 'release'), 'after braking for a fault'),
-    _choice('stop_action', 'hold', ('hold', 'release'), 'after braking for an operator'),
-    _switch('recover_lost_state', False, 'whether a lost state may end its own fault'),
-    _scalar('pause_limit', 60.0, 's', 0.1, 1e5, 'simulated clock at rest before a fault', True),
-    _scalar('dead_man_timeout', 0.0, 's', 0.0, 5.0, 'of the dead-man signal; 0: none', True),
-    _scalar('start.tolerance', 0.15, '', 0.0, 1.0, 'difference of measured effort and predicted '
-            'gravity, share of torque_limits', True),
-    _scalar('start.time', 0.2, 's', 0.0, 5.0, 'for which rate, positions and effort are looked at '
-            'before the first torque', True),
-    _scalar('start.watch_time', 0.5, 's', 0.0, 30.0, 'after the first torque for which the motion '
-            'is watched, and the whole ramp at least', True),
-    _scalar('start.distance', 0.5, 'rad', 1e-3, 10.0, 'motion at the start beyond it: fault',
+            'Damping of the velocity beyond the barrier.'),
+    _scalar('barrier.torque', 0.3, '', 0.0, 1.0,
+            'Bound of the barriers, as a fraction of torque_limits.'),
+    _scalar('nominal_rate', 1000.0, 'Hz', 10.0, 4000.0, 'Expected rate of joint_states.', True),
+    _scalar('minimum_rate', 100.0, 'Hz', 0.0, 4000.0,
+            'Rate of joint_states below which there is a fault.', True),
+    _scalar('state_timeout', 0.1, 's', 0.002, 1.0, 'Age beyond which a state is lost.', True),
+    _scalar('prescribed_timeout', 1.0, 's', 0.01, 60.0,
+            'The same for joints that are not controlled.', True),
+    Parameter('probe_count', INTEGER, 5, '', 'Number of states that must arrive in time, after a '
+              'gap, before any is used.', 1, 1000, structural=True),
+    _scalar('velocity_filter', 0.01, 's', 0.0, 1.0,
+            'Filter time of velocities obtained by differentiating positions.', True),
+    _scalar('hold_time', 0.3, 's', 0.0, 2.0,
+            'Time for which the last gravity torque is held after the state is lost.', True),
+    _scalar('brake_time', 0.5, 's', 0.0, 2.0, 'Duration of braking with g(q) - D qd.', True),
+    _scalar('release_time', 0.5, 's', 0.0, 2.0, 'Duration of the ramp to the release torque.',
             True),
-    _scalar('start.velocity', 0.2, 'rad/s', 1e-3, 100.0, 'that a joint may gain by itself while '
-            'the gains ramp in; beyond it: fault', True),
-    _scalar('start.acceleration', 50.0, 'rad/s^2', 0.1, 1e4, 'at the start beyond it: fault',
+    _scalar('stop_time', 1.0, 's', 0.01, 3.0,
+            'Time in which the rate limits must allow every torque to reach zero.', True),
+    _scalar('ramp_time', 1.0, 's', 0.0, 30.0, 'Ramp of the gains after activation.', True),
+    Parameter('release_repeats', INTEGER, 5, '', 'Number of times the release torque is '
+              'published.', 1, 100, structural=True),
+    _choice('release_torque', '', ('zero', 'gravity'), 'Torque left standing after release. '
+            'Required if driver_adds is none.'),
+    _choice('fault_action', 'hold', ('hold', 'release'), 'What follows braking after a fault.'),
+    _choice('stop_action', 'hold', ('hold', 'release'),
+            'What follows braking after a stop by the operator.'),
+    _switch('recover_lost_state', False,
+            'Whether the controller recovers by itself when a lost state returns.'),
+    _scalar('pause_limit', 60.0, 's', 0.1, 1e5,
+            'Time for which the simulated clock may stand still.', True),
+    _scalar('dead_man_timeout', 0.0, 's', 0.0, 5.0,
+            'Time without a dead-man message after which the robot stops. 0: not used.', True),
+    _scalar('start.tolerance', 0.15, '', 0.0, 1.0, 'Largest difference between measured effort '
+            'and predicted gravity torque, as a fraction of torque_limits.', True),
+    _scalar('start.time', 0.2, 's', 0.0, 5.0,
+            'Time for which rate, positions and effort are checked before the first torque.',
             True),
+    _scalar('start.watch_time', 0.5, 's', 0.0, 30.0, 'Time after the first torque for which '
+            'unexpected motion is a fault; at least ramp_time.', True),
+    _scalar('start.distance', 0.5, 'rad', 1e-3, 10.0,
+            'Motion at the start beyond which there is a fault.', True),
+    _scalar('start.velocity', 0.2, 'rad/s', 1e-3, 100.0, 'Velocity that a joint may gain by '
+            'itself while the gains ramp in. Beyond it there is a fault.', True),
+    _scalar('start.acceleration', 50.0, 'rad/s^2', 0.1, 1e4,
+            'Acceleration at the start beyond which there is a fault.', True),
 )
 
 _OUTPUT = (
     _choice('command_type', 'float64_multi_array', ('float64_multi_array', 'joint_state'),
-            'message on ~/commands'),
-    Parameter('dynamics_divider', INTEGER, 0, '', 'states per burst of ~/dynamics; 0: none',
-              0, 100000),
-    Parameter('state_divider', INTEGER, 10, '', 'states per ~/controller_state; 0: none',
-              0, 100000),
-    _choice('executor', 'events', ('events', 'single'), 'executor of the hot node'),
-    _switch('fast_path', True, 'whether ordinary states take the fast path: one built-in '
-            'function of machine code; false: every state is judged step by step in Python, with '
-            'the same torques'),
-    _switch('realtime.lock_memory', False, 'mlockall; warns if refused'),
-    Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority; 0: none', 0, 99,
+            'Message type of ~/commands.'),
+    Parameter('dynamics_divider', INTEGER, 0, '', 'Number of states per set of ~/dynamics '
+              'messages. 0: none are published.', 0, 100000),
+    Parameter('state_divider', INTEGER, 10, '', 'Number of states per ~/controller_state. 0: none '
+              'are published.', 0, 100000),
+    _choice('executor', 'events', ('events', 'single'), 'Executor of the control loop.'),
+    _switch('fast_path', True, 'Handle ordinary states in one machine-code function. If false, '
+            'every state takes the slow path in Python, with the same torques.'),
+    _switch('realtime.lock_memory', False, 'Call mlockall. Warns if refused.'),
+    Parameter('realtime.priority', INTEGER, 0, '', 'SCHED_FIFO priority. 0: not used.', 0, 99,
               structural=True),
-    Parameter('realtime.cpu', INTEGER, -1, '', 'processor of the hot thread; -1: any', -1, 4095,
+    Parameter('realtime.cpu', INTEGER, -1, '', 'CPU of the control loop. -1: any.', -1, 4095,
               structural=True),
-    _switch('realtime.freeze_gc', True, 'gc.freeze at activation'),
+    _switch('realtime.freeze_gc', True, 'Call gc.freeze at activation.'),
 )
 
 _LOAD = (
-    Parameter('gravity', DOUBLES, [0.0, 0.0, -9.81], 'm/s^2', 'in the base frame', -100.0, 100.0),
-    _choice('gravity_source', 'parameter', ('parameter', 'imu', 'tf'), 'of the direction'),
-    _text('gravity_frame', '', 'frame whose z axis points up, for gravity_source tf'),
-    _scalar('gravity_timeout', 0.5, 's', 0.01, 10.0, 'of a measured direction', True),
-    _scalar('gravity_slew', 50.0, 'm/s^3', 0.1, 1e6, 'largest change of the vector'),
-    _text('payload.frame', '', 'frame that carries the payload; empty: task.frame'),
-    _scalar('payload.mass', 0.0, 'kg', 0.0, 1e4, 'payload'),
-    Parameter('payload.com', DOUBLES, [0.0, 0.0, 0.0], 'm', 'centre of mass', -10.0, 10.0),
+    Parameter('gravity', DOUBLES, [0.0, 0.0, -9.81], 'm/s^2', 'Gravity vector in the base frame.',
+              -100.0, 100.0),
+    _choice('gravity_source', 'parameter', ('parameter', 'imu', 'tf'),
+            'Where the direction of gravity comes from.'),
+    _text('gravity_frame', '', 'Frame whose z axis points up, for gravity_source tf.'),
+    _scalar('gravity_timeout', 0.5, 's', 0.01, 10.0,
+            'Age beyond which a measured direction is lost.', True),
+    _scalar('gravity_slew', 50.0, 'm/s^3', 0.1, 1e6, 'Largest rate of change of the vector.'),
+    _text('payload.frame', '', 'Frame that carries the payload. If empty, task.frame.'),
+    _scalar('payload.mass', 0.0, 'kg', 0.0, 1e4, 'Mass of the payload.'),
+    Parameter('payload.com', DOUBLES, [0.0, 0.0, 0.0], 'm',
+              'Centre of mass of the payload, in payload.frame.', -10.0, 10.0),
     Parameter('payload.inertia', DOUBLES, [0.0] * 6, 'kg.m^2',
-              'xx xy xz yy yz zz about the centre of mass', -1e4, 1e4),
-    _scalar('payload.ramp_time', 1.0, 's', 0.0, 60.0, 'over which a payload comes'),
+              'xx, xy, xz, yy, yz, zz about the centre of mass.', -1e4, 1e4),
+    _scalar('payload.ramp_time', 1.0, 's', 0.0, 60.0,
+            'Time over which a change of the payload is blended in.'),
 )
 
 _NODE = (
-    _switch('autostart', False, 'configure and activate by itself, as soon as description and '
-            'states are there'),
-    _scalar('activation_timeout', 5.0, 's', 0.1, 60.0, 'for which activation waits for states '
-            'of every joint'),
-    _scalar('command_deadline', 0.1, 's', 0.0, 10.0, 'DEADLINE offered on ~/commands; 0: none',
-            True),
-    _scalar('liveliness_lease', 0.2, 's', 0.0, 10.0, 'LIVELINESS lease offered on ~/commands, '
-            'asserted by the loop itself; 0: none', True),
-    _scalar('heartbeat_rate', 20.0, 'Hz', 1.0, 100.0, 'of ~/heartbeat and of asserting '
-            'liveliness', True),
-    _scalar('realtime.switch_interval', 5e-4, 's', 0.0, 0.1, 'after which a busy thread must '
-            'give way; 0: as Python has it', True),
+    _switch('autostart', False, 'Configure and activate automatically, once description and '
+            'states have arrived.'),
+    _scalar('activation_timeout', 5.0, 's', 0.1, 60.0,
+            'Time for which activation waits for a state of every joint.'),
+    _scalar('command_deadline', 0.1, 's', 0.0, 10.0,
+            'DEADLINE offered on ~/commands. 0: none.', True),
+    _scalar('liveliness_lease', 0.2, 's', 0.0, 10.0, 'LIVELINESS lease offered on ~/commands and '
+            'asserted by the control loop. 0: none.', True),
+    _scalar('heartbeat_rate', 20.0, 'Hz', 1.0, 100.0,
+            'Rate of ~/heartbeat and of asserting liveliness.', True),
+    _scalar('realtime.switch_interval', 5e-4, 's', 0.0, 0.1, 'Interval after which Python makes '
+            "a busy thread yield. 0: Python's default.", True),
 )
 
 #: Every parameter by name.

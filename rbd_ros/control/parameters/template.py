@@ -96,7 +96,7 @@ def _line(setting: str, remark: str) -> str:
 def _header(robot: str, origin: str) -> str:
     text = (f'Controller of the robot "{robot}", made from {origin}. Numbers are those of the '
             'description: compare them with the data sheet. Each question below needs one line '
-            'without its #. docs/controller.md tells about every parameter.')
+            'without its #. docs/controller_reference.md describes every parameter.')
     return '\n'.join([_comment(text, ''), '/**:', '  controller:', '    ros__parameters:'])
 
 
