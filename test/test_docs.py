@@ -72,9 +72,11 @@ def test_links_lead_somewhere(path):
 def test_sources_named_in_documents_exist(path):
     """Paths of files and folders of the package, and dotted names of its modules, exist."""
     text = prose(path)
-    roots = 'rbd_ros|test|config|docs|examples|launch|tools|urdf|benchmark'
-    paths = re.findall(rf'`((?:{roots})/[\w./-]*\w/?)`', text)
-    assert not [name for name in paths if not (ROOT / name).exists()]
+    paths = [name for name in re.findall(r'`([a-z_]+/[\w./-]*\w/?)`', text)
+             if (ROOT / name.partition('/')[0]).exists()
+             or (ROOT / 'rbd_ros' / name.partition('/')[0]).exists()]
+    assert not [name for name in paths
+                if not (ROOT / name).exists() and not (ROOT / 'rbd_ros' / name).exists()]
     names = re.findall(r'`rbd_ros\.([\w.]+)', text)
     assert not [name for name in names if not found(name)]
 
