@@ -152,8 +152,9 @@ def _require(file: str, given: dict[str, Any]) -> None:
     """Refuse a file for a real robot that leaves open what nobody else can know."""
     missing = [name for name in ('driver_adds', 'effort_is_torque') if name not in given]
     if missing:
-        raise RuntimeError(f'params_file "{file}" does not give {" and ".join(missing)}: choose, '
-                           'docs/tutorial_controller.md and the file that make_config prints explain it')
+        raise RuntimeError(f'params_file "{file}" does not give {" and ".join(missing)}: choose a '
+                           'value; docs/tutorial_controller.md and the file that make_config '
+                           'prints explain them')
     reasons = activation_refusals({**defaults(), **given})
     if reasons:
         raise RuntimeError(f'params_file "{file}": ' + '; '.join(reasons))
