@@ -69,6 +69,13 @@ def test_gravity_torques(run, given):
     assert printed.count('on the floor') == 7
 
 
+def test_felt_inertia(run):
+    """Equivalent inertias give the same torques in fewer operations."""
+    x, printed = run('felt_inertia')
+    assert x['difference'] < 1e-12 * np.abs(x['one']).max() and x['counts'][1] < x['counts'][0]
+    assert ' m ' not in printed.partition('operations')[0]
+
+
 def test_inertia_at_tool(run):
     """Lambda is the inverse of J H^-1 J^T, and predicts how the tip accelerates."""
     x, printed = run('inertia_at_tool')

@@ -150,9 +150,9 @@ def _net_force(inertia: RigidInertia, U: Mat3, acc: Vec3) -> Force:
     vector of U J, with J = sum m x x^T = 1/2 tr(I) 1 - I, constant in the body.
     """
     I = inertia.I
-    half = 0.5 * I.trace()
-    J = Mat3(((half - I.xx, -I.xy, -I.xz), (-I.xy, half - I.yy, -I.yz),
-              (-I.xz, -I.yz, half - I.zz)))
+    # Sum before difference: a body whose second moment was made zero (9.7) has an exact zero.
+    x, y, z = I.yy + I.zz - I.xx, I.xx + I.zz - I.yy, I.xx + I.yy - I.zz
+    J = Mat3(((0.5 * x, -I.xy, -I.xz), (-I.xy, 0.5 * y, -I.yz), (-I.xz, -I.yz, 0.5 * z)))
     (_, xy, xz), (yx, _, yz), (zx, zy, _) = (U @ J).rows
     moment = inertia.h.cross(acc) + Vec3(zy - yz, xz - zx, yx - xy)
     return Force(moment, acc * inertia.m + U @ inertia.h)

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 import re
 import sys
 import threading
@@ -24,6 +25,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.algorithms.equivalence import simplified_inertias
 from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
 from rbd_ros.compiler.content_digest import digest
 from rbd_ros.compiler.kernel import Kernel, vector
@@ -56,6 +58,8 @@ BACKENDS = ('auto', 'llvm', 'python', 'reference')
 HANDLES = 64
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.
 STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
+#: Quantities that only multiply by inertias, and which of their zeros serve them.
+SIMPLIFIED = {'inverse_dynamics': '3d', 'bias': '3d', 'gravity': '3d', 'mass_matrix': 'spatial'}
 
 
 class _Calls(dict):
@@ -86,13 +90,16 @@ class KernelStore:
         they stand in the source, uncompiled) or ``'auto'``: the first that is there.
     :param payload_frame: name of the frame at which a payload may hang, see ``set_payload``.
     :param cache: whether machine code is kept on disk.
+    :param simplify_inertias: whether inverse dynamics, bias, gravity and mass matrix are computed
+        with dynamically equivalent inertias that have more zeros (RBDA 9.7): the same result but
+        for rounding, in about a tenth fewer operations. All else uses the physical inertias.
     :param progress: called with the name of a kernel and the share of it compiled, 0 to 1; by
         default a terminal, if there is one, shows a line.
     """
 
     def __init__(
         self, model: Model, *, backend: str = 'auto', payload_frame: str | None = None,
-        cache: bool = True, progress: Progress | None = None,
+        cache: bool = True, progress: Progress | None = None, simplify_inertias: bool = False,
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use '
@@ -111,11 +118,15 @@ class KernelStore:
         self._calls = _Calls(self)
         self._kernels: dict[tuple[object, ...], Kernel] = {}
         self._lock = threading.RLock()
+        self._equivalent = {
+            form: replace(model, inertia=simplified_inertias(model, form))
+            for form in set(SIMPLIFIED.values())} if simplify_inertias else {}
 
     def __reduce__(self) -> tuple:
         """Pickle as the recipe; kernels come back from the cache."""
         name = None if self._payload_frame is None else self._payload_frame.name
-        return _restore, (type(self), self.model, self._backend, name, self._cache, self._common)
+        return _restore, (type(self), self.model, self._backend, name, self._cache, self._common,
+                          bool(self._equivalent))
 
     # --- what acts on the robot ---------------------------------------------------------------
 
@@ -243,30 +254,35 @@ class KernelStore:
     def _made(self, quantity: Quantity) -> Kernel:
         if self._backend == 'reference':
             arguments = [Argument(*item) for item in self._arguments(quantity).items()]
-            return ReferenceKernel(self.model, quantity, arguments, self._payload_frame,
-                                   lambda: self._graph(quantity))
+            return ReferenceKernel(
+                self._model_of(quantity), quantity, arguments, self._payload_frame,
+                lambda: self._graph(quantity))
         return compile_graph(
             lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
             backend=self._backend, progress=self._progress)
 
     def _key(self, quantity: Quantity) -> str:
         """Return the key of a quantity, '' for one that must be traced to be known."""
-        return kernel_key(self.model, quantity.name, tuple(quantity.rules.items()),
+        return kernel_key(self._model_of(quantity), quantity.name, tuple(quantity.rules.items()),
                           quantity.target, quantity.common, self._payload_frame)
 
     def _graph(self, quantity: Quantity) -> Graph:
         """Trace a quantity; of several methods, the one with the fewest operations."""
-        arguments = self._arguments(quantity)
+        arguments, model = self._arguments(quantity), self._model_of(quantity)
 
         def traced(rule: Rule) -> Graph:
             def function(*values: Sequence) -> Mapping[str, Sequence]:
                 given = dict(zip(arguments, values, strict=True))
-                return evaluate(self.model, quantity, rule, given, self._payload_frame)
+                return evaluate(model, quantity, rule, given, self._payload_frame)
             name = re.sub(r'\W+', '_', quantity.name, flags=re.ASCII)
             return trace(function, arguments, name=name)
 
         return min((traced(rule) for rule in quantity.rules.values()),
                    key=lambda graph: graph.count().total)
+
+    def _model_of(self, quantity: Quantity) -> Model:
+        """Return the model whose inertias a quantity is computed with."""
+        return self._equivalent.get(SIMPLIFIED.get(quantity.kind, ''), self.model)
 
     def _arguments(self, quantity: Quantity) -> dict[str, tuple[int, ...]]:
         shapes = {**self._shapes, **quantity.shapes}
@@ -289,9 +305,10 @@ class KernelStore:
 
 def _restore(
     kind: type[KernelStore], model: Model, backend: str, payload_frame: str | None, cache: bool,
-    common: Mapping[str, Array],
+    common: Mapping[str, Array], simplify_inertias: bool,
 ) -> KernelStore:
-    robot = kind(model, backend=backend, payload_frame=payload_frame, cache=cache)
+    robot = kind(model, backend=backend, payload_frame=payload_frame, cache=cache,
+                 simplify_inertias=simplify_inertias)
     for name, value in common.items():
         robot._common[name][:] = value
     return robot
