@@ -90,7 +90,7 @@ def best_match(joint: Joint, I: RigidInertia, form: str = 'spatial') -> Parting:
         moments, rest = _about_axis(n, I.I, form)
         return Parting(RigidInertia(I.m, along, moments),
                        RigidInertia(0.0, _less(I.h, along), rest))
-    if type(joint) in (Cylindrical, Helical):
+    if type(joint) is Cylindrical or type(joint) is Helical:
         moments, rest = _about_axis(Vec3(*joint.axis), I.I, form)
     elif type(joint) is Planar:
         moments, rest = _about_axis(Vec3(*joint.normal), I.I, form)
