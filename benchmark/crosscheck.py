@@ -163,8 +163,6 @@ def _compare_one(
     quantity: Quantity, frame: str, batch: bool,
 ) -> Verdict:
     options = {'method': quantity.by} if quantity.by else {}
-    if robot.model.mimic is not None and quantity.by == 'aba':
-        options = {}
     inputs = [getattr(states, name) for name in quantity.inputs]
     tail = (frame,) if frame else ()
     ask = getattr(robot, quantity.method)

@@ -92,7 +92,7 @@ class PinocchioRobot:
                  mimic: bool = True) -> None:
         self.model = model
         root = (pin.JointModelFreeFlyer(),) if floating_base else ()
-        self.mimics = read_mimics(urdf) if model.mimic is not None else {}
+        self.mimics = read_mimics(urdf) if model.coupling is not None else {}
         try:
             self.pin = pin.buildModelFromXML(urdf, *root, mimic=mimic and bool(self.mimics))
         except ValueError as error:

@@ -23,14 +23,14 @@ from rbd_ros.errors import (
     SingularError, UnknownName, UnseenError,
 )
 from rbd_ros.model.builder import JointData, ModelBuilder
-from rbd_ros.model.coupling import Mimic
+from rbd_ros.model.coupling import Gear, Mimic
 from rbd_ros.model.model import Model
 from rbd_ros.model.urdf import load_urdf
 
 __all__ = [
-    'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'gravity', 'Handle', 'inverse_dynamics',
-    'jacobian', 'JointData', 'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model',
-    'ModelBuilder', 'ModelError', 'NonFiniteError', 'operational_space', 'OperationalSpace',
-    'POINT', 'RbdError', 'RbdWarning', 'SettingError', 'ShapeError', 'SingularError',
-    'UnknownName', 'UnseenError',
+    'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'Gear', 'gravity', 'Handle',
+    'inverse_dynamics', 'jacobian', 'JointData', 'load_urdf', 'LoopError', 'mass_matrix',
+    'Mimic', 'Model', 'ModelBuilder', 'ModelError', 'NonFiniteError', 'operational_space',
+    'OperationalSpace', 'POINT', 'RbdError', 'RbdWarning', 'SettingError', 'ShapeError',
+    'SingularError', 'UnknownName', 'UnseenError',
 ]

@@ -161,10 +161,10 @@ def test_mimic_joints_are_a_constraint(seed):
     """G^T H G and G^T C move the robot as constraint forces K^T lambda would."""
     model = gripper()
     free = dataclasses.replace(
-        model, mimic=None, **{name: (value,) * 4 for name, value in (
+        model, coupling=None, **{name: (value,) * 4 for name, value in (
             ('lower', -9.0), ('upper', 9.0), ('effort_limit', 9.0), ('velocity_limit', 9.0),
             ('friction', 0.0), ('damping', 0.0), ('rotor_inertia', 0.0), ('gear_ratio', 1.0))})
-    G = np.array(model.mimic.G)
+    G = np.array(model.coupling.G(()))
     s = State(model, seed)
     q, qd = np.array(model.expand_q(s.q)), G @ s.qd
     assert q[2] == pytest.approx(-0.7 * q[1] + 0.2)

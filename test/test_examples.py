@@ -206,3 +206,17 @@ def test_passivity(run):
     x, printed = run('passivity')
     assert x['largest'] < 1e-10 and x['error'] < 0.02 and 'W' in printed
     assert x['K'] * x['s'] @ x['s'] > 1e-6
+
+
+def test_motor_behind_a_gear(run):
+    """The power of the motor is the change of energy of the cam and the lever."""
+    x, printed = run('motor_behind_a_gear')
+    robot, w, angle, step = x['robot'], [x['speed']], 0.7, 1e-4
+
+    def energy(q):
+        return robot.kinetic_energy([q], w) + robot.potential_energy([q])
+    slope = (energy(angle + step) - energy(angle - step)) / (2.0 * step)
+    tau = robot.inverse_dynamics([angle], w, [0.0])
+    motor = x['actuator_forces'](x['model'], [angle], tau, ['motor'])
+    np.testing.assert_allclose(motor * x['RATIO'], [slope], rtol=1e-6)
+    assert printed.count('motor') == 5

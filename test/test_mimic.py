@@ -23,7 +23,7 @@ from rbd_ros.compiler import compile_python, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Prismatic, Revolute, Spherical
 from rbd_ros.model.builder import JointData, ModelBuilder
-from rbd_ros.model.coupling import Mimic, resolve
+from rbd_ros.model.coupling import compose, Gear, Mimic
 from rbd_ros.model.urdf import load_urdf
 
 X = (1.0, 0.0, 0.0)
@@ -42,8 +42,8 @@ def test_chain_of_followers(gripper):
     expected = [0.5, 0.03, -0.03, 10.0 * -0.03 + 0.3]
     assert gripper.expand_q([0.5, 0.03]) == pytest.approx(expected, abs=1e-15)
     assert gripper.expand_v([0.5, 0.1]) == pytest.approx([0.5, 0.1, -0.1, -1.0], abs=1e-15)
-    assert gripper.mimic.G == ((1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (0.0, -10.0))
-    assert gripper.mimic.q0 == (0.0, 0.0, 0.0, 0.3)
+    assert gripper.coupling.G(()) == [[1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, -10.0]]
+    assert gripper.coupling.q0 == (0.0, 0.0, 0.0, 0.3)
 
 
 def test_chains_resolve_in_any_order():
@@ -54,27 +54,29 @@ def test_chains_resolve_in_any_order():
     c = 0.25 * b - 2.0
     d = 2.0 * c + 0.5
     for order in (['b', 'c', 'd'], ['d', 'c', 'b'], ['c', 'd', 'b']):
-        found = resolve({name: steps[name] for name in order})
-        assert {name: each.joint for name, each in found.items()} == dict.fromkeys('bcd', 'a')
+        found = compose({name: steps[name] for name in order})
         for name, value in (('b', b), ('c', c), ('d', d)):
-            assert found[name].multiplier * y + found[name].offset == pytest.approx(value, 1e-15)
+            (leader, weight), = found[name].weights.items()
+            assert leader == 'a'
+            assert weight * y + found[name].offset == pytest.approx(value, 1e-15)
 
 
 @pytest.mark.parametrize(('mimics', 'ring'), [
     ({'a': Mimic('a')}, 'a -> a'),
     ({'a': Mimic('b'), 'b': Mimic('a')}, 'a -> b -> a'),
     ({'x': Mimic('a'), 'a': Mimic('b'), 'b': Mimic('c'), 'c': Mimic('a')}, 'a -> b -> c -> a'),
+    ({'a': Gear(('free', 'b'), max), 'b': Gear(('other', 'a'), max)}, 'a -> b -> a'),
 ])
 def test_cycles_are_refused(mimics, ring):
     """Joints that follow each other in a cycle are refused, and the cycle is written out."""
     with pytest.raises(ModelError, match=f'in a cycle: {ring}; one of them must move freely'):
-        resolve(mimics)
+        compose(mimics)
 
 
 def test_long_chain():
     """Two thousand followers in a row are resolved without recursion."""
-    found = resolve({str(i): Mimic(str(i - 1), 1.0, 1.0) for i in range(1, 2001)})
-    assert found['2000'] == Mimic('0', 1.0, 2000.0)
+    found = compose({str(i): Mimic(str(i - 1), 1.0, 1.0) for i in range(1, 2001)})
+    assert found['2000'] == ({'0': 1.0}, 2000.0)
 
 
 def test_power_is_kept(gripper):
@@ -113,13 +115,13 @@ def test_follower_has_no_coordinate_of_its_own(gripper):
     assert gripper.velocity_slice('left') == slice(1, 2)
     with pytest.raises(ModelError, match='joint "pad" mimics another and has no coordinate'):
         gripper.position_slice('pad')
-    assert gripper.mimic.coupled == {2, 3, 4}
+    assert gripper.coupling.coupled == {2, 3, 4}
 
 
 def test_mimic_can_be_switched_off():
     """With mimic=False every joint moves freely and keeps its own properties."""
     free = load_urdf(GRIPPER, mimic=False)
-    assert free.mimic is None and free.nv == 4
+    assert free.coupling is None and free.nv == 4
     assert free.damping == (0.0, 2.0, 3.0, 0.01)
     assert free.expand_q([1.0, 2.0, 3.0, 4.0]) == [1.0, 2.0, 3.0, 4.0]
 

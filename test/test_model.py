@@ -401,7 +401,7 @@ def test_builder_names_unknown_parents():
     ({'placement': [0.0, 0.0, 1.0]}, 'placement of joint "c_joint" must be a Transform, got list'),
     ({'inertia': 1.0}, 'inertia of body "c" must be a RigidInertia, got float'),
     ({'data': {'lower': 0.0}}, 'data of joint "c_joint" must be a JointData, got dict'),
-    ({'mimic': 'j'}, 'mimic of joint "c_joint" must be a Mimic, got str'),
+    ({'mimic': 'j'}, 'mimic of joint "c_joint" must be a Mimic or a Gear, got str'),
 ])
 def test_builder_names_what_is_of_the_wrong_kind(given, words):
     """A class in place of a joint, an array in place of a transform and the like are named."""

@@ -149,7 +149,7 @@ def test_mimic_joints_of_real_robots(robot):
         expected = float(mimic.get('multiplier', 1)) * leader + float(mimic.get('offset', 0))
         assert own == pytest.approx(expected, abs=1e-14)
     assert model.nv == other.nv - followers
-    assert followers == 0 or len(model.mimic.followers) == followers
+    assert followers == 0 or len(model.coupling.followers) == followers
 
 
 @pytest.mark.parametrize('robot', [*BROKEN, *BROKEN_MIMIC])

@@ -211,7 +211,7 @@ def divide_and_conquer(
 def _refuse(model: Model) -> None:
     """Raise an error where the method cannot be used."""
     model.refuse_loops()
-    if model.mimic is not None or any(model.rotor_inertia):
+    if model.coupling is not None or any(model.rotor_inertia):
         raise ModelError(
             f'"{model.name}" has joints that follow others or rotors: divide and conquer takes '
             'trees without them; use forward_dynamics')

@@ -134,7 +134,7 @@ def refuse_quasi_velocities(model: Model) -> None:
     :raises ModelError: which names the joint.
     """
     model.refuse_loops()
-    if model.mimic is not None:
+    if model.coupling is not None:
         raise ModelError(f'"{model.name}" has mimic joints: their coordinates are not independent')
     for name, joint in zip(model.joint_names, model.joint[1:], strict=True):
         if not joint.additive or joint.time_dependent:

@@ -114,13 +114,17 @@ def task_jacobian(
 
 def task_bias(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], handles: Sequence[Handle],
-    t: Scalar = 0.0,
+    t: Scalar = 0.0, g: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
-    """Return J-dot q-dot of the handles: their acceleration without qdd and without gravity."""
+    """
+    Return J-dot q-dot of the handles: their acceleration without qdd and without gravity.
+
+    :param g: tree accelerations that gears of changing ratio have all the same.
+    """
     tree = links(model, q, t)
     v, v_J = velocities(model, tree, q, qd, t)
     c = velocity_products(model, q, qd, v, v_J, t)
-    a = accelerations(model, tree, c, None, Motion.zero())
+    a = accelerations(model, tree, c, g, Motion.zero())
     return [row[0] for handle in handles
             for row in task_rows(handle, [handle.frame.placement @ a[handle.frame.body]])]
 

@@ -91,7 +91,7 @@ def accelerations(
     :param active: T_a of tree joints by name, 6 x n in body coordinates with T_a^T S = 1, where
         the drive does not act along S itself (3.35, example 3.2).
     """
-    if model.mimic is not None or any(model.rotor_inertia):
+    if model.coupling is not None or any(model.rotor_inertia):
         raise ModelError(f'"{model.name}" has joints that follow others or rotors, which the '
                          'assembled system does not know; use forward_dynamics')
     X_0, v, joints = _joints(

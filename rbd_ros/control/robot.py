@@ -107,8 +107,8 @@ class Robot:
         :param limits: ages and rates.
         """
         model = self.model
-        followers = () if model.mimic is None else tuple(
-            model.joint_names[i - 1] for i in model.mimic.followers)
+        followers = () if model.coupling is None else tuple(
+            model.joint_names[i - 1] for i in model.coupling.followers)
         continuous = [name for name, endless in zip(self.joints, self.continuous) if endless]
         return JointMap(model.independent_joint_names, self.joints, limits=limits,
                         fixed_positions=self.fixed, followers=followers, continuous=continuous)

@@ -251,9 +251,9 @@ class TickKernels:
         handles = (opspace.Handle(frame),)
         s = self._state(x)
         H = [self._pick(row) for row in self._pick(self._rules['mass_matrix']['crba'](s)['H'])]
-        J = [self._pick(model.reduce_force(row))
+        J = [self._pick(s.reduce(row))
              for row in opspace.task_jacobian(model, s.q, handles)]
-        rate = opspace.task_bias(model, s.q, s.qd, handles)
+        rate = opspace.task_bias(model, s.q, s.qd, handles, g=s.g)
         pose = table.pose(model, frame).rules['path'](s)['T']
         chosen = [AXES.index(axis) for axis in self._axes]
         return {

@@ -15,7 +15,7 @@
 """
 What a quantity of a robot is: named inputs, rules that compute it, and the state they work on.
 
-Here the independent coordinates y of a model meet the tree coordinates q = G y + q0 of the
+Here the independent coordinates y of a model meet the tree coordinates q = gamma(y) of the
 algorithms (RBDA 9.6): positions, velocities and accelerations are expanded.
 """
 
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 
 
 class State(NamedTuple):
-    """The inputs of a quantity as the algorithms want them: in tree coordinates."""
+    """
+    The inputs of a quantity as the algorithms want them: in tree coordinates.
+
+    :param g: tree accelerations at zero acceleration of the independent coordinates, which gears
+        of changing ratio have; None for zero.
+    """
 
     model: Model
     q: Values
@@ -48,6 +53,11 @@ class State(NamedTuple):
     tau: Values
     conditions: Conditions
     inputs: Mapping[str, Sequence]
+    g: Values | None = None
+
+    def reduce(self, force: Values) -> Values:
+        """Return G^T times a force, or a row of a Jacobian, over the tree velocities."""
+        return self.model.reduce_force(force, self.inputs['q'])
 
 
 #: Outputs by name, from a state.
@@ -161,5 +171,7 @@ def state(model: Model, x: Mapping[str, Sequence], payload_frame: Frame | None =
     t = x['time'][0] if 'time' in x else 0.0
     gravity = Vec3(*x['gravity']) if 'gravity' in x else Vec3.zero()
     q = model.expand_q(x['q']) if 'q' in x else ()
-    qd, qdd = (model.expand_v(x[name]) if name in x else () for name in ('qd', 'qdd'))
-    return State(model, q, qd, qdd, x.get('tau', ()), Conditions(gravity, f_ext, inertia, t), x)
+    qd = model.expand_v(x['qd'], x['q']) if 'qd' in x else ()
+    g = model.gear_bias(x['qd'], x['q']) if 'qd' in x else None
+    qdd = model.expand_a(x['qdd'], x['qd'], x['q']) if 'qdd' in x else ()
+    return State(model, q, qd, qdd, x.get('tau', ()), Conditions(gravity, f_ext, inertia, t), x, g)

@@ -133,8 +133,9 @@ def massless_joint(
     """Return a joint that can move while no inertia does, at a pose without symmetry."""
     if model.nv == 0:
         return None
-    q = model.expand_q(random_position(model, np.random.default_rng(0)))
-    G = np.array(np.eye(model.nv) if model.mimic is None else model.mimic.G).reshape(-1, model.nv)
+    y = random_position(model, np.random.default_rng(0))
+    q, coupling = model.expand_q(y), model.coupling
+    G = np.array(np.eye(model.nv) if coupling is None else coupling.G(y)).reshape(-1, model.nv)
     H = G.T @ np.array(crba(model, links(model, q), inertia)).reshape(G.shape[0], -1) @ G
     H = H + np.diag(model.rotor_inertia)
     size = np.sqrt(np.maximum(np.diag(H), 0.0))

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rbd_ros.algorithms import aba, energy, kinematics, ltl, opspace, rnea
+from rbd_ros.algorithms import aba, energy, gears, kinematics, ltl, opspace, rnea
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.dynamics import coriolis_quantities, handle_inputs
 from rbd_ros.dynamics.handle_inputs import Pattern
@@ -49,7 +49,7 @@ GRAVITY = ('gravity',)
 
 def _joint_force(s: State, tree_force: Values, qdd: Values = ()) -> Mapping[str, Sequence]:
     """Return independent joint forces, with those that turn the rotors (RBDA Ex 9.5)."""
-    tau = list(s.model.reduce_force(tree_force))
+    tau = list(s.reduce(tree_force))
     for k, acceleration in enumerate(qdd):
         tau[k] = tau[k] + s.model.rotor_inertia[k] * acceleration
     return {'tau': tau}
@@ -58,18 +58,15 @@ def _joint_force(s: State, tree_force: Values, qdd: Values = ()) -> Mapping[str,
 def _inertia(s: State) -> Matrix:
     """Return the inertia matrix over the independent coordinates, rotors included."""
     H = crba(s.model, kinematics.links(s.model, s.q, s.conditions.t), s.conditions.inertia)
-    H = reduce_symmetric(s.model, H)
+    H = reduce_symmetric(s.model, H, s.inputs['q'])
     for k, rotor in enumerate(s.model.rotor_inertia):
         H[k][k] = H[k][k] + rotor
     return H
 
 
-def reduce_symmetric(model: Model, H: Matrix) -> Matrix:
-    """Return G^T H G, exactly symmetric; H itself where no joint mimics another."""
-    if model.mimic is None:
-        return H
-    HG = zip(*(model.reduce_force(row) for row in H), strict=True)
-    return [list(model.reduce_force(column)) for column in HG]
+def reduce_symmetric(model: Model, H: Matrix, y: Values) -> Matrix:
+    """Return G^T H G, exactly symmetric; H itself where no joint follows another (9.26)."""
+    return H if model.coupling is None else model.coupling.reduce_symmetric(H, y)
 
 
 def sparsity(model: Model) -> Sequence[int]:
@@ -79,17 +76,20 @@ def sparsity(model: Model) -> Sequence[int]:
     A mimic joint couples its branch with that of its master, which no parent array shows: such
     a matrix is treated as a chain, where the compiler still skips what is zero by structure.
     """
-    return model.expanded_parent if model.mimic is None else range(-1, model.nv - 1)
+    return model.expanded_parent if model.coupling is None else range(-1, model.nv - 1)
 
 
 def _bias(s: State) -> Values:
-    return s.model.reduce_force(rnea.newton_euler_3d(
-        s.model, s.q, s.qd, None, s.conditions))
+    return s.reduce(rnea.newton_euler_3d(s.model, s.q, s.qd, s.g, s.conditions))           # 9.26
 
 
 def _forward_by_inertia(s: State) -> Mapping[str, Sequence]:
     rhs = [t - c for t, c in zip(s.tau, _bias(s), strict=True)]                            # 6.1
     return {'qdd': ltl.solve(_inertia(s), sparsity(s.model), rhs)}
+
+
+def _forward_by_clusters(s: State) -> Mapping[str, Sequence]:
+    return {'qdd': gears.aba(s.model, s.inputs['q'], s.inputs['qd'], s.tau, s.conditions)}
 
 
 def _forward_by_bodies(s: State) -> Mapping[str, Sequence]:
@@ -110,9 +110,9 @@ def bias(_: Model) -> Quantity:
     """Return C(q, qd): the joint forces of motion without acceleration, gravity included."""
     return Quantity('bias', ('q', 'qd'), common=GRAVITY, rules={
         'spatial': lambda s: _joint_force(s, rnea.rnea(
-            s.model, s.q, s.qd, None, s.conditions).tau),
+            s.model, s.q, s.qd, s.g, s.conditions).tau),
         '3d': lambda s: _joint_force(s, rnea.newton_euler_3d(
-            s.model, s.q, s.qd, None, s.conditions))})
+            s.model, s.q, s.qd, s.g, s.conditions))})
 
 
 def joint_wrenches(_: Model) -> Quantity:
@@ -142,10 +142,10 @@ def inverse_mass_matrix(_: Model) -> Quantity:
 
 
 def forward_dynamics(model: Model) -> Quantity:
-    """Return qdd under joint forces tau; articulated bodies only where no joint mimics another."""
-    rules: dict[str, Rule] = {'crba': _forward_by_inertia}
-    if model.mimic is None:
-        rules['aba'] = _forward_by_bodies
+    """Return qdd under joint forces tau; joints that follow others are clusters of bodies."""
+    rules: dict[str, Rule] = {
+        'crba': _forward_by_inertia,
+        'aba': _forward_by_bodies if model.coupling is None else _forward_by_clusters}
     return Quantity('forward_dynamics', ('q', 'qd', 'tau'), rules, GRAVITY)
 
 
@@ -222,18 +222,18 @@ def jacobian_rate(_: Model, frame: Frame) -> Quantity:
     """Return J-dot q-dot: the spatial acceleration of a frame without joint accelerations."""
     return Quantity(f'jacobian_rate {frame.name}', ('q', 'qd'), {
         'path': lambda s: {'a': opspace.task_bias(
-            s.model, s.q, s.qd, (opspace.Handle(frame),), s.conditions.t)}})
+            s.model, s.q, s.qd, (opspace.Handle(frame),), s.conditions.t, s.g)}})
 
 
 def _task_jacobian(s: State, handles: Sequence[Handle]) -> Matrix:
     J = opspace.task_jacobian(s.model, s.q, handles, s.conditions.t)
-    return [list(s.model.reduce_force(row)) for row in J]                       # J G: rows by G^T
+    return [list(s.reduce(row)) for row in J]                                   # J G: rows by G^T
 
 
 def _projection(s: State, handles: Sequence[Handle]) -> opspace.Projection:
     return opspace.project(
         _inertia(s), sparsity(s.model), _bias(s), _task_jacobian(s, handles),
-        opspace.task_bias(s.model, s.q, s.qd, handles, s.conditions.t))
+        opspace.task_bias(s.model, s.q, s.qd, handles, s.conditions.t, s.g))
 
 
 def projection(_: Model, handles: Sequence[Handle] | Pattern) -> Quantity:

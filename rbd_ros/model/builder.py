@@ -29,47 +29,10 @@ import math
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Fixed, Joint, Reversed
 from rbd_ros.model.connectivity import spanning_tree
-from rbd_ros.model.coupling import Coupling, Mimic, resolve
+from rbd_ros.model.coupling import Gear, Mimic
+from rbd_ros.model.independent import Arc, independent, JointData
 from rbd_ros.model.model import Frame, gravity_vector, LoopJoint, Model
 from rbd_ros.spatial import RigidInertia, Transform
-
-Values = float | Sequence[float]
-SIGNED = ('lower', 'upper', 'gear_ratio')
-
-
-@dataclass(frozen=True)
-class JointData:
-    """
-    What is known of a joint beside its geometry, in SI units.
-
-    Each entry is one number for all coordinates of the joint, or one per coordinate
-    (positions for ``lower`` and ``upper``, velocities for the rest).
-
-    :param rotor_inertia: as felt at the joint: the rotor's own times ``gear_ratio`` squared.
-    """
-
-    lower: Values = -math.inf
-    upper: Values = math.inf
-    effort: Values = math.inf
-    velocity: Values = math.inf
-    friction: Values = 0.0
-    damping: Values = 0.0
-    rotor_inertia: Values = 0.0
-    gear_ratio: Values = 1.0
-
-
-@dataclass(frozen=True)
-class _Arc:
-    """A joint as given: from predecessor to successor, with the places of its two frames."""
-
-    name: str
-    predecessor: int
-    successor: int
-    joint: Joint
-    X_P: Transform
-    X_S: Transform
-    data: JointData
-    mimic: Mimic | None
 
 
 @dataclass
@@ -79,7 +42,7 @@ class _Tree:
     parent: list[int] = field(default_factory=lambda: [-1])
     joint: list[Joint] = field(default_factory=lambda: [Fixed()])
     X_T: list[Transform] = field(default_factory=lambda: [Transform.identity()])
-    arcs: list[_Arc] = field(default_factory=list)
+    arcs: list[Arc] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     inertia: list[RigidInertia] = field(default_factory=list)
     place: dict[int, tuple[int, Transform]] = field(default_factory=dict)
@@ -101,13 +64,13 @@ class ModelBuilder:
         self._gravity = gravity_vector(gravity)
         self._nodes: dict[str, int] = {base_name: 0}
         self._inertias = [base_inertia or RigidInertia.zero()]
-        self._arcs: dict[str, _Arc] = {}
+        self._arcs: dict[str, Arc] = {}
         self._frames: dict[str, tuple[int, Transform]] = {}
 
     def add_body(self, name: str, parent: str | None = None, joint: Joint | None = None,
                  placement: Transform | None = None, inertia: RigidInertia | None = None, *,
                  joint_name: str | None = None, data: JointData | None = None,
-                 mimic: Mimic | None = None) -> ModelBuilder:
+                 mimic: Mimic | Gear | None = None) -> ModelBuilder:
         """
         Add a body and, if a parent is named, the joint that carries it.
 
@@ -118,7 +81,7 @@ class ModelBuilder:
         :param inertia: in the body's own frame; None for a massless body.
         :param joint_name: name of the joint, by default ``<name>_joint``.
         :param data: limits, friction and so on of the joint.
-        :param mimic: the joint this one follows.
+        :param mimic: the joint this one follows, or the gear by which it follows several.
         :returns: the builder itself.
         """
         self._claim(name)
@@ -135,7 +98,8 @@ class ModelBuilder:
 
     def add_joint(self, name: str, predecessor: str, successor: str, joint: Joint,
                   X_P: Transform | None = None, X_S: Transform | None = None, *,
-                  data: JointData | None = None, mimic: Mimic | None = None) -> ModelBuilder:
+                  data: JointData | None = None,
+                  mimic: Mimic | Gear | None = None) -> ModelBuilder:
         """
         Connect two bodies (or frames) by a joint; one that closes a loop is a loop joint.
 
@@ -151,11 +115,11 @@ class ModelBuilder:
             raise ModelError(f'joint "{name}" connects body "{successor}" to itself')
         _expect(joint, Joint, f'joint "{name}"')
         for given, kind, what in ((X_P, Transform, 'placement'), (X_S, Transform, 'placement'),
-                                  (data, JointData, 'data'), (mimic, Mimic, 'mimic')):
+                                  (data, JointData, 'data'), (mimic, (Mimic, Gear), 'mimic')):
             _expect(given, kind, f'{what} of joint "{name}"')
         identity = Transform.identity()
-        self._arcs[name] = _Arc(name, p, s, joint, (X_P or identity) @ to_p,
-                                (X_S or identity) @ to_s, data or JointData(), mimic)
+        self._arcs[name] = Arc(name, p, s, joint, (X_P or identity) @ to_p,
+                               (X_S or identity) @ to_s, data or JointData(), mimic)
         return self
 
     def add_frame(self, name: str, body: str, placement: Transform | None = None) -> ModelBuilder:
@@ -178,12 +142,12 @@ class ModelBuilder:
         for name, (node, placement) in self._frames.items():
             body, to_node = tree.place[node]
             frames[name] = Frame(name, body, placement @ to_node)
-        coupling, values = _independent(tree)
+        coupling, values = independent(list(zip(tree.arcs, tree.joint[1:], strict=True)))
         return Model(
             name=self._name, parent=tuple(tree.parent), joint=tuple(tree.joint),
             X_T=tuple(tree.X_T), inertia=tuple(tree.inertia), body_names=tuple(tree.names),
             joint_names=tuple(arc.name for arc in tree.arcs), frames=frames,
-            gravity=self._gravity, mimic=coupling,
+            gravity=self._gravity, coupling=coupling,
             loops=tuple(self._loop(arc, tree) for arc in chords), **values)
 
     def _claim(self, name: str) -> None:
@@ -198,7 +162,7 @@ class ModelBuilder:
             return self._frames[name]
         raise UnknownName('body', name, [*self._nodes, *self._frames])
 
-    def _grow(self) -> tuple[_Tree, list[_Arc]]:
+    def _grow(self) -> tuple[_Tree, list[Arc]]:
         """Give numbers to the bodies, outward from the base, and merge what is fixed."""
         names, arcs = list(self._nodes), list(self._arcs.values())
         found = spanning_tree(len(names), [(a.predecessor, a.successor) for a in arcs],
@@ -227,7 +191,7 @@ class ModelBuilder:
             tree.inertia[body] = _sound(lumped, names[node])
         return tree, [arcs[number] for number in found.chords]
 
-    def _loop(self, arc: _Arc, tree: _Tree) -> LoopJoint:
+    def _loop(self, arc: Arc, tree: _Tree) -> LoopJoint:
         p, to_p = tree.place[arc.predecessor]
         s, to_s = tree.place[arc.successor]
         if p == s:
@@ -235,11 +199,13 @@ class ModelBuilder:
         return LoopJoint(arc.name, arc.joint, p, s, arc.X_P @ to_p, arc.X_S @ to_s)
 
 
-def _expect(value: object, kind: type, what: str) -> None:
+def _expect(value: object, kind: type | tuple[type, ...], what: str) -> None:
     """Refuse a value of another kind; None stands for the default."""
     if value is not None and not isinstance(value, kind):
         got = f'the class {value.__name__}' if isinstance(value, type) else type(value).__name__
-        raise TypeError(f'{what} must be a {kind.__name__}, got {got}')
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        wanted = ' or '.join(f'a {each.__name__}' for each in kinds)
+        raise TypeError(f'{what} must be {wanted}, got {got}')
 
 
 def _sound(inertia: RigidInertia, name: str) -> RigidInertia:
@@ -249,81 +215,3 @@ def _sound(inertia: RigidInertia, name: str) -> RigidInertia:
     if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
         raise ModelError(f'body "{name}": the inertia is not finite')
     return inertia
-
-
-def _spread(values: Values, size: int, arc: _Arc, what: str) -> list[float]:
-    """Return one number per coordinate."""
-    listed = [float(values)] * size if isinstance(values, (int, float)) else list(values)
-    if len(listed) != size:
-        raise ModelError(f'joint "{arc.name}": {what} has {len(listed)} entries, the joint '
-                         f'needs {size}')
-    for value in listed:
-        if math.isnan(value) or (value < 0.0 and what not in SIGNED):
-            raise ModelError(f'joint "{arc.name}": {what} {value} must be a number'
-                             f'{"" if what in SIGNED else " that is not negative"}')
-    return listed
-
-
-def _independent(tree: _Tree) -> tuple[Coupling | None, dict[str, tuple[float, ...]]]:
-    """Return the coupling and the properties of the independent coordinates."""
-    leaders = _leaders(tree)
-    values: dict[str, list[float]] = {entry: [] for entry in (
-        'lower', 'upper', 'effort_limit', 'velocity_limit', 'friction', 'damping',
-        'rotor_inertia', 'gear_ratio')}
-    starts: dict[str, tuple[int, int]] = {}
-    for arc, joint in zip(tree.arcs, tree.joint[1:], strict=True):
-        if arc.name in leaders:
-            continue
-        starts[arc.name] = len(values['lower']), len(values['friction'])
-        for entry, out in values.items():
-            attribute = entry.removesuffix('_limit')
-            size = joint.nq if entry in ('lower', 'upper') else joint.nv
-            out += _spread(getattr(arc.data, attribute), size, arc, attribute)
-        low, high = (values[entry][starts[arc.name][0]:] for entry in ('lower', 'upper'))
-        if any(a > b for a, b in zip(low, high, strict=True)):
-            raise ModelError(f'joint "{arc.name}": lower limit {low} is above upper limit {high}')
-    coupling = _couple(tree, leaders, starts, values) if leaders else None
-    return coupling, {entry: tuple(out) for entry, out in values.items()}
-
-
-def _couple(tree: _Tree, leaders: dict[str, Mimic], starts: dict[str, tuple[int, int]],
-            values: dict[str, list[float]]) -> Coupling:
-    """
-    Return the coupling of followers to leaders, and add to the leaders what followers cost.
-
-    A follower's damping and rotor are felt by the multiplier squared (power is the same), its
-    friction by the multiplier's magnitude; ranges and limits are the leader's own.
-
-    :param starts: where each leader's coordinates begin in q and v.
-    """
-    number = {arc.name: i for i, arc in enumerate(tree.arcs, 1)}
-    rows_q, rows_v, q0 = [], [], []
-    for arc, joint in zip(tree.arcs, tree.joint[1:], strict=True):
-        leader, factor, offset = leaders.get(arc.name, Mimic(arc.name))
-        at_q, at_v = starts[leader]
-        rows_q += [((at_q + k, factor),) for k in range(joint.nq)]
-        rows_v += [((at_v + k, factor),) for k in range(joint.nv)]
-        q0 += [offset] * joint.nq
-        if arc.name in leaders:
-            for entry, weight in (('friction', abs(factor)), ('damping', factor**2),
-                                  ('rotor_inertia', factor**2)):
-                own = _spread(getattr(arc.data, entry), 1, arc, entry)[0]
-                values[entry][at_v] += weight * own
-    return Coupling(tuple(rows_q), tuple(q0), tuple(rows_v), len(values['lower']),
-                    len(values['friction']), tuple(number[name] for name in leaders),
-                    tuple(number[mimic.joint] for mimic in leaders.values()))
-
-
-def _leaders(tree: _Tree) -> dict[str, Mimic]:
-    """Check the mimic joints and resolve their chains."""
-    joints = dict(zip((arc.name for arc in tree.arcs), tree.joint[1:], strict=True))
-    mimics = {arc.name: arc.mimic for arc in tree.arcs if arc.mimic is not None}
-    for name, mimic in mimics.items():
-        if mimic.joint not in joints:
-            raise ModelError(f'joint "{name}" mimics "{mimic.joint}", which is not a movable '
-                             'joint of the tree')
-        for each in (name, mimic.joint):
-            if joints[each].nq != 1 or joints[each].nv != 1:
-                raise ModelError(f'joint "{name}" mimics "{mimic.joint}", but "{each}" has '
-                                 f'{joints[each].nv} degrees of freedom; both need one')
-    return resolve(mimics)

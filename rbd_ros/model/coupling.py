@@ -13,23 +13,30 @@
 # limitations under the License.
 
 """
-Coordinates that follow others: q_tree = G y + q0 (RBDA 9.6 for constant G; URDF ``mimic``).
+The explicit constraint q = gamma(y) between independent and tree coordinates (RBDA 9.6, 8.11).
 
-The tree of joints has its own position and velocity vectors; a robot with mimic joints is
-moved by fewer, independent ones. The coupling is kept as sparse rows, works on any scalar
-type, and passes quaternions through untouched.
+The joints of the tree have their own position and velocity vectors; a robot with mimic joints,
+gears or differentials is moved by fewer, independent coordinates y. Then
+
+    q = gamma(y),    q_dot = G(y) y_dot,    q_ddot = G(y) y_ddot + g(y, y_dot)
+
+with G = d gamma / d y and g = G_dot y_dot. Where every joint follows by a linear law, as URDF's
+``mimic`` does, G is constant and g is zero. Everything works on any scalar type; quaternions
+pass through untouched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rbd_ros.compiler import Expr, jacobian, jvp, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import Scalar
 
-Row = tuple[tuple[int, float], ...]
+#: The entries of a row of G that are not zero: pairs (independent coordinate, value).
+Row = tuple[tuple[int, Scalar], ...]
 
 
 class Mimic(NamedTuple):
@@ -39,58 +46,155 @@ class Mimic(NamedTuple):
     multiplier: float = 1.0
     offset: float = 0.0
 
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Return the joints that are followed."""
+        return (self.joint,)
+
+
+class Gear(NamedTuple):
+    """
+    One joint follows others by any law: q = function(q of the first joint, of the second, ...).
+
+    A cam or a linkage follows one joint, an output of a differential two or three. Derivatives
+    are found from the function itself.
+
+    :param joints: names of the joints that are followed.
+    :param function: of one scalar per joint, written with the functions of rbd_ros.compiler.
+    """
+
+    joints: tuple[str, ...]
+    function: Callable[..., Scalar]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The law of a linear gear: a weighted sum of positions, and an offset."""
+
+    weights: tuple[float, ...]
+    offset: float = 0.0
+
+    def __call__(self, *x: Scalar) -> Scalar:
+        """Return the position of the follower."""
+        total: Scalar = self.offset
+        for weight, position in zip(self.weights, x, strict=True):
+            total = total + weight * position
+        return total
+
+
+class Follower(NamedTuple):
+    """
+    A joint of the tree that follows by a law that is not linear, or follows such a joint.
+
+    :param q: its place among the tree positions; ``v`` among the velocities.
+    :param sources: places (position, velocity) of the joints that it follows.
+    """
+
+    q: int
+    v: int
+    sources: tuple[tuple[int, int], ...]
+    function: Callable[..., Scalar]
+
 
 @dataclass(frozen=True)
 class Coupling:
     """
     The map from independent to tree coordinates.
 
-    :param rows_q: per tree position, pairs (independent position, coefficient).
+    :param rows_q: per tree position, pairs (independent position, coefficient); no pair where
+        a law of ``gears`` gives it.
     :param q0: per tree position, the offset.
     :param rows_v: per tree velocity, pairs (independent velocity, coefficient).
     :param nq: number of independent positions.
     :param nv: number of independent velocities.
     :param followers: indices of the bodies whose joints own no coordinate.
-    :param leaders: per follower, the index of the body whose joint it follows.
+    :param leaders: per follower, the indices of the bodies whose joints it follows.
+    :param gears: laws that are not linear, each after those that it needs.
     """
 
-    rows_q: tuple[Row, ...]
+    rows_q: tuple[tuple[tuple[int, float], ...], ...]
     q0: tuple[float, ...]
-    rows_v: tuple[Row, ...]
+    rows_v: tuple[tuple[tuple[int, float], ...], ...]
     nq: int
     nv: int
     followers: tuple[int, ...]
-    leaders: tuple[int, ...]
+    leaders: tuple[tuple[int, ...], ...]
+    gears: tuple[Follower, ...] = ()
 
     @property
-    def G(self) -> tuple[tuple[float, ...], ...]:
-        """Return the dense matrix of velocities, tree_nv rows of nv entries."""
-        dense = [[0.0] * self.nv for _ in self.rows_v]
-        for out, row in zip(dense, self.rows_v, strict=True):
-            for k, coefficient in row:
-                out[k] += coefficient
-        return tuple(map(tuple, dense))
+    def constant(self) -> bool:
+        """Return whether G is the same everywhere, and so g zero."""
+        return not self.gears
 
     @property
     def coupled(self) -> frozenset[int]:
         """Return the bodies whose joints share a coordinate: followers and their leaders."""
-        return frozenset(self.followers) | frozenset(self.leaders)
+        return frozenset(self.followers).union(*self.leaders)
 
-    def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
-        """Return the tree positions G y + q0 of independent positions y."""
-        scaled = _apply(self.rows_q, y)
-        return [value + offset for value, offset in zip(scaled, self.q0, strict=True)]
+    def gamma(self, y: Sequence[Scalar]) -> list[Scalar]:
+        """Return the tree positions q."""
+        q = [value + offset for value, offset in zip(_apply(self.rows_q, y), self.q0, strict=True)]
+        for gear in self.gears:
+            q[gear.q] = gear.function(*(q[at] for at, _ in gear.sources))
+        return q
 
-    def expand_v(self, v: Sequence[Scalar]) -> list[Scalar]:
-        """Return the tree velocities G v; the same map serves accelerations, G being constant."""
-        return _apply(self.rows_v, v)
+    def rows(self, y: Sequence[Scalar]) -> list[Row]:
+        """Return the rows of G = d gamma / d y, without what is zero by structure."""
+        rows: list[Row] = list(self.rows_v)
+        q = self.gamma(y) if self.gears else ()
+        for gear in self.gears:
+            total: dict[int, Scalar] = {}
+            slopes = partials(gear.function, [q[at] for at, _ in gear.sources])
+            for slope, (_, at) in zip(slopes, gear.sources, strict=True):
+                for k, coefficient in rows[at]:
+                    total[k] = total.get(k, 0.0) + slope * coefficient
+            rows[gear.v] = tuple(total.items())
+        return rows
 
-    def reduce_force(self, tau: Sequence[Scalar]) -> list[Scalar]:
-        """Return the generalised force G^T tau on the independent coordinates."""
-        out: list[Scalar] = [0.0] * self.nv
-        for row, force in zip(self.rows_v, tau, strict=True):
+    def G(self, y: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Return the dense matrix of velocities, tree_nv rows of nv entries."""
+        dense: list[list[Scalar]] = [[0.0] * self.nv for _ in self.rows_v]
+        for out, row in zip(dense, self.rows(y), strict=True):
             for k, coefficient in row:
-                out[k] = out[k] + coefficient * force
+                out[k] = out[k] + coefficient
+        return dense
+
+    def g(self, y: Sequence[Scalar], yd: Sequence[Scalar]) -> list[Scalar]:
+        """Return g = G_dot y_dot, the tree accelerations at zero y_ddot."""
+        out: list[Scalar] = [0.0] * len(self.rows_v)
+        if not self.gears:
+            return out
+        q, qd = self.gamma(y), _apply(self.rows(y), yd)
+        for gear in self.gears:
+            x = [q[at] for at, _ in gear.sources]
+            total = curvature(gear.function, x, [qd[at] for _, at in gear.sources])
+            for slope, (_, at) in zip(partials(gear.function, x), gear.sources, strict=True):
+                total = total + slope * out[at]
+            out[gear.v] = total
+        return out
+
+    def expand_v(self, v: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
+        """Return the tree velocities G v."""
+        return _apply(self.rows(y), v)
+
+    def reduce_force(self, tau: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
+        """Return the generalised force G^T tau on the independent coordinates."""
+        return self._gather(self.rows(y), tau)
+
+    def reduce_symmetric(
+        self, H: Sequence[Sequence[Scalar]], y: Sequence[Scalar],
+    ) -> list[list[Scalar]]:
+        """Return G^T H G (9.27), exactly symmetric where H is."""
+        rows = self.rows(y)
+        HG = zip(*(self._gather(rows, row) for row in H), strict=True)
+        return [self._gather(rows, column) for column in HG]
+
+    def _gather(self, rows: Sequence[Row], x: Sequence[Scalar]) -> list[Scalar]:
+        """Return G^T x."""
+        out: list[Scalar] = [0.0] * self.nv
+        for row, value in zip(rows, x, strict=True):
+            for k, coefficient in row:
+                out[k] = out[k] + coefficient * value
         return out
 
 
@@ -104,26 +208,96 @@ def _apply(rows: Sequence[Row], values: Sequence[Scalar]) -> list[Scalar]:
     return out
 
 
-def resolve(mimics: Mapping[str, Mimic]) -> dict[str, Mimic]:
-    """
-    Follow chains of mimic joints to the joint that moves freely.
+def partials(function: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
+    """Return the derivatives of a law with respect to each of its positions."""
+    if isinstance(function, Affine):
+        return list(function.weights)
+    graph = trace(lambda x: {'f': [function(*x)]}, {'x': (len(x),)})
+    return jacobian(graph, 'f', 'x').evaluate(list(x))
 
-    :param mimics: what each following joint follows.
-    :returns: the same joints, each now following one that follows nothing.
+
+def curvature(function: Callable[..., Scalar], x: Sequence[Scalar],
+              rate: Sequence[Scalar]) -> Scalar:
+    """Return the second derivative of a law along the velocities of its positions."""
+    if isinstance(function, Affine):
+        return 0.0
+    n = len(x)
+    graph = trace(lambda x: {'f': [function(*x)]}, {'x': (n,)})
+    slope = jvp(graph, 'f', 'x')
+    return jvp(slope, 'f_dot', 'x').evaluate(list(x), list(rate), list(rate))[0]
+
+
+class Composed(NamedTuple):
+    """A linear law over joints that move freely: weight of each, and an offset."""
+
+    weights: dict[str, float]
+    offset: float
+
+
+def compose(laws: Mapping[str, Mimic | Gear]) -> dict[str, Composed | None]:
+    """
+    Follow chains of linear laws down to the joints that move freely.
+
+    :param laws: what each following joint follows.
+    :returns: the same joints, each after those that it follows; None for one that does not
+        follow linearly, by its own law or by another's on the way.
     :raises ModelError: for a joint that follows itself through others.
     """
-    resolved: dict[str, Mimic] = {}
-    for name in mimics:
-        chain = {name: None}
-        leader, multiplier, offset = mimics[name]
-        while leader in mimics:
+    composed: dict[str, Composed | None] = {}
+    for name in _in_order(laws):
+        affine = _affine(name, laws[name])
+        weights: dict[str, float] = {}
+        offset = 0.0 if affine is None else affine.offset
+        for weight, source in zip(affine.weights if affine else (), laws[name].joints):
+            leader = composed[source] if source in laws else Composed({source: 1.0}, 0.0)
+            if leader is None:
+                affine = None
+                break
+            offset += weight * leader.offset
+            for joint, factor in leader.weights.items():
+                weights[joint] = weights.get(joint, 0.0) + weight * factor
+        composed[name] = None if affine is None else Composed(weights, offset)
+    return composed
+
+
+def _affine(name: str, law: Mimic | Gear) -> Affine | None:
+    """Return a law as weights and offset, None where its slopes depend on the position."""
+    if isinstance(law, Mimic):
+        return Affine((law.multiplier,), law.offset)
+    n = len(law.joints)
+    slopes: list[Scalar] = []
+
+    def look(x: Sequence[Scalar]) -> dict[str, list[Scalar]]:
+        slopes.extend(partials(law.function, x))
+        return {'f': [law.function(*x)]}
+    try:
+        graph = trace(look, {'x': (n,)})
+    except Exception as error:
+        raise ModelError(f'joint "{name}": its gear cannot be compiled: {error}; write a function '
+                         f'of {n} positions with the functions of rbd_ros.compiler (sin, cos, '
+                         'where, ...)') from error
+    if any(isinstance(slope, Expr) for slope in slopes):
+        return None
+    return Affine(tuple(float(slope) for slope in slopes), float(graph.evaluate([0.0] * n)[0]))
+
+
+def _in_order(laws: Mapping[str, Mimic | Gear]) -> list[str]:
+    """Return the following joints, each after those that it follows, or refuse a cycle."""
+    done: dict[str, None] = {}
+    for name in laws:
+        chain: dict[str, list[str]] = {} if name in done else {name: list(laws[name].joints)}
+        while chain:
+            joint, left = next(reversed(chain.items()))
+            if not left:
+                del chain[joint]
+                done[joint] = None
+                continue
+            leader = left.pop(0)
             if leader in chain:
                 names = list(chain)
                 ring = ' -> '.join([*names[names.index(leader):], leader])
-                raise ModelError(f'mimic joints follow each other in a cycle: {ring}; '
+                raise ModelError(f'joints follow each other in a cycle: {ring}; '
                                  'one of them must move freely')
-            chain[leader] = None
-            leader, factor, shift = mimics[leader]
-            multiplier, offset = multiplier * factor, multiplier * shift + offset
-        resolved[name] = Mimic(leader, multiplier, offset)
-    return resolved
+            if leader in laws and leader not in done:
+                chain[leader] = list(laws[leader].joints)
+    return list(done)

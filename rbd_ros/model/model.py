@@ -49,7 +49,7 @@ class Model:
     in ``frames``.
 
     ``q`` and ``v`` of the public interface are the independent coordinates (``nq``, ``nv``);
-    they are the coordinates of the joints (``tree_nq``, ``tree_nv``) unless ``mimic`` is set.
+    they are the coordinates of the joints (``tree_nq``, ``tree_nv``) unless ``coupling`` is set.
     Limits, friction, damping and rotor inertia belong to the independent coordinates, in SI
     units, with infinity for "no limit". ``rotor_inertia`` is the rotor as the joint feels it
     (its inertia times ``gear_ratio`` squared).
@@ -72,7 +72,7 @@ class Model:
     rotor_inertia: tuple[float, ...]
     gear_ratio: tuple[float, ...]
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
-    mimic: Coupling | None = None
+    coupling: Coupling | None = None
     loops: tuple[LoopJoint, ...] = ()
 
     def __post_init__(self) -> None:
@@ -149,12 +149,12 @@ class Model:
     @cached_property
     def nq(self) -> int:
         """Return the number of independent positions."""
-        return self.tree_nq if self.mimic is None else self.mimic.nq
+        return self.tree_nq if self.coupling is None else self.coupling.nq
 
     @cached_property
     def nv(self) -> int:
         """Return the number of independent velocities: the degrees of freedom of the tree."""
-        return self.tree_nv if self.mimic is None else self.mimic.nv
+        return self.tree_nv if self.coupling is None else self.coupling.nv
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -262,7 +262,7 @@ class Model:
         q = v = 0
         for i, name in enumerate(self.joint_names, 1):
             joint = self.joint[i]
-            if self.mimic is not None and i in self.mimic.followers:
+            if self.coupling is not None and i in self.coupling.followers:
                 owned[name] = (None, None)
                 continue
             owned[name] = (slice(q, q + joint.nq), slice(v, v + joint.nv))
@@ -285,15 +285,51 @@ class Model:
 
     def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
         """Return the tree positions of independent positions y, over any scalar type."""
-        return list(y) if self.mimic is None else self.mimic.expand_q(y)
+        return list(y) if self.coupling is None else self.coupling.gamma(y)
 
-    def expand_v(self, v: Sequence[Scalar]) -> list[Scalar]:
-        """Return the tree velocities (or accelerations) of independent ones."""
-        return list(v) if self.mimic is None else self.mimic.expand_v(v)
+    def expand_v(
+        self, v: Sequence[Scalar], y: Sequence[Scalar] | None = None,
+    ) -> list[Scalar]:
+        """
+        Return the tree velocities of independent ones.
 
-    def reduce_force(self, tau: Sequence[Scalar]) -> list[Scalar]:
-        """Return the force on the independent coordinates of forces at all tree joints."""
-        return list(tau) if self.mimic is None else self.mimic.reduce_force(tau)
+        :param y: independent positions, needed where a gear is not linear.
+        """
+        return list(v) if self.coupling is None else self.coupling.expand_v(v, self._at(y))
+
+    def expand_a(
+        self, a: Sequence[Scalar], v: Sequence[Scalar], y: Sequence[Scalar],
+    ) -> list[Scalar]:
+        """Return the tree accelerations G a + g of independent ones, at velocity v (RBDA 9.6)."""
+        g = self.gear_bias(v, y)
+        spread = self.expand_v(a, y)
+        return spread if g is None else [x + bias for x, bias in zip(spread, g, strict=True)]
+
+    def gear_bias(
+        self, v: Sequence[Scalar], y: Sequence[Scalar],
+    ) -> list[Scalar] | None:
+        """Return g, the tree accelerations at zero y_ddot; None where it is zero everywhere."""
+        if self.coupling is None or self.coupling.constant:
+            return None
+        return self.coupling.g(y, v)
+
+    def reduce_force(
+        self, tau: Sequence[Scalar], y: Sequence[Scalar] | None = None,
+    ) -> list[Scalar]:
+        """
+        Return the force G^T tau on the independent coordinates of forces at all tree joints.
+
+        :param y: independent positions, needed where a gear is not linear.
+        """
+        return list(tau) if self.coupling is None else self.coupling.reduce_force(
+            tau, self._at(y))
+
+    def _at(self, y: Sequence[Scalar] | None) -> Sequence[Scalar]:
+        """Return a position, or refuse to go without one where G depends on it."""
+        if y is None and self.coupling is not None and not self.coupling.constant:
+            raise ModelError(f'"{self.name}" has gears whose ratio depends on the position: give '
+                             'the independent positions too')
+        return () if y is None else y
 
     # --- variants and identity ------------------------------------------------------------
 

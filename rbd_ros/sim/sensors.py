@@ -143,7 +143,7 @@ class Sensors:
         self._pick_q = [model.q_index[i].start for i in single]
         self._pick_v = [model.v_index[i].start for i in single]
         self._follows = np.array(
-            [model.mimic is not None and i in model.mimic.followers for i in single])
+            [model.coupling is not None and i in model.coupling.followers for i in single])
         self._own = np.array(
             [k for name in self.names if name in set(model.independent_joint_names)
              for k in model.velocity_order([name])], dtype=np.intp)
@@ -183,8 +183,9 @@ class Sensors:
     def _reading(self, now_ns: int) -> Sample:
         robot, model, x = self._robot, self._robot.model, self.imperfections
         q, v = robot.q, robot.v
-        if model.mimic is not None:
-            q, v = np.array(model.expand_q(q.tolist())), np.array(model.expand_v(v.tolist()))
+        if model.coupling is not None:
+            y = q.tolist()
+            q, v = np.array(model.expand_q(y)), np.array(model.expand_v(v.tolist(), y))
         position = self._blur(q[self._pick_q], 0)
         step = self._resolution
         if step is not None:

@@ -145,7 +145,7 @@ def check_inertias(links: Iterable[Link], notes: Notes, *, strict: bool) -> None
 
 def check_leaves(model: Model, notes: Notes, *, strict: bool) -> None:
     """Refuse (strict) or note outermost bodies that have no inertia where their joint moves."""
-    coupled = set() if model.mimic is None else model.mimic.coupled
+    coupled = set() if model.coupling is None else model.coupling.coupled
     for i in range(1, model.nb + 1):
         if model.children[i] or i in coupled:
             continue

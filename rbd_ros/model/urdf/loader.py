@@ -16,20 +16,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 import os
 from pathlib import Path
+from typing import cast
 
-from rbd_ros.errors import ModelError, nearest
-from rbd_ros.joints import Free
+from rbd_ros.errors import ModelError, nearest, UnknownName
+from rbd_ros.joints import Free, Prismatic, Revolute
 from rbd_ros.model.builder import ModelBuilder
+from rbd_ros.model.coupling import Gear, Mimic
 from rbd_ros.model.model import Model
 from rbd_ros.model.urdf import check
 from rbd_ros.model.urdf.document import Element, read_xml
 from rbd_ros.model.urdf.elements import JointText, Link, read_joint, read_link
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.model.urdf.transmissions import apply_transmissions
+from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 SNAP_ANGLE = 2e-11
 LARGEST = 32 * 2**20
@@ -38,6 +41,7 @@ ROOT_JOINT = 'root_joint'
 
 def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = False, *,
               gravity: Sequence[float] = (0.0, 0.0, -9.81), mimic: bool = True,
+              gears: Mapping[str, Mimic | Gear] | None = None, rotor_bodies: bool = False,
               strict: bool = False, limits_optional: bool = False,
               snap_angle: float = SNAP_ANGLE, max_bytes: int = LARGEST,
               on_warning: Callable[[str], None] | None = None) -> Model:
@@ -48,12 +52,18 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     ``model.position_order`` and ``velocity_order`` map to the order of other programs. Fixed
     joints are merged, every link keeps its frame. With a fixed base the root link is body 0
     and its inertia does not count in ``total_mass``; with a floating one it is body 1 on a
-    free joint called "root_joint". ``mimic`` joints follow their leader (``model.mimic``).
+    free joint called "root_joint". ``mimic`` joints follow their leader (``model.coupling``).
 
     :param source: a path, a ``package://`` or ``file://`` address, or the XML itself.
     :param floating_base: whether the root link moves freely.
     :param gravity: acceleration of free fall in base coordinates, m/s^2.
     :param mimic: False to let mimic joints move freely, as programs do that do not know them.
+    :param gears: laws by which joints follow others, by name of the following joint, beside
+        those of ``mimic``: cams, linkages and differentials, which URDF cannot describe.
+    :param rotor_bodies: whether the rotors of ``<transmission>`` elements are bodies of their own,
+        with all gyroscopic effects, and not just inertia reflected to their joints (RBDA 9.6).
+        The inertias of the links are taken to include the rotors but for the spin about
+        their axes, which are those of the joints.
     :param strict: refuse, rather than warn about, inertias that no rigid body has and moving
         leaves without inertia.
     :param limits_optional: whether ``<limit>`` may lack effort or velocity, which URDF demands;
@@ -85,14 +95,16 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     name = robot.attributes.get('name', '').strip() or 'robot'
     joints = _mimics(joints, notes) if mimic else {
         each.name: replace(each, mimic=None) for each in joints.values()}
-    model = _build(name, links, joints, root, floating_base, gravity)
+    model = _build(name, links, joints, root, floating_base, gravity, _checked(gears, joints),
+                   rotor_bodies)
     check.check_leaves(model, notes, strict=strict)
     notes.emit(name)
     return model
 
 
 def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root: str,
-           floating_base: bool, gravity: Sequence[float]) -> Model:
+           floating_base: bool, gravity: Sequence[float],
+           gears: Mapping[str, Mimic | Gear], rotor_bodies: bool) -> Model:
     """Hand the tree to the builder in the order of the file."""
     inertia = links[root].inertia()
     if floating_base:
@@ -107,10 +119,39 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
     for link in links.values():
         if link.name != root:
             builder.add_body(link.name, inertia=link.inertia())
+    rotors = [joint.name for joint in joints.values()
+              if rotor_bodies and joint.data.rotor_inertia]
     for joint in joints.values():
+        data = replace(joint.data, rotor_inertia=0.0) if joint.name in rotors else joint.data
         builder.add_joint(joint.name, joint.parent, joint.child, joint.joint, joint.placement,
-                          data=joint.data, mimic=joint.mimic)
+                          data=data, mimic=gears.get(joint.name, joint.mimic))
+    for rotor in rotors:
+        _add_rotor(builder, joints[rotor])
     return builder.build()
+
+
+def _add_rotor(builder: ModelBuilder, joint: JointText) -> None:
+    """Add the rotor of a joint as a body on its parent that turns ``gear_ratio`` times as far."""
+    axial = cast(Revolute | Prismatic, joint.joint)         # transmissions leave out the others
+    x, y, z = axial.axis
+    ratio = cast(float, joint.data.gear_ratio)
+    J = cast(float, joint.data.rotor_inertia) / ratio**2
+    spin = RigidInertia(0.0, Vec3.zero(), Sym3(J * x * x, J * x * y, J * x * z,
+                                               J * y * y, J * y * z, J * z * z))
+    builder.add_body(f'{joint.name}_rotor', joint.parent, Revolute(axial.axis), joint.placement,
+                     spin, joint_name=f'{joint.name}_rotor', mimic=Mimic(joint.name, ratio))
+
+
+def _checked(
+    gears: Mapping[str, Mimic | Gear] | None, joints: Mapping[str, JointText],
+) -> Mapping[str, Mimic | Gear]:
+    """Return the gears of a caller, or refuse one at a joint that cannot follow."""
+    for name in gears or ():
+        if name not in joints:
+            raise UnknownName('joint', name, joints)
+        if joints[name].kind == 'fixed':
+            raise ModelError(f'{joints[name].element} is fixed and cannot follow other joints')
+    return gears or {}
 
 
 def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, JointText]:

@@ -1,0 +1,186 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The independent coordinates of a tree of joints: their properties, and how others follow them.
+
+Joints own the coordinates unless a mimic or a gear makes them follow; what followers cost in
+friction, damping and rotor inertia is added to the joints that they follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+import math
+
+from rbd_ros.errors import ModelError
+from rbd_ros.joints import Joint
+from rbd_ros.model.coupling import Affine, compose, Composed, Coupling, Follower, Gear, Mimic
+from rbd_ros.spatial import Scalar, Transform
+
+Values = float | Sequence[float]
+SIGNED = ('lower', 'upper', 'gear_ratio')
+
+
+@dataclass(frozen=True)
+class JointData:
+    """
+    What is known of a joint beside its geometry, in SI units.
+
+    Each entry is one number for all coordinates of the joint, or one per coordinate
+    (positions for ``lower`` and ``upper``, velocities for the rest).
+
+    :param rotor_inertia: as felt at the joint: the rotor's own times ``gear_ratio`` squared.
+    """
+
+    lower: Values = -math.inf
+    upper: Values = math.inf
+    effort: Values = math.inf
+    velocity: Values = math.inf
+    friction: Values = 0.0
+    damping: Values = 0.0
+    rotor_inertia: Values = 0.0
+    gear_ratio: Values = 1.0
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A joint as given: from predecessor to successor, with the places of its two frames."""
+
+    name: str
+    predecessor: int
+    successor: int
+    joint: Joint
+    X_P: Transform
+    X_S: Transform
+    data: JointData
+    mimic: Mimic | Gear | None
+
+
+def _spread(values: Values, size: int, arc: Arc, what: str) -> list[float]:
+    """Return one number per coordinate."""
+    listed = [float(values)] * size if isinstance(values, (int, float)) else list(values)
+    if len(listed) != size:
+        raise ModelError(f'joint "{arc.name}": {what} has {len(listed)} entries, the joint '
+                         f'needs {size}')
+    for value in listed:
+        if math.isnan(value) or (value < 0.0 and what not in SIGNED):
+            raise ModelError(f'joint "{arc.name}": {what} {value} must be a number'
+                             f'{"" if what in SIGNED else " that is not negative"}')
+    return listed
+
+
+def independent(joints: Sequence[tuple[Arc, Joint]],
+                ) -> tuple[Coupling | None, dict[str, tuple[float, ...]]]:
+    """
+    Return the coupling and the properties of the independent coordinates.
+
+    :param joints: of the tree in the order of their bodies, as given and as they were placed.
+    """
+    laws = _laws(joints)
+    values: dict[str, list[float]] = {entry: [] for entry in (
+        'lower', 'upper', 'effort_limit', 'velocity_limit', 'friction', 'damping',
+        'rotor_inertia', 'gear_ratio')}
+    starts: dict[str, tuple[int, int]] = {}
+    for arc, joint in joints:
+        if arc.name in laws:
+            continue
+        starts[arc.name] = len(values['lower']), len(values['friction'])
+        for entry, out in values.items():
+            attribute = entry.removesuffix('_limit')
+            size = joint.nq if entry in ('lower', 'upper') else joint.nv
+            out += _spread(getattr(arc.data, attribute), size, arc, attribute)
+        low, high = (values[entry][starts[arc.name][0]:] for entry in ('lower', 'upper'))
+        if any(a > b for a, b in zip(low, high, strict=True)):
+            raise ModelError(f'joint "{arc.name}": lower limit {low} is above upper limit {high}')
+    coupling = _couple(joints, laws, starts, values) if laws else None
+    return coupling, {entry: tuple(out) for entry, out in values.items()}
+
+
+def _couple(joints: Sequence[tuple[Arc, Joint]], laws: Mapping[str, Mimic | Gear],
+            starts: dict[str, tuple[int, int]], values: dict[str, list[float]]) -> Coupling:
+    """
+    Return the coupling of followers to leaders, and add to the leaders what followers cost.
+
+    :param starts: where each leader's coordinates begin in q and v.
+    """
+    linear = compose(laws)
+    rows_q: list[tuple[tuple[int, float], ...]] = []
+    rows_v: list[tuple[tuple[int, float], ...]] = []
+    q0: list[float] = []
+    places: dict[str, tuple[int, int]] = {}
+    for arc, joint in joints:
+        places[arc.name] = len(rows_q), len(rows_v)
+        law = linear.get(arc.name) if arc.name in laws else Composed({arc.name: 1.0}, 0.0)
+        offset, weights = (0.0, {}) if law is None else (law.offset, law.weights)
+        rows_q += [tuple((starts[leader][0] + k, weight) for leader, weight in weights.items())
+                   for k in range(joint.nq)]
+        rows_v += [tuple((starts[leader][1] + k, weight) for leader, weight in weights.items())
+                   for k in range(joint.nv)]
+        q0 += [offset] * joint.nq
+        if arc.name in laws:
+            _charge(arc, law, starts, values)
+    number = {arc.name: i for i, (arc, _) in enumerate(joints, 1)}
+    leaders: dict[str, frozenset[int]] = {}
+    for name in linear:
+        leaders[name] = frozenset[int]().union(
+            *(leaders.get(joint, {number[joint]}) for joint in laws[name].joints))
+    gears = tuple(Follower(*places[name], tuple(places[joint] for joint in laws[name].joints),
+                           _function(laws[name])) for name, law in linear.items() if law is None)
+    return Coupling(tuple(rows_q), tuple(q0), tuple(rows_v), len(values['lower']),
+                    len(values['friction']), tuple(number[name] for name in laws),
+                    tuple(tuple(sorted(leaders[name])) for name in laws), gears)
+
+
+def _function(law: Mimic | Gear) -> Callable[..., Scalar]:
+    return law.function if isinstance(law, Gear) else Affine((law.multiplier,), law.offset)
+
+
+def _charge(arc: Arc, law: Composed | None, starts: dict[str, tuple[int, int]],
+            values: dict[str, list[float]]) -> None:
+    """
+    Add the damping, friction and rotor of a follower to its leader.
+
+    Damping and rotor are felt by the multiplier squared (power is the same), friction by the
+    multiplier's magnitude; ranges and limits are the leader's own.
+    """
+    for entry, power in (('friction', 1), ('damping', 2), ('rotor_inertia', 2)):
+        own = _spread(getattr(arc.data, entry), 1, arc, entry)[0]
+        if law is not None and len(law.weights) == 1:
+            (leader, weight), = law.weights.items()
+            values[entry][starts[leader][1]] += abs(weight) ** power * own
+        elif own:
+            raise ModelError(
+                f'joint "{arc.name}": {entry} {own} cannot be moved to the joint that it follows, '
+                'since its gear is not linear or has several inputs; give that to the joints that '
+                'move freely, or model a rotor as a body')
+
+
+def _laws(joints: Sequence[tuple[Arc, Joint]]) -> dict[str, Mimic | Gear]:
+    """Return what each following joint follows, checked."""
+    named = {arc.name: joint for arc, joint in joints}
+    laws = {arc.name: arc.mimic for arc, _ in joints if arc.mimic is not None}
+    for name, law in laws.items():
+        if not law.joints:
+            raise ModelError(f'joint "{name}": its gear names no joint to follow')
+        for leader in law.joints:
+            if leader not in named:
+                raise ModelError(f'joint "{name}" mimics "{leader}", which is not a movable '
+                                 'joint of the tree')
+            for each in (name, leader):
+                if named[each].nq != 1 or named[each].nv != 1:
+                    raise ModelError(f'joint "{name}" mimics "{leader}", but "{each}" has '
+                                     f'{named[each].nv} degrees of freedom; both need one')
+    return laws
