@@ -102,75 +102,78 @@ def _choice(name: str, default: str, choices: tuple[str, ...], text: str, fixed:
     return Setting(name, 'str', default, text, choices=choices, fixed=fixed)
 
 
-_JOINTS = '; one for all joints or one each'
+_JOINTS = ' One value for all joints, or one per joint.'
 _ROBOT = (
-    Setting('robot_description', 'str', '', 'URDF text of the simulated robot; empty: from '
-            'robot_description_file', fixed=True),
-    Setting('robot_description_file', 'str', '', 'URDF or xacro file; empty: the built-in '
-            'seven-joint arm', fixed=True),
-    Setting('joints', 'strs', None, 'joints that take commands, in command order; the others '
-            'keep their brakes; not given: all with one coordinate', fixed=True),
-    _floats('initial_positions', 'rad or m, of the joints that take commands; not given: zero, '
-            'or the nearest position within the stops (the built-in arm: a bent pose)', -1e6,
+    Setting('robot_description', 'str', '', 'URDF text of the simulated robot. If empty, '
+            'robot_description_file is read.', fixed=True),
+    Setting('robot_description_file', 'str', '', 'URDF or xacro file. If empty, the built-in '
+            'seven-joint arm.', fixed=True),
+    Setting('joints', 'strs', None, 'Joints that take commands, in command order; the others '
+            'keep their brakes closed. Default: all joints with one coordinate.', fixed=True),
+    _floats('initial_positions', 'rad or m, of the joints that take commands. Default: zero, or '
+            'the nearest position within the limits (built-in arm: a bent pose).', -1e6,
             fixed=True),
-    _floats('rotor_inertia', 'kg.m^2 or kg as felt at the joint, of the joints that take '
-            'commands; not given: of the description' + _JOINTS, fixed=True),
-    _floats('gravity', 'm/s^2, in the base frame; not given: 0 0 -9.81', -100.0, 100.0,
+    _floats('rotor_inertia', 'kg.m^2 or kg, reflected to the joint, of the joints that take '
+            'commands. Default: from the description.' + _JOINTS, fixed=True),
+    _floats('gravity', 'm/s^2, in the base frame. Default: 0 0 -9.81.', -100.0, 100.0,
             fixed=True),
 )
 _TIME = (
-    _float('state_rate', 500.0, 'Hz, of joint_states', 1.0, 2000.0, True),
-    _int('substeps', 2, 'steps of the integrator between two states', 1, 1000),
-    _choice('integrator', 'rk4', INTEGRATORS, 'rule of integration'),
-    _float('real_time_factor', 1.0, 'simulated over real time', 0.001, 100.0, True),
-    _int('max_catch_up', 20, 'periods run at once after a delay; more are given up', 1, 1000),
-    Setting('lockstep', 'bool', False, 'after the first command, integrate only when the command '
-            'with the stamp of the last state has come; needs command_type joint_state',
+    _float('state_rate', 500.0, 'Hz, rate of joint_states.', 1.0, 2000.0, True),
+    _int('substeps', 2, 'Integration steps between two states.', 1, 1000),
+    _choice('integrator', 'rk4', INTEGRATORS, 'Integration method.'),
+    _float('real_time_factor', 1.0, 'Simulated time over real time.', 0.001, 100.0, True),
+    _int('max_catch_up', 20, 'Most periods to catch up after a delay; the rest are skipped.', 1,
+         1000),
+    Setting('lockstep', 'bool', False, 'After the first command, integrate only once the command '
+            'with the stamp of the last state has arrived. Needs command_type joint_state.',
             fixed=True),
-    _float('lockstep_resend', 0.05, 's, after which an unanswered state is sent again', 1e-3,
+    _float('lockstep_resend', 0.05, 's, after which an unanswered state is sent again.', 1e-3,
            60.0, True),
-    _float('lockstep_timeout', 2.0, 's, after which the brakes close for want of an answer', 1e-2,
+    _float('lockstep_timeout', 2.0, 's without an answer, after which the brakes close.', 1e-2,
            3600.0, True),
-    _int('steps_per_call', 1, 'periods that a call of ~/step advances', 1, 1_000_000, False),
+    _int('steps_per_call', 1, 'Periods by which a call of ~/step advances time.', 1, 1_000_000,
+         False),
 )
 _DRIVER = (
-    _choice('command_type', 'float64_multi_array', COMMAND_TYPES, 'message of the commands'),
-    Setting('brakes', 'bool', True, 'hold the robot until the first command', fixed=True),
-    _float('command_timeout', 0.0, 's without a command after which the brakes close; 0: the '
-           'last command stays', 0.0, 3600.0, True),
-    _float('command_latency', 0.0, 's, from a command to its effect', 0.0, 1.0, True),
-    Setting('publish_clock', 'bool', False, 'publish simulated time on /clock', fixed=True),
-    Setting('publish_tf', 'bool', False, 'publish the poses of all links on tf and tf_static',
+    _choice('command_type', 'float64_multi_array', COMMAND_TYPES, 'Message type of commands.'),
+    Setting('brakes', 'bool', True, 'Hold the robot until the first command.', fixed=True),
+    _float('command_timeout', 0.0, 's without a command, after which the brakes close. 0: the '
+           'last command stays.', 0.0, 3600.0, True),
+    _float('command_latency', 0.0, 's, from a command to its effect.', 0.0, 1.0, True),
+    Setting('publish_clock', 'bool', False, 'Publish simulated time on /clock.', fixed=True),
+    Setting('publish_tf', 'bool', False, 'Publish the poses of all links on tf and tf_static.',
             fixed=True),
-    _float('tf_rate', 50.0, 'Hz, of tf', 0.1, 1000.0, True),
-    Setting('publish_description', 'bool', True, 'publish robot_description, latched',
+    _float('tf_rate', 50.0, 'Hz, rate of tf.', 0.1, 1000.0, True),
+    Setting('publish_description', 'bool', True, 'Publish robot_description, latched.',
             fixed=True),
-    _float('wrench_timeout', 0.2, 's of simulated time that a push lasts; 0: until the next one',
+    _float('wrench_timeout', 0.2, 's of simulated time that a push lasts. 0: until the next one.',
            0.0, 3600.0),
-    _float('discovery_time', 1.0, 's, to look for another publisher of joint_states at the start',
-           0.0, 60.0, True),
-    _choice('executor', 'events', ('events', 'single'), 'executor; events needs rclpy 7.1.4'),
+    _float('discovery_time', 1.0, 's, for which to look for another publisher of joint_states at '
+           'startup.', 0.0, 60.0, True),
+    _choice('executor', 'events', ('events', 'single'), 'Executor; events needs rclpy 7.1.4.'),
 )
 _JOINT_PHYSICS = (
-    _floats('friction', 'N.m or N, dry friction; not given: of the description' + _JOINTS),
-    _floats('damping', 'N.m.s/rad or N.s/m; not given: of the description' + _JOINTS),
-    _floats('effort_limit', 'N.m or N; not given: of the description' + _JOINTS),
-    _float('restitution', 0.0, 'part of the speed that comes back from a stop', 0.0, 1.0),
-    _float('mass_scale', 1.0, 'true masses over described masses', 0.01, 100.0),
+    _floats('friction', 'N.m or N, dry friction. Default: from the description.' + _JOINTS),
+    _floats('damping', 'N.m.s/rad or N.s/m. Default: from the description.' + _JOINTS),
+    _floats('effort_limit', 'N.m or N. Default: from the description.' + _JOINTS),
+    _float('restitution', 0.0, 'Fraction of the speed that remains after hitting a joint limit.',
+           0.0, 1.0),
+    _float('mass_scale', 1.0, 'True masses over described masses.', 0.01, 100.0),
 )
 _READING = (
-    _floats('position_noise', 'rad or m, standard deviation' + _JOINTS, default=[0.0]),
-    _floats('velocity_noise', 'rad/s or m/s, standard deviation' + _JOINTS, default=[0.0]),
-    _floats('effort_noise', 'N.m or N, standard deviation' + _JOINTS, default=[0.0]),
-    _floats('position_resolution', 'rad or m, step of the encoders; 0: none' + _JOINTS,
+    _floats('position_noise', 'rad or m, standard deviation.' + _JOINTS, default=[0.0]),
+    _floats('velocity_noise', 'rad/s or m/s, standard deviation.' + _JOINTS, default=[0.0]),
+    _floats('effort_noise', 'N.m or N, standard deviation.' + _JOINTS, default=[0.0]),
+    _floats('position_resolution', 'rad or m, encoder step. 0: none.' + _JOINTS,
             default=[0.0]),
-    _choice('velocity_source', 'measured', VELOCITY_SOURCES, 'what velocity is', False),
-    _choice('effort_source', 'motor', EFFORT_SOURCES, 'what effort is: of the motor, or on the '
-            'links with friction and brakes', False),
-    _float('state_latency', 0.0, 's, from a reading to its publication', 0.0, 1.0),
-    _float('dropout_probability', 0.0, 'that a state is lost', 0.0, 1.0),
-    _int('dropout_length', 1, 'states lost in a row', 1, 100_000, False),
-    _int('seed', 0, 'of the random numbers', 0, 2**31 - 1, False),
+    _choice('velocity_source', 'measured', VELOCITY_SOURCES, 'What velocity contains.', False),
+    _choice('effort_source', 'motor', EFFORT_SOURCES, 'What effort contains: the motor torque, '
+            'or the torque on the link, with friction and brakes.', False),
+    _float('state_latency', 0.0, 's, from a measurement to its publication.', 0.0, 1.0),
+    _float('dropout_probability', 0.0, 'Probability that states are lost.', 0.0, 1.0),
+    _int('dropout_length', 1, 'States lost in a row.', 1, 100_000, False),
+    _int('seed', 0, 'Seed of the random numbers.', 0, 2**31 - 1, False),
 )
 
 #: Every parameter by name.
