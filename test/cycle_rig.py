@@ -169,7 +169,7 @@ class Arm:
 
     def aim(self, position: Array, quaternion: Sequence[float]) -> None:
         """Hand over a target pose, as the node does when a message comes."""
-        self.cycle.refer(lambda: self.cycle.task_reference.target_pose(
+        self.cycle.intake.take(lambda: self.cycle.task_reference.target_pose(
             self.time, position.tolist(), quaternion))
 
 

@@ -171,11 +171,11 @@ class MujocoLoop:
         """Begin a trajectory with one point, as the topic does."""
         joints = self.robot.joints
         knots = read_points(joints, joints, [seconds], [target.tolist()], [], [])
-        self.cycle.refer(lambda: self.cycle.reference.follow(self.time, knots, self.time))
+        self.cycle.intake.take(lambda: self.cycle.reference.follow(self.time, knots, self.time))
 
     def aim(self, position: Array, quaternion: Array) -> None:
         """Hand over a target pose."""
-        self.cycle.refer(lambda: self.cycle.task_reference.target_pose(
+        self.cycle.intake.take(lambda: self.cycle.task_reference.target_pose(
             self.time, position.tolist(), quaternion.tolist()))
 
     @property

@@ -19,7 +19,7 @@ import math
 import numpy as np
 import pytest
 
-from rbd_ros.control.safety.monitors import ErrorMonitor, Patience, SpeedMonitor
+from rbd_ros.control.safety.monitors import BoundMonitor, Patience
 
 PERIOD = 0.001
 
@@ -34,18 +34,18 @@ def first_fault(monitor, values, period=PERIOD):
 
 def test_a_bound_may_be_exceeded_for_exactly_its_patience():
     """Without a break the fault comes when the patience is over, and names joint and numbers."""
-    monitor = SpeedMonitor(['a', 'b'], [1.0, math.inf], 0.05)
+    monitor = BoundMonitor('velocity', ['a', 'b'], [1.0, math.inf], 0.05)
     fast = np.array([1.5, 9.0])
     assert monitor.check(0.0, fast) == ''
     assert monitor.check(0.049, fast) == ''
     assert monitor.check(0.05, fast) == 'a: velocity 1.5 beyond 1'
-    monitor = ErrorMonitor(['a'], [0.1], 0.0)
+    monitor = BoundMonitor('tracking error', ['a'], [0.1], 0.0)
     assert monitor.check(0.0, np.array([-0.2])) == 'a: tracking error -0.2 beyond 0.1'
 
 
 def test_what_is_no_number_is_beyond_every_bound():
     """What is not a number is not inside a bound: it must not pass because no comparison holds."""
-    monitor = SpeedMonitor(['a', 'b'], [1.0, 2.0], 0.0)
+    monitor = BoundMonitor('velocity', ['a', 'b'], [1.0, 2.0], 0.0)
     assert monitor.check(0.0, np.array([0.5, math.nan])) == 'b: velocity nan beyond 2'
 
 
@@ -57,20 +57,20 @@ def test_what_is_no_number_is_beyond_every_bound():
 ])
 def test_good_samples_among_bad_ones_reset_nothing(pattern, expected):
     """Three of four, two of four and one of four bad samples are all found."""
-    monitor = ErrorMonitor(['a'], [0.5], 0.02)
+    monitor = BoundMonitor('tracking error', ['a'], [0.5], 0.02)
     values = [0.7 * pattern[k % len(pattern)] for k in range(4000)]
     assert first_fault(monitor, values) == expected
 
 
 def test_rare_bad_samples_are_borne():
     """Noise that exceeds the bound one time in six is forgotten each time."""
-    monitor = SpeedMonitor(['a'], [1.0], 0.02)
+    monitor = BoundMonitor('velocity', ['a'], [1.0], 0.02)
     assert first_fault(monitor, [1.5 if k % 6 == 0 else 0.5 for k in range(6000)]) is None
 
 
 def test_calm_comes_back_when_all_is_forgotten():
     """A fast path that does not look may begin only when nothing is left in the counter."""
-    monitor = SpeedMonitor(['a'], [1.0], 0.02)
+    monitor = BoundMonitor('velocity', ['a'], [1.0], 0.02)
     assert monitor.calm
     for k in range(10):
         monitor.check(k * PERIOD, np.array([1.5]))

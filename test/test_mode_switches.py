@@ -21,7 +21,7 @@ from itertools import permutations
 from cycle_rig import Arm, SPEED, TORQUE
 import numpy as np
 import pytest
-from rbd_ros.control.cycle import KERNEL_OF_MODE
+from rbd_ros.control.law_choice import KERNEL_OF_MODE
 from rbd_ros.control.references.trajectory import Knots
 from scipy.spatial.transform import Rotation
 

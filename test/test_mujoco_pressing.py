@@ -35,7 +35,7 @@ AXES = ('rx', 'ry', 'rz', 'x', 'y')
 def pressing(loop: MujocoLoop, force: np.ndarray, seconds: float = 2.0) -> np.ndarray:
     """Return the mean force upon the plate when the posture has come to rest."""
     def each(now: float) -> None:
-        loop.cycle.refer(lambda: loop.cycle.task_reference.target_wrench(
+        loop.cycle.intake.take(lambda: loop.cycle.task_reference.target_wrench(
             now, [0.0, 0.0, 0.0, *force]))
     loop.each = each
     loop.run(seconds)

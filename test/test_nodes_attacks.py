@@ -32,7 +32,7 @@ COM = (0.0, 0.0, 0.05)
 
 def set_point(arm, q, qd=None):
     """Hand over a set-point as the node does."""
-    arm.cycle.loop.post(lambda now, _steady: arm.cycle.refer(
+    arm.cycle.loop.post(lambda now, _steady: arm.cycle.intake.take(
         lambda: arm.cycle.reference.set_point(now, q, qd)))
 
 

@@ -20,7 +20,7 @@ from cycle_rig import Arm, MODEL
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.control.cycle import KERNEL_OF_MODE
+from rbd_ros.control.law_choice import KERNEL_OF_MODE
 from rbd_ros.control.laws.barriers import Barrier, guard
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import Knots
@@ -123,14 +123,15 @@ def test_dead_man_must_be_held_before_and_while():
 def bad(arm, count):
     """Refuse references, ten milliseconds apart."""
     for _ in range(count):
-        arm.cycle.loop.post(lambda _now, _steady: arm.cycle.refused('positions are not finite'))
+        arm.cycle.loop.post(
+            lambda _now, _steady: arm.cycle.intake.refuse('positions are not finite'))
         arm.run(0.01)
 
 
 def moving(arm):
     """Let the reference move slowly for a long time."""
     def follow(now, _steady):
-        arm.cycle.refer(lambda: arm.cycle.reference.follow(now, Knots(
+        arm.cycle.intake.take(lambda: arm.cycle.reference.follow(now, Knots(
             np.array([4.0]), (arm.q + 0.1)[None], None, None), now))
     arm.cycle.loop.post(follow)
     arm.run(0.3)
@@ -179,7 +180,7 @@ def test_reference_that_the_loop_refuses_counts_too():
     arm.restart()
     moving(arm)
     for _ in range(2):
-        arm.cycle.loop.post(lambda now, _steady: arm.cycle.refer(
+        arm.cycle.loop.post(lambda now, _steady: arm.cycle.intake.take(
             lambda: arm.cycle.reference.set_point(now, arm.q + 50.0)))
         arm.run(0.01)
     assert arm.state == 'braking'
@@ -260,7 +261,7 @@ def test_refused_references_are_told_once_per_state_and_second():
 
     def refer(_time):
         for _ in range(3):
-            arm.cycle.loop.post(lambda _now, _steady: arm.cycle.refer(lambda: None))
+            arm.cycle.loop.post(lambda _now, _steady: arm.cycle.intake.take(lambda: None))
     arm.each = refer
     arm.run(3.5)
     lines = [text for kind, text in arm.cycle.events if kind == 'warning']

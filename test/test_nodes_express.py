@@ -398,7 +398,7 @@ def test_joints_of_another_message_count_at_once():
 def _anything(pair, rng):
     """Let one thing happen, mostly an unusual one; returns the state to give."""
     def refer(action):
-        pair.post(lambda cycle, now, steady: cycle.refer(lambda: action(cycle, now)))
+        pair.post(lambda cycle, now, steady: cycle.intake.take(lambda: action(cycle, now)))
     goal, twist = rng.uniform(-0.4, -0.2, 7), rng.uniform(-0.1, 0.1, 6)
     events = {
         'mode': lambda: pair.apply(mode=str(rng.choice(MODES))),
@@ -409,7 +409,7 @@ def _anything(pair, rng):
         'gravity': lambda: pair.apply(gravity=[float(rng.uniform(0.0, 1.0)), 0.0, -9.7]),
         'point': lambda: refer(lambda cycle, now: cycle.reference.set_point(now, goal)),
         'twist': lambda: refer(lambda cycle, now: cycle.task_reference.target_twist(now, twist)),
-        'hold': lambda: pair.post(lambda cycle, now, steady: cycle.hold_reference()),
+        'hold': lambda: pair.post(lambda cycle, now, steady: cycle.intake.hold()),
         'stop': lambda: pair.post(lambda cycle, now, steady: cycle.supervisor.fault(
             steady, Cause.OPERATOR_STOP)),
         'frame': lambda: setattr(pair, 'frame', str(rng.choice(['', 'base']))),

@@ -262,7 +262,7 @@ def test_a_reference_may_move_the_robot_while_it_ramps_in():
     driven.start(0.3)
     goal = np.array(driven.q[-1]) + 0.6
     for _ in range(120):
-        driven.cycle.refer(lambda: driven.cycle.reference.set_point(driven.time, goal))
+        driven.cycle.intake.take(lambda: driven.cycle.reference.set_point(driven.time, goal))
         driven.run(0.01)
     assert driven.drift > 0.5
     assert driven.state == 'running', driven.cycle.fault_text()

@@ -41,7 +41,7 @@ Each joint state
     never meets a judgement made before it. Only for ``Arrival.STATE`` call
     ``loop.fresh_state(now, steady, joint_map.expiry, ready, qd)`` with the controlled
     entries; ``ready`` is ``joint_map.ready(now)`` and whatever else must hold before torque
-    begins (dead-man, start-up check). Report ``SpeedMonitor``, ``ErrorMonitor``,
+    begins (dead-man, start-up check). Report ``BoundMonitor``,
     ``MotionWatch``, ``joint_map.rate.low`` and ``GravitySource.update`` with
     ``supervisor.fault(steady, cause, detail)`` before it. Announce
     ``joint_map.take_notices()``.

@@ -30,36 +30,26 @@ from rbd_ros.compiler import Bound
 from rbd_ros.control.disturbance import Disturbance
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.judgement import Judgement
+from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
-from rbd_ros.control.modes import JointLaw, Law, TaskLaw
+from rbd_ros.control.modes import Law
 from rbd_ros.control.plausible import Plausible
 from rbd_ros.control.readiness import StartCheck
+from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
-from rbd_ros.control.repeats import counted, Repeats
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.guards import DeadMan, RefusalCount
+from rbd_ros.control.safety.guards import DeadMan
 from rbd_ros.control.safety.limits import TorqueLimiter
-from rbd_ros.control.safety.start_check import REST_SPEED
 from rbd_ros.control.safety.supervisor import State, Supervisor
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.watch import Watch
-from rbd_ros.errors import RbdError
 
-__all__ = ['KERNEL_OF_MODE', 'Cycle']
+__all__ = ['Cycle']
 
 Array = npt.NDArray[np.float64]
-
-KERNEL_OF_MODE = {
-    'gravity_compensation': 'float', 'damping': 'damping', 'computed_torque': 'joint',
-    'hold': 'joint', 'operational_space': 'task',
-}
-
-
-#: rad/s or m/s below which a reference counts as at rest
-_REST = 1e-3
 
 
 class Cycle:
@@ -101,19 +91,16 @@ class Cycle:
         self.load = Load(settings, kernels)
         self.judgement = Judgement(self)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
-        self._refusals = RefusalCount(settings.integer('reference.refusals'))
-        self._repeats = Repeats()  # of what is said about references
+        self.intake = ReferenceIntake(self, settings)
         self._watch = Watch(settings, self.joints)
         self._check = StartCheck(settings, self.joints)
         self._plausible = Plausible(settings, self.joints)
-        joint_law = JointLaw('joint', kernels['joint'], self.joints, self.reference,
-                             self._saturation)
-        self._laws = self._make_laws(kernels, joint_law)
+        self.choice = LawChoice(settings, kernels, self.joints,
+                                (self.reference, self.task_reference), self._saturation)
+        joint_law = self.choice.joint
         self._disturbance = Disturbance(settings, kernels['momentum'], joint_law.external)
         self.loop.load = self._disturbance.load
-        self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load, self._tell)
-        self.mode = settings.text('mode')
-        self.law = self._laws[KERNEL_OF_MODE[self.mode]]
+        self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load, self.tell)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
         self.stamp = (0, 0)  # s and ns of the last state that was accepted
@@ -124,13 +111,15 @@ class Cycle:
         self.snapshots = Snapshots(self.joints, self.loop, self.reference, self.load)
         self.apply(settings)
 
-    def _make_laws(self, kernels: Mapping[str, Bound], joint_law: JointLaw) -> dict[str, Law]:
-        joints = self.joints
-        self._bare = Law('gravity', kernels['gravity'], joints)
-        return {'joint': joint_law,
-                'task': TaskLaw('task', kernels['task'], joints, self.task_reference,
-                                self._saturation),
-                **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
+    @property
+    def mode(self) -> str:
+        """Return the mode."""
+        return self.choice.mode
+
+    @property
+    def law(self) -> Law:
+        """Return the law in force."""
+        return self.choice.law
 
     # -- called by the hot node -----------------------------------------------------------------
 
@@ -156,7 +145,7 @@ class Cycle:
         if joints.notices:
             self._notices()
         if joints.motion.wrong:
-            self._fault(steady, Cause.IMPLAUSIBLE, joints.motion.wrong)
+            self.fault(steady, Cause.IMPLAUSIBLE, joints.motion.wrong)
         self.calm = self.calm and joints.motion.calm
         return self.judgement.arrived(now, steady, arrival)
 
@@ -208,7 +197,7 @@ class Cycle:
             calm = self._watch.look(now, supervisor.state, self.law, q, qd, self._fault_now)
             self.calm = self._plausible.look(now, q, qd, self._fault_now) and calm
         if not known:
-            self._fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
+            self.fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
         return self.loop.fresh_state(now, steady, joints.expiry, ready, qd)
 
@@ -243,7 +232,7 @@ class Cycle:
         if self.joints.notices:  # of the fast path, which has no time for them
             self._notices()
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
-            self._fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
+            self.fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
         return self.loop.tick(now, steady)
 
     def press(self, steady: float, pressed: bool) -> None:
@@ -255,7 +244,7 @@ class Cycle:
         """
         self.dead_man.signal(steady, pressed)
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
-            self._fault(steady, Cause.DEAD_MAN, 'it was let go')
+            self.fault(steady, Cause.DEAD_MAN, 'it was let go')
 
     # -- requests, run in the hot thread ----------------------------------------------------------
 
@@ -283,16 +272,14 @@ class Cycle:
         """
         if mode == self.mode:
             return
-        before = self.law
-        self.mode = mode
-        self.law = self._laws[KERNEL_OF_MODE[mode]]
+        other = self.choice.choose(mode)
         self.reference.goals.abort(f'the mode changed to {mode}')
         if self.supervisor.state in (State.RAMPING_IN, State.RUNNING):
-            if self.law is before:
-                self.law.rest(self.now)
-            else:
+            if other:
                 self.law.enter(self.now)
                 self.loop.switch.switch()
+            else:
+                self.law.rest(self.now)
         self._watch.changed_law()
         self.events.append(('mode', mode))
 
@@ -304,91 +291,22 @@ class Cycle:
         """
         before, settings = self.settings, settings.with_structure_of(self.settings)
         self.settings = settings
-        for law in self._laws.values():
-            law.apply(settings)
+        self.choice.apply(settings)
+        self.intake.apply(settings)
         self.loop.switch.duration = settings.number('switch_time')
         self.snapshots.divider = settings.report_divider
         self._disturbance.apply(settings)
         self._watch.apply(settings)
         self._plausible.apply(settings)
         self._holding.apply(settings)
-        self._refusals.limit = settings.integer('reference.refusals')
-        self.reference.timeout = settings.number('reference.timeout')
-        self.reference.speed[:] = settings.velocity_limits
-        self.reference.limiter.velocity[:] = settings.reference_velocity
-        self.reference.limiter.acceleration[:] = settings.joints('reference.acceleration')
-        self.task_reference.timeout = settings.number('task.timeout')
-        self.task_reference.limits = settings.task_limits()
-        self.task_reference.wrench_limit[:] = settings.wrench_limit()
         self.load.apply(self.now, before, settings)
         self.set_mode(settings.text('mode'))
-
-    def hold_reference(self) -> None:
-        """Come to rest and stay there, whatever the reference was."""
-        self.reference.goals.abort('the reference is held')
-        self.reference.hold()
-        self.task_reference.hold()
-
-    def refer(self, action: Callable[[], object]) -> None:
-        """
-        Take a new reference while the law runs; what is refused is told and changes nothing.
-
-        :param action: hands it over.
-        """
-        if self.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
-            self._warn_refused(self.supervisor.state,
-                               f'the controller is {self.supervisor.state.value}')
-            return
-        try:
-            action()
-        except RbdError as error:
-            self._warn_refused(type(error), str(error))
-            self.refused(str(error))
-        else:
-            self._refusals.accepted()
-
-    def _warn_refused(self, kind: object, reason: str) -> None:
-        """Say that a reference is refused, once per kind of reason and second."""
-        left = self._repeats.take(kind, self.steady)
-        if left is not None:
-            self.events.append(('warning', counted(f'a reference is refused: {reason}', left)))
-
-    def refused(self, reason: str) -> None:
-        """
-        Note a reference that cannot be used: one changes nothing, a row of them in motion brakes.
-
-        :param reason: why it was refused.
-        """
-        if self.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
-            return
-        if self._refusals.refused(self.steady) and self._moves():
-            self._fault(self.steady, Cause.BAD_COMMAND, f'{self._refusals.count} references in a '
-                        f'row were refused while the robot moves, the last one: {reason}')
-
-    def _moves(self) -> bool:
-        """Tell whether the robot moves, or shall."""
-        wanted = np.zeros(1)
-        if isinstance(self.law, JointLaw):
-            wanted = self.reference.state[1]
-        elif isinstance(self.law, TaskLaw):
-            wanted = self.task_reference.velocity
-        measured = self.joints.qd[self.joints.controlled]
-        return bool(np.abs(wanted).max() > _REST or np.abs(measured).max() > REST_SPEED)
 
     # -- inside -------------------------------------------------------------------------------
 
     def _compute(self, need: Need) -> None:
         """Evaluate what the loop needs and hand it over without copies."""
-        law: Law | Holding = self._bare
-        if need is Need.LAW:
-            law = self.law
-        elif need is Need.HOLD:
-            law = self._holding
-        law.compute(self.now)
-        torques, outputs = self.torques, law.outputs
-        torques.gravity, torques.driver = outputs['gravity'], outputs['driver']
-        if need is not Need.GRAVITY:
-            torques.law = outputs['law']
+        self.choice.compute(need, self.now, self._holding, self.torques)
         if self.reference.goals.active is not None and need is Need.LAW:
             self._judge_goal()
 
@@ -400,34 +318,32 @@ class Cycle:
         """Tell whether torque may begin, once every joint is known."""
         if not self.dead_man.alive(steady) or not self.joints.ready(now):
             return False
-        passed = self._check.passes(now, qd, self._gravity_now, self._gravity_columns,
-                                    self._fault_now, self._tell)
+        passed = self._check.passes(now, qd, self.choice.gravity, self.choice.gravity_columns,
+                                    self._fault_now, self.tell)
         if passed:
             self.loop.begin_at(self._check.torque)
         return passed
 
-    def _gravity_now(self) -> Array:
-        self._compute(Need.GRAVITY)
-        return self.torques.gravity
-
-    def _gravity_columns(self) -> Array:
-        """Return the torques of the three unit vectors of gravity, one row per joint."""
-        vector = self._bare.inputs['gravity_vector']
-        present = vector.copy()
-        columns = []
-        for axis in np.eye(3):
-            vector[:] = axis
-            columns.append(self._gravity_now().copy())
-        vector[:] = present
-        return np.array(columns).T
-
     def _fault_now(self, cause: Cause, detail: str) -> None:
-        self._fault(self.steady, cause, detail)
+        self.fault(self.steady, cause, detail)
 
-    def _tell(self, kind: str, text: str) -> None:
+    def tell(self, kind: str, text: str) -> None:
+        """
+        Have something announced by a slower thread.
+
+        :param kind: of event.
+        :param text: what to say.
+        """
         self.events.append((kind, text))
 
-    def _fault(self, steady: float, cause: Cause, detail: str) -> None:
+    def fault(self, steady: float, cause: Cause, detail: str) -> None:
+        """
+        Stop the robot, unless it is stopped already.
+
+        :param steady: steady time, s.
+        :param cause: why.
+        :param detail: what exactly.
+        """
         if self.supervisor.state not in (State.INACTIVE, State.FAULT, State.RELEASED):
             self.supervisor.fault(steady, cause, detail)
 

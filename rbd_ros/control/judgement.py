@@ -49,9 +49,12 @@ class Judged(Protocol):
     joints: JointMap
     loop: ControlLoop
     load: Load
-    law: Law
     calm: bool  # no watched bound was exceeded in the last cycle
     now: float  # control time of the last cycle, s
+
+    @property
+    def law(self) -> Law:
+        """Return the law in force."""
 
     def judge(self, now: float, steady: float) -> bool:
         """

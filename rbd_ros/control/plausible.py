@@ -23,7 +23,7 @@ import numpy.typing as npt
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.motion import WINDOW
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.monitors import DrawnSpeedMonitor, RangeMonitor, StrayMonitor
+from rbd_ros.control.safety.monitors import BoundMonitor
 from rbd_ros.control.settings import Settings
 
 __all__ = ['Plausible']
@@ -43,11 +43,11 @@ class Plausible:
         """
         self._motion, self._names = joints.motion, settings.robot.joints
         n = len(self._names)
-        self._stray = StrayMonitor(self._names, np.zeros(n).tolist(), 0.0)
-        self._drawn = DrawnSpeedMonitor(self._names, np.zeros(n).tolist(), 0.0)
-        self._range = RangeMonitor(self._names, np.zeros(n).tolist(), 0.0)
+        self._monitors = self._stray, self._drawn, self._range = [
+            BoundMonitor(what, self._names, np.zeros(n).tolist(), 0.0) for what in (
+                'mismatch of positions and velocities', 'velocity of its positions',
+                'distance from the middle of its range')]
         self._middle, self._away, self._speed = np.zeros((3, n))
-        self._monitors = (self._stray, self._drawn, self._range)
 
     def apply(self, settings: Settings) -> None:
         """
@@ -83,7 +83,7 @@ class Plausible:
         np.divide(mismatch, WINDOW, out=self._speed)
         np.add(self._speed, qd, out=self._speed)
         if self._stray.check(now, mismatch):
-            j = int((~(np.abs(mismatch) <= self._stray.limit)).argmax())
+            j = self._stray.first_beyond(mismatch)
             fault(Cause.IMPLAUSIBLE, f'{self._names[j]}: its positions move with '
                   f'{self._speed[j]:.3g} per s, its velocity says {qd[j]:.3g}')
         wrong = self._drawn.check(now, self._speed)
@@ -91,7 +91,7 @@ class Plausible:
             fault(Cause.OVER_SPEED, wrong)
         np.subtract(q, self._middle, out=self._away)
         if self._range.check(now, self._away):
-            j = int((~(np.abs(self._away) <= self._range.limit)).argmax())
+            j = self._range.first_beyond(self._away)
             fault(Cause.IMPLAUSIBLE, f'{self._names[j]} is at {q[j]:.4g}, far outside its limits '
                   f'(sign, unit or zero of its sensor?)')
         return self._motion.calm and all(monitor.calm for monitor in self._monitors)

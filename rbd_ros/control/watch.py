@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.readiness import likely_causes
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.monitors import ErrorMonitor, SpeedMonitor
+from rbd_ros.control.safety.monitors import BoundMonitor
 from rbd_ros.control.safety.start_check import MotionWatch
 from rbd_ros.control.safety.supervisor import State
 
@@ -58,9 +58,10 @@ class Watch:
         """
         names = settings.robot.joints
         self._joints = joints
-        self._speed = SpeedMonitor(names, settings.velocity_limits.tolist(), 0.0)
-        self._error = ErrorMonitor(names, settings.joints('tracking_limits').tolist(), 0.0)
-        self._lead = ErrorMonitor(_TIP, [0.0, 0.0], 0.0)
+        self._speed = BoundMonitor('velocity', names, settings.velocity_limits.tolist(), 0.0)
+        self._error = BoundMonitor('tracking error', names,
+                                   settings.joints('tracking_limits').tolist(), 0.0)
+        self._lead = BoundMonitor('tracking error', _TIP, [0.0, 0.0], 0.0)
         robot, margin = settings.robot, settings.barrier_margins
         self._motion = MotionWatch(
             names, duration=max(settings.number('ramp_time'), settings.number('start.watch_time')),

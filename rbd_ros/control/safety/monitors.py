@@ -28,10 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.safety.causes import Cause
-
-__all__ = ['DrawnSpeedMonitor', 'ErrorMonitor', 'Patience', 'RangeMonitor', 'SpeedMonitor',
-           'StrayMonitor']
+__all__ = ['BoundMonitor', 'Patience']
 
 Array = npt.NDArray[np.float64]
 
@@ -83,21 +80,20 @@ class Patience:
         return bad and self.spent >= self.most * (1.0 - 1e-9)
 
 
-class _Monitor:
+class BoundMonitor:
     """A bound per joint that may be exceeded for a short time."""
 
-    cause: Cause
-    what: str
-
-    def __init__(self, joints: Sequence[str], limit: Sequence[float], patience: float) -> None:
+    def __init__(self, what: str, joints: Sequence[str], limit: Sequence[float],
+                 patience: float) -> None:
         """
         Set the bounds.
 
+        :param what: is bounded, for the texts.
         :param joints: names for the texts.
         :param limit: largest absolute value per joint; infinity: none.
         :param patience: s for which it may be exceeded.
         """
-        self.joints, self._patience = tuple(joints), Patience(patience)
+        self._what, self._joints, self._patience = what, tuple(joints), Patience(patience)
         self.limit = np.array(limit, dtype=float)
 
     @property
@@ -133,40 +129,13 @@ class _Monitor:
                 break
         if not self._patience.runs_out(now, bad):
             return ''
-        j = int((~(np.abs(value) <= self.limit)).argmax())
-        return f'{self.joints[j]}: {self.what} {value[j]:.4g} beyond {self.limit[j]:.4g}'
+        j = self.first_beyond(value)
+        return f'{self._joints[j]}: {self._what} {value[j]:.4g} beyond {self.limit[j]:.4g}'
 
+    def first_beyond(self, value: Array) -> int:
+        """
+        Return the first joint whose bound is exceeded.
 
-class SpeedMonitor(_Monitor):
-    """Joint velocities against their limits."""
-
-    cause = Cause.OVER_SPEED
-    what = 'velocity'
-
-
-class DrawnSpeedMonitor(_Monitor):
-    """Joint velocities as positions tell them against their limits."""
-
-    cause = Cause.OVER_SPEED
-    what = 'velocity of its positions'
-
-
-class StrayMonitor(_Monitor):
-    """Positions that run away from velocities."""
-
-    cause = Cause.IMPLAUSIBLE
-    what = 'its positions are away from its velocities by'
-
-
-class RangeMonitor(_Monitor):
-    """Positions against the range of the joint."""
-
-    cause = Cause.IMPLAUSIBLE
-    what = 'distance from the middle of its range'
-
-
-class ErrorMonitor(_Monitor):
-    """Tracking errors against their limits."""
-
-    cause = Cause.TRACKING
-    what = 'tracking error'
+        :param value: one number per joint, at least one of them beyond its bound.
+        """
+        return int((~(np.abs(value) <= self.limit)).argmax())

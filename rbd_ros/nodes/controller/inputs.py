@@ -184,7 +184,7 @@ class ReferenceInputs:
         self._inputs.append(BoundedInput(self._node, kind, topic, guarded, 1, self._warn))
 
     def _refuse(self, text: str) -> None:
-        self._cycle.loop.post(lambda _now, _steady: self._cycle.refused(text))
+        self._cycle.loop.post(lambda _now, _steady: self._cycle.intake.refuse(text))
 
     def _look(self) -> None:
         self._look_at_output()
@@ -205,7 +205,7 @@ class ReferenceInputs:
         if guard.publishers(self._node.count_publishers(topic)):
             self._warn(f'{topic} has {guard.count} publishers: their messages are dropped and '
                        f'the robot holds')
-            self._cycle.loop.post(lambda _now, _steady: self._cycle.hold_reference())
+            self._cycle.loop.post(lambda _now, _steady: self._cycle.intake.hold())
 
     def _warn(self, text: str) -> None:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)
@@ -218,13 +218,13 @@ class ReferenceInputs:
         cycle = self._cycle
         self._needs('computed_torque')
         if not message.points:  # as joint_trajectory_controller has it: stop here
-            cycle.loop.post(lambda _now, _steady: cycle.hold_reference())
+            cycle.loop.post(lambda _now, _steady: cycle.intake.hold())
             return
         knots = knots_of(message, self._joints)
         begin = start_time(message, self._node.get_clock(), simulated=cycle.settings.simulated)
 
         def request(now: float, _steady: float) -> None:
-            cycle.refer(lambda: self._follow(knots, now if begin is None else begin, now))
+            cycle.intake.take(lambda: self._follow(knots, now if begin is None else begin, now))
         cycle.loop.post(request)
 
     def _on_pose(self, message: PoseStamped) -> None:
@@ -234,7 +234,7 @@ class ReferenceInputs:
         there = p + R @ np.array([position.x, position.y, position.z])
         wanted = R @ rotation((turn.x, turn.y, turn.z, turn.w))
         reference = self._cycle.task_reference
-        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+        self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
             lambda: reference.target_pose(now, there.tolist(), quaternion(wanted))))
 
     def _on_twist(self, message: TwistStamped) -> None:
@@ -242,7 +242,7 @@ class ReferenceInputs:
         R, _ = self._frames.pose(message.header.frame_id)
         six = _turned(R, message.twist.angular, message.twist.linear)
         reference = self._cycle.task_reference
-        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+        self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
             lambda: reference.target_twist(now, six)))
 
     def _on_wrench(self, message: WrenchStamped) -> None:
@@ -250,7 +250,7 @@ class ReferenceInputs:
         R, _ = self._frames.pose(message.header.frame_id)
         six = _turned(R, message.wrench.torque, message.wrench.force)
         reference = self._cycle.task_reference
-        self._cycle.loop.post(lambda now, _steady: self._cycle.refer(
+        self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
             lambda: reference.target_wrench(now, six)))
 
     def _on_payload(self, message: InertiaStamped) -> None:

@@ -1,0 +1,120 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Which law computes the torque: that of the mode, holding after a stop, or gravity alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.compiler import Bound
+from rbd_ros.control.holding import Holding
+from rbd_ros.control.joint_states.joint_map import JointMap
+from rbd_ros.control.loop import Need, Torques
+from rbd_ros.control.modes import JointLaw, Law, TaskLaw
+from rbd_ros.control.references.joint_space import JointReference
+from rbd_ros.control.references.operational_space import TaskReference
+from rbd_ros.control.settings import Settings
+
+__all__ = ['KERNEL_OF_MODE', 'LawChoice']
+
+Array = npt.NDArray[np.float64]
+
+KERNEL_OF_MODE = {
+    'gravity_compensation': 'float', 'damping': 'damping', 'computed_torque': 'joint',
+    'hold': 'joint', 'operational_space': 'task',
+}
+
+
+class LawChoice:
+    """The laws of one robot, one of them in force."""
+
+    def __init__(self, settings: Settings, kernels: Mapping[str, Bound], joints: JointMap,
+                 references: tuple[JointReference, TaskReference],
+                 saturation: Callable[[], Array]) -> None:
+        """
+        Make the laws; that of the mode is in force.
+
+        :param settings: valid set.
+        :param kernels: compiled ticks by name.
+        :param joints: source of positions and velocities.
+        :param references: of the joints and of the tip.
+        :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
+        """
+        self.joint = JointLaw('joint', kernels['joint'], joints, references[0], saturation)
+        self._gravity = Law('gravity', kernels['gravity'], joints)
+        self._laws: dict[str, Law] = {
+            'joint': self.joint,
+            'task': TaskLaw('task', kernels['task'], joints, references[1], saturation),
+            **{name: Law(name, kernels[name], joints) for name in ('float', 'damping')}}
+        self.mode = settings.text('mode')
+        self.law = self._laws[KERNEL_OF_MODE[self.mode]]
+
+    def choose(self, mode: str) -> bool:
+        """
+        Put the law of a mode in force.
+
+        :param mode: its name.
+        :returns: whether it is another law than before.
+        """
+        before, self.mode = self.law, mode
+        self.law = self._laws[KERNEL_OF_MODE[mode]]
+        return self.law is not before
+
+    def apply(self, settings: Settings) -> None:
+        """
+        Take new gains.
+
+        :param settings: valid set.
+        """
+        for law in self._laws.values():
+            law.apply(settings)
+
+    def compute(self, need: Need, now: float, holding: Holding, torques: Torques) -> None:
+        """
+        Evaluate what the loop needs and hand it over without copies.
+
+        :param need: of the loop.
+        :param now: control time, s.
+        :param holding: the law after a stop.
+        :param torques: get the results.
+        """
+        law: Law | Holding = self._gravity
+        if need is Need.LAW:
+            law = self.law
+        elif need is Need.HOLD:
+            law = holding
+        law.compute(now)
+        outputs = law.outputs
+        torques.gravity, torques.driver = outputs['gravity'], outputs['driver']
+        if need is not Need.GRAVITY:
+            torques.law = outputs['law']
+
+    def gravity(self) -> Array:
+        """Return the gravity torque of the present state, in a buffer."""
+        self._gravity.compute(0.0)  # whenever that is
+        return self._gravity.outputs['gravity']
+
+    def gravity_columns(self) -> Array:
+        """Return the torques of the three unit vectors of gravity, one row per joint."""
+        vector = self._gravity.inputs['gravity_vector']
+        present = vector.copy()
+        columns = []
+        for axis in np.eye(3):
+            vector[:] = axis
+            columns.append(self.gravity().copy())
+        vector[:] = present
+        return np.array(columns).T
