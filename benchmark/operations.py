@@ -18,12 +18,10 @@ from __future__ import annotations
 
 from benchmark.robots import FILES, robot_file
 
-from rbd_ros import load_urdf
+from rbd_ros import Dynamics, load_urdf
 from rbd_ros.algorithms import aba, crba, kinematics, rnea
 from rbd_ros.algorithms.equivalence import simplified_inertias
 from rbd_ros.compiler import OperationCount, trace
-from rbd_ros.dynamics import table
-from rbd_ros.dynamics.quantity import input_shapes, state
 from rbd_ros.model.model import Model
 from rbd_ros.model.samples import general_chain
 from rbd_ros.spatial import Vec3
@@ -68,17 +66,10 @@ def chain_counts(n: int) -> dict[str, OperationCount]:
 
 def robot_counts(model: Model) -> dict[str, OperationCount]:
     """Return the counts of every quantity and method of a robot, gravity being an input."""
-    shapes = input_shapes(model)
-    counts = {}
-    for name in ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics'):
-        quantity = table.make(model, name)
-        inputs = {key: shapes[key] for key in quantity.inputs + quantity.common}
-        for method, rule in quantity.rules.items():
-            graph = trace(
-                lambda *x, rule=rule, names=tuple(inputs): rule(state(model, dict(zip(names, x)))),
-                inputs, name=name)
-            counts[f'{name} ({method})'] = graph.count()
-    return counts
+    robot = Dynamics(model, backend='reference')
+    return {f'{name} ({method})': robot.kernel(name, method=method).count()
+            for name in ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
+            for method in robot.methods(name)}
 
 
 def report() -> tuple[str, dict[str, object]]:

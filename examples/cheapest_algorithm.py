@@ -17,7 +17,6 @@
 import sys
 
 import rbd_ros
-from rbd_ros.dynamics import table
 
 DEFAULT = 'package://rbd_ros/urdf/seven_joint_arm.urdf'
 model = rbd_ros.load_urdf(sys.argv[1] if len(sys.argv) > 1 else DEFAULT)
@@ -26,7 +25,7 @@ robot = rbd_ros.Dynamics(model)
 counts = {}
 for quantity in ('inverse_dynamics', 'forward_dynamics'):
     # 'spatial' and '3d' are RBDA Tables 5.1 and 5.2, 'crba' and 'aba' chapters 6 and 7.
-    for method in table.make(model, quantity).rules:
+    for method in robot.methods(quantity):
         count = robot.kernel(quantity, method=method).count()
         counts[quantity, method] = count.total
         print(f'{quantity:18} by {method:8} {count}   sines, cosines: {count.trig}')

@@ -22,8 +22,8 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import aba, divide_and_conquer, floating, opspace
 from rbd_ros.algorithms.kinematics import Conditions
-from rbd_ros.dynamics import table
-from rbd_ros.dynamics.quantity import evaluate, with_payload
+from rbd_ros.dynamics.quantity import evaluate, Surroundings, with_payloads
+from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Cylindrical, Free, Helical, Planar, RackAndPinion, Revolute, Spherical
 from rbd_ros.model import samples
@@ -218,9 +218,7 @@ def carrying():
 
 
 TEN = [LOAD.m, *LOAD.h, *LOAD.I.entries()]
-EVERY = [(name, target) for table, target in (
-    (table._OF_ROBOT, None), (table._OF_FRAME, 'b2'),
-    (table._OF_HANDLES, 'b2')) for name in table]
+EVERY = [(name, None if row.target == 'robot' else 'b2') for name, row in TABLE.items()]
 WITHOUT_INERTIA = {'pose', 'jacobian', 'velocity', 'jacobian_rate'}
 
 
@@ -234,15 +232,15 @@ def test_payload_counts_in_every_quantity(name, target):
               'f_ext': s.f_ext.tolist(), 'payload': TEN, 'time': [0.0]}
     empty = {**inputs, 'payload': [0.0] * 10}
     changes = 0.0
-    quantity = table.make(model, name, target)
-    expected = table.make(welded, name, target)
-    assert list(quantity.rules) == list(expected.rules)
-    for method in quantity.rules:
-        frame = model.frame('grip')
-        found = evaluate(model, quantity, quantity.rules[method], inputs, frame)
-        bare = evaluate(model, quantity, quantity.rules[method], empty, frame)
+    item = TABLE[name].of(model, target)
+    expected = TABLE[name].of(welded, target)
+    assert list(item.rules) == list(expected.rules)
+    here = Surroundings(TABLE, (model.frame('grip'),))
+    for method in item.rules:
+        found = evaluate(model, item, item.rules[method], inputs, here)
+        bare = evaluate(model, item, item.rules[method], empty, here)
         right = evaluate(welded, expected, expected.rules[method],
-                         {k: v for k, v in inputs.items() if k != 'payload'}, None)
+                         {k: v for k, v in inputs.items() if k != 'payload'}, Surroundings(TABLE))
         for key, value in right.items():
             assert_near(found[key], value, limit=1e-9)
             changes = max(changes, np.abs(np.array(bare[key]) - np.array(value)).max())
@@ -255,7 +253,7 @@ def test_payload_counts_in_the_other_forms():
     s = State(model, 8)
     q, qd = s.q.tolist(), s.qd.tolist()
     gravity = Vec3(0.3, -0.5, -9.7)
-    loaded = Conditions(gravity, inertia=with_payload(model, model.frame('grip'), TEN))
+    loaded = Conditions(gravity, inertia=with_payloads(model, [model.frame('grip')], TEN))
     plain = Conditions(gravity)
 
     def all_forms(model, conditions):

@@ -20,8 +20,6 @@ import rbd_ros
 from rbd_ros.algorithms import aba, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import cos, sin, trace
-from rbd_ros.dynamics import table
-from rbd_ros.dynamics.quantity import state
 from rbd_ros.joints import (Composite, Planar, Prescribed, Prismatic, RackAndPinion, Reversed,
                             Revolute, Spherical, Universal, UserJoint)
 from rbd_ros.model import samples
@@ -97,11 +95,9 @@ def test_cost_grows_linearly():
         # two-sided: O(n) from below and above
         assert 0.5 < counts[-1] / 8 / (counts[0] / 4) < 2.0
 
-    def by_inertia_matrix(model, q, qd, tau, conditions):
-        x = {'q': q, 'qd': qd, 'tau': tau, 'gravity': list(conditions.gravity)}
-        return table.forward_dynamics(model).rules['crba'](state(model, x))
-
-    by_matrix = [cost(n, by_inertia_matrix) for n in range(4, 11)]
+    by_matrix = [
+        rbd_ros.Dynamics(samples.general_chain(n), backend='reference').kernel(
+            'forward_dynamics', method='crba').count().total for n in range(4, 11)]
     assert len(set(np.diff(by_matrix, 3))) == 1 and np.diff(by_matrix, 3)[0] > 0
 
 

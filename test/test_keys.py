@@ -36,7 +36,7 @@ from rbd_ros.compiler.content_digest import digest, look
 from rbd_ros.compiler.native import cache
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
-from rbd_ros.dynamics import fingerprint, quantity, table
+from rbd_ros.dynamics import fingerprint
 from rbd_ros.errors import UnseenError
 from rbd_ros.joints import Joint, Revolute, UserJoint
 from rbd_ros.model.samples import regular_tree
@@ -138,22 +138,20 @@ def inner():
     return (lambda: own.GEAR)()
 
 
-def test_rules_of_a_quantity(monkeypatch):
-    """A quantity counts with the code of its rules, within a robot and on disk."""
-    found = []
+def test_rules_of_a_quantity():
+    """A quantity counts with the code of its rules, on disk, and what it computes within."""
+    robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
     for factor in (2.0, 3.0):
         def rule(s, factor=factor):
             return {'y': [factor * s.inputs['q'][0]]}
-        mine = quantity.Quantity('gravity', ('q',), {'composite': rule})
-        monkeypatch.setitem(table._OF_ROBOT, 'gravity', lambda _, mine=mine: mine)
-        robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
-        found.append(robot.gravity(np.ones(2))[0])
-    assert found == [2.0, 3.0]
-    robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
-    for factor in (4.0, 5.0):
-        mine = quantity.Quantity('mine', ('q',), {
-            'only': lambda s, k=factor: {'y': [k * s.inputs['q'][0]]}})
-        assert robot._kernel(mine)(np.ones(2))[0] == factor
+        mine = rbd_ros.Dynamics(regular_tree(2), backend='llvm').define(
+            'mine', inputs=['q'], rule=rule)
+        assert mine(np.ones(2))[0] == factor
+        # The same in one robot, where another quantity is made of it.
+        robot.define('mine', inputs=['q'], rule=rule)
+        if factor == 2.0:
+            robot.define('outer', inputs=['q'], rule=lambda s: {'y': s.compute('mine')})
+        assert robot.compute('outer', np.ones(2))[0] == factor
 
 
 def test_simulator_and_ticks():
@@ -176,7 +174,7 @@ def test_simulator_and_ticks():
         tick = TickKernels(make_robot(model), driver_adds='none',
                            driver_knows_payload=False).compile('gravity')
         tick.inputs['q'][:] = 0.3
-        tick.inputs['gravity_vector'][:] = model.gravity
+        tick.inputs['gravity'][:] = model.gravity
         tick()
         found.append(tick.outputs['gravity'][0])
     assert found == pytest.approx([torque(1.0), torque(2.0)], rel=1e-12)

@@ -39,7 +39,7 @@ def quiet(bound):
             value[...] = -np.inf
         elif name in ('barrier_margin', 'friction_speed'):
             value[...] = 1.0
-    bound.inputs['gravity_vector'][:] = (0.3, -0.2, -9.7)
+    bound.inputs['gravity'][:] = (0.3, -0.2, -9.7)
     return bound
 
 

@@ -20,14 +20,12 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros import load_urdf
+from rbd_ros import Dynamics, load_urdf
 from rbd_ros.algorithms.aba import aba
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.algorithms.rnea import newton_euler_3d, rnea
 from rbd_ros.compiler import cos, sin, trace
-from rbd_ros.dynamics import table
-from rbd_ros.dynamics.quantity import input_shapes, state
 from rbd_ros.joints import Revolute
 from rbd_ros.model.samples import general_chain
 from rbd_ros.spatial import (
@@ -404,16 +402,10 @@ def turned_robot():
 
 def robot_counts(model):
     """Return m + a of the main quantities of a robot."""
-    shapes = input_shapes(model)
-    counts = {}
-    for name in ('inverse_dynamics', 'gravity', 'mass_matrix', 'forward_dynamics'):
-        quantity = table.make(model, name)
-        inputs = {key: shapes[key] for key in quantity.inputs + quantity.common}
-        for method, rule in quantity.rules.items():
-            counts[name, method] = trace(
-                lambda *x, rule=rule: rule(state(model, dict(zip(inputs, x)))),
-                inputs).count().total
-    return counts
+    robot = Dynamics(model, backend='reference')
+    return {(name, method): robot.kernel(name, method=method).count().total
+            for name in ('inverse_dynamics', 'gravity', 'mass_matrix', 'forward_dynamics')
+            for method in robot.methods(name)}
 
 
 def test_counts_do_not_depend_on_the_last_bit(monkeypatch):

@@ -110,7 +110,7 @@ class LawChoice:
 
     def gravity_columns(self) -> Array:
         """Return the torques of the three unit vectors of gravity, one row per joint."""
-        vector = self._gravity.inputs['gravity_vector']
+        vector = self._gravity.inputs['gravity']
         present = vector.copy()
         columns = []
         for axis in np.eye(3):

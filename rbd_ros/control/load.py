@@ -93,7 +93,7 @@ class Load:
         self.gravity.changed = False
         for inputs in self._inputs:
             inputs['payload'][:] = self.payload.value
-            inputs['gravity_vector'][:] = self.gravity.value
+            inputs['gravity'][:] = self.gravity.value
 
 
 def payload_of(settings: Settings) -> Array:

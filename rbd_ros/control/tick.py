@@ -23,21 +23,22 @@ payload and references are inputs, so that changing them compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms import opspace
 from rbd_ros.algorithms.jacobi import largest_and_smallest
-from rbd_ros.compiler import absolute, compile as compile_graph, less_equal, sqrt, trace
+from rbd_ros.compiler import absolute, less_equal, sqrt
 from rbd_ros.control.joint_states.motion import REACH, WINDOW
 from rbd_ros.control.laws import barriers, joint_space, operational_space as task_law
 from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import torque_step
-from rbd_ros.dynamics import quantity, table
-from rbd_ros.dynamics.fingerprint import kernel_key
+from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.robot import Dynamics
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Scalar
     from rbd_ros.control.robot import Entry, Robot
+    from rbd_ros.dynamics.quantity import State
 
     Vector = Sequence[Scalar]
     Inputs = Mapping[str, Sequence]
@@ -66,6 +67,8 @@ KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 _TRACING = (__name__, *(module.__name__ for module in (barriers, joint_space, limits, task_law)))
 _BARRIER = barriers.Barrier._fields
 _FRICTION = joint_space.Friction._fields
+#: inputs that every robot knows
+_KNOWN = ('q', 'qd', 'max_condition')
 _PLAUSIBLE = ('mismatch', 'tolerance', 'stray', 'drawn', 'speed', 'middle', 'reach')
 
 
@@ -88,10 +91,10 @@ class TickKernels:
         self._rows = [*map(AXES.index, axes), *(  # those under motion control come first
             i for i, axis in enumerate(AXES) if axis not in axes)]
         model = robot.model
-        self._rules = {name: table.make(model, name).rules for name in (
-            'inverse_dynamics', 'bias', 'gravity', 'mass_matrix')}
+        self._dynamics = Dynamics(model, payload_frame=robot.payload_frame,
+                                  progress=lambda *_: None)
         n, m = len(robot.joints), (model.nq,)
-        common: Shapes = {'q': m, 'qd': m, 'gravity_vector': (3,), 'payload': (10,)}
+        common: Shapes = {'q': m, 'qd': m}
         barrier: Shapes = {f'barrier_{name}': (n,) for name in _BARRIER}
         friction: Shapes = dict.fromkeys([f'friction_{name}' for name in _FRICTION], (n,))
         joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral', 'external'), (n,))
@@ -113,7 +116,7 @@ class TickKernels:
             'report': common | {'max_condition': (1,)},
             'momentum': common,
         }
-        self._functions: dict[str, Callable[[Inputs], dict[str, Sequence]]] = {
+        self._functions: dict[str, Callable[[State], dict[str, Sequence]]] = {
             'gravity': self._basics, 'float': self._float, 'damping': self._damping,
             'joint': self._joint, 'task': self._task, 'report': self._report,
             'momentum': self._momentum}
@@ -124,31 +127,25 @@ class TickKernels:
 
         :param name: out of ``KERNELS``.
         """
-        shapes, function = self._shapes[name], self._functions[name]
-        robot = self.robot
-        key = kernel_key(robot.model, name, type(self), robot.index, robot.payload_frame,
-                         robot.tip, robot.continuous, self._driver_adds, self._knows,
-                         self._axes, modules=_TRACING)
-
-        def traced(*values: Sequence) -> dict[str, Sequence]:
-            return function(dict(zip(shapes, values, strict=True)))
-        return compile_graph(lambda: trace(traced, shapes, name=f'tick_{name}'), keys=key).bind()
+        shapes, robot = self._shapes[name], self.robot
+        own = {key: shape for key, shape in shapes.items() if key not in _KNOWN}
+        self._dynamics.add(Quantity(
+            f'tick_{name}', tuple(shapes), {'rule': self._functions[name]}, ('gravity',),
+            shapes=own, modules=_TRACING,
+            key=(type(self), robot.index, robot.tip, tuple(robot.continuous), self._driver_adds,
+                 self._knows, self._axes)))
+        return self._dynamics.bind(f'tick_{name}')
 
     # -- dynamics -----------------------------------------------------------------------------
 
-    def _state(self, x: Inputs, *, payload: bool = True,
-               **more: Sequence) -> quantity.State:
-        given = {'q': x['q'], 'qd': x['qd'], 'gravity': x['gravity_vector'],
-                 'payload': x['payload'], **more}
-        frame = self.robot.model.frame(self.robot.payload_frame) if payload else None
-        return quantity.state(self.robot.model, given, frame)
+    def _gravity(self, s: State, **changed: Any) -> list[Scalar]:
+        return self._pick(s.compute('gravity', **changed))
 
-    def _gravity(self, x: Inputs, *, payload: bool = True) -> list[Scalar]:
-        rule = self._rules['gravity']['composite']
-        return self._pick(rule(self._state(x, payload=payload))['tau'])
+    def _bias(self, s: State, **changed: Any) -> list[Scalar]:
+        return self._pick(s.compute('bias', method='3d', **changed))
 
-    def _bias(self, x: Inputs, *, payload: bool = True) -> list[Scalar]:
-        return self._pick(self._rules['bias']['3d'](self._state(x, payload=payload))['tau'])
+    def _inertia(self, s: State) -> list[list[Scalar]]:
+        return [self._pick(row) for row in self._pick(s.compute('mass_matrix'))]
 
     def _pick(self, values: Sequence[Entry]) -> list[Entry]:
         return self.robot.pick(values)
@@ -162,13 +159,14 @@ class TickKernels:
 
     # -- kernels ------------------------------------------------------------------------------
 
-    def _basics(self, x: Inputs) -> dict[str, Sequence]:
+    def _basics(self, s: State) -> dict[str, Sequence]:
         """Return gravity and what the driver adds by itself."""
-        gravity = self._gravity(x)
+        gravity = self._gravity(s)
+        known: dict[str, None] = {} if self._knows else {'payload': None}
         if self._driver_adds == 'gravity':
-            driver = gravity if self._knows else self._gravity(x, payload=False)
+            driver = self._gravity(s, **known)
         elif self._driver_adds == 'gravity_and_coriolis':
-            driver = self._bias(x, payload=self._knows)
+            driver = self._bias(s, **known)
         else:
             driver = [0.0] * len(gravity)
         return {'gravity': gravity, 'driver': driver}
@@ -215,8 +213,8 @@ class TickKernels:
             usual = usual * less_equal(absolute(value), most)
         return usual
 
-    def _float(self, x: Inputs) -> dict[str, Sequence]:
-        basics = self._basics(x)
+    def _float(self, s: State) -> dict[str, Sequence]:
+        x, basics = s.inputs, self._basics(s)
         law = joint_space.gravity_compensation(
             self._pick(x['qd']), basics['gravity'], scale=x['scale'], friction=self._friction(x),
             damping=x['damping'])
@@ -226,41 +224,36 @@ class TickKernels:
     def _friction(x: Inputs) -> joint_space.Friction:
         return joint_space.Friction(*(x[f'friction_{name}'] for name in _FRICTION))
 
-    def _damping(self, x: Inputs) -> dict[str, Sequence]:
-        basics = self._basics(x)
+    def _damping(self, s: State) -> dict[str, Sequence]:
+        x, basics = s.inputs, self._basics(s)
         law = joint_space.damping(self._pick(x['qd']), basics['gravity'], x['damping'])
         return self._with_law(x, basics, law)
 
-    def _joint(self, x: Inputs) -> dict[str, Sequence]:
+    def _joint(self, s: State) -> dict[str, Sequence]:
+        x = s.inputs
         q, qd = self._pick(x['q']), self._pick(x['qd'])
-        rule = self._rules['inverse_dynamics']['3d']
         law = joint_space.computed_torque(
-            lambda _q, _qd, qdd: self._pick(rule(self._state(x, qdd=self._spread(qdd)))['tau']),
+            lambda _q, _qd, qdd: self._pick(s.compute(
+                'inverse_dynamics', method='3d', qdd=self._spread(qdd))),
             q, qd, x['reference'], stiffness=x['stiffness'], damping=x['damping'],
             integral=x['integral'], continuous=self.robot.continuous)
         # That of the reference: measured velocity would feed its noise back.
         rubbing = joint_space.friction_torque(x['reference'][1], self._friction(x))
         law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]
         error = joint_space.tracking_error(q, x['reference'][0], self.robot.continuous)
-        return self._with_law(x, self._basics(x), law, error=error)
+        return self._with_law(x, self._basics(s), law, error=error)
 
-    def _tip(self, x: Inputs) -> dict[str, Sequence]:
+    def _tip(self, s: State) -> dict[str, Sequence]:
         """Return what both the law and the report know of the tip."""
-        model = self.robot.model
-        frame = model.frame(self.robot.tip)
-        handles = (opspace.Handle(frame),)
-        s = self._state(x)
-        H = [self._pick(row) for row in self._pick(self._rules['mass_matrix']['crba'](s)['H'])]
-        J = [self._pick(s.reduce(row))
-             for row in opspace.task_jacobian(model, s.q, handles)]
-        rate = opspace.task_bias(model, s.q, s.qd, handles, g=s.g)
-        pose = table.pose(model, frame).rules['path'](s)['T']
+        tip = self.robot.tip
+        J = [self._pick(row) for row in s.compute('jacobian', tip)]
+        rate, pose = s.compute('jacobian_rate', tip), s.compute('pose', tip)
         chosen = [AXES.index(axis) for axis in self._axes]
         return {
-            'H': H, 'bias': self._bias(x), 'J': J, 'rate': [rate[i] for i in chosen],
-            'chosen': chosen, 'R': [row[:3] for row in pose[:3]],
-            'p': [row[3] for row in pose[:3]],
-            'velocity': table.velocity(model, frame).rules['path'](s)['v']}
+            'H': self._inertia(s), 'bias': self._bias(s), 'J': J,
+            'rate': [rate[i] for i in chosen], 'chosen': chosen,
+            'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
+            'velocity': s.compute('velocity', tip)}
 
     def _project(self, tip: Mapping[str, Sequence],
                  H: Sequence[Vector]) -> opspace.Projection:
@@ -278,8 +271,8 @@ class TickKernels:
         return [[scale[i] * scale[j] * value for j, value in enumerate(row)]
                 for i, row in enumerate(matrix)]
 
-    def _task(self, x: Inputs) -> dict[str, Sequence]:
-        tip = self._tip(x)
+    def _task(self, s: State) -> dict[str, Sequence]:
+        x, tip = s.inputs, self._tip(s)
         R, H, q, qd = tip['R'], tip['H'], self._pick(x['q']), self._pick(x['qd'])
         error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
         lead = [e if axis in self._axes else 0.0 for axis, e in zip(AXES, error)]
@@ -311,7 +304,7 @@ class TickKernels:
         law = [c + opspace.sum_products(row, qdd)
                + opspace.sum_products([line[j] for line in tip['J']], push)
                for j, (c, row) in enumerate(zip(tip['bias'], H))]
-        return self._with_law(x, self._basics(x), law, R=R, p=tip['p'],
+        return self._with_law(x, self._basics(s), law, R=R, p=tip['p'],
                               velocity=tip['velocity'], condition=[spectrum.condition],
                               lost=spectrum.lost, lead=_to_base(R, lead),
                               error=[sqrt(opspace.sum_products(part, part))
@@ -347,21 +340,19 @@ class TickKernels:
         return k, [(a[i] - rate) / k + opspace.sum_products(tip['J'][i], qd)
                    for i, rate in zip(chosen, tip['rate'])]
 
-    def _momentum(self, x: Inputs) -> dict[str, Sequence]:
+    def _momentum(self, s: State) -> dict[str, Sequence]:
         """Return what the momentum observer needs."""
-        H = self._rules['mass_matrix']['crba'](self._state(x))['H']
-        return {'H': [self._pick(row) for row in self._pick(H)], 'bias': self._bias(x),
-                'gravity': self._gravity(x)}
+        return {'H': self._inertia(s), 'bias': self._bias(s), 'gravity': self._gravity(s)}
 
-    def _report(self, x: Inputs) -> dict[str, Sequence]:
+    def _report(self, s: State) -> dict[str, Sequence]:
         """Return what is published about the dynamics."""
-        tip = self._tip(x)
+        tip = self._tip(s)
         projection = self._project(tip, tip['H'])
-        spectrum = self._conditioned(x, projection.Phi)
+        spectrum = self._conditioned(s.inputs, projection.Phi)
         task_bias = [-opspace.sum_products(row, projection.b) for row in spectrum.Lambda]  # 7.13
         # Without gravity, not as a difference with it: that loses digits at low speeds.
-        coriolis = self._bias({**x, 'gravity_vector': [0.0, 0.0, 0.0]})
-        return {'gravity': self._gravity(x), 'coriolis': coriolis, 'task_bias': task_bias,
+        coriolis = self._bias(s, gravity=[0.0, 0.0, 0.0])
+        return {'gravity': self._gravity(s), 'coriolis': coriolis, 'task_bias': task_bias,
                 'Lambda': spectrum.Lambda, 'condition': [spectrum.condition],
                 'lost': spectrum.lost, **{name: tip[name] for name in (
                     'H', 'bias', 'J', 'R', 'p', 'velocity')}}

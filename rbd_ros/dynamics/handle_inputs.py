@@ -57,6 +57,11 @@ class Pattern(NamedTuple):
                    tuple(len(handle.rows) for handle in handles))
 
     @property
+    def label(self) -> str:
+        """Return the pattern in words."""
+        return ' '.join(f'body {body} x {n}' for body, n in zip(*self, strict=True))
+
+    @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Return the shapes of the inputs."""
         return dict(zip(INPUTS, ((len(self.bodies), 12), (sum(self.counts), 6)), strict=True))

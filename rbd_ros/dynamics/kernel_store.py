@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 import re
 import sys
 import threading
@@ -26,29 +27,31 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms.equivalence import simplified_inertias
+from rbd_ros.algorithms.opspace import Handle
 from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
 from rbd_ros.compiler.content_digest import digest
-from rbd_ros.compiler.kernel import Kernel, vector
-from rbd_ros.dynamics import table
+from rbd_ros.compiler.kernel import Kernel
+from rbd_ros.dynamics.declaration import check, declare
+from rbd_ros.dynamics.environment import Environment
 from rbd_ros.dynamics.fingerprint import kernel_key
 from rbd_ros.dynamics.operational_space import UNBOUNDED
-from rbd_ros.dynamics.quantity import evaluate, input_shapes, Quantity, Rule
+from rbd_ros.dynamics.quantity import (
+    Computation, evaluate, find, input_shapes, Quantity, Rule, Surroundings)
 from rbd_ros.dynamics.reference_kernel import ReferenceKernel
 from rbd_ros.dynamics.singular_inertia import Existence
+from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import RbdError, UnseenError
 from rbd_ros.model.model import Model
-from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.algorithms.opspace import Handle
     from rbd_ros.compiler import Graph
     from rbd_ros.compiler.kernel import Bound
     from rbd_ros.compiler.source.c99 import Source
+    from rbd_ros.dynamics.quantity import Target
 
     Array = NDArray[np.float64]
-    Target = str | Handle | Sequence[str | Handle] | None
     Progress = Callable[[str, float], None]
     Call = Callable[..., Any]           # an array, or a tuple of them, as the quantity has
 
@@ -66,7 +69,7 @@ class _Calls(dict):
     """
     What methods call: the kernel of a quantity with gravity and the like fixed, made if missing.
 
-    A key is the name of a quantity, or a tuple of the arguments of ``KernelStore._quantity``; a
+    A key is the name of a quantity, or a tuple of the arguments of ``KernelStore._item``; a
     plain look-up is all that a call costs before it is in machine code.
     """
 
@@ -77,18 +80,20 @@ class _Calls(dict):
     def __missing__(self, key: str | tuple) -> Call:
         """Make, keep and return the call of a quantity."""
         arguments = (key,) if isinstance(key, str) else key
-        call = self[key] = self._owner._caller(self._owner._quantity(*arguments))
+        call = self[key] = self._owner._caller(self._owner._item(*arguments))
         return call
 
 
-class KernelStore:
+class KernelStore(Environment):
     """
-    Kernels of a robot and the inputs that all of them share: gravity, payload and time.
+    Kernels of a robot and the inputs that all of them share: gravity, payloads and time.
 
     :param model: the robot.
     :param backend: ``'llvm'``, ``'python'`` (no dependency), ``'reference'`` (the algorithms as
         they stand in the source, uncompiled) or ``'auto'``: the first that is there.
     :param payload_frame: name of the frame at which a payload may hang, see ``set_payload``.
+    :param payload_frames: names of several, instead; the payloads of all of them are one input of
+        each kernel, (k, 10).
     :param cache: whether machine code is kept on disk.
     :param simplify_inertias: whether inverse dynamics, bias, gravity and mass matrix are computed
         with dynamically equivalent inertias that have more zeros (RBDA 9.7): the same result but
@@ -99,7 +104,8 @@ class KernelStore:
 
     def __init__(
         self, model: Model, *, backend: str = 'auto', payload_frame: str | None = None,
-        cache: bool = True, progress: Progress | None = None, simplify_inertias: bool = False,
+        payload_frames: Sequence[str] = (), cache: bool = True, progress: Progress | None = None,
+        simplify_inertias: bool = False,
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use '
@@ -107,16 +113,18 @@ class KernelStore:
         if backend not in BACKENDS:
             raise RbdError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
         model.refuse_loops()
-        self.model = model
         self._backend, self._cache = backend, cache
         self._progress = progress or (_show if sys.stderr.isatty() else None)
-        self._payload_frame = None if payload_frame is None else model.frame(payload_frame)
-        self._common = {'gravity': np.array(model.gravity), 'payload': np.zeros(10),
-                        'time': np.zeros(1)}
-        self._shapes = input_shapes(model)
-        self._existence = Existence(model, self._payload_frame)
+        super().__init__(model, payload_frame, payload_frames)
+        self._recipe = {
+            'backend': backend, 'cache': cache, 'payload_frame': payload_frame,
+            'payload_frames': tuple(payload_frames), 'simplify_inertias': simplify_inertias}
+        self._table: dict[str, Quantity] = dict(TABLE)
+        self._surroundings = Surroundings(self._table, self._payload_frames)
+        self._shapes = {**input_shapes(model), 'payload': self._common['payload'].shape}
+        self._existence = Existence(model, self._payload_frames)
         self._calls = _Calls(self)
-        self._kernels: dict[tuple[object, ...], Kernel] = {}
+        self._kernels: dict[tuple[str, object, object], Kernel] = {}
         self._lock = threading.RLock()
         self._equivalent = {
             form: replace(model, inertia=simplified_inertias(model, form))
@@ -124,47 +132,66 @@ class KernelStore:
 
     def __reduce__(self) -> tuple:
         """Pickle as the recipe; kernels come back from the cache."""
-        name = None if self._payload_frame is None else self._payload_frame.name
-        return _restore, (type(self), self.model, self._backend, name, self._cache, self._common,
-                          bool(self._equivalent))
+        own = [row for name, row in self._table.items() if name not in TABLE]
+        return _restore, (type(self), self.model, self._recipe, self._common, own)
 
-    # --- what acts on the robot ---------------------------------------------------------------
+    # --- quantities of the user ---------------------------------------------------------------
 
-    @property
-    def gravity_vector(self) -> Array:
-        """Return the acceleration of free fall in use, base coordinates, m/s^2."""
-        return self._common['gravity'].copy()
-
-    def set_gravity(self, gravity: ArrayLike) -> None:
+    def define(
+        self, name: str, *, inputs: Sequence[str], rule: Rule | Mapping[str, Rule],
+        shapes: Mapping[str, Sequence[int]] | None = None, target: str = 'robot',
+        environment: Sequence[str] = ('gravity', 'time'),
+        derivative: Rule | Mapping[str, Rule] | None = None, meaning: str = '',
+    ) -> Call:
         """
-        Change gravity for all later calls; nothing is compiled anew.
+        Add a quantity of your own to this robot and return what computes it.
 
-        :param gravity: acceleration of free fall, base coordinates, m/s^2.
+        It is compiled on first use and kept on disk, takes batches and ``out=``, and is known by
+        its name to ``kernel``, ``bind``, ``compile``, ``c_source`` and to later rules. Defining a
+        name again replaces what was defined.
+
+        :param name: an identifier that the library does not use.
+        :param inputs: what a call gives, in order: ``q qd qdd tau f_ext``, or names of ``shapes``.
+        :param rule: from a :class:`rbd_ros.dynamics.quantity.State` to the results by name. It
+            runs on traced numbers: take functions such as sin from ``rbd_ros.compiler``, and do
+            not branch on values. ``state.compute(...)`` gives other quantities. Several rules by
+            method must give the same; the one with the fewest operations is compiled.
+        :param shapes: of inputs that only this quantity has.
+        :param target: ``'frame'`` or ``'handles'`` for a quantity about those, found in
+            ``state.target``; a call then names its ``target=``.
+        :param environment: what the rule gets from ``set_gravity`` and ``set_time``.
+        :param derivative: a rule, or rules, for its partial derivatives: these become the quantity
+            ``<name>_derivatives``.
+        :param meaning: what it returns, in words.
         """
-        self._common['gravity'][:] = vector('gravity', gravity, 3)
+        self.add(declare(name, inputs, rule, derivative, shapes, target, environment, meaning))
+        return partial(self.compute, name)
 
-    def set_payload(self, mass: float, com: ArrayLike, inertia: ArrayLike) -> None:
+    def add(self, quantity: Quantity) -> None:
+        """Add a declared quantity to those of this robot; see ``define``."""
+        check(quantity, self._shapes)
+        with self._lock:
+            for row in quantity.rows():
+                self._table[row.name] = row
+            # Others may compute what was defined anew.
+            for key in [k for k in self._calls if (k if type(k) is str else k[0]) not in TABLE]:
+                del self._calls[key]
+            for place in [k for k in self._kernels if k[0].partition(' ')[0] not in TABLE]:
+                del self._kernels[place]
+
+    def compute(
+        self, name: str, *arrays: ArrayLike, target: Target = None, out: Array | None = None,
+    ) -> Any:
         """
-        Hang a rigid body on the payload frame for all later calls; nothing is compiled anew.
+        Return a quantity by name: an array, or a tuple of several.
 
-        :param mass: kg.
-        :param com: centre of mass in the payload frame, m.
-        :param inertia: 3 x 3 rotational inertia about the centre of mass, payload-frame axes.
+        :param arrays: its inputs, each of one state or of many.
+        :param target: name of a frame, or frames and handles, where the quantity needs them.
         """
-        if self._payload_frame is None:
-            raise RbdError('this robot carries no payload: give payload_frame= when making it')
-        m, c = float(vector('mass', [mass], 1)[0]), vector('com', com, 3)
-        I = vector('inertia', np.ravel(inertia), 9).reshape(3, 3)
-        if not np.allclose(I, I.T, rtol=1e-9, atol=1e-12):
-            raise RbdError('inertia of the payload must be symmetric')
-        if m < 0.0 or np.linalg.eigvalsh(I).min() < -1e-12:
-            raise RbdError(f'payload of mass {m} kg: mass and inertia must not be negative')
-        load = RigidInertia.from_com(m, Vec3(*c.tolist()), Sym3.from_matrix(I.tolist()))
-        self._common['payload'][:] = [load.m, *load.h, *load.I.entries()]
-
-    def set_time(self, t: float) -> None:
-        """Set the time of joints that depend on it, for all later calls, s."""
-        self._common['time'][:] = vector('time', [t], 1)
+        if target is None:
+            return self._calls[name](*arrays, out=out)
+        key = target if isinstance(target, (str, Handle)) else tuple(target)
+        return self._calls[name, key](*arrays, out=out)
 
     # --- kernels ------------------------------------------------------------------------------
 
@@ -175,13 +202,17 @@ class KernelStore:
         """
         Return the kernel behind a method, with all its inputs, gravity and payload among them.
 
-        :param name: a quantity out of :mod:`rbd_ros.dynamics.table`.
+        :param name: a quantity of :mod:`rbd_ros.dynamics.table`, or a defined one.
         :param target: name of a frame, or frames and handles, where the quantity needs them.
         :param loaded: with external forces.
         :param method: one of several methods, see ``Dynamics.forward_dynamics``.
         :raises SingularError: for what does not exist with the payload of now.
         """
-        return self._existing(self._quantity(name, target, loaded, method))
+        return self._existing(self._item(name, target, loaded, method))
+
+    def methods(self, name: str) -> tuple[str, ...]:
+        """Return the methods by which a quantity of this robot can be computed."""
+        return tuple(find(self._table, name).suitable(self.model))
 
     def bind(
         self, name: str, target: Target = None, *, loaded: bool = False,
@@ -194,9 +225,9 @@ class KernelStore:
         kernel belongs to one thread. Gravity and payload start as they are now, max_condition
         without a bound.
         """
-        quantity = self._quantity(name, target, loaded, method)
-        bound = self._existing(quantity).bind()
-        given: dict[str, Any] = {**self._common, 'max_condition': UNBOUNDED, **quantity.values}
+        item = self._item(name, target, loaded, method)
+        bound = self._existing(item).bind()
+        given: dict[str, Any] = {**self._common, 'max_condition': UNBOUNDED, **item.values}
         for common in given.keys() & bound.inputs.keys():
             bound.inputs[common][...] = given[common]
         return bound
@@ -218,99 +249,102 @@ class KernelStore:
         :param names: as for ``compile``.
         :param prefix: begins every name and names the header.
         """
-        graphs = [self._graph(self._quantity(*_pair(name))) for name in names or STANDARD]
+        graphs = [self._graph(self._item(*_pair(name))) for name in names or STANDARD]
         return emit_c(graphs, prefix)
 
-    def _quantity(
+    def _item(
         self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
-    ) -> Quantity:
-        quantity = table.make(self.model, name, target)
-        if method is not None:
-            quantity = quantity.by(method)
-        if loaded:
-            quantity = quantity.loaded()
-        if self._payload_frame is not None and quantity.inertial:
-            quantity = quantity.with_common('payload')
-        return quantity.with_common('time') if self.model.time_dependent else quantity
+    ) -> Computation:
+        quantity = find(self._table, name)
+        item = quantity.of(self.model, target, loaded=loaded, method=method)
+        common = item.common
+        if self._payload_frames and quantity.inertial:
+            common = (*common, 'payload')
+        if self.model.time_dependent and 'time' not in common:
+            common = (*common, 'time')
+        return item._replace(common=common)
 
-    def _existing(self, quantity: Quantity) -> Kernel:
+    def _existing(self, item: Computation) -> Kernel:
         """Return the kernel of a quantity that exists with the payload of now."""
-        if self._existence.depends_on_payload(quantity.kind):
-            self._existence.check(quantity.kind, self._common['payload'])
-        return self._kernel(quantity)
+        if self._existence.depends_on_payload(item.quantity.name):
+            self._existence.check(item.quantity.name, self._common['payload'])
+        return self._kernel(item)
 
-    def _kernel(self, quantity: Quantity) -> Kernel:
+    def _kernel(self, item: Computation) -> Kernel:
         with self._lock:
             # Two frames of one name are two targets, and two rules of one name two quantities: a
             # caller may have made them.
-            place = quantity.name, quantity.target, _identity(quantity.rules)
-            kernel = self._kernels.pop(place, None) or self._made(quantity)
+            place = item.name, item.target, item.quantity.key or _identity(item.rules)
+            kernel = self._kernels.pop(place, None) or self._made(item)
             self._kernels[place] = kernel       # the last used is the last
             of_handles = [each for each in self._kernels if isinstance(each[1], tuple)]
             for each in of_handles[:-HANDLES]:
                 del self._kernels[each]
             return kernel
 
-    def _made(self, quantity: Quantity) -> Kernel:
+    def _made(self, item: Computation) -> Kernel:
         if self._backend == 'reference':
-            arguments = [Argument(*item) for item in self._arguments(quantity).items()]
-            return ReferenceKernel(
-                self._model_of(quantity), quantity, arguments, self._payload_frame,
-                lambda: self._graph(quantity))
+            arguments = [Argument(*pair) for pair in self._arguments(item).items()]
+            return ReferenceKernel(self._model_of(item), item, arguments, self._surroundings,
+                                   lambda: self._graph(item))
         return compile_graph(
-            lambda: self._graph(quantity), keys=self._key(quantity), cache=self._cache,
+            lambda: self._graph(item), keys=self._key(item), cache=self._cache,
             backend=self._backend, progress=self._progress)
 
-    def _key(self, quantity: Quantity) -> str:
+    def _key(self, item: Computation) -> str:
         """Return the key of a quantity, '' for one that must be traced to be known."""
-        return kernel_key(self._model_of(quantity), quantity.name, tuple(quantity.rules.items()),
-                          quantity.target, quantity.common, self._payload_frame)
+        rules = item.quantity.key or tuple(item.rules.items())
+        return kernel_key(
+            self._model_of(item), item.name, rules, item.target, self._arguments(item),
+            self._payload_frames, modules=item.quantity.modules)
 
-    def _graph(self, quantity: Quantity) -> Graph:
+    def _graph(self, item: Computation) -> Graph:
         """Trace a quantity; of several methods, the one with the fewest operations."""
-        arguments, model = self._arguments(quantity), self._model_of(quantity)
+        arguments, model = self._arguments(item), self._model_of(item)
 
         def traced(rule: Rule) -> Graph:
             def function(*values: Sequence) -> Mapping[str, Sequence]:
                 given = dict(zip(arguments, values, strict=True))
-                return evaluate(model, quantity, rule, given, self._payload_frame)
-            name = re.sub(r'\W+', '_', quantity.name, flags=re.ASCII)
+                return evaluate(model, item, rule, given, self._surroundings)
+            name = re.sub(r'\W+', '_', item.name, flags=re.ASCII)
             return trace(function, arguments, name=name)
 
-        return min((traced(rule) for rule in quantity.rules.values()),
+        return min((traced(rule) for rule in item.rules.values()),
                    key=lambda graph: graph.count().total)
 
-    def _model_of(self, quantity: Quantity) -> Model:
+    def _model_of(self, item: Computation) -> Model:
         """Return the model whose inertias a quantity is computed with."""
-        return self._equivalent.get(SIMPLIFIED.get(quantity.kind, ''), self.model)
+        return self._equivalent.get(SIMPLIFIED.get(item.quantity.name, ''), self.model)
 
-    def _arguments(self, quantity: Quantity) -> dict[str, tuple[int, ...]]:
-        shapes = {**self._shapes, **quantity.shapes}
-        return {name: shapes[name] for name in quantity.inputs + quantity.common}
+    def _arguments(self, item: Computation) -> dict[str, tuple[int, ...]]:
+        shapes = {**self._shapes, **item.shapes}
+        return {name: shapes[name] for name in item.inputs + item.common}
 
-    def _caller(self, quantity: Quantity) -> Call:
-        depends = self._existence.depends_on_payload(quantity.kind)
-        own = {name: np.array(value, dtype=float) for name, value in quantity.values.items()}
+    def _caller(self, item: Computation) -> Call:
+        kind = item.quantity.name
+        depends = self._existence.depends_on_payload(kind)
+        own = {name: np.array(value, dtype=float) for name, value in item.values.items()}
         given = {**self._common, **own}
-        call = self._kernel(quantity).caller(*[given[name] for name in quantity.common])
+        call = self._kernel(item).caller(*[given[name] for name in item.common])
         if not depends:
             return call
         payload, check = self._common['payload'], self._existence.check
 
         def checked_call(*arrays: ArrayLike, out: Array | None = None) -> object:
-            check(quantity.kind, payload)
+            check(kind, payload)
             return call(*arrays, out=out)
         return checked_call
 
 
 def _restore(
-    kind: type[KernelStore], model: Model, backend: str, payload_frame: str | None, cache: bool,
-    common: Mapping[str, Array], simplify_inertias: bool,
+    kind: type[KernelStore], model: Model, recipe: Mapping[str, Any],
+    common: Mapping[str, Array], own: Sequence[Quantity],
 ) -> KernelStore:
-    robot = kind(model, backend=backend, payload_frame=payload_frame, cache=cache,
-                 simplify_inertias=simplify_inertias)
+    robot = kind(model, **recipe)
     for name, value in common.items():
-        robot._common[name][:] = value
+        robot._common[name][...] = value
+    for quantity in own:
+        robot.add(quantity)
     return robot
 
 

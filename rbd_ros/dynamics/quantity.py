@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What a quantity of a robot is: named inputs, rules that compute it, and the state they work on.
+What a quantity of a robot is: one declaration, and the state that its rules work on.
 
 Here the independent coordinates y of a model meet the tree coordinates q = gamma(y) of the
 algorithms (RBDA 9.6): positions, velocities and accelerations are expanded.
@@ -22,26 +22,168 @@ algorithms (RBDA 9.6): positions, velocities and accelerations are expanded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from rbd_ros.algorithms.kinematics import Conditions
-from rbd_ros.errors import RbdError, SingularError
+from rbd_ros.algorithms.opspace import as_handles
+from rbd_ros.dynamics import handle_inputs
+from rbd_ros.dynamics.handle_inputs import Pattern
+from rbd_ros.errors import RbdError, SingularError, UnknownName
+from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
+    from rbd_ros.algorithms.opspace import Handle
     from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Frame, Model
+    from rbd_ros.model.model import Model
 
     Values = Sequence[Scalar]
+    Shape = tuple[int, ...]
+    Target = str | Handle | Sequence[str | Handle] | None
+
+#: What a quantity may be about.
+TARGETS = ('robot', 'frame', 'handles')
+_NONE: Mapping[str, Any] = {}        # a plain one: declarations are pickled
+
+
+class Quantity(NamedTuple):
+    """
+    The declaration of one quantity: what it needs, and one or more rules that all give the same.
+
+    :param name: an identifier, unique in its table.
+    :param inputs: what the caller gives, in calling order: names out of :func:`input_shapes` or of
+        ``shapes``.
+    :param rules: by method; where several are given, the one with the fewest operations for the
+        robot at hand is compiled, and the first one is the reference.
+    :param environment: what the robot gives after them, out of ``'gravity'`` and ``'time'``;
+        payloads, and the time of joints that depend on it, are added where a robot has them.
+    :param target: what it is about: ``'robot'``, ``'frame'`` or ``'handles'``.
+    :param inertial: whether the inertias of the bodies matter to it.
+    :param derivative: rules, by method, for its partial derivatives; they make a second quantity
+        of the same inputs, with ``_derivatives`` at the end of its name.
+    :param meaning: what it returns, in words.
+    :param where: for rules that do not suit every model, a test of the model.
+    :param shapes: of inputs that only this quantity has.
+    :param key: all that the graph depends on, where that is more than the code of the rules.
+    :param modules: names of modules that are traced, besides those below.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    rules: Mapping[str, Rule]
+    environment: tuple[str, ...] = ()
+    target: str = 'robot'
+    inertial: bool = True
+    derivative: Mapping[str, Rule] = _NONE
+    meaning: str = ''
+    where: Mapping[str, Callable[[Model], bool]] = _NONE
+    shapes: Mapping[str, Shape] = _NONE
+    key: tuple[object, ...] = ()
+    modules: tuple[str, ...] = ()
+
+    def rows(self) -> list[Quantity]:
+        """Return the quantity and, where rules for them are declared, its derivatives."""
+        if not self.derivative:
+            return [self]
+        return [self, self._replace(
+            name=f'{self.name}_derivatives', rules=self.derivative, derivative=_NONE,
+            meaning=f'partial derivatives of {self.name}')]
+
+    def suitable(self, model: Model) -> dict[str, Rule]:
+        """Return the rules that suit a model."""
+        return {name: rule for name, rule in self.rules.items()
+                if name not in self.where or self.where[name](model)}
+
+    def of(
+        self, model: Model, target: Target = None, *, loaded: bool = False,
+        method: str | None = None,
+    ) -> Computation:
+        """
+        Return what one kernel computes: this quantity of a model, with every choice made.
+
+        :param target: the frame, or the frames and handles, of a quantity that needs them.
+        :param loaded: with external forces.
+        :param method: one of several methods; None leaves the choice open.
+        """
+        rules = self.suitable(model)
+        label, about, shapes, values = self._about(model, target)
+        words = [self.name, label, method, 'f_ext' if loaded else '']
+        inputs = (*self.inputs, 'f_ext') if loaded and 'f_ext' not in self.inputs else self.inputs
+        if method is not None:
+            if method not in rules:
+                known = ' and '.join(f'"{rule}"' for rule in rules)
+                raise RbdError(
+                    f'{self.name} has no method "{method}" for this robot; there is {known}')
+            rules = {method: rules[method]}
+        return Computation(
+            self, ' '.join(word for word in words if word), inputs, rules,
+            (*self.environment, *values), about, {**self.shapes, **shapes}, values)
+
+    def _about(
+        self, model: Model, target: Target,
+    ) -> tuple[str, Frame | tuple[Handle, ...] | Pattern | None, Mapping, Mapping]:
+        """Return the target's label, itself, and shapes and values of inputs that it brings."""
+        if self.target == 'robot':
+            if target is not None:
+                raise RbdError(
+                    f'{self.name} is of the whole robot and takes no frame, got {target!r}')
+            return '', None, _NONE, _NONE
+        if self.target == 'frame':
+            if not isinstance(target, str):
+                raise RbdError(f'{self.name} needs the name of a frame, got {target!r}')
+            return target, model.frame(target), _NONE, _NONE
+        handles = as_handles(model, target)
+        if all(handle_inputs.is_plain(model, handle) for handle in handles):
+            label = ' '.join(f'{handle.frame.name}{handle.rows}' for handle in handles)
+            return label, handles, _NONE, _NONE
+        pattern = Pattern.of(handles)
+        return pattern.label, pattern, pattern.shapes, handle_inputs.values(handles)
+
+
+class Computation(NamedTuple):
+    """
+    A quantity of one model as a kernel computes it, with target, loads and methods chosen.
+
+    :param quantity: its declaration.
+    :param name: unique among the computations of a robot but for equal targets.
+    :param inputs: what the caller gives.
+    :param rules: those that suit the model, by method.
+    :param common: what the robot gives, after the inputs of the caller.
+    :param target: the frame, the handles, or all that is known of handles that are inputs.
+    :param shapes: of inputs that not every quantity has.
+    :param values: of inputs that belong to the call and not to the kernel.
+    """
+
+    quantity: Quantity
+    name: str
+    inputs: tuple[str, ...]
+    rules: Mapping[str, Rule]
+    common: tuple[str, ...]
+    target: Frame | tuple[Handle, ...] | Pattern | None
+    shapes: Mapping[str, Shape]
+    values: Mapping[str, Sequence]
+
+
+class Surroundings(NamedTuple):
+    """
+    What a rule may reach beyond its inputs.
+
+    :param table: the quantities of the robot by name, those of the user among them.
+    :param payload_frames: the frames whose payloads are an input.
+    """
+
+    table: Mapping[str, Quantity]
+    payload_frames: tuple[Frame, ...] = ()
 
 
 class State(NamedTuple):
     """
     The inputs of a quantity as the algorithms want them: in tree coordinates.
 
+    :param inputs: the same as they were given, by name, with those that only the quantity has.
+    :param target: the frame, or the handles, that the quantity is about.
     :param g: tree accelerations at zero acceleration of the independent coordinates, which gears
         of changing ratio have; None for zero.
     """
@@ -53,65 +195,55 @@ class State(NamedTuple):
     tau: Values
     conditions: Conditions
     inputs: Mapping[str, Sequence]
+    target: Any
+    surroundings: Surroundings
     g: Values | None = None
 
     def reduce(self, force: Values) -> Values:
         """Return G^T times a force, or a row of a Jacobian, over the tree velocities."""
         return self.model.reduce_force(force, self.inputs['q'])
 
+    def compute(
+        self, name: str, target: Target = None, *, method: str | None = None,
+        **changed: Sequence | None,
+    ) -> Any:
+        """
+        Return another quantity of the robot, at this state, as part of the same graph.
+
+        :param name: a quantity of the table, or one of the user's.
+        :param target: the frame or handles that it is about.
+        :param method: one of several; the first by default.
+        :param changed: inputs other than those of this state; None leaves one out, such as the
+            payload.
+        :returns: its result, or results by name where there are several.
+        """
+        quantity = find(self.surroundings.table, name)
+        item = quantity.of(self.model, target, method=method)
+        acting = ('f_ext', 'payload', 'time')
+        given = {key: value for key, value in {**self.inputs, **changed, **item.values}.items()
+                 if value is not None and key in (*item.inputs, *item.common, *acting)}
+        missing = [key for key in (*item.inputs, *item.common) if key not in given]
+        if missing:
+            raise RbdError(f'{name} needs {", ".join(missing)}, which this state has not: declare '
+                           'it as an input, or give it to compute')
+        rule = next(iter(item.rules.values()))
+        results = evaluate(self.model, item, rule, given, self.surroundings)
+        return next(iter(results.values())) if len(results) == 1 else results
+
 
 #: Outputs by name, from a state.
 Rule = Callable[[State], Mapping[str, Sequence]]
 
 
-class Quantity(NamedTuple):
-    """
-    One quantity: what it needs, and one or more rules that all give the same.
-
-    :param name: unique among the quantities of a model, parameters such as frames included.
-    :param inputs: what the caller gives, names out of :func:`input_shapes` in calling order.
-    :param rules: by method; where several are given, the one with the fewest operations for the
-        robot at hand is compiled, and the first one is the reference.
-    :param common: what the robot's surroundings give, after the inputs of the caller.
-    :param target: the frame or handles it is about.
-    :param inertial: whether the inertias of the bodies matter to it.
-    :param shapes: of inputs that only this quantity has.
-    :param values: of those inputs, which belong to the call and not to the kernel.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    rules: Mapping[str, Rule]
-    common: tuple[str, ...] = ()
-    target: object = None
-    inertial: bool = True
-    shapes: Mapping[str, tuple[int, ...]] = MappingProxyType({})
-    values: Mapping[str, Sequence] = MappingProxyType({})
-
-    @property
-    def kind(self) -> str:
-        """Return the name without parameters."""
-        return self.name.partition(' ')[0]
-
-    def loaded(self) -> Quantity:
-        """Return the same quantity under external forces."""
-        return self._replace(name=f'{self.name} f_ext', inputs=(*self.inputs, 'f_ext'))
-
-    def with_common(self, name: str) -> Quantity:
-        """Return the same quantity with one more input from the surroundings."""
-        return self._replace(common=(*self.common, name))
-
-    def by(self, method: str) -> Quantity:
-        """Return the same quantity by one named method."""
-        if method not in self.rules:
-            known = ' and '.join(f'"{rule}"' for rule in self.rules)
-            raise RbdError(
-                f'{self.name} has no method "{method}" for this robot; there is {known}')
-        return self._replace(name=f'{self.name} {method}', rules={method: self.rules[method]})
+def find(table: Mapping[str, Quantity], name: str) -> Quantity:
+    """Return a quantity of a table by name."""
+    if name not in table:
+        raise UnknownName('quantity', name, list(table))
+    return table[name]
 
 
-def input_shapes(model: Model) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every input that a quantity may name."""
+def input_shapes(model: Model) -> dict[str, Shape]:
+    """Return the shape of every input that any quantity may name."""
     nq, nv = (model.nq,), (model.nv,)
     return {
         'q': nq, 'qd': nv, 'qdd': nv, 'tau': nv, 'f_ext': (model.nb, 6), 'gravity': (3,),
@@ -120,8 +252,8 @@ def input_shapes(model: Model) -> dict[str, tuple[int, ...]]:
 
 
 def evaluate(
-    model: Model, quantity: Quantity, rule: Rule, x: Mapping[str, Sequence],
-    payload_frame: Frame | None,
+    model: Model, item: Computation, rule: Rule, x: Mapping[str, Sequence],
+    surroundings: Surroundings,
 ) -> Mapping[str, Sequence]:
     """
     Return the outputs of a quantity by one of its rules, over plain or traced scalars.
@@ -129,10 +261,14 @@ def evaluate(
     :raises SingularError: where plain numbers are divided by zero.
     """
     try:
-        return _shaped(model, rule(state(model, x, payload_frame)))
+        results = rule(state(model, x, item.target, surroundings))
     except ZeroDivisionError as error:
-        raise SingularError(f'{quantity.name} of "{model.name}" divides by zero: it does not '
+        raise SingularError(f'{item.name} of "{model.name}" divides by zero: it does not '
                             'exist here, or for no state at all') from error
+    if not isinstance(results, Mapping) or not results:
+        raise RbdError(f'the rule of {item.name} returned {type(results).__name__}: it must '
+                       "return its results by name, such as {'tau': [...]}")
+    return _shaped(model, results)
 
 
 def _shaped(model: Model, results: Mapping[str, Sequence]) -> Mapping[str, Sequence]:
@@ -147,31 +283,42 @@ def _shaped(model: Model, results: Mapping[str, Sequence]) -> Mapping[str, Seque
     return {**results, **lost}
 
 
-def with_payload(model: Model, frame: Frame, payload: Sequence[Scalar]) -> list[RigidInertia]:
+def with_payloads(
+    model: Model, frames: Sequence[Frame], payload: Sequence,
+) -> list[RigidInertia]:
     """
-    Return the inertias of all bodies with a payload at a frame.
+    Return the inertias of all bodies with a payload at each of some frames.
 
-    :param payload: mass, first moment and six entries of the inertia about the frame's origin.
+    :param payload: mass, first moment and six entries of the inertia about the frame's origin:
+        ten numbers, or ten for each frame.
     """
-    m, hx, hy, hz, *I = payload
-    load = RigidInertia(m, Vec3(hx, hy, hz), Sym3(*I))
+    rows = payload if len(payload) == len(frames) else [payload]
     inertia = list(model.inertia)
-    inertia[frame.body] += frame.placement.inv_apply(load)
+    for frame, (m, hx, hy, hz, *I) in zip(frames, rows, strict=True):
+        load = RigidInertia(m, Vec3(hx, hy, hz), Sym3(*I))
+        inertia[frame.body] += frame.placement.inv_apply(load)
     return inertia
 
 
-def state(model: Model, x: Mapping[str, Sequence], payload_frame: Frame | None = None) -> State:
+def state(
+    model: Model, x: Mapping[str, Sequence], target: object, surroundings: Surroundings,
+) -> State:
     """Return the inputs ``x`` of a quantity in tree coordinates, with what acts on the tree."""
     f_ext = None
     if 'f_ext' in x:
         f_ext = [None, *(Force.from_list(row) for row in x['f_ext'])]
     inertia = None
-    if payload_frame is not None and 'payload' in x:
-        inertia = with_payload(model, payload_frame, x['payload'])
+    if surroundings.payload_frames and 'payload' in x:
+        inertia = with_payloads(model, surroundings.payload_frames, x['payload'])
     t = x['time'][0] if 'time' in x else 0.0
     gravity = Vec3(*x['gravity']) if 'gravity' in x else Vec3.zero()
-    q = model.expand_q(x['q']) if 'q' in x else ()
-    qd = model.expand_v(x['qd'], x['q']) if 'qd' in x else ()
-    g = model.gear_bias(x['qd'], x['q']) if 'qd' in x else None
-    qdd = model.expand_a(x['qdd'], x['qd'], x['q']) if 'qdd' in x else ()
-    return State(model, q, qd, qdd, x.get('tau', ()), Conditions(gravity, f_ext, inertia, t), x, g)
+    y: Any = x.get('q')
+    yd: Any = x.get('qd')
+    q = () if y is None else model.expand_q(y)
+    qd = () if yd is None else model.expand_v(yd, y)
+    g = None if yd is None else model.gear_bias(yd, y)
+    qdd = model.expand_a(x['qdd'], yd, y) if 'qdd' in x else ()
+    if isinstance(target, Pattern):
+        target = target.handles(*(x[name] for name in handle_inputs.INPUTS))
+    return State(model, q, qd, qdd, x.get('tau', ()), Conditions(gravity, f_ext, inertia, t), x,
+                 target, surroundings, g)

@@ -24,23 +24,27 @@ import numpy as np
 
 from rbd_ros.compiler import Argument, Kernel
 from rbd_ros.dynamics.operational_space import UNBOUNDED
-from rbd_ros.dynamics.quantity import evaluate, Quantity
+from rbd_ros.dynamics.quantity import evaluate
 from rbd_ros.model.positions import random_position
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rbd_ros.compiler import Graph, OperationCount
-    from rbd_ros.model.model import Frame, Model
+    from rbd_ros.dynamics.quantity import Computation, Surroundings
+    from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
+
+#: A payload with inertia in every direction.
+_LOAD = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 
 
 class ReferenceKernel(Kernel):
     """
     One quantity as a kernel like any other, evaluated by the source itself.
 
-    :param quantity: what to evaluate; of several methods, the first.
+    :param item: what to evaluate; of several methods, the first.
     :param arguments: names and shapes of its inputs.
     :param traced: makes the graph, for whoever asks for it.
     """
@@ -48,23 +52,26 @@ class ReferenceKernel(Kernel):
     backend = 'reference'
 
     def __init__(
-        self, model: Model, quantity: Quantity, arguments: Sequence[Argument],
-        payload_frame: Frame | None, traced: Callable[[], Graph],
+        self, model: Model, item: Computation, arguments: Sequence[Argument],
+        surroundings: Surroundings, traced: Callable[[], Graph],
     ) -> None:
-        self.name, self.inputs = quantity.name, tuple(arguments)
-        self._model, self._payload_frame, self._traced = model, payload_frame, traced
-        self._quantity = quantity
-        self._rule = next(iter(quantity.rules.values()))
+        self.name, self.inputs = item.name, tuple(arguments)
+        self._model, self._surroundings, self._traced = model, surroundings, traced
+        self._item = item
+        self._rule = next(iter(item.rules.values()))
 
     @cached_property
     def outputs(self) -> tuple[Argument, ...]:      # type: ignore[override]
         """Return names and shapes of the results, found by evaluating any state."""
-        any_state: dict[str, Sequence] = {a.name: np.zeros(a.shape).tolist() for a in self.inputs}
-        samples = {'q': random_position(self._model, np.random.default_rng(0)),
-                   'max_condition': [UNBOUNDED], 'payload': [1.0, *[0.0] * 3, 1.0, 0.0, 0.0, 1.0,
-                                                             0.0, 1.0]}
+        rng = np.random.default_rng(0)
+        shapes = {a.name: a.shape for a in self.inputs}
+        any_state: dict[str, Sequence] = {
+            name: (rng.uniform(0.5, 1.5, shape) if name in self._item.quantity.shapes
+                   else np.zeros(shape)).tolist() for name, shape in shapes.items()}
+        samples = {'q': random_position(self._model, rng), 'max_condition': [UNBOUNDED],
+                   'payload': np.broadcast_to(_LOAD, shapes.get('payload', (10,))).tolist()}
         any_state.update({name: samples[name] for name in samples.keys() & any_state.keys()})
-        any_state.update(self._quantity.values)
+        any_state.update(self._item.values)
         found = self._evaluate(any_state)
         return tuple(Argument(name, np.shape(value)) for name, value in found.items())
 
@@ -85,7 +92,7 @@ class ReferenceKernel(Kernel):
             target[...] = np.array(value, dtype=float).reshape(target.shape)
 
     def _evaluate(self, given: Mapping[str, Sequence]) -> Mapping[str, Sequence]:
-        return evaluate(self._model, self._quantity, self._rule, given, self._payload_frame)
+        return evaluate(self._model, self._item, self._rule, given, self._surroundings)
 
     def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
                   outputs: Sequence[Array], count: int, threads: int | None) -> None:

@@ -270,4 +270,4 @@ class Dynamics(KernelStore):
         if not any(self.model.joint[i].nv for i in carriers):
             raise SingularError(f'no joint moves {listed(handles)}: an operational space needs '
                                 'handles on bodies that move')
-        return Space(handles, few, self._caller(self._quantity(name, handles)))
+        return Space(handles, few, self._caller(self._item(name, handles)))

@@ -22,7 +22,7 @@ import numpy as np
 
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.dynamics.quantity import with_payload
+from rbd_ros.dynamics.quantity import with_payloads
 from rbd_ros.errors import SingularError
 from rbd_ros.model.positions import random_position
 
@@ -50,14 +50,14 @@ class Existence:
     """
     Whether the quantities of one robot exist, with the payload that it has.
 
-    A joint that moves nothing but the payload frame can be solved for only while a payload hangs
+    A joint that moves nothing but a payload frame can be solved for only while a payload hangs
     there: this is looked at again whenever the payload is another.
 
-    :param frame: that carries the payload, if there is one.
+    :param frames: that carry payloads.
     """
 
-    def __init__(self, model: Model, frame: Frame | None) -> None:
-        self._model, self._frame = model, frame
+    def __init__(self, model: Model, frames: Sequence[Frame]) -> None:
+        self._model, self._frames = model, frames
         self._seen: dict[tuple[str, bytes], str] = {}
         self._depends: dict[str, bool] = {}
 
@@ -71,9 +71,8 @@ class Existence:
         if kind not in self._depends:
             bare = lacking(self._model, kind)
             if bare:
-                frame = self._frame
-                refuse_massless(self._model, kind, None if frame is None else with_payload(
-                    self._model, frame, _ANY_LOAD))
+                refuse_massless(self._model, kind, with_payloads(
+                    self._model, self._frames, [_ANY_LOAD] * len(self._frames)))
             self._depends[kind] = bool(bare)
         return self._depends[kind]
 
@@ -81,14 +80,13 @@ class Existence:
         """
         Raise an error where a quantity does not exist with a payload.
 
-        :param payload: ten numbers, see ``with_payload``.
+        :param payload: ten numbers for each frame, see ``with_payloads``.
         """
         key = kind, payload.tobytes()
         reason = self._seen.get(key)
         if reason is None:
-            frame = self._frame
-            inertia = None if frame is None else with_payload(
-                self._model, frame, payload.tolist())
+            inertia = with_payloads(
+                self._model, self._frames, payload.reshape(-1, 10).tolist())
             if len(self._seen) > _REMEMBERED:
                 self._seen.clear()
             reason = self._seen[key] = lacking(self._model, kind, inertia)

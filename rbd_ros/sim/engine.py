@@ -21,10 +21,9 @@ from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.dynamics import table
-from rbd_ros.dynamics.fingerprint import kernel_key
-from rbd_ros.dynamics.quantity import state
+from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.rules import sparsity
 from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.step import advance, input_shapes, Plant
@@ -32,7 +31,8 @@ from rbd_ros.sim.step import advance, input_shapes, Plant
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rbd_ros.compiler import Graph, Scalar
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.dynamics.quantity import State
     from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
@@ -73,36 +73,27 @@ def compiled_engine(
     :param cached: whether machine code is kept on disk.
     :param progress: called with the name of the kernel and the share done.
     """
-    model.refuse_loops()
+    robot = Dynamics(model, backend=backend, cache=cached, progress=progress)
     refuse_massless(model, 'forward_dynamics')
-    key = kernel_key(model, 'step', integrator, modules=(__name__.rpartition('.')[0],))
-    bound = compile_graph(lambda: _traced(model, integrator), keys=key, backend=backend,
-                          cache=cached, progress=progress).bind()
-    bound.inputs['gravity'][:] = model.gravity
-    return bound
+    shapes = input_shapes(model.nq, model.nv, model.nb)
+    own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
+    robot.add(Quantity(
+        f'step_{integrator}', tuple(shapes), environment=('gravity',), shapes=own,
+        rules={'rule': lambda s: advance(_plant(s), integrator, s.inputs)},
+        key=(integrator,), modules=(__name__.rpartition('.')[0],)))
+    return robot.bind(f'step_{integrator}')
 
 
-def _traced(model: Model, integrator: str) -> Graph:
-    shapes = input_shapes(model.nq, model.nv, model.nb) | {'gravity': (3,)}
-
-    def function(*values: Sequence) -> dict[str, Values]:
-        x = dict(zip(shapes, values, strict=True))
-        return advance(_plant(model, x['gravity']), integrator, x)
-    return trace(function, shapes, name=f'step_{integrator}')
-
-
-def _plant(model: Model, gravity: Values) -> Plant:
-    rules = table.forward_dynamics(model).rules
-    forward_rule = rules['aba' if model.nb > _LONG and 'aba' in rules else 'crba']
-    inertia_rule = table.mass_matrix(model).rules['crba']
+def _plant(s: State) -> Plant:
+    model = s.model
+    method = 'aba' if model.nb > _LONG else 'crba'
 
     def forward(q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
-        x = {'q': q, 'qd': v, 'tau': tau, 'f_ext': f_ext, 'gravity': gravity}
-        return forward_rule(state(model, x))['qdd']
+        return s.compute('forward_dynamics', method=method, q=q, qd=v, tau=tau, f_ext=f_ext)
 
     def inertia(q: Values) -> Matrix:
-        return inertia_rule(state(model, {'q': q}))['H']
-    return Plant(Coordinates(model), table.sparsity(model), forward, inertia)
+        return s.compute('mass_matrix', q=q, f_ext=None)
+    return Plant(Coordinates(model), sparsity(model), forward, inertia)
 
 
 class PlainEngine:

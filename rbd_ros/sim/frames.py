@@ -21,8 +21,9 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms import kinematics
-from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.dynamics.fingerprint import kernel_key
+from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.rules import tree
 from rbd_ros.errors import NonFiniteError, ShapeError
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.compiler import Graph, Scalar
+    from rbd_ros.dynamics.quantity import State
     from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
@@ -64,8 +65,10 @@ class Frames:
 
     def __init__(self, model: Model, *, backend: str = 'auto') -> None:
         self.model = model
-        key = kernel_key(model, 'placements', modules=(__name__,))
-        self._kernel = compile_graph(lambda: _placements(model), keys=key, backend=backend).bind()
+        robot = Dynamics(model, backend=backend)
+        robot.add(Quantity('placements', ('q',), {'path': _placements}, inertial=False,
+                           modules=(__name__,)))
+        self._kernel = robot.bind('placements')
 
     def moving(self, q: ArrayLike) -> list[Pose]:
         """Return every movable body relative to the body before it, at position ``q``."""
@@ -127,12 +130,9 @@ class Frames:
         return self._kernel.outputs['E'], self._kernel.outputs['r']
 
 
-def _placements(model: Model) -> Graph:
-    def function(q: Sequence[Scalar]) -> dict[str, Sequence]:
-        tree = kinematics.links(model, model.expand_q(q))
-        X_0 = kinematics.placements(model, tree)
-        return {'E': [X.E.rows for X in X_0], 'r': [list(X.r) for X in X_0]}
-    return trace(function, {'q': (model.nq,)}, name='placements')
+def _placements(s: State) -> dict[str, Sequence]:
+    X_0 = kinematics.placements(s.model, tree(s))
+    return {'E': [X.E.rows for X in X_0], 'r': [list(X.r) for X in X_0]}
 
 
 def _pose(parent: str, child: str, E: Array, r: Array) -> Pose:

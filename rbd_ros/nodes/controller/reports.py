@@ -166,7 +166,7 @@ class Reports:
         """Publish one state and everything computed from it, the state first."""
         inputs, out = self._bound.inputs, self._bound.outputs
         inputs['q'][:], inputs['qd'][:] = snapshot.q, snapshot.qd
-        inputs['gravity_vector'][:], inputs['payload'][:] = snapshot.gravity, snapshot.payload
+        inputs['gravity'][:], inputs['payload'][:] = snapshot.gravity, snapshot.payload
         inputs['max_condition'][:] = self._cycle.settings.number('task.max_condition')
         self._bound()
         self._state.publish(JointState(

@@ -1,0 +1,83 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A user's declaration of a quantity, checked before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rbd_ros.dynamics.quantity import Quantity, TARGETS
+from rbd_ros.dynamics.table import TABLE
+from rbd_ros.errors import RbdError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rbd_ros.dynamics.quantity import Rule
+
+#: What a robot may give to a rule.
+ENVIRONMENT = ('gravity', 'time')
+
+
+def declare(
+    name: str, inputs: Sequence[str], rule: Rule | Mapping[str, Rule],
+    derivative: Rule | Mapping[str, Rule] | None, shapes: Mapping[str, Sequence[int]] | None,
+    target: str, environment: Sequence[str], meaning: str,
+) -> Quantity:
+    """Return the declaration of a quantity; see ``Dynamics.define``."""
+    own = {key: tuple(int(n) for n in shape) for key, shape in (shapes or {}).items()}
+    return Quantity(
+        name, tuple(inputs), _by_method(rule), tuple(environment), target,
+        derivative={} if derivative is None else _by_method(derivative), meaning=meaning,
+        shapes=own)
+
+
+def _by_method(rule: Rule | Mapping[str, Rule]) -> Mapping[str, Rule]:
+    return dict(rule) if isinstance(rule, Mapping) else {'rule': rule}
+
+
+def check(quantity: Quantity, known: Mapping[str, tuple[int, ...]]) -> None:
+    """
+    Refuse a declaration that no kernel could be made of.
+
+    :param known: shapes of the inputs that any quantity of the robot may name.
+    """
+    name, own = quantity.name, quantity.shapes
+    if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
+        raise RbdError(f'a quantity cannot be named {name!r}: use letters, digits and underscores')
+    for row in quantity.rows():
+        if row.name in TABLE:
+            raise RbdError(f'"{row.name}" is a quantity of the library; choose another name')
+    if not quantity.rules:
+        raise RbdError(f'{name} has no rule')
+    for method, rule in (*quantity.rules.items(), *quantity.derivative.items()):
+        if not callable(rule):
+            raise RbdError(f'rule "{method}" of {name} is {rule!r}: it must be a function of a '
+                           'state')
+    if quantity.target not in TARGETS:
+        raise RbdError(f'target of {name} is {quantity.target!r}; it is one of '
+                       f'{", ".join(TARGETS)}')
+    for taken in sorted(own.keys() & known.keys()):
+        raise RbdError(f'{name} declares the shape of {taken}, which every robot knows; choose '
+                       'another name for an input of its own')
+    for each in quantity.inputs:
+        if each not in own and each not in known:
+            raise RbdError(f'input {each} of {name} is not known: give its shape in shapes=, or '
+                           f'take one of {", ".join(known)}')
+    for each in quantity.environment:
+        if each not in ENVIRONMENT or each in quantity.inputs:
+            raise RbdError(f'environment of {name} holds {each!r}: it may hold gravity and time, '
+                           'where they are not inputs')
