@@ -98,17 +98,14 @@ def test_floating_loops_are_refused():
 
 def everything(robot, frame):
     """Return every quantity of a robot by name, as (call, inputs)."""
-    one, two, three = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
-    inputs_of = {'inverse_dynamics': three, 'bias': two, 'gravity': one, 'joint_wrenches': three,
-                 'mass_matrix': one, 'inverse_mass_matrix': one, 'forward_dynamics': three,
-                 'kinetic_energy': two, 'potential_energy': one, 'center_of_mass': one,
-                 'momentum': two}
-    calls = {name: (getattr(robot, name), inputs) for name, inputs in inputs_of.items()}
-    for name, inputs in (('pose', one), ('jacobian', one), ('velocity', two),
-                         ('jacobian_rate', two)):
-        calls[name] = (lambda *x, name=name: getattr(robot, name)(*x, frame)), inputs
-    calls['operational_space'] = (lambda *x: robot.operational_space(*x, frame)), two
-    assert set(calls) == TABLE.keys() - {'projection'}
+    calls = {}
+    for name, row in TABLE.items():
+        inputs = tuple('qdd' if key == 'tau' else key for key in row.inputs
+                       if key != 'max_condition')
+        about = () if row.target == 'robot' else (frame,)
+        if name != 'projection':        # what operational_space computes with
+            calls[name] = (lambda *x, name=name, about=about: getattr(robot, name)(
+                *x, *about)), inputs
     return calls
 
 
