@@ -190,6 +190,14 @@ def test_screws_of_a_robot(run):
     assert printed.count('S_') == 7
 
 
+def test_drive_free_bodies(run):
+    """Wrenches on bodies accelerate the arm as its torques do; its velocities come back."""
+    x, _ = run('drive_free_bodies')
+    np.testing.assert_allclose(x['outside'], x['inside'], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(x['found'].qd, x['qd'], rtol=1e-10, atol=1e-10)
+    assert np.abs(x['wrenches'][:, :3]).max() == 0.0 and x['found'].residual < 1e-12
+
+
 def test_equations_from_energies(run):
     """The traced equations of the cart are those that one derives by hand."""
     x, printed = run('equations_from_energies')
