@@ -228,3 +228,14 @@ def test_motor_behind_a_gear(run):
     motor = x['actuator_forces'](x['model'], [angle], tau, ['motor'])
     np.testing.assert_allclose(motor * x['RATIO'], [slope], rtol=1e-6)
     assert printed.count('motor') == 5
+
+
+def test_some_joints_follow_a_plan(run):
+    """The shoulder does what was planned, and the work of its drives is the energy gained."""
+    x, printed = run('some_joints_follow_a_plan')
+    planned = x['rate'] * x['wave'] * np.cos(x['rate'] * x['t'])
+    # The midpoint rule is of second order in the step of 1 ms.
+    np.testing.assert_allclose(x['qd'][:4], planned[:4], atol=1e-5)
+    assert x['work'] == pytest.approx(x['energy'], abs=1e-3) and abs(x['work']) > 0.1
+    np.testing.assert_array_equal(x['middle'].tau[4:], 0.0)
+    assert printed.count('wrist') == 4

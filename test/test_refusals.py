@@ -103,6 +103,8 @@ def everything(robot, frame):
         inputs = tuple('qdd' if key == 'tau' else key for key in row.inputs
                        if key != 'max_condition')
         about = () if row.target == 'robot' else (frame,)
+        if row.target == 'joints':      # accelerations of some, forces of others
+            inputs, about = ('q', 'qd', 'qdd', 'qdd'), (robot.model.joint_names[1:3],)
         if name != 'projection':        # what operational_space computes with
             calls[name] = (lambda *x, name=name, about=about: getattr(robot, name)(
                 *x, *about)), inputs

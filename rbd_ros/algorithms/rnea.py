@@ -188,10 +188,16 @@ def gravity_forces(
 
 def inertia_product(
     model: Model, tree: Links, x: Sequence[Scalar],
+    inertia: Sequence[RigidInertia] | None = None,
 ) -> list[Scalar]:
-    """Return H x by the stripped recursion ID_delta (RBDA Table 6.1)."""
+    """
+    Return H x by the stripped recursion ID_delta (RBDA Table 6.1).
+
+    :param inertia: inertia of each body, where it is not the one of the model.
+    """
     model.refuse_loops()
     zero = [Motion.zero()] * (model.nb + 1)
     a = accelerations(model, tree, zero, x, Motion.zero())
-    f = [Force.zero()] + [model.inertia[i] @ a[i] for i in range(1, model.nb + 1)]
+    I = inertia or model.inertia
+    f = [Force.zero()] + [I[i] @ a[i] for i in range(1, model.nb + 1)]
     return _project(model, tree, f)

@@ -266,8 +266,8 @@ class KernelStore(Environment):
 
     def _existing(self, item: Computation) -> Kernel:
         """Return the kernel of a quantity that exists with the payload of now."""
-        if self._existence.depends_on_payload(item.quantity.name):
-            self._existence.check(item.quantity.name, self._common['payload'])
+        if self._existence.depends_on_payload(item.quantity.name, item.held):
+            self._existence.check(item.quantity.name, self._common['payload'], item.held)
         return self._kernel(item)
 
     def _kernel(self, item: Computation) -> Kernel:
@@ -321,8 +321,8 @@ class KernelStore(Environment):
         return {name: shapes[name] for name in item.inputs + item.common}
 
     def _caller(self, item: Computation) -> Call:
-        kind = item.quantity.name
-        depends = self._existence.depends_on_payload(kind)
+        kind, held = item.quantity.name, item.held
+        depends = self._existence.depends_on_payload(kind, held)
         own = {name: np.array(value, dtype=float) for name, value in item.values.items()}
         given = {**self._common, **own}
         call = self._kernel(item).caller(*[given[name] for name in item.common])
@@ -331,7 +331,7 @@ class KernelStore(Environment):
         payload, check = self._common['payload'], self._existence.check
 
         def checked_call(*arrays: ArrayLike, out: Array | None = None) -> object:
-            check(kind, payload)
+            check(kind, payload, held)
             return call(*arrays, out=out)
         return checked_call
 

@@ -22,7 +22,7 @@ algorithms (RBDA 9.6): positions, velocities and accelerations are expanded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, cast, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.opspace import as_handles
 from rbd_ros.dynamics import handle_inputs
 from rbd_ros.dynamics.handle_inputs import Pattern
+from rbd_ros.dynamics.prescribed import prescribed_joints
 from rbd_ros.errors import RbdError, SingularError, UnknownName
 from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
     Values = Sequence[Scalar]
     Shape = tuple[int, ...]
     Target = str | Handle | Sequence[str | Handle] | None
+    About = Frame | tuple[Handle, ...] | tuple[str, ...] | Pattern | None
 
 #: What a quantity may be about.
-TARGETS = ('robot', 'frame', 'handles')
+TARGETS = ('robot', 'frame', 'handles', 'joints')
 _NONE: Mapping[str, Any] = {}        # a plain one: declarations are pickled
 
 
@@ -59,7 +61,8 @@ class Quantity(NamedTuple):
         robot at hand is compiled, and the first one is the reference.
     :param environment: what the robot gives after them, out of ``'gravity'`` and ``'time'``;
         payloads, and the time of joints that depend on it, are added where a robot has them.
-    :param target: what it is about: ``'robot'``, ``'frame'`` or ``'handles'``.
+    :param target: what it is about: ``'robot'``, ``'frame'``, ``'handles'``, or prescribed
+        ``'joints'``.
     :param inertial: whether the inertias of the bodies matter to it.
     :param derivative: rules, by method, for its partial derivatives; they make a second quantity
         of the same inputs, with ``_derivatives`` at the end of its name.
@@ -123,7 +126,7 @@ class Quantity(NamedTuple):
 
     def _about(
         self, model: Model, target: Target,
-    ) -> tuple[str, Frame | tuple[Handle, ...] | Pattern | None, Mapping, Mapping]:
+    ) -> tuple[str, About, Mapping, Mapping]:
         """Return the target's label, itself, and shapes and values of inputs that it brings."""
         if self.target == 'robot':
             if target is not None:
@@ -134,6 +137,9 @@ class Quantity(NamedTuple):
             if not isinstance(target, str):
                 raise RbdError(f'{self.name} needs the name of a frame, got {target!r}')
             return target, model.frame(target), _NONE, _NONE
+        if self.target == 'joints':
+            names = prescribed_joints(model, cast('Sequence[str]', target or ()))
+            return f'prescribed {" ".join(names)}', names, _NONE, _NONE
         handles = as_handles(model, target)
         if all(handle_inputs.is_plain(model, handle) for handle in handles):
             label = ' '.join(f'{handle.frame.name}{handle.rows}' for handle in handles)
@@ -151,7 +157,8 @@ class Computation(NamedTuple):
     :param inputs: what the caller gives.
     :param rules: those that suit the model, by method.
     :param common: what the robot gives, after the inputs of the caller.
-    :param target: the frame, the handles, or all that is known of handles that are inputs.
+    :param target: the frame, the handles, all that is known of handles that are inputs, or the
+        names of joints.
     :param shapes: of inputs that not every quantity has.
     :param values: of inputs that belong to the call and not to the kernel.
     """
@@ -161,9 +168,14 @@ class Computation(NamedTuple):
     inputs: tuple[str, ...]
     rules: Mapping[str, Rule]
     common: tuple[str, ...]
-    target: Frame | tuple[Handle, ...] | Pattern | None
+    target: About
     shapes: Mapping[str, Shape]
     values: Mapping[str, Sequence]
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Return the names of joints whose motion is given."""
+        return cast('tuple[str, ...]', self.target) if self.quantity.target == 'joints' else ()
 
 
 class Surroundings(NamedTuple):
@@ -247,7 +259,7 @@ def input_shapes(model: Model) -> dict[str, Shape]:
     nq, nv = (model.nq,), (model.nv,)
     return {
         'q': nq, 'qd': nv, 'qdd': nv, 'tau': nv, 'f_ext': (model.nb, 6), 'gravity': (3,),
-        'payload': (10,), 'time': (1,), 'max_condition': (1,),
+        'payload': (10,), 'time': (1,), 'max_condition': (1,), 'known': nv,
     }
 
 

@@ -27,7 +27,9 @@ from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.kernel_store import HANDLES, KernelStore
 from rbd_ros.dynamics.operational_space import (
     bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
-from rbd_ros.errors import SingularError
+from rbd_ros.dynamics.prescribed import (
+    HybridDynamics, known_side, prescribed_joints, prescribed_variables, refuse_unknown)
+from rbd_ros.errors import NonFiniteError, SingularError
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Transform, Vec3
 
@@ -69,6 +71,7 @@ class Dynamics(KernelStore):
     def __init__(self, model: Model, **options: Any) -> None:
         super().__init__(model, **options)
         self._spaces = lru_cache(HANDLES)(self._space)
+        self._hybrids = lru_cache(HANDLES)(self._hybrid)
 
     # --- joint space --------------------------------------------------------------------------
 
@@ -148,6 +151,43 @@ class Dynamics(KernelStore):
         if method is None and out is None:
             return self._calls['forward_dynamics'](q, qd, tau)
         return self._calls['forward_dynamics', None, False, method](q, qd, tau, out=out)
+
+    def hybrid_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike,
+        prescribed: Sequence[str], f_ext: ArrayLike | None = None, *, method: str | None = None,
+    ) -> HybridDynamics:
+        """
+        Return accelerations and forces where some joints have a given motion (RBDA 9.1, 9.2).
+
+        With no joint prescribed this is forward dynamics, with all of them inverse dynamics. Each
+        set of joints is a kernel of its own, compiled on first use.
+
+        :param qdd: accelerations, (nv,); those of joints that are not prescribed are not read.
+        :param tau: forces, (nv,); those of prescribed joints are not read.
+        :param prescribed: names of the joints whose acceleration is given.
+        :param f_ext: as for ``inverse_dynamics``.
+        :param method: ``'crba'`` (inertia matrix of the free joints) or ``'aba'`` (articulated
+            bodies); None takes the one with fewer operations.
+        :returns: qdd and tau of all joints.
+        """
+        flags, call = self._hybrids(
+            prescribed if isinstance(prescribed, str) else tuple(prescribed),
+            f_ext is not None, method)
+        known = known_side(self.model, flags, qdd, tau)
+        try:
+            found = call(q, qd, known) if f_ext is None else call(q, qd, known, f_ext)
+        except NonFiniteError:
+            refuse_unknown(self.model, flags, qdd, tau)
+            raise
+        return HybridDynamics(*found)
+
+    def _hybrid(
+        self, prescribed: tuple[str, ...], loaded: bool, method: str | None,
+    ) -> tuple[NDArray[np.bool_], Call]:
+        """Return what is found once for a set of prescribed joints."""
+        names = prescribed_joints(self.model, prescribed)
+        call = self._caller(self._item('hybrid_dynamics', names, loaded, method))
+        return prescribed_variables(self.model, names), call
 
     # --- the whole robot ----------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
+from rbd_ros.dynamics.prescribed import prescribed_variables
 from rbd_ros.dynamics.quantity import with_payloads
 from rbd_ros.errors import SingularError
 from rbd_ros.model.positions import random_position
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rbd_ros.spatial import RigidInertia
 
     Array = NDArray[np.float64]
+    Held = tuple[str, ...]
 
 # Below this the smallest eigenvalue of H, scaled to a unit diagonal, is rounding.
 SMALLEST = 1e-13
@@ -43,7 +45,8 @@ _REMEMBERED = 16
 #: A body with inertia in every direction, as payload.
 _ANY_LOAD = (1.0, 0.1, 0.2, 0.3, 1.13, -0.02, -0.03, 1.10, -0.06, 1.05)
 CENTRES = ('center_of_mass', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate')
-SOLVING = ('forward_dynamics', 'inverse_mass_matrix', 'operational_space', 'projection')
+SOLVING = ('forward_dynamics', 'hybrid_dynamics', 'inverse_mass_matrix', 'operational_space',
+           'projection')
 
 
 class Existence:
@@ -58,44 +61,45 @@ class Existence:
 
     def __init__(self, model: Model, frames: Sequence[Frame]) -> None:
         self._model, self._frames = model, frames
-        self._seen: dict[tuple[str, bytes], str] = {}
-        self._depends: dict[str, bool] = {}
+        self._seen: dict[tuple[str, Held, bytes], str] = {}
+        self._depends: dict[tuple[str, Held], bool] = {}
 
-    def depends_on_payload(self, kind: str) -> bool:
+    def depends_on_payload(self, kind: str, held: Held = ()) -> bool:
         """
         Return whether a quantity exists only with a payload.
 
         :param kind: name of the quantity.
+        :param held: names of joints whose motion is given.
         :raises SingularError: if it does not exist with any payload.
         """
-        if kind not in self._depends:
-            bare = lacking(self._model, kind)
+        if (kind, held) not in self._depends:
+            bare = lacking(self._model, kind, held=held)
             if bare:
                 refuse_massless(self._model, kind, with_payloads(
-                    self._model, self._frames, [_ANY_LOAD] * len(self._frames)))
-            self._depends[kind] = bool(bare)
-        return self._depends[kind]
+                    self._model, self._frames, [_ANY_LOAD] * len(self._frames)), held)
+            self._depends[kind, held] = bool(bare)
+        return self._depends[kind, held]
 
-    def check(self, kind: str, payload: Array) -> None:
+    def check(self, kind: str, payload: Array, held: Held = ()) -> None:
         """
         Raise an error where a quantity does not exist with a payload.
 
         :param payload: ten numbers for each frame, see ``with_payloads``.
         """
-        key = kind, payload.tobytes()
+        key = kind, held, payload.tobytes()
         reason = self._seen.get(key)
         if reason is None:
             inertia = with_payloads(
                 self._model, self._frames, payload.reshape(-1, 10).tolist())
             if len(self._seen) > _REMEMBERED:
                 self._seen.clear()
-            reason = self._seen[key] = lacking(self._model, kind, inertia)
+            reason = self._seen[key] = lacking(self._model, kind, inertia, held)
         if reason:
             raise SingularError(f'{reason}; set_payload can give it one')
 
 
 def refuse_massless(
-    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None,
+    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None, held: Held = (),
 ) -> None:
     """
     Raise an error where a quantity needs the inverse of H and H has none at any pose.
@@ -103,13 +107,13 @@ def refuse_massless(
     :param quantity: name of the quantity.
     :param inertia: inertia of each body, where it is not the one of the model.
     """
-    reason = lacking(model, quantity, inertia)
+    reason = lacking(model, quantity, inertia, held)
     if reason:
         raise SingularError(reason)
 
 
 def lacking(
-    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None,
+    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None, held: Held = (),
 ) -> str:
     """Return why a quantity does not exist, '' where it does; see ``refuse_massless``."""
     moving = (inertia or model.inertia)[1:]
@@ -117,7 +121,7 @@ def lacking(
         return f'"{model.name}" has no moving mass, and so no centre of mass'
     if quantity not in SOLVING:
         return ''
-    joint = massless_joint(model, inertia)
+    joint = massless_joint(model, inertia, held)
     if joint is None:
         return ''
     return (f'joint "{joint}" of "{model.name}" moves without inertia: its acceleration is '
@@ -126,21 +130,26 @@ def lacking(
 
 
 def massless_joint(
-    model: Model, inertia: Sequence[RigidInertia] | None = None,
+    model: Model, inertia: Sequence[RigidInertia] | None = None, held: Held = (),
 ) -> str | None:
-    """Return a joint that can move while no inertia does, at a pose without symmetry."""
-    if model.nv == 0:
+    """
+    Return a joint that can move while no inertia does, at a pose without symmetry.
+
+    :param held: names of joints whose motion is given, and for which nothing is solved.
+    """
+    free = np.flatnonzero(~prescribed_variables(model, held))
+    if free.size == 0:
         return None
     y = random_position(model, np.random.default_rng(0))
     q, coupling = model.expand_q(y), model.coupling
     G = np.array(np.eye(model.nv) if coupling is None else coupling.G(y)).reshape(-1, model.nv)
     H = G.T @ np.array(crba(model, links(model, q), inertia)).reshape(G.shape[0], -1) @ G
-    H = H + np.diag(model.rotor_inertia)
+    H = (H + np.diag(model.rotor_inertia))[np.ix_(free, free)]
     size = np.sqrt(np.maximum(np.diag(H), 0.0))
     scaled = H / np.outer(size, size) if size.all() else np.diag(size)
     values, vectors = np.linalg.eigh(scaled)
     if values[0] > SMALLEST:
         return None
-    k = int(np.argmax(np.abs(vectors[:, 0])))
+    k = int(free[np.argmax(np.abs(vectors[:, 0]))])
     return next(name for name in model.independent_joint_names
                 if k in range(*model.velocity_slice(name).indices(model.nv)))

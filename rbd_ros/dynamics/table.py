@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rbd_ros.dynamics import coriolis_rules, rules
+from rbd_ros.dynamics import coriolis_rules, hybrid_rules, rules
 from rbd_ros.dynamics.quantity import Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
@@ -58,6 +58,11 @@ _ROWS = (
         rules={'crba': rules.forward_dynamics_by_inertia,
                'aba': rules.forward_dynamics_by_bodies},
         meaning='qdd under joint forces tau (RBDA 6 and 7)'),
+    Quantity(
+        'hybrid_dynamics', (*_QD, 'known'), environment=_GRAVITY, target='joints',
+        rules={'crba': hybrid_rules.by_inertia_matrix, 'aba': hybrid_rules.by_articulated_bodies},
+        where={'aba': hybrid_rules.moves_freely},
+        meaning='qdd and tau of all joints, prescribed ones among them (RBDA 9.1, 9.2)'),
 
     Quantity(
         'coriolis_matrix', _QD, rules={'bodies': coriolis_rules.coriolis_matrix},
