@@ -30,7 +30,7 @@ import pytest
 
 #: From the ground up. A part of a package may have a floor of its own.
 FLOORS = (
-    'version', 'errors', 'compiler.graph', 'compiler.kernel', 'compiler.source',
+    'version', 'errors', 'compiler.graph', 'compiler.scalar', 'compiler.kernel', 'compiler.source',
     'compiler.native', 'compiler',
     'spatial', 'joints', 'model', 'algorithms', 'dynamics',
     'control.repeats', 'control.payload', 'control.laws', 'control.references', 'control.safety',
