@@ -219,6 +219,80 @@ def test_every_row_of_the_table_says_what_it_is():
         assert not row.derivative or f'{name}_derivatives' in TABLE
 
 
+# --- handles as inputs ------------------------------------------------------------------------
+
+
+def assert_masked(whole, part, mask):
+    """Check that an operational space holds another one where a mask is 1, else zeros."""
+    on = np.flatnonzero(mask)
+    for name in ('Lambda', 'Phi'):
+        expected = np.zeros((len(mask), len(mask)))
+        expected[np.ix_(on, on)] = getattr(part, name)
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(getattr(whole, name), expected, atol=1e-9 * scale)
+    for name, axis in (('J', 0), ('bias', 0), ('b', 0), ('J_bar', 1)):
+        found, right = (np.moveaxis(getattr(x, name), axis, 0) for x in (whole, part))
+        expected = np.zeros_like(found)
+        expected[on] = right
+        np.testing.assert_allclose(found, expected, atol=1e-9 * max(1.0, np.abs(right).max()))
+    assert whole.condition == pytest.approx(part.condition, rel=1e-6)
+
+
+@pytest.mark.parametrize('names,compile_once', [
+    (['body_3', 'body_4'], 'operational_space'), (['body_2', 'body_3', 'body_4'], 'projection')])
+def test_masks_points_and_rows_compile_nothing(names, compile_once, compiled):
+    """A masked operational space is that of the rest, by one kernel for every mask and point."""
+    model = samples.random_tree(6, 1, joints=('revolute', 'spherical'))
+    robot = rbd_ros.Dynamics(model, backend='python')
+    q, qd, _ = some_state(model)
+    rng = np.random.default_rng(5)
+    n = 3 * len(names)
+    cases = [np.ones(n)] + [rng.permutation(np.arange(n) < k).astype(float) for k in (2, n - 2)]
+    found = []
+    for mask in cases:
+        points, rows = rng.normal(size=(len(names), 3)), rng.normal(size=(n, 6))
+        parts = [slice(3 * k, 3 * k + 3) for k in range(len(names))]
+        space = robot.operational_space(q, qd, [
+            robot.handle(name, point=point, rows=rows[part], mask=mask[part])
+            for name, point, part in zip(names, points, parts)], max_condition=1e9)
+        found.append((space, points, rows, parts))
+    assert len(compiled) == 1 and compiled[0].startswith(compile_once)
+    for mask, (space, points, rows, parts) in zip(cases, found):
+        left = [robot.handle(name, point=point, rows=rows[part][mask[part] == 1.0])
+                for name, point, part in zip(names, points, parts) if mask[part].any()]
+        assert_masked(space, robot.operational_space(q, qd, left, max_condition=1e9), mask)
+
+
+def test_bound_masks_are_switched_by_writing(model):
+    """A bound kernel's mask is an array; one direction is left, then another."""
+    robot = rbd_ros.Dynamics(model, backend='python')
+    name = model.body_names[-1]
+    q, qd, _ = some_state(model)
+    bound = robot.bind('operational_space', robot.handle(name, rows=rbd_ros.POINT, mask=[1, 0, 0]))
+    bound.inputs['q'][:], bound.inputs['qd'][:] = q, qd
+    for axis in range(3):
+        bound.inputs['mask'][:] = np.eye(3)[axis]
+        bound()
+        one = robot.operational_space(q, qd, robot.handle(name, rows=rbd_ros.POINT[axis:axis + 1]))
+        expected = np.zeros((3, 3))
+        expected[axis, axis] = one.Lambda[0, 0]
+        np.testing.assert_allclose(bound.outputs['Lambda'], expected, rtol=1e-9)
+
+
+def test_wrong_masks_are_refused(model):
+    """A mask has 0 or 1 for each direction, and leaves at least one."""
+    robot = rbd_ros.Dynamics(model, backend='python')
+    name = model.body_names[-1]
+    q, qd, _ = some_state(model)
+    with pytest.raises(rbd_ros.ShapeError, match='mask has shape'):
+        robot.handle(name, rows=rbd_ros.POINT, mask=[1, 0])
+    with pytest.raises(rbd_ros.RbdError, match='each entry must be 0 or 1'):
+        robot.handle(name, rows=rbd_ros.POINT, mask=[1, 0, 0.5])
+    nothing = robot.handle(name, rows=rbd_ros.POINT, mask=[0, 0, 0])
+    with pytest.raises(rbd_ros.RbdError, match='at least one frame or handle with a direction'):
+        robot.operational_space(q, qd, nothing)
+
+
 # --- inertias as inputs -----------------------------------------------------------------------
 
 

@@ -50,10 +50,12 @@ class Handle(NamedTuple):
     A frame and the directions of its motion that are controlled.
 
     :param rows: directions in the coordinates of the frame, each of six numbers, angular first.
+    :param mask: 1 for each direction that counts now, 0 for one that does not; None for all.
     """
 
     frame: Frame
     rows: tuple[tuple[Scalar, ...], ...] = FULL
+    mask: tuple[Scalar, ...] | None = None
 
 
 def as_handles(
@@ -67,7 +69,7 @@ def as_handles(
     items = [frames] if isinstance(frames, (str, Handle)) else list(frames or ())
     handles = tuple(
         item if isinstance(item, Handle) else Handle(model.frame(item)) for item in items)
-    if not any(handle.rows for handle in handles):
+    if not any(any(handle.rows if handle.mask is None else handle.mask) for handle in handles):
         raise RbdError(f'an operational space needs at least one frame or handle with a '
                        f'direction, got {frames!r}')
     return handles
@@ -189,6 +191,29 @@ def conditioned_inverse(Phi: Matrix, max_condition: Scalar) -> Spectrum:
         for j in range(i + 1):
             Lambda[i][j] = Lambda[j][i] = sum_products(weighted, V[j])
     return Spectrum(Lambda, high / maximum(low, high * 1e-16), w, lost)
+
+
+def masked(rows: Sequence[Sequence[Scalar]], mask: Sequence[Scalar]) -> Matrix:
+    """Return rows of a matrix, those that do not count now as zeros."""
+    return [[m * value for value in row] for m, row in zip(mask, rows, strict=True)]
+
+
+def without_masked(Phi: Matrix, mask: Sequence[Scalar]) -> Matrix:
+    """
+    Return Phi with a diagonal where directions do not count now, so that it has an inverse.
+
+    They get the mean eigenvalue of those that count, which lies between the largest and the
+    smallest: the condition number, and what is bounded by it, do not change.
+
+    :param Phi: with zeros in the rows and columns that do not count.
+    """
+    size: Scalar = 0.0
+    count: Scalar = 0.0
+    for i, m in enumerate(mask):
+        size, count = size + Phi[i][i], count + m
+    mean = size / count
+    return [[value + (1.0 - mask[i]) * mean if i == j else value for j, value in enumerate(row)]
+            for i, row in enumerate(Phi)]
 
 
 def damped_inverse(Phi: Matrix, max_condition: Scalar) -> Matrix:

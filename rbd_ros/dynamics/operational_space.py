@@ -67,17 +67,27 @@ class OperationalSpace(NamedTuple):
         return np.eye(J_T.shape[-2]) - J_T @ np.swapaxes(self.J_bar, -1, -2)
 
 
-def invert(projection: tuple[Array, ...], max_condition: float) -> tuple[Array, ...]:
+def invert(
+    projection: tuple[Array, ...], max_condition: float, mask: Array | None = None,
+) -> tuple[Array, ...]:
     """Return for many directions, with LAPACK, what the kernel returns for up to six."""
     J, Phi, b, HinvJT = projection
-    w, V = np.linalg.eigh(Phi)
+    w, V = np.linalg.eigh(Phi if mask is None else _without_masked(Phi, mask))
     w_max = w[..., -1:]
     with np.errstate(divide='ignore', invalid='ignore'):    # Phi = 0 is told by the condition
         inverse = 1.0 / np.maximum(w, w_max / max_condition)
         Lambda = (V * inverse[..., None, :]) @ np.swapaxes(V, -1, -2)
         condition = w_max / np.maximum(w[..., :1], w_max * 1e-16)
+    if mask is not None:
+        Lambda = Lambda * mask * mask[:, None]
     bias = -(Lambda @ b[..., None])[..., 0]
     return Lambda, bias, J, HinvJT @ Lambda, condition, Phi, b
+
+
+def _without_masked(Phi: Array, mask: Array) -> Array:
+    """Return Phi with an inverse, as :func:`rbd_ros.algorithms.opspace.without_masked` does."""
+    mean = np.trace(Phi, axis1=-2, axis2=-1) / mask.sum()
+    return Phi + mean[..., None, None] * np.diag(1.0 - mask)
 
 
 @lru_cache(64)

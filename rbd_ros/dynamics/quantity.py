@@ -331,6 +331,6 @@ def state(
     g = None if yd is None else model.gear_bias(yd, y)
     qdd = model.expand_a(x['qdd'], yd, y) if 'qdd' in x else ()
     if isinstance(target, Pattern):
-        target = target.handles(*(x[name] for name in handle_inputs.INPUTS))
+        target = target.handles(*(x[name] for name in target.inputs))
     return State(model, q, qd, qdd, x.get('tau', ()), Conditions(gravity, f_ext, inertia, t), x,
                  target, surroundings, g)

@@ -24,12 +24,13 @@ import numpy as np
 
 from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
 from rbd_ros.compiler.kernel import vector
+from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernel_store import HANDLES, KernelStore
 from rbd_ros.dynamics.operational_space import (
     bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.dynamics.prescribed import (
     HybridDynamics, known_side, prescribed_joints, prescribed_variables, refuse_unknown)
-from rbd_ros.errors import NonFiniteError, SingularError
+from rbd_ros.errors import NonFiniteError, RbdError, SingularError
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Transform, Vec3
 
@@ -51,11 +52,13 @@ class Space(NamedTuple):
     What an operational space needs at every call.
 
     :param few: whether the kernel itself finds the eigenvalues.
+    :param mask: of the directions, where it does not.
     """
 
     handles: tuple[Handle, ...]
     few: bool
     call: Call
+    mask: Array | None
 
 
 class Dynamics(KernelStore):
@@ -255,7 +258,7 @@ class Dynamics(KernelStore):
 
     def handle(
         self, frame: str, *, point: ArrayLike = (0.0, 0.0, 0.0),
-        rows: Sequence[Sequence[float]] = FULL,
+        rows: Sequence[Sequence[float]] = FULL, mask: Sequence[float] | None = None,
     ) -> Handle:
         """
         Return a handle for ``operational_space``: a frame, moved to a point, and directions.
@@ -264,13 +267,22 @@ class Dynamics(KernelStore):
         :param point: origin of the handle in that frame, m.
         :param rows: directions of motion that count, six numbers each, angular first; the last
             three of the default (``rows=rbd_ros.POINT``) make the handle a 3-D point.
+        :param mask: for each direction 1, or 0 where it does not count now, such as at a foot in
+            the air: results keep their shape, with zeros there. Handles that differ in their
+            masks alone share a kernel.
         """
         base = self.model.frame(frame)
         origin = vector('point', point, 3).tolist()
         shifted = Transform.translation(Vec3(*origin)) @ base.placement
         directions = tuple(tuple(vector('rows', row, 6).tolist()) for row in rows)
         name = f'{frame} at {origin}' if any(origin) else frame
-        return Handle(Frame(name, base.body, shifted), directions)
+        if mask is None:
+            return Handle(Frame(name, base.body, shifted), directions)
+        flags = vector('mask', mask, len(directions))
+        if not np.isin(flags, (0.0, 1.0)).all():
+            raise RbdError(f'mask of the handle at "{frame}" is {flags.tolist()}; each entry must '
+                           'be 0 or 1')
+        return Handle(Frame(name, base.body, shifted), directions, tuple(flags.tolist()))
 
     def operational_space(
         self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
@@ -292,7 +304,8 @@ class Dynamics(KernelStore):
         if space.few:
             Lambda, bias, J, J_bar, condition, Phi, b = space.call(q, qd, limit)
         else:
-            Lambda, bias, J, J_bar, condition, Phi, b = invert(space.call(q, qd), limit[0])
+            Lambda, bias, J, J_bar, condition, Phi, b = invert(
+                space.call(q, qd), limit[0], space.mask)
         if condition.ndim == 1:         # one state: what follows costs as much as the rest
             size = condition.item()
             if not size <= TRUSTED_CONDITION:
@@ -310,4 +323,6 @@ class Dynamics(KernelStore):
         if not any(self.model.joint[i].nv for i in carriers):
             raise SingularError(f'no joint moves {listed(handles)}: an operational space needs '
                                 'handles on bodies that move')
-        return Space(handles, few, self._caller(self._item(name, handles)))
+        mask = mask_of(handles)
+        return Space(handles, few, self._caller(self._item(name, handles)),
+                     None if mask is None else np.array(mask, dtype=float))

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from rbd_ros.algorithms import aba, energy, gears, kinematics, ltl, opspace, rnea
 from rbd_ros.algorithms.crba import crba
+from rbd_ros.dynamics.handle_inputs import mask_of
 
 if TYPE_CHECKING:
     from rbd_ros.algorithms.kinematics import Links
@@ -200,9 +201,13 @@ def _task_jacobian(s: State, handles: Sequence[opspace.Handle]) -> Matrix:
 
 
 def _project(s: State) -> opspace.Projection:
-    return opspace.project(
-        inertia(s), sparsity(s.model), bias_3d(s)['tau'], _task_jacobian(s, s.target),
-        opspace.task_bias(s.model, s.q, s.qd, s.target, s.conditions.t, s.g))
+    J = _task_jacobian(s, s.target)
+    rate = opspace.task_bias(s.model, s.q, s.qd, s.target, s.conditions.t, s.g)
+    mask = mask_of(s.target)
+    if mask is not None:
+        J = opspace.masked(J, mask)
+        rate = [m * a for m, a in zip(mask, rate, strict=True)]
+    return opspace.project(inertia(s), sparsity(s.model), bias_3d(s)['tau'], J, rate)
 
 
 def projection(s: State) -> Results:
@@ -212,10 +217,13 @@ def projection(s: State) -> Results:
 
 def operational_space(s: State) -> Results:
     """Return the operational space of some handles by the projection method (RBDA 7.2)."""
-    p = _project(s)
-    spectrum = opspace.conditioned_inverse(p.Phi, s.inputs['max_condition'][0])
-    bias = [-opspace.sum_products(row, p.b) for row in spectrum.Lambda]                    # 7.13
-    columns = list(zip(*spectrum.Lambda, strict=True))
+    p, mask = _project(s), mask_of(s.target)
+    Phi = p.Phi if mask is None else opspace.without_masked(p.Phi, mask)
+    Lambda, condition, *_ = opspace.conditioned_inverse(Phi, s.inputs['max_condition'][0])
+    if mask is not None:
+        Lambda = opspace.masked(list(zip(*opspace.masked(Lambda, mask), strict=True)), mask)
+    bias = [-opspace.sum_products(row, p.b) for row in Lambda]                             # 7.13
+    columns = list(zip(*Lambda, strict=True))
     J_bar = [[opspace.sum_products(row, column) for column in columns] for row in p.HinvJT]
-    return {'Lambda': spectrum.Lambda, 'bias': bias, 'J': p.J, 'J_bar': J_bar,
-            'condition': [spectrum.condition], 'Phi': p.Phi, 'b': p.b}
+    return {'Lambda': Lambda, 'bias': bias, 'J': p.J, 'J_bar': J_bar,
+            'condition': [condition], 'Phi': p.Phi, 'b': p.b}
