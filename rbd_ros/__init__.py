@@ -15,9 +15,11 @@
 """Rigid-body dynamics for ROS 2, after Featherstone, compiled for your robot."""
 
 from rbd_ros.algorithms.opspace import FULL, Handle, POINT
+from rbd_ros.dynamics.prescribed import HybridDynamics
 from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
 from rbd_ros.dynamics.uncompiled import (
-    bias, forward_dynamics, gravity, inverse_dynamics, jacobian, mass_matrix, operational_space)
+    bias, forward_dynamics, gravity, hybrid_dynamics, inverse_dynamics, jacobian, mass_matrix,
+    operational_space)
 from rbd_ros.errors import (
     LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
     SingularError, UnknownName, UnseenError,
@@ -29,8 +31,8 @@ from rbd_ros.model.urdf import load_urdf
 
 __all__ = [
     'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'Gear', 'gravity', 'Handle',
-    'inverse_dynamics', 'jacobian', 'JointData', 'load_urdf', 'LoopError', 'mass_matrix',
-    'Mimic', 'Model', 'ModelBuilder', 'ModelError', 'NonFiniteError', 'operational_space',
-    'OperationalSpace', 'POINT', 'RbdError', 'RbdWarning', 'SettingError', 'ShapeError',
-    'SingularError', 'UnknownName', 'UnseenError',
+    'hybrid_dynamics', 'HybridDynamics', 'inverse_dynamics', 'jacobian', 'JointData',
+    'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder', 'ModelError',
+    'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT', 'RbdError',
+    'RbdWarning', 'SettingError', 'ShapeError', 'SingularError', 'UnknownName', 'UnseenError',
 ]

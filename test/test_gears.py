@@ -21,8 +21,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import gears
-from rbd_ros.compiler import cos, sin, trace
+from rbd_ros.algorithms import gears, whole_system
+from rbd_ros.compiler import atan2, cos, sin, sqrt, trace
 from rbd_ros.errors import ModelError, SingularError, UnknownName
 from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.model import samples
@@ -123,15 +123,17 @@ def test_gamma_and_its_derivatives(geared):
 
 def test_linear_differential_costs_no_more_than_a_mimic(geared):
     """A law whose slopes are constant is kept as numbers, whatever the function looks like."""
-    laws = {'j7': LAWS['j7'], 'j6': rbd_ros.Mimic('j7', 3.0, 1.0)}
+    laws = {'j7': LAWS['j7'], 'j6': rbd_ros.Mimic('j7', 3.0, 1.0),
+            'j5': rbd_ros.Gear(('j2', 'j4'), lambda a, b: 0.5 * (a + b))}   # the other output
     model = rbd_ros.load_urdf(urdf(), gears=laws)
     assert model.coupling.constant
-    assert model.gear_bias([0.0] * 5, [0.0] * 5) is None
+    assert model.gear_bias([0.0] * 4, [0.0] * 4) is None
     G = dict(zip(model.joint_names, model.coupling.G(())))
     free = list(model.independent_joint_names)
     assert G['j7'][free.index('j2')] == 0.5 and G['j7'][free.index('j4')] == -0.5
     assert G['j6'][free.index('j4')] == -1.5
-    assert model.expand_q([0.0] * 5)[model.joint_names.index('j6')] == pytest.approx(1.3)
+    assert G['j5'][free.index('j2')] == G['j5'][free.index('j4')] == 0.5
+    assert model.expand_q([0.0] * 4)[model.joint_names.index('j6')] == pytest.approx(1.3)
 
 
 @pytest.mark.seed('RBDA 9-17', 'RBDA 9-16', 'RBDA 3-14')
@@ -172,6 +174,21 @@ def test_frames_of_a_geared_tree_accelerate_with_g(geared):
     qdd = robot.forward_dynamics(y, yd, np.zeros(4))
     expected = (robot.jacobian(y, 'l6') @ qdd + robot.jacobian_rate(y, yd, 'l6'))[3:]
     assert_near(space.b, expected, limit=1e-9)
+
+
+def test_coriolis_matrix_and_momentum_of_changing_gears(geared):
+    """C y_dot + g is the bias, dH/dt - 2 C skew, A y_dot the momentum and dA/dt its rate."""
+    robot = rbd_ros.Dynamics(geared, backend='reference')
+    y, yd = np.array([0.3, 0.7, -0.4, 0.9]), np.array([0.5, -1.1, 0.8, 0.6])
+    C = robot.coriolis_matrix(y, yd)
+    assert_near(C @ yd + robot.gravity(y), robot.bias(y, yd), limit=1e-12)
+    rate = derivative(lambda s: robot.mass_matrix(y + s * yd))
+    assert_near(rate - 2.0 * C, -(rate - 2.0 * C).T, scale=np.linalg.norm(rate), limit=1e-9)
+    assert_near(robot.christoffel_symbols(y) @ yd, C, limit=1e-12)
+    rate = derivative(lambda s: robot.centroidal_momentum_matrix(y + s * yd))
+    assert_near(robot.centroidal_momentum_matrix_rate(y, yd), rate, limit=1e-9)
+    linear = robot.centroidal_momentum_matrix(y)[3:] @ yd
+    assert_near(linear, robot.momentum(y, yd)[3:], limit=1e-12)
 
 
 @few
@@ -416,6 +433,82 @@ def test_rotors_of_transmissions_as_bodies(seed):
     assert np.abs(quick.inverse_dynamics(y, yd, ydd) - tau).max() > 1e-2     # reflected is not all
     for method in ('aba', 'crba'):
         assert_near(robot.forward_dynamics(y, yd, tau, method=method), ydd, limit=1e-9)
+
+
+# --- a loop with a formula ----------------------------------------------------------------------
+
+L1, L2 = 0.4, 0.3
+
+
+def crane(closed):
+    """
+    Return the two-link arm of Fig 8.3, lifted by a cylinder and its piston.
+
+    :param closed: whether a loop joint pins the piston to the first link; otherwise cylinder and
+        piston follow that link by the formulas of RBDA 8.11.
+    """
+    def body(m, x, moment):
+        return RigidInertia.from_com(m, Vec3(x, 0.0, 0.0), Sym3.diagonal(0.1 * moment, moment,
+                                                                         moment))
+    z = Revolute((0.0, 0.0, 1.0))
+    laws = {} if closed else {
+        'cylinder': rbd_ros.Gear(('shoulder',), lambda y: atan2(L2 * sin(y), L2 * cos(y) - L1)),
+        'piston': rbd_ros.Gear(('shoulder',), lambda y: sqrt(
+            L1 * L1 + L2 * L2 - 2.0 * L1 * L2 * cos(y)))}
+    builder = rbd_ros.ModelBuilder('crane', gravity=(0.0, -9.81, 0.0))
+    builder.add_body('link_1', 'base', z, inertia=body(4.0, 0.25, 0.09), joint_name='shoulder')
+    builder.add_body('cylinder', 'base', z, Transform.translation(Vec3(L1, 0.0, 0.0)),
+                     body(1.0, 0.1, 0.01), joint_name='cylinder', mimic=laws.get('cylinder'))
+    builder.add_body('piston', 'cylinder', Prismatic((1.0, 0.0, 0.0)), None,
+                     body(0.5, -0.1, 0.005), joint_name='piston', mimic=laws.get('piston'))
+    builder.add_body('link_2', 'link_1', z, Transform.translation(Vec3(0.5, 0.0, 0.0)),
+                     body(3.0, 0.2, 0.05), joint_name='elbow')
+    if closed:
+        builder.add_joint('pin', 'link_1', 'piston', z,
+                          Transform.translation(Vec3(L2, 0.0, 0.0)))
+    return builder.build()
+
+
+@pytest.mark.seed('RBDA 8-25')
+def test_loop_closure_function_of_the_book():
+    """Fig 8.3: gamma, G and g are the golden numbers, and the arm moves as with the loop joint."""
+    model = crane(closed=False)
+    y, yd, tau_y = [0.7, 0.4], [1.3, -0.6], [5.0, 2.0]
+    order = [model.joint_names.index(name) for name in ('shoulder', 'cylinder', 'piston', 'elbow')]
+    q, G = np.array(model.coupling.gamma(y))[order], np.array(model.coupling.G(y))[order]
+    g = np.array(model.coupling.g(y, yd))[order]
+    u1, u2, u3, u4 = -0.02680793859, 0.29992041175, 2.07189225984, 0.01199077376
+    np.testing.assert_allclose(q, [0.7, 2.2938313386, 0.2577554559, 0.4], atol=1e-10)
+    np.testing.assert_allclose(G, [[1.0, 0.0], [u1, 0.0], [u2, 0.0], [0.0, 1.0]], atol=1e-10)
+    np.testing.assert_allclose(g, [0.0, u3, u4, 0.0], atol=1e-10)
+    loop = crane(closed=True)
+    assert loop.joint_names == model.joint_names and len(loop.loops) == 1
+    forces = np.zeros(4)
+    forces[[model.joint_names.index('shoulder'), model.joint_names.index('elbow')]] = tau_y
+    expected = whole_system.accelerations(
+        loop, model.expand_q(y), model.expand_v(yd, y), forces).qdd
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    for method in ('crba', 'aba'):
+        ydd = robot.forward_dynamics(y, yd, tau_y, method=method)
+        assert_near(model.expand_a(ydd, yd, y), expected, limit=1e-9)
+
+
+@pytest.mark.seed('RBDA 8-26', 'RBDA 8-27')
+def test_actuators_of_the_crane():
+    """Example 8.2: drives at piston and elbow; at dead centre the piston can do nothing."""
+    model = crane(closed=False)
+    y, yd, ydd = [0.7, 0.4], [1.3, -0.6], [0.5, 0.9]
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    tau = robot.inverse_dynamics(y, yd, ydd)
+    u1, u2 = -0.02680793859, 0.29992041175
+    found = gears.actuator_forces(model, y, tau, ['piston', 'elbow'])
+    # G^T tau_ID is tau, so that (1/u2) (tau_1 + u1 tau_2 + u2 tau_3) = tau_y / u2
+    np.testing.assert_allclose(found, [tau[0] / u2, tau[1]], rtol=1e-9)
+    also = gears.actuator_forces(model, y, tau, ['cylinder', 'elbow'])
+    np.testing.assert_allclose(also, [tau[0] / u1, tau[1]], rtol=1e-8)
+    assert_near(robot.forward_dynamics(y, yd, tau), ydd)
+    with pytest.raises(SingularError, match='missing at joint "shoulder" .they move 1 of 2'):
+        gears.actuator_forces(model, [0.0, 0.4], tau, ['piston', 'elbow'])
 
 
 # --- refusals -----------------------------------------------------------------------------------

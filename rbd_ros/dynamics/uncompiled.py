@@ -24,6 +24,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TYPE_CHECKING
 
+from rbd_ros.dynamics.prescribed import HybridDynamics
 from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
 from rbd_ros.model.model import Model
 
@@ -92,6 +93,14 @@ def forward_dynamics(
 ) -> Array:
     """Return qdd under joint forces ``tau``; see :meth:`Dynamics.forward_dynamics`."""
     return _robot(model).forward_dynamics(q, qd, tau, f_ext, method=method)
+
+
+def hybrid_dynamics(
+    model: Model, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike,
+    prescribed: Sequence[str], f_ext: ArrayLike | None = None, *, method: str | None = None,
+) -> HybridDynamics:
+    """Return qdd and tau of all joints; see :meth:`Dynamics.hybrid_dynamics`."""
+    return _robot(model).hybrid_dynamics(q, qd, qdd, tau, prescribed, f_ext, method=method)
 
 
 def jacobian(model: Model, q: ArrayLike, frame: str) -> Array:

@@ -159,19 +159,28 @@ class Coupling:
                 out[k] = out[k] + coefficient
         return dense
 
+    def rows_rate(self, y: Sequence[Scalar], yd: Sequence[Scalar]) -> list[Row]:
+        """Return the rows of G_dot, the derivative of G at velocity y_dot."""
+        rates: list[Row] = [() for _ in self.rows_v]
+        if not self.gears:
+            return rates
+        q, rows = self.gamma(y), self.rows(y)
+        qd = _apply(rows, yd)
+        for gear in self.gears:
+            x, total = [q[at] for at, _ in gear.sources], dict[int, Scalar]()
+            changes = partials_rate(gear.function, x, [qd[at] for _, at in gear.sources])
+            slopes = partials(gear.function, x)
+            for slope, change, (_, at) in zip(slopes, changes, gear.sources, strict=True):
+                for k, coefficient in rows[at]:
+                    total[k] = total.get(k, 0.0) + change * coefficient
+                for k, rate in rates[at]:
+                    total[k] = total.get(k, 0.0) + slope * rate
+            rates[gear.v] = tuple(total.items())
+        return rates
+
     def g(self, y: Sequence[Scalar], yd: Sequence[Scalar]) -> list[Scalar]:
         """Return g = G_dot y_dot, the tree accelerations at zero y_ddot."""
-        out: list[Scalar] = [0.0] * len(self.rows_v)
-        if not self.gears:
-            return out
-        q, qd = self.gamma(y), _apply(self.rows(y), yd)
-        for gear in self.gears:
-            x = [q[at] for at, _ in gear.sources]
-            total = curvature(gear.function, x, [qd[at] for _, at in gear.sources])
-            for slope, (_, at) in zip(partials(gear.function, x), gear.sources, strict=True):
-                total = total + slope * out[at]
-            out[gear.v] = total
-        return out
+        return _apply(self.rows_rate(y, yd), yd)
 
     def expand_v(self, v: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
         """Return the tree velocities G v."""
@@ -179,18 +188,18 @@ class Coupling:
 
     def reduce_force(self, tau: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
         """Return the generalised force G^T tau on the independent coordinates."""
-        return self._gather(self.rows(y), tau)
+        return self.gather(self.rows(y), tau)
 
     def reduce_symmetric(
         self, H: Sequence[Sequence[Scalar]], y: Sequence[Scalar],
     ) -> list[list[Scalar]]:
         """Return G^T H G (9.27), exactly symmetric where H is."""
         rows = self.rows(y)
-        HG = zip(*(self._gather(rows, row) for row in H), strict=True)
-        return [self._gather(rows, column) for column in HG]
+        HG = zip(*(self.gather(rows, row) for row in H), strict=True)
+        return [self.gather(rows, column) for column in HG]
 
-    def _gather(self, rows: Sequence[Row], x: Sequence[Scalar]) -> list[Scalar]:
-        """Return G^T x."""
+    def gather(self, rows: Sequence[Row], x: Sequence[Scalar]) -> list[Scalar]:
+        """Return M^T x of a sparse matrix with nv columns, such as G or G_dot."""
         out: list[Scalar] = [0.0] * self.nv
         for row, value in zip(rows, x, strict=True):
             for k, coefficient in row:
@@ -216,15 +225,13 @@ def partials(function: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scala
     return jacobian(graph, 'f', 'x').evaluate(list(x))
 
 
-def curvature(function: Callable[..., Scalar], x: Sequence[Scalar],
-              rate: Sequence[Scalar]) -> Scalar:
-    """Return the second derivative of a law along the velocities of its positions."""
+def partials_rate(function: Callable[..., Scalar], x: Sequence[Scalar],
+                  rate: Sequence[Scalar]) -> list[Scalar]:
+    """Return how fast the derivatives of a law change while its positions move."""
     if isinstance(function, Affine):
-        return 0.0
-    n = len(x)
-    graph = trace(lambda x: {'f': [function(*x)]}, {'x': (n,)})
-    slope = jvp(graph, 'f', 'x')
-    return jvp(slope, 'f_dot', 'x').evaluate(list(x), list(rate), list(rate))[0]
+        return [0.0] * len(x)
+    slopes = jacobian(trace(lambda x: {'f': [function(*x)]}, {'x': (len(x),)}), 'f', 'x')
+    return jvp(slopes, 'df_dx', 'x').evaluate(list(x), list(rate))
 
 
 class Composed(NamedTuple):
