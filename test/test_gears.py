@@ -26,6 +26,7 @@ from rbd_ros.compiler import atan2, cos, sin, sqrt, trace
 from rbd_ros.errors import ModelError, SingularError, UnknownName
 from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.model import samples
+from rbd_ros.sim import Imperfections, Sensors, SimulatedRobot
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from test_dynamics_properties import assert_near
 from tree_oracle import SEEDS, State
@@ -270,6 +271,26 @@ def test_geared_motion_keeps_its_energy(geared):
         state = state + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
         moved = max(moved, abs(robot.kinetic_energy(state[:4], state[4:]) - start))
     assert energy(state) == pytest.approx(start, abs=1e-7) and moved > 1.0
+
+
+def test_simulator_takes_gears(geared):
+    """The simulated robot keeps its energy, and its sensors read the joints that follow."""
+    robot, dynamics = SimulatedRobot(geared), rbd_ros.Dynamics(geared)
+    robot.place([0.3, 0.7, -0.4, 0.9], [0.5, -1.1, 0.8, 0.6])
+
+    def energy():
+        return dynamics.kinetic_energy(robot.q, robot.v) + dynamics.potential_energy(robot.q)
+    start = energy()
+    for _ in range(100):
+        robot.step(1e-3)
+    assert energy() == pytest.approx(start, abs=1e-6)
+    sensors = Sensors(robot, Imperfections())
+    sensors.read(0)
+    sample, = sensors.delivered(0)
+    expected = in_order(robot.q, sensors.names)
+    np.testing.assert_allclose(sample.position, expected, rtol=1e-12)
+    rates = derivative(lambda s: in_order(robot.q + s * robot.v, sensors.names))
+    np.testing.assert_allclose(sample.velocity, rates, atol=1e-9)
 
 
 def crank(law):
@@ -537,6 +558,22 @@ def test_what_a_nonlinear_gear_cannot_reflect():
                      mimic=rbd_ros.Gear(('a_joint',), lambda q: q * q))
     with pytest.raises(ModelError, match='joint "b_joint": damping 0.5 cannot be moved'):
         builder.build()
+
+
+def test_losses_of_a_nonlinear_follower_are_left_out_with_a_warning():
+    """Friction and damping stay where they can; the warning names the joint."""
+    text = urdf().replace('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/><dynamics friction="0.5"/>')
+    warnings = []
+    model = rbd_ros.load_urdf(text, gears={
+        'j3': LAWS['j3'], 'j6': rbd_ros.Gear(('j5',), lambda q: 0.1 - 2.0 * q)},
+        on_warning=warnings.append)
+    assert dict(zip(model.independent_joint_names, model.friction)) == {
+        'j1': 0.0, 'j2': 0.0, 'j4': 0.0, 'j5': 1.0, 'j7': 0.0}
+    assert len(warnings) == 1 and 'friction and damping' in warnings[0] and '"j3"' in warnings[0]
+    rotors = transmission('j3', 50.0, 1e-3)
+    with pytest.raises(ModelError, match='"j3": rotor_inertia 2.5 .*rotor_bodies=True'):
+        rbd_ros.load_urdf(urdf(rotors), gears=LAWS)
+    assert rbd_ros.load_urdf(urdf(rotors), gears=LAWS, rotor_bodies=True).nb == 8
 
 
 def test_forces_of_a_changing_gear_need_the_position(geared):

@@ -165,7 +165,7 @@ def _charge(arc: Arc, law: Composed | None, starts: dict[str, tuple[int, int]],
             raise ModelError(
                 f'joint "{arc.name}": {entry} {own} cannot be moved to the joint that it follows, '
                 'since its gear is not linear or has several inputs; give that to the joints that '
-                'move freely, or model a rotor as a body')
+                'move freely, or make a rotor a body (load_urdf: rotor_bodies=True)')
 
 
 def _laws(joints: Sequence[tuple[Arc, Joint]]) -> dict[str, Mimic | Gear]:

@@ -25,7 +25,7 @@ from typing import cast
 from rbd_ros.errors import ModelError, nearest, UnknownName
 from rbd_ros.joints import Free, Prismatic, Revolute
 from rbd_ros.model.builder import ModelBuilder
-from rbd_ros.model.coupling import Gear, Mimic
+from rbd_ros.model.coupling import compose, Gear, Mimic
 from rbd_ros.model.model import Model
 from rbd_ros.model.urdf import check
 from rbd_ros.model.urdf.document import Element, read_xml
@@ -95,8 +95,9 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     name = robot.attributes.get('name', '').strip() or 'robot'
     joints = _mimics(joints, notes) if mimic else {
         each.name: replace(each, mimic=None) for each in joints.values()}
-    model = _build(name, links, joints, root, floating_base, gravity, _checked(gears, joints),
-                   rotor_bodies)
+    laws = _laws(gears, joints)
+    model = _build(name, links, _without_losses(joints, laws, notes), root, floating_base, gravity,
+                   laws, rotor_bodies)
     check.check_leaves(model, notes, strict=strict)
     notes.emit(name)
     return model
@@ -104,7 +105,7 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
 
 def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root: str,
            floating_base: bool, gravity: Sequence[float],
-           gears: Mapping[str, Mimic | Gear], rotor_bodies: bool) -> Model:
+           laws: Mapping[str, Mimic | Gear], rotor_bodies: bool) -> Model:
     """Hand the tree to the builder in the order of the file."""
     inertia = links[root].inertia()
     if floating_base:
@@ -124,7 +125,7 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
     for joint in joints.values():
         data = replace(joint.data, rotor_inertia=0.0) if joint.name in rotors else joint.data
         builder.add_joint(joint.name, joint.parent, joint.child, joint.joint, joint.placement,
-                          data=data, mimic=gears.get(joint.name, joint.mimic))
+                          data=data, mimic=laws.get(joint.name))
     for rotor in rotors:
         _add_rotor(builder, joints[rotor])
     return builder.build()
@@ -142,16 +143,31 @@ def _add_rotor(builder: ModelBuilder, joint: JointText) -> None:
                      spin, joint_name=f'{joint.name}_rotor', mimic=Mimic(joint.name, ratio))
 
 
-def _checked(
+def _laws(
     gears: Mapping[str, Mimic | Gear] | None, joints: Mapping[str, JointText],
-) -> Mapping[str, Mimic | Gear]:
-    """Return the gears of a caller, or refuse one at a joint that cannot follow."""
+) -> dict[str, Mimic | Gear]:
+    """Return what each joint follows, or refuse a gear at a joint that cannot follow."""
     for name in gears or ():
         if name not in joints:
             raise UnknownName('joint', name, joints)
         if joints[name].kind == 'fixed':
             raise ModelError(f'{joints[name].element} is fixed and cannot follow other joints')
-    return gears or {}
+    own = {name: joint.mimic for name, joint in joints.items() if joint.mimic is not None}
+    return {**own, **(gears or {})}
+
+
+def _without_losses(
+    joints: Mapping[str, JointText], laws: Mapping[str, Mimic | Gear], notes: check.Notes,
+) -> dict[str, JointText]:
+    """Return the joints without friction and damping that no constant at a leader can replace."""
+    kept = dict(joints)
+    for name, law in compose(laws).items():
+        data = joints[name].data
+        if (law is None or len(law.weights) != 1) and (data.friction or data.damping):
+            notes.add('friction and damping of a joint that does not follow one other linearly '
+                      'are not used', joints[name].element)
+            kept[name] = replace(joints[name], data=replace(data, friction=0.0, damping=0.0))
+    return kept
 
 
 def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, JointText]:
