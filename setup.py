@@ -39,7 +39,7 @@ setup(
     maintainer_email='rbd_ros@example.org',
     description='Rigid-body dynamics after Featherstone, compiled for your robot.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={'identification': ['clarabel', 'rosbags'], 'test': ['pytest']},
     entry_points={
         'console_scripts': [
             'controller = rbd_ros.nodes.controller.process:main',

@@ -214,7 +214,8 @@ def operational_space() -> tuple[str, dict[str, float]]:
 
 
 #: Kernels measured beside the one of articulated bodies, which each may take three times as long.
-BESIDE_ABA = ('coriolis_matrix', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate')
+BESIDE_ABA = ('coriolis_matrix', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate',
+              'torque_regressor')
 
 
 def beside_articulated_bodies() -> tuple[str, dict[str, float]]:

@@ -23,6 +23,7 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import christoffel, coriolis, crba, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
+from rbd_ros.compiler import sin
 from rbd_ros.joints import Prescribed, Revolute
 from rbd_ros.model import positions, samples
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
@@ -174,14 +175,17 @@ def test_force_on_the_whole_robot(pair):
     assert_near(rate_of_momentum, base, scale=1.0)
 
 
-def test_mimic_and_payload():
+@pytest.mark.parametrize('law', [
+    rbd_ros.Mimic('c', -0.7, 0.1),
+    rbd_ros.Gear(('a', 'c'), lambda a, c: 0.5 * sin(2.0 * c) + a * c)], ids=['mimic', 'cam'])
+def test_gears_and_payload(law):
     """A following joint and a payload enter C: it stays the partner of the compiled H."""
     builder = rbd_ros.ModelBuilder('gripper')
     rng = np.random.default_rng(2)
     for name, above in (('a', 'base'), ('b', 'a'), ('c', 'b'), ('d', 'b')):
         builder.add_body(name, above, Revolute((0, 0, 1)), samples.random_transform(rng),
                          samples.random_inertia(rng), joint_name=name,
-                         mimic=rbd_ros.Mimic('c', -0.7, 0.1) if name == 'd' else None)
+                         mimic=law if name == 'd' else None)
     builder.add_frame('tip', 'd')
     model = builder.build()
     robot = rbd_ros.Dynamics(model, payload_frame='tip', backend='python', cache=False)
@@ -193,6 +197,8 @@ def test_mimic_and_payload():
     assert_near(C @ s.qd, robot.bias(s.q, s.qd))
     assert_near(C + C.T, rate(model, s, robot.mass_matrix), limit=1e-8)
     assert_near(robot.christoffel_symbols(s.q) @ s.qd, C)
+    assert_near(robot.centroidal_momentum_matrix_rate(s.q, s.qd),
+                rate(model, s, robot.centroidal_momentum_matrix), scale=1.0, limit=1e-8)
     robot.set_payload(0.0, [0.0, 0.0, 0.0], np.zeros((3, 3)))
     assert np.linalg.norm(robot.coriolis_matrix(s.q, s.qd) - C) > 0.1 * np.linalg.norm(C)
 

@@ -76,6 +76,14 @@ def test_felt_inertia(run):
     assert ' m ' not in printed.partition('operations')[0]
 
 
+def test_identify_payload(run):
+    """The payload comes out of noisy recordings, mass and place within a hundredth."""
+    x, printed = run('identify_payload')
+    assert x['found'].mass == pytest.approx(2.4, rel=0.01)
+    np.testing.assert_allclose(x['found'].com, [0.02, -0.03, 0.09], atol=1e-3)
+    assert 'InertiaStamped' in printed
+
+
 def test_inertia_at_tool(run):
     """Lambda is the inverse of J H^-1 J^T, and predicts how the tip accelerates."""
     x, printed = run('inertia_at_tool')

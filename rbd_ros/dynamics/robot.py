@@ -234,6 +234,30 @@ class Dynamics(KernelStore):
         """Return dA/dt: A qdd + dA/dt qd is the net force on the robot, (6, nv)."""
         return self._calls['centroidal_momentum_matrix_rate'](q, qd, out=out)
 
+    def torque_regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, out: Array | None = None,
+    ) -> Array:
+        """
+        Return Y: Y pi are the joint forces of bodies with the parameters pi, (nv, 10 nb).
+
+        Ten per body, see ``rbd_ros.algorithms.regressor``; those of the model are
+        ``rbd_ros.identification.body_parameters(model)``. Rotors, damping, friction and payload
+        are not in it: ``rbd_ros.identification`` adds their columns.
+        """
+        return self._calls['torque_regressor'](q, qd, qdd, out=out)
+
+    def energy_regressor(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
+    ) -> Array:
+        """Return the rows of kinetic and potential energy per parameter, (2, 10 nb)."""
+        return self._calls['energy_regressor'](q, qd, out=out)
+
+    def momentum_regressor(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
+    ) -> Array:
+        """Return the momentum about the base origin per parameter, base axes, (6, 10 nb)."""
+        return self._calls['momentum_regressor'](q, qd, out=out)
+
     # --- frames and handles -------------------------------------------------------------------
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rbd_ros.dynamics import coriolis_rules, hybrid_rules, rules
+from rbd_ros.dynamics import coriolis_rules, hybrid_rules, regressor_rules, rules
 from rbd_ros.dynamics.quantity import Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
@@ -92,6 +92,20 @@ _ROWS = (
         'centroidal_momentum_matrix_rate', _QD,
         rules={'composite': coriolis_rules.centroidal_momentum_matrix_rate},
         meaning='dA/dt, 6 x nv'),
+
+    # --- linear in the inertia parameters: these do not know a payload ------------------------
+    Quantity(
+        'torque_regressor', _QDD, environment=_GRAVITY, inertial=False,
+        rules={'bodies': regressor_rules.torque_regressor},
+        meaning='Y with Y pi the joint forces of bodies with parameters pi, nv x 10 nb'),
+    Quantity(
+        'energy_regressor', _QD, environment=_GRAVITY, inertial=False,
+        rules={'bodies': regressor_rules.energy_regressor},
+        meaning='rows of kinetic and potential energy, 2 x 10 nb'),
+    Quantity(
+        'momentum_regressor', _QD, inertial=False,
+        rules={'bodies': regressor_rules.momentum_regressor},
+        meaning='momentum about the base origin per parameter, 6 x 10 nb'),
 
     # --- a frame ------------------------------------------------------------------------------
     Quantity(

@@ -1,0 +1,35 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Which parameters does the real robot have? Regressors fitted to recorded motion.
+
+Works on arrays, over what :class:`rbd_ros.Dynamics` computes; needs no ROS.
+"""
+
+from rbd_ros.identification.fit import (
+    base_parameters, BaseParameters, design, Estimate, fit, SingularRegressor)
+from rbd_ros.identification.parameters import (
+    body_parameters, drive_parameters, is_physical, parameter_names, pseudo_inertia,
+    with_parameters)
+from rbd_ros.identification.payload import identify_payload, Payload
+from rbd_ros.identification.physical import physical_fit
+from rbd_ros.identification.recording import BagError, read_joint_states, Recording, smooth
+
+__all__ = [
+    'BagError', 'base_parameters', 'BaseParameters', 'body_parameters', 'design',
+    'drive_parameters', 'Estimate', 'fit', 'identify_payload', 'is_physical',
+    'parameter_names', 'Payload', 'physical_fit', 'pseudo_inertia', 'read_joint_states',
+    'Recording', 'SingularRegressor', 'smooth', 'with_parameters',
+]

@@ -1,0 +1,166 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Least squares on regressors: what was measured, how surely, and what cannot be known."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import ShapeError, SingularError
+from rbd_ros.model.positions import random_position
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.dynamics.robot import Dynamics
+
+    Array = NDArray[np.float64]
+
+#: Singular values below this share of the largest one count as none.
+RANK = 1e-9
+#: Columns shorter than this share of the longest one are rounding.
+NOTHING = 1e-12
+#: Names that an error message lists.
+_LISTED = 6
+
+
+class SingularRegressor(SingularError):
+    """
+    A motion, or a robot, that leaves parameters undetermined.
+
+    :param names: of the parameters that cannot be told apart, those most in doubt first.
+    :param rank: number of combinations that are determined.
+    """
+
+    def __init__(self, names: Sequence[str], rank: int, count: int) -> None:
+        self.names, self.rank = tuple(names), rank
+        listed = ', '.join(self.names[:_LISTED])
+        more = f' and {len(self.names) - _LISTED} more' if len(self.names) > _LISTED else ''
+        super().__init__(
+            f'the regressor determines {rank} of {count} parameters: {listed}{more} cannot be '
+            'told apart; move the joints that carry them, faster and in more directions, or fit '
+            'the base parameters alone')
+
+
+class Estimate(NamedTuple):
+    """
+    Fitted parameters.
+
+    :param parameters: (p,).
+    :param deviation: standard deviation of each, from the residual, (p,).
+    :param condition: condition number of the regressor with columns of unit length: how well the
+        motion excites; below 100 is good, beyond 1e4 noise decides.
+    :param residual: root mean square of what is left, in the unit of what was measured.
+    """
+
+    parameters: Array
+    deviation: Array
+    condition: float
+    residual: float
+
+
+def design(
+    robot: Dynamics, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, drives: bool = False,
+) -> Array:
+    """
+    Return the regressor of many states, stacked: (count * nv, p).
+
+    :param q: positions, (count, nq); ``qd``, ``qdd`` likewise.
+    :param drives: whether damping, friction and rotors of the joints are unknown too.
+    """
+    states = [np.atleast_2d(np.asarray(x, float)) for x in (q, qd, qdd)]
+    Y = robot.torque_regressor(*states)
+    if drives:
+        _, rate, acceleration = states
+        eye = np.eye(robot.model.nv)
+        Y = np.concatenate([Y, rate[:, :, None] * eye, np.sign(rate)[:, :, None] * eye,
+                            acceleration[:, :, None] * eye], axis=2)
+    return Y.reshape(-1, Y.shape[2])
+
+
+def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = ()) -> Estimate:
+    """
+    Return the least-squares solution of A x = b.
+
+    :param A: stacked regressor.
+    :param b: what was measured, less what is known.
+    :param names: of the columns of A, for the error message.
+    :raises SingularRegressor: where the motion does not determine all columns.
+    """
+    A, b = np.asarray(A, float), np.asarray(b, float).ravel()
+    rows, count = A.shape
+    if b.shape != (rows,):
+        raise ShapeError(f'{b.size} measurements for {rows} rows of the regressor')
+    size = np.linalg.norm(A, axis=0)
+    felt = size > NOTHING * size.max(initial=0.0)
+    size = np.where(felt, size, 1.0)
+    scaled = np.where(felt, A, 0.0) / size
+    U, values, V = np.linalg.svd(scaled, full_matrices=False)
+    rank = int(np.sum(values > RANK * values[0])) if values.size and values[0] > 0.0 else 0
+    if rank < count:
+        doubt = 1.0 - np.sum(V[:rank] ** 2, axis=0) if rank else np.ones(count)
+        labels = list(names) or [f'column {k}' for k in range(count)]
+        order = [k for k in np.argsort(-doubt, kind='stable') if doubt[k] > RANK]
+        raise SingularRegressor([labels[k] for k in order], rank, count)
+    x = V.T @ (U.T @ b / values)
+    rest = b - scaled @ x
+    variance = rest @ rest / max(rows - count, 1)
+    deviation = np.sqrt(variance * np.sum((V / values[:, None]) ** 2, axis=0))
+    return Estimate(x / size, deviation / size, float(values[0] / values[-1]),
+                    float(np.sqrt(rest @ rest / rows)))
+
+
+class BaseParameters(NamedTuple):
+    """
+    The combinations of parameters that torques depend on.
+
+    :param independent: columns of the regressor that span all of it, (r,).
+    :param grouping: base parameters from all of them, (r, p): the column of an independent one
+        is a unit vector.
+    """
+
+    independent: tuple[int, ...]
+    grouping: Array
+
+
+def base_parameters(
+    robot: Dynamics, *, drives: bool = False, seed: int = 0, states: int = 0,
+) -> BaseParameters:
+    """
+    Return the base parameters of a robot by the rank of its regressor over random states.
+
+    Taking inertia across single joints (RBDA 9.7) finds an upper bound of their number; near a
+    fixed base there may be fewer.
+
+    :param states: how many; by default twice as many rows as there are parameters.
+    """
+    from scipy.linalg import qr, solve_triangular     # heavy, and for this alone
+    model, rng = robot.model, np.random.default_rng(seed)
+    columns = 10 * model.nb + (3 * model.nv if drives else 0)
+    count = states or max(8, -(-2 * columns // max(model.nv, 1)))
+    q = np.array([random_position(model, rng) for _ in range(count)])
+    A = design(robot, q, *rng.normal(size=(2, count, model.nv)), drives=drives)
+    _, R, order = qr(A, mode='economic', pivoting=True)
+    size = np.abs(np.diag(R))
+    rank = int(np.sum(size > RANK * size[0])) if size.size else 0
+    grouping = np.zeros((rank, columns))
+    grouping[:, order[:rank]] = np.eye(rank)
+    grouping[:, order[rank:]] = solve_triangular(R[:rank, :rank], R[:rank, rank:])
+    ranked = np.argsort(order[:rank])
+    return BaseParameters(tuple(int(k) for k in order[:rank][ranked]), grouping[ranked])

@@ -1,0 +1,113 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The parameters of a robot as one vector, and which of them a rigid body can have.
+
+Ten per moving body (``rbd_ros.algorithms.regressor.PARAMETERS``), then, where the drives count
+too, viscous damping, dry friction and reflected rotor inertia of each velocity variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms.regressor import inertia_from_parameters, inertia_parameters, PARAMETERS
+from rbd_ros.errors import ShapeError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.model.model import Model
+
+    Array = NDArray[np.float64]
+
+#: What a drive adds to each velocity variable.
+DRIVE = ('damping', 'friction', 'rotor')
+
+
+def body_parameters(model: Model) -> Array:
+    """Return the parameters of all moving bodies, (10 nb,)."""
+    return np.array([x for body in model.inertia[1:] for x in inertia_parameters(body)], float)
+
+
+def drive_parameters(model: Model) -> Array:
+    """Return damping, friction and rotor inertia of all velocity variables, (3 nv,)."""
+    return np.array([*model.damping, *model.friction, *model.rotor_inertia], float)
+
+
+def parameter_names(model: Model, *, drives: bool = False) -> list[str]:
+    """Return a name for each parameter, such as ``m of link_1``."""
+    names = [f'{word} of {body}' for body in model.body_names[1:] for word in PARAMETERS]
+    if drives:
+        places = [''] * model.nv
+        for joint in model.independent_joint_names:
+            part = range(model.nv)[model.velocity_slice(joint)]
+            for k, place in enumerate(part):
+                places[place] = joint if len(part) == 1 else f'{joint} [{k}]'
+        names += [f'{word} of {place}' for word in DRIVE for place in places]
+    return names
+
+
+def with_parameters(model: Model, parameters: ArrayLike) -> Model:
+    """
+    Return the model with other parameters.
+
+    :param parameters: (10 nb,), or (10 nb + 3 nv,) with those of the drives.
+    """
+    x = np.asarray(parameters, float)
+    n = 10 * model.nb
+    if x.shape not in ((n,), (n + 3 * model.nv,)):
+        raise ShapeError(f'parameters have shape {x.shape}; "{model.name}" has {n}, or '
+                         f'{n + 3 * model.nv} with those of its drives')
+    bodies = [inertia_from_parameters(part) for part in x[:n].reshape(-1, 10).tolist()]
+    changed = replace(model, inertia=(model.inertia[0], *bodies))
+    if len(x) == n:
+        return changed
+    damping, friction, rotor = x[n:].reshape(3, -1).tolist()
+    return replace(changed, damping=tuple(damping), friction=tuple(friction),
+                   rotor_inertia=tuple(rotor))
+
+
+def pseudo_inertia(parameters: ArrayLike) -> Array:
+    """
+    Return the 4 x 4 matrices of second, first and zeroth moments of mass of bodies.
+
+    :param parameters: (..., 10).
+    :returns: (..., 4, 4): ``[[sum m x x^T, h], [h^T, m]]``.
+    """
+    x = np.asarray(parameters, float)
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = np.moveaxis(x, -1, 0)
+    half = 0.5 * (xx + yy + zz)
+    rows = [[half - xx, -xy, -xz, hx], [-xy, half - yy, -yz, hy], [-xz, -yz, half - zz, hz],
+            [hx, hy, hz, m]]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def is_physical(parameters: ArrayLike, tolerance: float = 1e-9) -> NDArray[np.bool_]:
+    """
+    Return for each body whether some distribution of mass has these parameters.
+
+    That is so where the pseudo-inertia has no negative eigenvalue: mass not negative, moments
+    positive, and each principal moment at most the sum of the other two.
+
+    :param parameters: (10 nb,) or (..., 10).
+    :param tolerance: share of the largest eigenvalue that may be negative by rounding.
+    """
+    x = np.asarray(parameters, float)
+    values = np.linalg.eigvalsh(pseudo_inertia(x.reshape(-1, 10) if x.ndim == 1 else x))
+    return values[..., 0] >= -tolerance * np.abs(values).max(axis=-1)

@@ -1,0 +1,105 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What hangs at the tool? The payload of a robot whose own parameters are known."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms.regressor import inertia_from_parameters, inertia_parameters, PARAMETERS
+from rbd_ros.errors import RbdError
+from rbd_ros.identification.fit import Estimate, fit
+from rbd_ros.identification.parameters import is_physical
+from rbd_ros.identification.physical import physical_fit
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.dynamics.robot import Dynamics
+
+    Array = NDArray[np.float64]
+
+
+class Payload(NamedTuple):
+    """
+    A payload as :meth:`rbd_ros.Dynamics.set_payload` and the topic ``~/payload`` take it.
+
+    :param frame: name of the frame that it is given in.
+    :param mass: kg.
+    :param com: centre of mass, m, (3,).
+    :param inertia: about the centre of mass, kg m^2, (3, 3).
+    :param estimate: the fit, over mass, first moment and inertia about the frame's origin.
+    """
+
+    frame: str
+    mass: float
+    com: Array
+    inertia: Array
+    estimate: Estimate
+
+    def message(self) -> dict[str, object]:
+        """Return the fields of geometry_msgs/InertiaStamped, for ``ros2 topic pub`` or rclpy."""
+        I = self.inertia
+        return {
+            'header': {'frame_id': self.frame},
+            'inertia': {
+                'm': self.mass,
+                'com': dict(zip('xyz', self.com.tolist(), strict=True)),
+                'ixx': float(I[0, 0]), 'ixy': float(I[0, 1]), 'ixz': float(I[0, 2]),
+                'iyy': float(I[1, 1]), 'iyz': float(I[1, 2]), 'izz': float(I[2, 2])}}
+
+
+def identify_payload(
+    robot: Dynamics, frame: str, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, *,
+    slowest: float = 0.05,
+) -> Payload:
+    """
+    Return the payload that explains measured torques.
+
+    Damping and friction of the model count as known. Where noise makes the estimate that of no
+    rigid body, the nearest physical one is returned.
+
+    :param frame: name of the frame that carries it.
+    :param q: positions, (count, nq); ``qd``, ``qdd`` and ``tau`` likewise.
+    :param tau: measured joint forces.
+    :param slowest: joints with friction do not count while they are slower, rad/s or m/s: near
+        rest nobody knows which way it acts.
+    :raises SingularRegressor: where the motion does not determine all ten parameters.
+    """
+    model = robot.model
+    place = model.frame(frame)
+    if place.body == 0:
+        raise RbdError(f'frame "{frame}" does not move: no joint feels a payload there')
+    states = [np.atleast_2d(np.asarray(x, float)) for x in (q, qd, qdd)]
+    rate = states[1]
+    known = (robot.inverse_dynamics(*states) + np.array(model.damping) * rate
+             + np.array(model.friction) * np.sign(rate))
+    # One parameter at the frame, in the parameters of the body that carries it.
+    carried = np.array([inertia_parameters(place.placement.inv_apply(inertia_from_parameters(e)))
+                        for e in np.eye(10).tolist()]).T
+    own = slice(10 * (place.body - 1), 10 * place.body)
+    counts = (np.abs(rate) >= slowest) | (np.array(model.friction) == 0.0)
+    A = (robot.torque_regressor(*states)[:, :, own] @ carried)[counts]
+    b = (np.atleast_2d(np.asarray(tau, float)) - known)[counts]
+    estimate = fit(A, b, [f'{word} of the payload' for word in PARAMETERS])
+    x = estimate.parameters
+    if not is_physical(x[None])[0]:
+        x = physical_fit(A, b, 1, weight=1e-9)
+    if x[0] <= 0.0:
+        return Payload(frame, 0.0, np.zeros(3), np.zeros((3, 3)), estimate)
+    m, c, I_c = inertia_from_parameters(x.tolist()).com_form()
+    return Payload(frame, float(m), np.array(c.to_list()), np.array(I_c.to_list()), estimate)

@@ -1,0 +1,123 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Parameters that some rigid bodies really have: least squares under a semidefinite constraint.
+
+The pseudo-inertia of each body must have no negative eigenvalue, which is linear in the
+parameters: a conic program, not a quadratic one. Clarabel solves it; it is imported here when
+it is needed, and nothing else of the package needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import RbdError, ShapeError
+from rbd_ros.identification.parameters import pseudo_inertia
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+#: Upper triangle of a 4 x 4 matrix by columns, as the solver stacks it.
+_TRIANGLE = [(i, j) for j in range(4) for i in range(j + 1)]
+
+
+def physical_fit(
+    A: ArrayLike, b: ArrayLike, bodies: int, *, prior: ArrayLike | None = None,
+    weight: float = 1e-3,
+) -> Array:
+    """
+    Return the physically consistent parameters nearest to solving A x = b.
+
+    What the motion does not determine follows the prior: the problem always has a solution.
+
+    :param A: stacked regressor; ten columns per body first, then any of drives, not negative.
+    :param b: what was measured, less what is known.
+    :param bodies: their number.
+    :param prior: parameters believed before, such as those of the model; zero if not given.
+    :param weight: of a deviation from the prior, relative to what the motion tells.
+    """
+    try:
+        import clarabel  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise RbdError('a physical fit needs the conic solver: pip install clarabel') from error
+    from scipy import sparse
+    A, b = np.asarray(A, float), np.asarray(b, float).ravel()
+    p = A.shape[1]
+    if b.shape != (len(A),) or p < 10 * bodies:
+        raise ShapeError(f'A is {A.shape}, b {b.shape}: needs a row per measurement and ten '
+                         f'columns for each of {bodies} bodies')
+    start = np.zeros(p) if prior is None else np.asarray(prior, float)
+    # Columns of one length, and rows as few as columns, so that the solver sees numbers near one.
+    size = np.linalg.norm(A, axis=0)
+    size = np.where(size > 1e-9 * size.max(initial=0.0), size, size.max(initial=1.0) or 1.0)
+    R = np.linalg.qr(np.column_stack([A / size, b]), mode='r')
+    scale = np.linalg.norm(b) or 1.0
+    residual = np.vstack([R[:, :p], weight * np.eye(p)])
+    wanted = np.concatenate([R[:, p], weight * start * size]) / scale
+
+    # Unknowns z and y, x = scale z / size: half the square of y = residual z - wanted is small.
+    rows = len(residual)
+    equal = sparse.hstack([sparse.csc_matrix(residual), -sparse.identity(rows)])
+    cone = _cones(p, bodies) / size
+    below = sparse.hstack([sparse.csc_matrix(-cone), sparse.csc_matrix((len(cone), rows))])
+    P = sparse.block_diag([sparse.csc_matrix((p, p)), sparse.identity(rows)], format='csc')
+    kinds = [clarabel.ZeroConeT(rows), *[clarabel.PSDTriangleConeT(4)] * bodies]
+    if p > 10 * bodies:
+        kinds.append(clarabel.NonnegativeConeT(p - 10 * bodies))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    # The objective is a square, and the prior a small part of it: its root must be exact.
+    settings.tol_gap_abs = settings.tol_gap_rel = 1e-14
+    settings.tol_feas = 1e-10
+    solver = clarabel.DefaultSolver(
+        P, np.zeros(p + rows), sparse.vstack([equal, below], format='csc'),
+        np.concatenate([wanted, np.zeros(len(cone))]), kinds, settings)
+    solution = solver.solve()
+    if 'Solved' not in str(solution.status):
+        raise RbdError(f'the conic solver stopped with "{solution.status}": check the units of '
+                       'the measurements and the sign of the torques')
+    return _inside(np.array(solution.x[:p]) * scale / size, bodies)
+
+
+def _cones(p: int, bodies: int) -> Array:
+    """Return the matrix from parameters to what must lie in the cones, scaled as they want."""
+    rows = []
+    basis = pseudo_inertia(np.eye(10))
+    for k in range(bodies):
+        for i, j in _TRIANGLE:
+            row = np.zeros(p)
+            row[10 * k:10 * k + 10] = basis[:, i, j] * (1.0 if i == j else np.sqrt(2.0))
+            rows.append(row)
+    drives = np.zeros((p - 10 * bodies, p))
+    drives[:, 10 * bodies:] = np.eye(p - 10 * bodies)
+    return np.vstack([*rows, drives]) if rows else drives
+
+
+def _inside(x: Array, bodies: int) -> Array:
+    """Return the parameters without the rounding by which a solver may miss the cone."""
+    out = x.copy()
+    out[10 * bodies:] = np.maximum(out[10 * bodies:], 0.0)
+    for k in range(bodies):
+        values, vectors = np.linalg.eigh(pseudo_inertia(out[10 * k:10 * k + 10]))
+        M = vectors @ np.diag(np.maximum(values, 0.0)) @ vectors.T
+        I = np.trace(M[:3, :3]) * np.eye(3) - M[:3, :3]
+        out[10 * k:10 * k + 10] = [M[3, 3], *M[:3, 3], I[0, 0], I[0, 1], I[0, 2], I[1, 1],
+                                   I[1, 2], I[2, 2]]
+    return out

@@ -1,0 +1,158 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Recorded motion: joint states out of a rosbag, and accelerations out of them.
+
+The bag is read by the package ``rosbags``, which needs no ROS; it is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import RbdError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rbd_ros.model.model import Model
+
+    Array = NDArray[np.float64]
+
+_TYPE = 'sensor_msgs/msg/JointState'
+#: Samples that the filter needs.
+_FEWEST = 30
+
+
+class BagError(RbdError):
+    """A bag that holds no motion of the robot; the message says what it holds."""
+
+
+class Recording(NamedTuple):
+    """
+    Motion of a robot over its independent coordinates, a row per sample.
+
+    :param t: time, s, (count,).
+    :param q: positions, (count, nq).
+    :param qd: velocities, (count, nv).
+    :param qdd: accelerations, (count, nv); NaN before ``smooth``.
+    :param tau: joint forces, (count, nv).
+    """
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+
+
+def read_joint_states(
+    path: str | Path, model: Model, topic: str = '/joint_states',
+) -> Recording:
+    """
+    Return the joint states of a bag, with their efforts, in the order of a model.
+
+    :param path: folder of a ROS 2 bag, or file of a ROS 1 bag.
+    :param topic: of type sensor_msgs/JointState.
+    :raises BagError: for what is no bag, has no such topic, is empty or is of another robot.
+    """
+    names = list(model.independent_joint_names)
+    if model.nq != len(names) or model.nv != len(names):
+        raise BagError(f'"{model.name}" has joints with several coordinates, which joint states '
+                       'do not carry')
+    messages = _messages(Path(path), topic)
+    rows, missing = [], set(names)
+    for message in messages:
+        place = {name: k for k, name in enumerate(message.name)}
+        lacking = [name for name in names if name not in place]
+        missing = missing.intersection(lacking)
+        fields = (message.position, message.velocity, message.effort)
+        if lacking or any(len(values) != len(place) for values in fields):
+            continue
+        order = [place[name] for name in names]
+        t = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        rows.append([t, *(np.asarray(values, float)[order] for values in fields)])
+    if not messages:
+        raise BagError(f'{path}: topic "{topic}" has no messages')
+    if missing:
+        seen = sorted({name for message in messages for name in message.name})
+        raise BagError(f'{path}: no message on "{topic}" has joint "{sorted(missing)[0]}" of '
+                       f'"{model.name}" (it has: {", ".join(seen) or "none"})')
+    if not rows:
+        raise BagError(f'{path}: no message on "{topic}" has position, velocity and effort of all '
+                       f'joints of "{model.name}"; record the efforts too')
+    t, q, qd, tau = (np.array(column, float) for column in zip(*rows, strict=True))
+    _, first = np.unique(t, return_index=True)      # in order, each time once
+    if not all(np.isfinite(x[first]).all() for x in (q, qd, tau)):
+        raise BagError(f'{path}: joint states on "{topic}" hold NaN or infinity')
+    return Recording(t[first], q[first], qd[first], np.full_like(qd[first], np.nan), tau[first])
+
+
+def _messages(path: Path, topic: str) -> list[Any]:
+    """Return the messages of a topic, whatever they hold."""
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError
+        from rosbags.typesys import get_typestore, Stores
+    except ImportError as error:
+        raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
+    try:
+        reader = AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY))
+        reader.open()
+    except (AnyReaderError, OSError) as error:
+        raise BagError(f'{path} is no rosbag that can be read: {error}') from error
+    try:
+        found = [each for each in reader.connections if each.topic == topic]
+        if not found:
+            known = ', '.join(sorted(reader.topics)) or 'none'
+            raise BagError(f'{path}: no topic "{topic}" (topics: {known})')
+        if found[0].msgtype != _TYPE:
+            raise BagError(f'{path}: topic "{topic}" has type {found[0].msgtype}, not {_TYPE}')
+        return [reader.deserialize(raw, each.msgtype)
+                for each, _, raw in reader.messages(connections=found)]
+    finally:
+        reader.close()
+
+
+def smooth(recording: Recording, cutoff: float) -> Recording:
+    """
+    Return the motion on an even grid, without noise, with velocities and accelerations.
+
+    A filter without delay takes all faster than the cutoff out of positions and torques alike;
+    velocities and accelerations are differences of what is left, with the ends cut off.
+
+    :param cutoff: Hz; some ten times the fastest of the wanted motion.
+    """
+    from scipy.signal import butter, filtfilt       # heavy, and for this alone
+    t = recording.t
+    if len(t) < _FEWEST:
+        raise BagError(f'{len(t)} samples are too few to differentiate: record {_FEWEST} or more')
+    step = float(np.median(np.diff(t)))
+    if not 0.0 < cutoff < 0.5 / step:
+        raise RbdError(f'cutoff of {cutoff:g} Hz must lie between 0 and half the rate of the '
+                       f'recording, {0.5 / step:.4g} Hz')
+    even = np.arange(t[0], t[-1], step)
+    b, a = butter(4, 2.0 * cutoff * step)
+
+    def filtered(x: Array) -> Array:
+        grid = np.column_stack([np.interp(even, t, column) for column in x.T])
+        return filtfilt(b, a, grid, axis=0)
+    q, tau = filtered(recording.q), filtered(recording.tau)
+    qd = np.gradient(q, step, axis=0)
+    qdd = np.gradient(qd, step, axis=0)
+    cut = slice(edge := min(int(3.0 / (cutoff * step)) + 2, len(even) // 4), len(even) - edge)
+    return Recording(even[cut], q[cut], qd[cut], qdd[cut], tau[cut])
