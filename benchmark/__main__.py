@@ -31,6 +31,8 @@ PARTS = {
     'ops': ('benchmark.operations', 'operation counts beside RBDA Table 10.1'),
     'compile': ('benchmark.compiling', 'compilation, cold and from the cache, and the import'),
     'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
+    'ik': ('benchmark.inverse_kinematics',
+           'targets that inverse kinematics reaches, beside pink'),
     'node': ('benchmark.node.report',
              'the controller node beside a plain one and the floor, and for long'),
     'floor': ('benchmark.node.forms',

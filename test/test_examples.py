@@ -206,6 +206,15 @@ def test_drive_free_bodies(run):
     assert np.abs(x['wrenches'][:, :3]).max() == 0.0 and x['found'].residual < 1e-12
 
 
+def test_reach_a_pose(run):
+    """The tool is where it was asked for; what is out of reach is reported."""
+    x, printed = run('reach_a_pose')
+    pose = x['robot'].pose(x['q'], 'tool0')
+    np.testing.assert_allclose(pose[:3, 3], [0.5, 0.1, 0.4], atol=1e-6)
+    np.testing.assert_allclose(pose[:3, :3], np.diag([1.0, -1.0, -1.0]), atol=1e-5)
+    assert x['near'].success and not x['far'].success and 'not reached' in printed
+
+
 def test_equations_from_energies(run):
     """The traced equations of the cart are those that one derives by hand."""
     x, printed = run('equations_from_energies')

@@ -1,0 +1,109 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Inverse kinematics of reachable targets: how many are found, beside pink."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+
+from benchmark.robots import robot_file
+import numpy as np
+import pinocchio as pin
+
+import rbd_ros
+from rbd_ros.dynamics.inverse_kinematics import inverse_kinematics
+from rbd_ros.model import positions
+
+#: Robots and the frame that is sent to targets.
+ROBOTS = {'ur5': 'tool0', 'panda': 'panda_hand'}
+TARGETS = 1000
+TOLERANCE = 1e-4            # m, and rad
+RESTARTS = 20
+STEPS = 200                 # of one attempt of pink
+
+
+class Case:
+    """A robot, its targets and the random starts of which all searches may take some."""
+
+    def __init__(self, name: str, count: int, seed: int = 0) -> None:
+        self.frame, path = ROBOTS[name], str(robot_file(name))
+        self.model = rbd_ros.load_urdf(path, on_warning=lambda text: None)
+        self.robot = rbd_ros.Dynamics(self.model)
+        self.peer = pin.buildModelFromUrdf(path)
+        rng = np.random.default_rng(seed)
+        self.targets = [self.robot.pose(positions.random_position(self.model, rng), self.frame)
+                        for _ in range(count)]
+        self.start = np.clip(positions.neutral(self.model), self.model.lower, self.model.upper)
+
+    def ours(self, target: np.ndarray, restarts: int) -> bool:
+        """Return whether our search reaches a target."""
+        return inverse_kinematics(
+            self.robot, {self.frame: target}, self.start, linear_tolerance=TOLERANCE,
+            angular_tolerance=TOLERANCE, restarts=restarts).success
+
+    def pink(self, target: np.ndarray, restarts: int) -> bool:
+        """Return whether pink does, from the same start and as many random ones."""
+        rng, q = np.random.default_rng(0), self.start
+        for _ in range(restarts + 1):
+            if self._pink_once(target, q):
+                return True
+            q = np.array(positions.random_position(self.model, rng))
+        return False
+
+    def _pink_once(self, target: np.ndarray, start: np.ndarray) -> bool:
+        import pink
+        from pink.limits import ConfigurationLimit
+        from pink.tasks import FrameTask
+        q = np.array(self.model.expand_q(start.tolist()))
+        configuration = pink.Configuration(self.peer, self.peer.createData(), q)
+        task = FrameTask(self.frame, 1.0, 1.0, lm_damping=0.1)
+        task.set_target(pin.SE3(target[:3, :3], target[:3, 3]))
+        limits = [ConfigurationLimit(self.peer)]
+        for _ in range(STEPS):
+            error = task.compute_error(configuration)
+            if max(np.linalg.norm(error[:3]), np.linalg.norm(error[3:])) < TOLERANCE:
+                return True
+            try:
+                v = pink.solve_ik(configuration, [task], 0.5, solver='daqp', limits=limits)
+            except pink.exceptions.PinkError:
+                return False
+            configuration.integrate_inplace(v, 0.5)
+        return False
+
+    def share(self, search: Callable[[np.ndarray, int], bool], restarts: int,
+              ) -> tuple[float, float]:
+        """Return the share of targets that a search reaches, and its milliseconds for each."""
+        start = time.perf_counter()
+        reached = sum(search(target, restarts) for target in self.targets)
+        spent = time.perf_counter() - start
+        return reached / len(self.targets), 1e3 * spent / len(self.targets)
+
+
+def report(count: int = TARGETS) -> tuple[str, dict[str, object]]:
+    """Return the table as text and as data."""
+    lines = [f'{count} reachable targets each, within {TOLERANCE} m and rad',
+             f'{"":34}{"reached":>9}{"ms each":>9}']
+    data: dict[str, object] = {}
+    for name in ROBOTS:
+        case = Case(name, count)
+        for label, search, restarts in (
+                ('rbd_ros, one start', case.ours, 0), ('pink, one start', case.pink, 0),
+                (f'rbd_ros, {RESTARTS} restarts', case.ours, RESTARTS),
+                (f'pink, {RESTARTS} restarts', case.pink, RESTARTS)):
+            share, spent = case.share(search, restarts)
+            lines.append(f'{name + ": " + label:34}{share:9.1%}{spent:9.2f}')
+            data[f'{name} {label}'] = {'share': share, 'ms': spent}
+    return '\n'.join(lines), data

@@ -1,0 +1,40 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Which joint positions bring the tool to this pose, and what if none does?"""
+
+import numpy as np
+
+import rbd_ros
+from rbd_ros.dynamics.inverse_kinematics import inverse_kinematics
+
+robot = rbd_ros.Dynamics(rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf'))
+
+# A tool that points down, 0.5 m in front of the robot; any frame will do, and several at once.
+target = np.array([[1.0, 0.0, 0.0, 0.5], [0.0, -1.0, 0.0, 0.1], [0.0, 0.0, -1.0, 0.4],
+                   [0.0, 0.0, 0.0, 1.0]])
+found = inverse_kinematics(robot, {'tool0': target})
+q = found.require()                                    # an error where it was not reached
+print(found.text)
+print('q =', np.round(q, 4))
+print('the tool is at', np.round(robot.pose(q, 'tool0')[:3, 3], 6))
+
+# Only the place matters: three numbers. From the position before, it is a small step.
+near = inverse_kinematics(robot, {'tool0': [0.5, 0.15, 0.4]}, q)
+print(f'5 cm to the left: {near.iterations} steps, joints move by {np.abs(near.q - q).max():.3f}')
+
+# Out of reach: the search ends, and says how near it came and what stopped it.
+target[0, 3] = 3.0
+far = inverse_kinematics(robot, {'tool0': target}, q, restarts=5)
+print(far.text)

@@ -1,0 +1,203 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Inverse kinematics: reaches what can be reached, ends always, and says what it found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.dynamics.inverse_kinematics import _slope, _vector, inverse_kinematics
+from rbd_ros.errors import ModelError, RbdError, ShapeError, UnknownName
+from rbd_ros.joints import Free, Revolute
+from rbd_ros.model import positions, samples
+from rbd_ros.model.builder import JointData, Mimic
+from rbd_ros.spatial import shapes, xlt
+from scipy.spatial.transform import Rotation
+from spatial_oracle import close, derivative
+
+Y, Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def robot_of(model):
+    """Return the uncompiled robot."""
+    return rbd_ros.Dynamics(model, backend='reference')
+
+
+@pytest.fixture(scope='module')
+def arm():
+    """Return the seven-joint arm, compiled."""
+    return rbd_ros.Dynamics(rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf'))
+
+
+def inside(model, q):
+    """Return whether a position respects all limits."""
+    return bool((q >= np.array(model.lower)).all() and (q <= np.array(model.upper)).all())
+
+
+@pytest.mark.seed('SIXD P12')
+def test_last_steps_are_newtons():
+    """Near the target of a six-joint arm each error is about the square of the one before."""
+    robot = robot_of(samples.general_chain(6, 3))
+    start = np.array([0.3, 0.5, -0.4, 0.6, -0.5, 0.2])
+    goal = start + np.array([0.2, -0.15, 0.1, 0.2, -0.1, 0.15])
+    found = inverse_kinematics(robot, {'body_6': robot.pose(goal, 'body_6')}, start,
+                               linear_tolerance=1e-12, angular_tolerance=1e-12)
+    assert found.success and found.attempts == 1 and found.iterations == len(found.history) - 1
+    close(robot.pose(found.q, 'body_6'), robot.pose(goal, 'body_6'), 1e-11)
+    small = [e for e in found.history if 1e-8 < e < 1e-1]
+    later = found.history[found.history.index(small[0]) + 1:]
+    assert found.iterations <= 8
+    for before, after in zip(small, later, strict=False):
+        assert after < 30.0 * before**2 + 1e-13
+
+
+def test_slope_of_the_angular_error():
+    """The derivative of the rotation vector by the turn of the frame is exact."""
+    rng = np.random.default_rng(4)
+    for size in (1e-4, 0.4, 3.0):
+        R = Rotation.from_rotvec(size * np.array([0.6, 0.0, -0.8])).as_matrix()
+        w = rng.normal(size=3)
+        rate = derivative(lambda t, R=R, w=w: _vector(
+            Rotation.from_rotvec(t * w).as_matrix().T @ R), 1e-4)
+        close(-_slope(_vector(R)) @ w, rate, 1e-7)
+
+
+@pytest.mark.seed('SIXD P12')
+def test_reachable_targets_are_reached(arm):
+    """All of them, inside the limits, the same every time."""
+    rng, attempts = np.random.default_rng(0), []
+    for k in range(25):
+        target = arm.pose(positions.random_position(arm.model, rng), 'tool0')
+        found = inverse_kinematics(arm, {'tool0': target})
+        assert found.success, (k, found.text)
+        assert inside(arm.model, found.q)
+        attempts.append(found.attempts)
+        if found.attempts > 1:
+            hard, first = target, found
+        pose = arm.pose(found.q, 'tool0')
+        assert np.linalg.norm(pose[:3, 3] - target[:3, 3]) <= 1e-6
+        assert Rotation.from_matrix(pose[:3, :3].T @ target[:3, :3]).magnitude() <= 1.0001e-6
+    assert max(attempts) > 1                # the neutral start alone would not do for all
+    again = inverse_kinematics(arm, {'tool0': hard})
+    assert (again.q == first.q).all() and again.iterations == first.iterations
+    other = inverse_kinematics(arm, {'tool0': hard}, seed=1)
+    assert other.success and (other.q != first.q).any()
+    assert first.require() is first.q and 'reached in' in first.text
+    assert not inverse_kinematics(arm, {'tool0': hard}, restarts=0).success
+
+
+def test_singular_starts_and_half_turns(arm):
+    """The stretched arm gets going, and half a turn away is not taken for arrival."""
+    q = np.array([0.3, 0.5, -0.2, -1.2, 0.4, 0.8, 0.1])
+    target = arm.pose(q, 'tool0')
+    assert inverse_kinematics(arm, {'tool0': target}, np.zeros(7)).success
+    turned = target.copy()
+    turned[:3, :2] *= -1.0                  # half a turn about z: sin of the angle is zero
+    found = inverse_kinematics(arm, {'tool0': turned}, q)
+    assert found.success and found.iterations > 0
+    assert found.history[0] == pytest.approx(np.pi, rel=1e-6)
+
+
+def test_unreachable_target_is_reported(arm):
+    """The search ends after a known number of steps; the report names frame and distance."""
+    target = arm.pose(np.zeros(7), 'tool0')
+    target[:3, 3] = [0.0, 0.0, 5.0]
+    found = inverse_kinematics(arm, {'tool0': target}, max_iterations=30, restarts=3)
+    assert not found.success and found.attempts == 4 and found.iterations <= 4 * 30
+    assert 3.0 < found.linear_error < 4.5 and inside(arm.model, found.q)
+    with pytest.raises(RbdError, match=r'frame "tool0" not reached after 4 starts.*nearest 3\.'):
+        found.require()
+
+
+def test_limits_that_forbid_a_target_are_named():
+    """A hinge that cannot turn so far stops at its limit, and the report says which."""
+    builder = rbd_ros.ModelBuilder('hinge')
+    builder.add_body('link', 'base', Revolute(Z), None, shapes.rod(1.0, 1.0), joint_name='door',
+                     data=JointData(lower=-0.5, upper=0.5))
+    builder.add_frame('tip', 'link', xlt(1.0, 0.0, 0.0))
+    robot = robot_of(builder.build())
+    found = inverse_kinematics(robot, {'tip': [np.cos(1.0), np.sin(1.0), 0.0]}, restarts=2)
+    assert not found.success and found.at_limits == ('door',)
+    assert 0.499 < found.q[0] <= 0.5
+    assert 'at their limits: door' in found.text
+    inner = inverse_kinematics(robot, {'tip': [np.cos(0.4), np.sin(0.4), 0.0]}, [9.0])
+    assert inner.success and inner.q[0] == pytest.approx(0.4, abs=1e-5)
+    none = inverse_kinematics(robot, {'tip': [1.0, 0.0, 0.0]}, [9.0], max_iterations=0, restarts=0)
+    assert none.q.tolist() == [0.5] and none.iterations == 0 and not none.success
+
+
+def test_several_frames_and_points_at_once():
+    """Two hands of a floating body reach a pose and a point together, quaternions and all."""
+    rng = np.random.default_rng(1)
+    builder = rbd_ros.ModelBuilder('two hands')
+    builder.add_body('trunk', 'base', Free(), None, samples.random_inertia(rng))
+    for side, y in (('left', 0.2), ('right', -0.2)):
+        above = 'trunk'
+        for k, axis in enumerate((Y, Z, Y)):
+            builder.add_body(f'{side}_{k}', above, Revolute(axis), xlt(0.0, y, 0.3),
+                             samples.random_inertia(rng), data=JointData(lower=-0.2, upper=0.4))
+            above, y = f'{side}_{k}', 0.0
+    model = builder.build()
+    robot = robot_of(model)
+    goal = positions.random_position(model, rng)
+    targets = {'left_2': robot.pose(goal, 'left_2'),
+               'right_2': robot.pose(goal, 'right_2')[:3, 3]}
+    found = inverse_kinematics(robot, targets)
+    assert found.success and inside(model, found.q)
+    close(robot.pose(found.q, 'left_2'), targets['left_2'], 1e-5)
+    close(robot.pose(found.q, 'right_2')[:3, 3], targets['right_2'], 1e-5)
+    assert abs(np.linalg.norm(found.q[3:7]) - 1.0) < 1e-12
+
+
+def test_followers_of_mimic_joints_follow():
+    """A joint that mimics another moves with it; q holds the leader alone."""
+    builder = rbd_ros.ModelBuilder('scissors')
+    builder.add_body('a', 'base', Revolute(Z), None, shapes.rod(1.0, 1.0))
+    builder.add_body('b', 'a', Revolute(Z), xlt(1.0, 0.0, 0.0), shapes.rod(1.0, 1.0),
+                     mimic=Mimic('a_joint', -2.0, 0.1))
+    builder.add_frame('tip', 'b', xlt(1.0, 0.0, 0.0))
+    robot = robot_of(builder.build())
+    target = robot.pose([0.7], 'tip')[:3, 3]
+    found = inverse_kinematics(robot, {'tip': target}, [0.3])
+    assert found.success and found.q == pytest.approx([0.7], abs=1e-5)
+
+
+def test_bad_input_is_named(arm):
+    """Unknown frames, wrong shapes, matrices that are no pose, nothing to reach."""
+    pose = arm.pose(np.zeros(7), 'tool0')
+    with pytest.raises(UnknownName, match='no frame "tool"; did you mean "tool0"'):
+        inverse_kinematics(arm, {'tool': pose})
+    with pytest.raises(ShapeError, match=r'target of frame "tool0" must be a pose'):
+        inverse_kinematics(arm, {'tool0': np.zeros(4)})
+    with pytest.raises(ShapeError, match=r'target of frame "tool0"'):
+        inverse_kinematics(arm, {'tool0': pose * np.nan})
+    with pytest.raises(ModelError, match='must be a rotation matrix'):
+        inverse_kinematics(arm, {'tool0': pose + np.diag([0.1, 0.0, 0.0, 0.0])})
+    with pytest.raises(ShapeError, match='start must hold nq = 7 finite numbers'):
+        inverse_kinematics(arm, {'tool0': pose}, [0.0])
+    with pytest.raises(RbdError, match='at least one frame'):
+        inverse_kinematics(arm, {})
+
+
+def test_at_least_as_good_as_pink():
+    """Of the same targets of a real arm at least as many are reached as by pink."""
+    pytest.importorskip('pink')
+    pytest.importorskip('pinocchio')
+    from benchmark import inverse_kinematics as bench
+    case = bench.Case('ur5', 25, seed=3)
+    ours, pinks = (case.share(search, restarts)[0] for search, restarts in (
+        (case.ours, bench.RESTARTS), (case.pink, 0)))
+    assert ours >= pinks and ours == 1.0 and pinks > 0.5
