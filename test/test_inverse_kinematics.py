@@ -188,6 +188,8 @@ def test_bad_input_is_named(arm):
         inverse_kinematics(arm, {'tool0': pose + np.diag([0.1, 0.0, 0.0, 0.0])})
     with pytest.raises(ShapeError, match='start must hold nq = 7 finite numbers'):
         inverse_kinematics(arm, {'tool0': pose}, [0.0])
+    with pytest.raises(RbdError, match='restarts must not be negative, got -1'):
+        inverse_kinematics(arm, {'tool0': pose}, restarts=-1)
     with pytest.raises(RbdError, match='at least one frame'):
         inverse_kinematics(arm, {})
 

@@ -238,9 +238,10 @@ def inverse_kinematics(
     q = np.clip(begin, problem.low_q, problem.high_q)
     rng = np.random.default_rng(seed)
     best: tuple[float, Array, tuple[float, ...]] | None = None
-    total = attempt = 0
+    total = attempts = 0
     tolerances = linear_tolerance, angular_tolerance
-    for attempt in range(1, restarts + 2):
+    while attempts <= restarts:
+        attempts += 1
         end, history, reached = _descend(problem, q, tolerances, max_iterations)
         total += len(history) - 1
         if best is None or reached or history[-1] < best[0]:
@@ -248,8 +249,9 @@ def inverse_kinematics(
         if reached:
             break
         q = np.array(positions.random_position(model, rng), dtype=float)
-    assert best is not None
-    return _report(problem, best[1], best[2], (total, attempt), tolerances)
+    if best is None:
+        raise RbdError(f'restarts must not be negative, got {restarts}')
+    return _report(problem, best[1], best[2], (total, attempts), tolerances)
 
 
 def _descend(
