@@ -20,8 +20,8 @@ import math
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import aba, divide_and_conquer, floating, opspace
-from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms import aba, crba, divide_and_conquer, floating, opspace, rnea
+from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.dynamics.quantity import evaluate, Surroundings, with_payloads
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import ModelError, SingularError
@@ -218,7 +218,8 @@ def carrying():
 
 
 TEN = [LOAD.m, *LOAD.h, *LOAD.I.entries()]
-EVERY = [(name, None if row.target == 'robot' else 'b2') for name, row in TABLE.items()]
+ABOUT = {'robot': None, 'frame': 'b2', 'handles': 'b2', 'joints': ('j0', 'j2')}
+EVERY = [(name, ABOUT[row.target]) for name, row in TABLE.items()]
 WITHOUT_INERTIA = {'pose', 'jacobian', 'velocity', 'jacobian_rate'}
 
 
@@ -229,7 +230,9 @@ def test_payload_counts_in_every_quantity(name, target):
     s = State(model, 8)
     inputs = {'q': s.q.tolist(), 'qd': s.qd.tolist(), 'qdd': s.qdd.tolist(),
               'tau': s.tau.tolist(), 'gravity': [0.3, -0.5, -9.7], 'max_condition': [1e12],
-              'f_ext': s.f_ext.tolist(), 'payload': TEN, 'time': [0.0]}
+              'f_ext': s.f_ext.tolist(), 'payload': TEN, 'time': [0.0],
+              'known': s.tau.tolist(), 'joint_qdd': s.qdd.tolist()[6:],
+              'joint_tau': s.tau.tolist()[6:]}
     empty = {**inputs, 'payload': [0.0] * 10}
     changes = 0.0
     item = TABLE[name].of(model, target)
@@ -257,7 +260,9 @@ def test_payload_counts_in_the_other_forms():
     plain = Conditions(gravity)
 
     def all_forms(model, conditions):
-        e = floating.equations(model, q, qd, conditions)
+        e = floating.equations(
+            model, crba.crba(model, links(model, q), conditions.inertia),
+            rnea.rnea(model, q, qd, None, conditions).tau)
         out = [e.I_0, e.F, e.H, e.p_0, e.C]
         for result in (
                 floating.forward_dynamics(model, q, qd, s.tau.tolist()[6:], conditions),
@@ -350,7 +355,7 @@ def test_two_roots_are_no_floating_base():
     match = '"pair" has no floating base: .*one body alone'
     state = [*q, 0.1], [*qd, 0.0]
     with pytest.raises(ModelError, match=match):
-        floating.equations(model, *state, conditions)
+        floating.equations(model, np.eye(7).tolist(), [0.0] * 7)
     for form in (floating.forward_dynamics, floating.inverse_dynamics):
         with pytest.raises(ModelError, match=match):
             form(model, *state, [0.0], conditions)

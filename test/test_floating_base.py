@@ -18,12 +18,14 @@ from hypothesis import given, HealthCheck, settings, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import aba, floating, rnea
+from rbd_ros.algorithms import aba, crba, floating, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free, Prismatic
 from rbd_ros.model import samples
+from rbd_ros.model.positions import random_position
+from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, vector
 
@@ -49,6 +51,12 @@ def floating_trees(draw):
     return builder.build()
 
 
+def tree_equations(model, q, qd, conditions):
+    """Return the equation of motion from the matrix and the bias force of the tree."""
+    H = crba.crba(model, links(model, q), conditions.inertia)
+    return floating.equations(model, H, rnea.rnea(model, q, qd, None, conditions).tau)
+
+
 class Case:
     """A floating tree in a random state, with the fixed-base answer."""
 
@@ -65,7 +73,7 @@ class Case:
 
     def equations(self):
         """Return the equation of motion, as arrays."""
-        e = floating.equations(self.model, self.q, self.qd, self.conditions)
+        e = tree_equations(self.model, self.q, self.qd, self.conditions)
         n = self.model.nv - 6
         shapes = ((6, 6), (6, n), (n, n), (6,), (n,))
         return e._make(np.reshape(x, shape) for x, shape in zip(e, shapes)), e
@@ -181,8 +189,7 @@ def test_floating_jacobian_maps_internal_impulses(model, seed):
     robot = rbd_ros.Dynamics(model, backend='reference')
     expected = robot.jacobian(case.q, frame.name) @ jump
     _, raw = case.equations()
-    columns = floating.floating_jacobian(model, links(model, case.q), raw, frame)
-    J = np.array([vector(column) for column in columns]).T
+    J = np.array(floating.floating_jacobian(raw, robot.jacobian(case.q, frame.name).tolist()))
     # the solve above is as uncertain as H is ill-conditioned
     scale = np.linalg.norm(J) * np.linalg.norm(jump) * max(1.0, 1e-5 * np.linalg.cond(H))
     assert_near(J @ jump[6:], expected, scale=scale)
@@ -208,7 +215,7 @@ def test_base_and_slider():
     a_0, qdd = floating.forward_dynamics(model, q, [0.0] * 7, [6.0], still)
     assert vector(a_0) == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.0, -2.0], abs=1e-15)
     assert qdd == pytest.approx([5.0], abs=1e-14)
-    H_fl, _ = floating.eliminate_base(floating.equations(model, q, [0.0] * 7, still))
+    H_fl, _ = floating.eliminate_base(tree_equations(model, q, [0.0] * 7, still))
     assert H_fl[0] == pytest.approx([1.2], abs=1e-15)
 
 
@@ -259,4 +266,142 @@ def test_fixed_base_is_refused():
     """The error names the model and says how to load it."""
     model = samples.random_tree(2, 0, joints=('revolute',))
     with pytest.raises(ModelError, match='has no floating base: load it with floating_base=True'):
-        floating.equations(model, [0.0] * 2, [0.0] * 2, Conditions(Vec3.zero()))
+        floating.equations(model, [[0.0] * 2] * 2, [0.0] * 2)
+
+
+# --- the compiled robot -----------------------------------------------------------------------
+
+
+FLOATING_ARM = 'package://rbd_ros/urdf/seven_joint_arm.urdf'
+
+
+class Peer:
+    """A robot on a free flyer, loaded by Pinocchio too, in a random state."""
+
+    def __init__(self, seed):
+        pin = pytest.importorskip('pinocchio')
+        from peer import load_pinocchio, pinocchio_position, SPATIAL
+        path = find_resource(FLOATING_ARM)
+        self.model = rbd_ros.load_urdf(path, floating_base=True)
+        peer = load_pinocchio(path, floating_base=True)
+        # which Pinocchio does not read
+        peer.armature = np.array([0.0] * 6 + list(self.model.rotor_inertia[6:]))
+        self.pin, self.peer, self.data = pin, peer, peer.createData()
+        self.order = np.array([*SPATIAL, *range(6, self.model.nv)])     # ours from theirs
+        rng = np.random.default_rng(seed)
+        self.q = np.array(random_position(self.model, rng))
+        self.qd, self.qdd = rng.normal(size=(2, self.model.nv))
+        self.own_q = pinocchio_position(self.model, peer, self.q.tolist())
+
+    def mass_matrix(self):
+        """Return the whole inertia matrix of Pinocchio in our order."""
+        H = self.pin.crba(self.peer, self.data, self.own_q)
+        H = np.triu(H) + np.triu(H, 1).T
+        return H[np.ix_(self.order, self.order)]
+
+    def bias(self):
+        """Return the bias force of Pinocchio in our order."""
+        return self.pin.nonLinearEffects(
+            self.peer, self.data, self.own_q, self.qd[self.order])[self.order]
+
+    def forward(self, tau):
+        """Return the accelerations of Pinocchio's articulated bodies in our order."""
+        return self.pin.aba(self.peer, self.data, self.own_q, self.qd[self.order],
+                            tau[self.order])[self.order]
+
+
+@pytest.mark.seed('RBDA 9-08', 'RBDA 9-09', 'RBDA 9-10', 'RBDA 9-11', 'RBDA 9-12', 'RBDA 9-13',
+                  'RBDA 9-14', 'RBDA 9-15', reason='one state and one peer serve all of them')
+@pytest.mark.parametrize('seed', [1, 2])
+def test_floating_quantities_against_pinocchio(seed):
+    """Each quantity of a floating base is what Pinocchio's free flyer gives."""
+    peer = Peer(seed)
+    robot = rbd_ros.Dynamics(peer.model)
+    q, qd, H, C = peer.q, peer.qd, peer.mass_matrix(), peer.bias()
+    e = robot.floating_base_equations(q, qd)
+    # a rotor turns with its joint alone, so that Pinocchio's armature is in H only
+    for found, right in zip(e, (H[:6, :6], H[:6, 6:], H[6:, 6:], C[:6], C[6:])):
+        np.testing.assert_allclose(found, right, atol=1e-11 * np.abs(right).max())
+    composite = peer.data.Ycrb[1].matrix()[np.ix_(peer.order[:6], peer.order[:6])]
+    np.testing.assert_allclose(e.I_0, composite, atol=1e-12 * np.abs(composite).max())
+
+    tau = peer.qdd[6:]
+    expected = peer.forward(np.concatenate([np.zeros(6), tau]))
+    size = np.abs(expected).max()
+    for method in (None, *robot.methods('floating_base_forward_dynamics')):
+        kernel = robot.kernel('floating_base_forward_dynamics', method=method)
+        a_0, qdd = kernel(q, qd, tau, robot.gravity_vector)
+        np.testing.assert_allclose([*a_0, *qdd], expected, atol=1e-10 * size)
+    found = robot.floating_base_forward_dynamics(q, qd, tau)
+    np.testing.assert_allclose(found.qdd, expected[6:], atol=1e-10 * size)
+    back = robot.floating_base_inverse_dynamics(q, qd, expected[6:])
+    np.testing.assert_allclose(back.a_0, expected[:6], atol=1e-10 * size)
+    np.testing.assert_allclose(back.tau, tau, atol=1e-9 * np.abs(H).max() * size)
+
+    H_fl, C_fl = robot.floating_base_reduced_equations(q, qd)
+    recoil = np.linalg.solve(H[:6, :6], H[:6, 6:])
+    np.testing.assert_allclose(H_fl, H[6:, 6:] - H[6:, :6] @ recoil, atol=1e-10 * np.abs(H).max())
+    np.testing.assert_allclose(C_fl, C[6:] - recoil.T @ C[:6], atol=1e-10 * np.abs(C).max())
+    np.testing.assert_allclose(robot.floating_base_momentum(q, qd), H[:6] @ qd,
+                               atol=1e-11 * np.abs(H[:6] @ qd).max())
+    pin, frame = peer.pin, peer.peer.getFrameId('tool0')
+    J = pin.computeFrameJacobian(peer.peer, peer.data, peer.own_q, frame, pin.LOCAL)
+    J = J[np.ix_(peer.order[:6], peer.order)]
+    np.testing.assert_allclose(robot.floating_base_jacobian(q, 'tool0'),
+                               J[:, 6:] - J[:, :6] @ recoil, atol=1e-10 * np.abs(J).max())
+
+
+def test_floating_quantities_with_loads_and_followers():
+    """External forces, payloads and joints that follow others act as in the whole robot."""
+    builder = rbd_ros.ModelBuilder('crawler')
+    rng = np.random.default_rng(3)
+    builder.add_body('trunk', 'base', Free(), inertia=samples.random_inertia(rng))
+    for k, mimic in enumerate((None, rbd_ros.Mimic('hip_0', -2.0), None)):
+        builder.add_body(f'leg_{k}', 'trunk' if k < 2 else 'leg_1', Prismatic((0.6, 0.8, 0.0)),
+                         samples.random_transform(rng), samples.random_inertia(rng),
+                         joint_name=f'hip_{k}', mimic=mimic,
+                         data=rbd_ros.JointData(rotor_inertia=0.3 if k == 2 else 0.0))
+    model = builder.build()
+    robot = rbd_ros.Dynamics(model, backend='python', payload_frame='leg_1')
+    robot.set_payload(2.0, [0.1, 0.2, 0.0], np.eye(3))
+    q = np.array(random_position(model, rng))
+    qd, x = rng.normal(size=(2, model.nv))
+    f_ext = rng.normal(size=(model.nb, 6))
+    tau = np.concatenate([np.zeros(6), x[6:]])
+    whole = robot.forward_dynamics(q, qd, tau, f_ext)
+    found = robot.floating_base_forward_dynamics(q, qd, x[6:], f_ext)
+    np.testing.assert_allclose(np.concatenate(found), whole, atol=1e-10 * np.abs(whole).max())
+    back = robot.floating_base_inverse_dynamics(q, qd, found.qdd, f_ext)
+    np.testing.assert_allclose(np.concatenate(back), [*whole[:6], *x[6:]],
+                               atol=1e-9 * np.abs(whole).max())
+    assert robot.methods('floating_base_forward_dynamics') == ('crba',)
+    many = robot.floating_base_equations(np.array([q, q]), np.array([qd, -qd]))
+    assert many.F.shape == (2, 6, 2)
+    with pytest.raises(rbd_ros.ShapeError, match='joint_qdd has shape'):
+        robot.floating_base_inverse_dynamics(q, qd, x)
+
+
+def test_a_lonely_base():
+    """A body without joints has matrices of no rows, and falls."""
+    model = samples.random_tree(1, 0, joints=('free',))
+    robot = rbd_ros.Dynamics(model, backend='python')
+    q, still = [0.0] * 6 + [1.0], [0.0] * 6
+    e = robot.floating_base_equations(q, still)
+    assert e.H.shape == (0, 0) and e.F.shape == (6, 0) and e.C.shape == (0,)
+    a_0, qdd = robot.floating_base_forward_dynamics(q, still, [])
+    X = DenseTree(model, q).X[1]
+    assert_near(a_0, X @ np.array([0.0, 0.0, 0.0, *model.gravity]), limit=1e-13)
+    assert qdd.shape == (0,)
+
+
+def test_floating_quantities_of_a_fixed_robot_are_refused():
+    """The message says how to load the robot."""
+    robot = rbd_ros.Dynamics(samples.random_tree(7, 0, joints=('revolute',)), backend='python')
+    with pytest.raises(ModelError, match='has no floating base: load it with floating_base=True'):
+        robot.floating_base_equations(np.zeros(7), np.zeros(7))
+    builder = rbd_ros.ModelBuilder('point')
+    builder.add_body('mass', 'base', Free(), inertia=RigidInertia.from_com(
+        1.0, Vec3.zero(), Sym3.diagonal(0.0, 0.0, 0.0)))
+    with pytest.raises(rbd_ros.SingularError, match='moves without inertia'):
+        rbd_ros.Dynamics(builder.build(), backend='python').floating_base_inverse_dynamics(
+            [0.0] * 6 + [1.0], [0.0] * 6, [])

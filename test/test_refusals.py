@@ -105,7 +105,8 @@ def everything(robot, frame):
         about = () if row.target == 'robot' else (frame,)
         if row.target == 'joints':      # accelerations of some, forces of others
             inputs, about = ('q', 'qd', 'qdd', 'qdd'), (robot.model.joint_names[1:3],)
-        if name != 'projection':        # what operational_space computes with
+        # what operational_space computes with; the other robots have a fixed base
+        if name != 'projection' and 'floating' not in name:
             calls[name] = (lambda *x, name=name, about=about: getattr(robot, name)(
                 *x, *about)), inputs
     return calls

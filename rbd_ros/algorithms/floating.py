@@ -29,11 +29,9 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.aba import aba
-from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import (
-    accelerations, combine, external_forces, jacobian, links, velocities, velocity_products)
+    accelerations, combine, external_forces, links, velocities, velocity_products)
 from rbd_ros.algorithms.opspace import sum_products
-from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free
 from rbd_ros.spatial import Force, Motion, Vec3
@@ -41,9 +39,9 @@ from rbd_ros.spatial import Force, Motion, Vec3
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rbd_ros.algorithms.kinematics import Conditions, Links
+    from rbd_ros.algorithms.kinematics import Conditions
     from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Frame, Model
+    from rbd_ros.model.model import Model
 
     Matrix = list[list[Scalar]]
 
@@ -110,20 +108,19 @@ def forward_dynamics(
     return Result(a[1] + fall, qdd[6:])
 
 
-def equations(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], conditions: Conditions,
-) -> Equations:
+def equations(model: Model, H: Matrix, C: Sequence[Scalar]) -> Equations:
     """
     Return the coefficients of the equation of motion (RBDA Table 9.5).
 
     The subspace of the free joint is the identity, so that the recursions over the tree with
     it give the composite inertia, F and p_0 in the rows of that joint.
+
+    :param H: inertia matrix of the whole tree, by :func:`rbd_ros.algorithms.crba.crba`.
+    :param C: bias force of the whole tree, by :func:`rbd_ros.algorithms.rnea.rnea`.
     """
     _check(model)
-    H = crba(model, links(model, q, conditions.t), conditions.inertia)
-    C = rnea(model, q, qd, None, conditions).tau
     return Equations([row[:6] for row in H[:6]], [row[6:] for row in H[:6]],
-                     [row[6:] for row in H[6:]], C[:6], C[6:])
+                     [row[6:] for row in H[6:]], list(C[:6]), list(C[6:]))
 
 
 def eliminate_base(e: Equations) -> tuple[Matrix, list[Scalar]]:
@@ -175,19 +172,19 @@ def momentum(e: Equations, qd: Sequence[Scalar]) -> Force:
                             for row, line in zip(e.I_0, e.F, strict=True)])
 
 
-def floating_jacobian(model: Model, tree: Links, e: Equations, frame: Frame) -> list[Motion]:
+def floating_jacobian(e: Equations, J: Matrix) -> Matrix:
     """
-    Return the columns of J - (I_0)^-1 F: motion of a frame by joints alone (Ex 9.4).
+    Return the Jacobian of a frame for the joints alone, while the base gives way (Ex 9.4).
 
-    Impulses inside the robot change the frame's velocity by it, while the base gives way.
+    Impulses inside the robot change the frame's velocity by it.
+
+    :param J: Jacobian of the frame; its first six columns carry motions of the base, in the
+        coordinates of the base, to the frame.
     """
-    _check(model)
-    columns = jacobian(model, tree, frame)
     I_0 = ltl.Dense(e.I_0)
     moved = [I_0.solve(column) for column in zip(*e.F, strict=True)]
-    # The first six columns carry motions of the base, in its coordinates, to the frame.
-    return [column - combine(Motion.zero(), columns[:6], recoil)
-            for column, recoil in zip(columns[6:], moved, strict=True)]
+    return [[x - sum_products(row[:6], recoil) for x, recoil in zip(row[6:], moved, strict=True)]
+            for row in J]
 
 
 def _solve(A: Matrix, f: Force) -> Motion:

@@ -259,6 +259,7 @@ def input_shapes(model: Model) -> dict[str, Shape]:
     nq, nv = (model.nq,), (model.nv,)
     return {
         'q': nq, 'qd': nv, 'qdd': nv, 'tau': nv, 'f_ext': (model.nb, 6), 'gravity': (3,),
+        'joint_qdd': (max(model.nv - 6, 0),), 'joint_tau': (max(model.nv - 6, 0),),
         'payload': (10,), 'time': (1,), 'max_condition': (1,), 'known': nv,
     }
 

@@ -24,8 +24,9 @@ import numpy as np
 
 from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
 from rbd_ros.compiler.kernel import vector
+from rbd_ros.dynamics.floating_base import FloatingBase
 from rbd_ros.dynamics.handle_inputs import mask_of
-from rbd_ros.dynamics.kernel_store import HANDLES, KernelStore
+from rbd_ros.dynamics.kernel_store import HANDLES
 from rbd_ros.dynamics.operational_space import (
     bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.dynamics.prescribed import (
@@ -61,7 +62,7 @@ class Space(NamedTuple):
     mask: Array | None
 
 
-class Dynamics(KernelStore):
+class Dynamics(FloatingBase):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 

@@ -46,7 +46,10 @@ _REMEMBERED = 16
 _ANY_LOAD = (1.0, 0.1, 0.2, 0.3, 1.13, -0.02, -0.03, 1.10, -0.06, 1.05)
 CENTRES = ('center_of_mass', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate')
 SOLVING = ('forward_dynamics', 'hybrid_dynamics', 'inverse_mass_matrix', 'operational_space',
-           'projection')
+           'projection', 'floating_base_forward_dynamics')
+#: Quantities that solve for the motion of the base alone.
+_BASES = ('floating_base_inverse_dynamics', 'floating_base_reduced_equations',
+          'floating_base_jacobian')
 
 
 class Existence:
@@ -119,7 +122,9 @@ def lacking(
     moving = (inertia or model.inertia)[1:]
     if quantity in CENTRES and not any(float(body.m) for body in moving):
         return f'"{model.name}" has no moving mass, and so no centre of mass'
-    if quantity not in SOLVING:
+    if quantity in _BASES:
+        held = model.independent_joint_names[1:]
+    elif quantity not in SOLVING:
         return ''
     joint = massless_joint(model, inertia, held)
     if joint is None:

@@ -25,7 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rbd_ros.dynamics import coriolis_rules, hybrid_rules, regressor_rules, rules
+from rbd_ros.dynamics import (
+    coriolis_rules, floating_rules, hybrid_rules, regressor_rules, rules)
 from rbd_ros.dynamics.quantity import Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
@@ -106,6 +107,32 @@ _ROWS = (
         'momentum_regressor', _QD, inertial=False,
         rules={'bodies': regressor_rules.momentum_regressor},
         meaning='momentum about the base origin per parameter, 6 x 10 nb'),
+
+    # --- a floating base: joint_qdd and joint_tau are of the joints after it --------------------
+    Quantity(
+        'floating_base_inverse_dynamics', (*_QD, 'joint_qdd'), environment=_GRAVITY,
+        rules={'composite': floating_rules.inverse_dynamics},
+        meaning='acceleration of the base, and tau of the joints (RBDA Table 9.6)'),
+    Quantity(
+        'floating_base_forward_dynamics', (*_QD, 'joint_tau'), environment=_GRAVITY,
+        rules={'crba': floating_rules.forward_dynamics_by_inertia,
+               'aba': floating_rules.forward_dynamics_by_bodies},
+        where={'aba': hybrid_rules.moves_freely},
+        meaning='acceleration of the base, and qdd of the joints (RBDA Table 9.4)'),
+    Quantity(
+        'floating_base_equations', _QD, environment=_GRAVITY,
+        rules={'crba': floating_rules.equations},
+        meaning='I_0, F, H, p_0 and C of the equation of motion (RBDA Table 9.5)'),
+    Quantity(
+        'floating_base_reduced_equations', _QD, environment=_GRAVITY,
+        rules={'crba': floating_rules.reduced_equations},
+        meaning='H_fl and C_fl, the base eliminated (RBDA 9.15, 9.16)'),
+    Quantity(
+        'floating_base_momentum', _QD, rules={'crba': floating_rules.momentum},
+        meaning='I_0 v_0 + F qd, base-body coordinates, angular first (RBDA Ex 9.3)'),
+    Quantity(
+        'floating_base_jacobian', _Q, target='frame', rules={'crba': floating_rules.jacobian},
+        meaning='6 x (nv - 6): motion of a frame while the base gives way (RBDA Ex 9.4)'),
 
     # --- a frame ------------------------------------------------------------------------------
     Quantity(
