@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rbd_ros
+from rbd_ros import compiler
 from rbd_ros.algorithms import lagrange, link_jacobians, local_recursion, maximal
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Composite, Prismatic, Revolute, RotationVector, Translation, Universal
@@ -520,3 +521,18 @@ def test_links_without_mass():
     M, C = link_jacobians.equations(case.model, case.q, case.qd)
     close(M, case.robot.mass_matrix(case.q), 1e-13)
     close(C, case.robot.bias(case.q, case.qd) - case.robot.gravity(case.q), 1e-13)
+
+
+def test_traced_forms(mixed):
+    """The equations and the recursion trace, and the graphs give the same numbers."""
+    model, case = mixed.model, mixed
+    n = model.nv
+    equations = compiler.trace(
+        lambda q, qd: link_jacobians.equations(model, q, qd)._asdict(), {'q': n, 'qd': n})
+    M, C = link_jacobians.equations(model, case.q, case.qd)
+    close(equations.evaluate(case.q, case.qd), [*np.ravel(M), *C], 1e-12)
+    recursion = compiler.trace(
+        lambda q, qd, qdd: {'Q': local_recursion.local_recursion(model, q, qd, qdd, GRAVITY).Q},
+        {'q': n, 'qd': n, 'qdd': n})
+    close(recursion.evaluate(case.q, case.qd, case.qdd), local_recursion.local_recursion(
+        model, case.q, case.qd, case.qdd, GRAVITY).Q, 1e-12)

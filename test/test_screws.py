@@ -567,6 +567,16 @@ def test_recursion_compiles(chain):
     kernel = compiler.compile(graph, backend='python')
     close(kernel(chain.th, chain.thd, chain.thdd),
           screws.newton_euler(tree, chain.th, chain.thd, chain.thdd).tau, 1e-12)
+    forward = compiler.trace(
+        lambda th, thd, tau: {'thdd': screws.joint_acceleration(tree, th, thd, tau)},
+        {'th': 6, 'thd': 6, 'tau': 6}, name='accelerations')
+    close(forward.evaluate(chain.th, chain.thd, chain.tau),
+          screws.joint_acceleration(tree, chain.th, chain.thd, chain.tau), 1e-9)
+    task = compiler.trace(
+        lambda th, thd: {'eta': screw_matrices.task_space(tree, th, thd).eta},
+        {'th': 6, 'thd': 6}, name='task')
+    close(task.evaluate(chain.th, chain.thd),
+          screw_matrices.task_space(tree, chain.th, chain.thd).eta, 1e-8)
     closed = compiler.trace(
         lambda th, thd: screw_matrices.closed_form(tree, th, thd)._asdict(),
         {'th': 6, 'thd': 6}, name='closed')
