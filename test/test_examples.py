@@ -84,6 +84,19 @@ def test_identify_payload(run):
     assert 'InertiaStamped' in printed
 
 
+@pytest.mark.seed('RBDA 10-06')
+def test_sensitivity(run):
+    """The numbers of RBDA 10.2, and the growth of the worst condition with the fourth power."""
+    x, printed = run('sensitivity')
+    np.testing.assert_allclose(
+        x['tau'], [126.4936759, 97.4663236, 69.9762284, 43.7998475, 21.9371809, 6.1646857])
+    np.testing.assert_allclose(
+        x['qdd'], [0.6592, 1.3654, 1.3808, 0.5894, 0.9057, 1.0705], atol=5e-5)
+    assert x['condition'][0] == pytest.approx(725.388, abs=1e-3) and '41%' in printed
+    for n in (6, 10):
+        assert x['condition'][n] == pytest.approx(4 * n**4, rel=0.15)
+
+
 def test_inertia_at_tool(run):
     """Lambda is the inverse of J H^-1 J^T, and predicts how the tip accelerates."""
     x, printed = run('inertia_at_tool')

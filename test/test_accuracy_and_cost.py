@@ -1,0 +1,218 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Accuracy and efficiency (RBDA 10): adaptive steps, and what the shape of a tree costs."""
+
+import math
+
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.algorithms import ltl
+from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.kinematics import links
+from rbd_ros.compiler import trace
+from rbd_ros.joints import Free, Prismatic, Revolute
+from rbd_ros.model import connectivity, samples, tree_cost
+from rbd_ros.sim import adaptive, Coordinates, rk4_step
+from rbd_ros.spatial import RigidInertia, screw, Sym3, Vec3
+from tree_oracle import assert_near
+
+#: Binary trees: bodies, D0 and D1 of both kinds, cost of H, of factors, and of forward dynamics.
+BINARY = [
+    (3, (1, 1, 1, 1), (123, 131), (11, 6), 585), (6, (3, 2, 5, 3), (362, 359), (41, 27), 1625),
+    (7, (3, 3, 5, 5), (457, 453), (51, 34), 2005),
+    (10, (5, 4, 12, 7), (756, 717), (99, 70), 3174),
+    (15, (7, 7, 17, 17), (1301, 1217), (179, 130), 5229),
+    (20, (10, 9, 32, 22), (1911, 1732), (294, 220), 7429),
+    (30, (15, 14, 49, 45), (3198, 2855), (524, 400), 11989),
+    (63, (31, 31, 129, 129), (8125, 7001), (1539, 1218), 28637)]
+
+
+@pytest.mark.seed('RBDA 10-16', 'RBDA 10-17', 'RBDA 10-18', 'RBDA 10-19')
+@pytest.mark.parametrize('n, counts, inertia, factors, forward', BINARY)
+def test_costs_of_binary_trees(n, counts, inertia, factors, forward):
+    """The curves of Fig. 10.5: counters, inertia matrix, factors and forward dynamics."""
+    parent = [0, *(i // 2 for i in range(1, n + 1))]
+    assert tree_cost.counters(parent) == counts
+    assert tree_cost.inertia_matrix_cost(parent) == inertia
+    assert tree_cost.factor_and_solve_cost(parent) == factors
+    assert tree_cost.forward_dynamics_cost(parent).total == forward
+
+
+@pytest.mark.seed('RBDA 10-17', 'RBDA 10-18', 'RBDA 10-19')
+@pytest.mark.parametrize('n', [1, 2, 6, 7, 12, 30])
+def test_costs_of_chains(n):
+    """Without branches the formulas are those of Table 10.1, and ABA wins past eight joints."""
+    parent = [0, *range(n)]
+    assert tree_cost.inertia_matrix_cost(parent) == (
+        10 * n * n + 22 * n - 32, 6 * n * n + 37 * n - 43)                                 # 10.3
+    m, a = tree_cost.factor_and_solve_cost(parent)
+    assert (6 * m, 6 * a) == (n**3 + 9 * n * n - 4 * n, n**3 + 6 * n * n - 7 * n)
+    if n > 1:
+        cheaper = (tree_cost.forward_dynamics_cost(parent).total
+                   < tree_cost.articulated_body_cost(n).total)
+        assert cheaper == (n <= 8)
+
+
+@pytest.mark.seed('RBDA 10-16')
+def test_counters_of_random_trees():
+    """D1 counts the nonzeros of H below the diagonal; both counters keep their bounds."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n = int(rng.integers(1, 15))
+        parent = [0, *(int(rng.integers(0, i)) for i in range(1, n + 1))]
+        c = tree_cost.counters(parent)
+        pattern = np.array(connectivity.sparsity([p - 1 for p in parent[1:]]))
+        deepest = max(map(len, connectivity.support_of(parent)))
+        assert np.tril(pattern, -1).sum() == c.D1 <= n * (deepest - 1)
+        assert c.D0 == n - parent[1:].count(0) <= n - 1
+    flat = [0] * 6
+    assert tree_cost.inertia_matrix_cost(flat) == (0, 0)
+
+
+@pytest.mark.seed('RBDA 10-18', 'RBDA 10-19')
+@pytest.mark.parametrize('seed', range(4))
+def test_formulas_bound_what_is_counted(seed):
+    """Traced kernels of branched trees with general placements stay below the formulas."""
+    rng = np.random.default_rng(seed)
+    builder, n = rbd_ros.ModelBuilder('tree'), 9
+    parent = [0]
+    for i in range(1, n + 1):
+        parent.append(int(rng.integers(max(0, i - 3), i)))
+        builder.add_body(f'body_{i}', f'body_{parent[i]}' if parent[i] else 'base',
+                         Revolute((0.0, 0.0, 1.0)), samples.random_transform(rng),
+                         samples.random_inertia(rng))
+    model = builder.build()
+    c = tree_cost.counters(parent)
+    general = (tree_cost.INERTIA_GENERAL.times(c.D0)
+               + tree_cost.FORCE_GENERAL.times(c.D1)).total
+    counted = trace(lambda q: crba(model, links(model, q)), {'q': (n,)}).count()
+    assert 0.5 * general < counted.total <= general
+
+    def solve(H, b):
+        return ltl.solve(H, model.expanded_parent, b)
+    counted = trace(solve, {'H': (n, n), 'b': (n,)}).count()
+    assert (counted.multiplications, counted.add) == tree_cost.factor_and_solve_cost(parent)
+
+
+@pytest.mark.seed('RBDA 10-12')
+def test_products_of_masses_and_distances_are_found_beforehand():
+    """Composite masses are constant: carrying an inertia along a screw saves their product."""
+    X = screw(0, 0.3, 0.7)
+
+    def moved(m, rest):
+        I = X.inv_apply(RigidInertia(m, Vec3(*rest[:3]), Sym3(*rest[3:])))
+        return [*I.h, *I.I.entries()]
+    known = trace(lambda rest: moved(2.0, rest), {'rest': (9,)}).count()
+    unknown = trace(lambda m, rest: moved(m[0], rest), {'m': (1,), 'rest': (9,)}).count()
+    assert (unknown.mul - known.mul, unknown.add - known.add) == (1, 0)
+
+
+# --- adaptive steps -------------------------------------------------------------------------
+
+
+def passing_particle(distance=0.02):
+    """Return a particle that slides on a turning rod, flying straight past the axis."""
+    point = RigidInertia.from_com(1.0, Vec3(0.0, 0.0, 0.0), Sym3.zero())
+    builder = rbd_ros.ModelBuilder('rod', gravity=(0.0, 0.0, 0.0))
+    builder.add_body('rod', 'base', Revolute((0, 0, 1)), None, RigidInertia.zero())
+    builder.add_body('bead', 'rod', Prismatic((1, 0, 0)), None, point)
+    # From (-1, distance) with 1 m/s along x.
+    r = math.hypot(1.0, distance)
+    start = [math.atan2(distance, -1.0), r], [-distance / r**2, -1.0 / r]
+    robot = rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
+    return robot, *start
+
+
+@pytest.mark.seed('RBDA 10-05')
+def test_adaptive_steps_save_calls():
+    """Where acceleration has a spike, fixed steps of the same error need far more calls."""
+    robot, q, v = passing_particle()
+    space, none = Coordinates(robot.model), np.zeros(2)
+
+    def acceleration(q, v):
+        return robot.forward_dynamics(q, v, none)
+
+    def error(q):
+        x, y = q[1] * math.cos(q[0]), q[1] * math.sin(q[0])
+        return math.hypot(x - 1.0, y - 0.02)
+    path = adaptive.integrate(space, acceleration, q, v, 2.0, tolerance=1e-7)
+    reached = error(path.q[-1])
+    steps = np.diff(path.t)
+    assert reached < 1e-4 and path.t[-1] == 2.0
+    assert steps.max() > 20.0 * steps.min()
+    assert abs(path.t[1:][np.argmin(steps)] - 1.0) < 0.1        # shortest where it passes
+    fixed = path.calls // 4
+    x = list(q), list(v)
+    for _ in range(fixed):
+        x = rk4_step(space, lambda q, v: acceleration(
+            np.array(q), np.array(v)).tolist(), *x, 2.0 / fixed)
+    assert error(x[0]) > 10.0 * reached
+
+
+@pytest.mark.seed('RBDA 10-05')
+def test_adaptive_steps_keep_the_tolerance():
+    """A tumbling free body: energy, momentum and the quaternion stay, more so when asked."""
+    body = samples.random_inertia(np.random.default_rng(1))
+    builder = rbd_ros.ModelBuilder('body', gravity=(0.0, 0.0, 0.0))
+    builder.add_body('body', 'base', Free(), None, body)
+    robot = rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
+    q, v = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], np.array([3.0, -2.0, 5.0, 0.4, 0.1, -0.3])
+    lost = []
+    for tolerance in (1e-5, 1e-9):
+        path = adaptive.integrate(Coordinates(robot.model), lambda q, v: robot.forward_dynamics(
+            q, v, np.zeros(6)), q, v, 1.0, tolerance=tolerance)
+        drift = robot.momentum(path.q[-1], path.v[-1]) - robot.momentum(q, v)
+        lost.append(np.abs(drift).max())
+        assert abs(np.linalg.norm(path.q[-1, 3:]) - 1.0) < 1e-12
+    assert lost[1] < 1e-7 and lost[1] < 1e-2 * lost[0] < 1e-4
+
+
+def test_adaptive_refusals():
+    """A motion that diverges and a senseless setting are named."""
+    robot, q, v = passing_particle()
+    space = Coordinates(robot.model)
+    with pytest.raises(rbd_ros.NonFiniteError, match='needs steps below'):
+        adaptive.integrate(space, lambda q, v: 10.0 * v * v, [0.0, 0.0], [1.0, 1.0], 10.0)
+    with pytest.raises(rbd_ros.SettingError, match='tolerance is 0.0'):
+        adaptive.integrate(space, lambda q, v: v, q, v, 1.0, tolerance=0.0)
+
+
+# --- planar robots --------------------------------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 10-15')
+def test_planar_robots_get_planar_arithmetic():
+    """What does not act in the plane is never computed: spatial inertias cost as planar ones."""
+    def robot(flat):
+        rng = np.random.default_rng(3)
+        builder, above = rbd_ros.ModelBuilder('planar', gravity=(0.0, -9.81, 0.0)), 'base'
+        for k in range(4):
+            body = samples.random_inertia(rng)
+            if flat:        # mass, centre in the plane and the moment about its normal
+                body = RigidInertia(body.m, Vec3(body.h.x, body.h.y, 0.0),
+                                    Sym3.diagonal(0.0, 0.0, body.I.zz))
+            builder.add_body(f'link_{k}', above, Revolute((0, 0, 1)),
+                             rbd_ros.spatial.xlt(0.3, 0.1 * k, 0.0), body)
+            above = f'link_{k}'
+        return rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
+    solid, flat = robot(False), robot(True)
+    state = np.random.default_rng(1).normal(size=(3, 4))
+    for name, method in (('inverse_dynamics', 'spatial'), ('mass_matrix', None),
+                         ('forward_dynamics', 'aba'), ('forward_dynamics', 'crba')):
+        counts = [each.kernel(name, method=method).count().total for each in (solid, flat)]
+        assert counts[0] == counts[1]
+    assert_near(solid.inverse_dynamics(*state), flat.inverse_dynamics(*state))
+    assert_near(solid.forward_dynamics(*state), flat.forward_dynamics(*state))
