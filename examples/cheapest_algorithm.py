@@ -24,7 +24,8 @@ robot = rbd_ros.Dynamics(model)
 
 counts = {}
 for quantity in ('inverse_dynamics', 'forward_dynamics'):
-    # 'spatial' and '3d' are RBDA Tables 5.1 and 5.2, 'crba' and 'aba' chapters 6 and 7.
+    # 'spatial' and '3d' are RBDA Tables 5.1 and 5.2, 'crba' and 'aba' chapters 6 and 7; a robot
+    # that moves in one plane has 'planar' too.
     for method in robot.methods(quantity):
         count = robot.kernel(quantity, method=method).count()
         counts[quantity, method] = count.total

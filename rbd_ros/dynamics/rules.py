@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rbd_ros.algorithms import aba, energy, gears, kinematics, ltl, opspace, rnea
+from rbd_ros.algorithms import aba, energy, gears, kinematics, ltl, opspace, planar, rnea
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.dynamics.handle_inputs import mask_of
 
@@ -90,7 +90,11 @@ def gravity(s: State) -> Results:
 
 def inertia(s: State) -> Matrix:
     """Return the inertia matrix over the independent coordinates, rotors included."""
-    H = crba(s.model, tree(s), s.conditions.inertia)
+    return _with_rotors(s, crba(s.model, tree(s), s.conditions.inertia))
+
+
+def _with_rotors(s: State, H: Matrix) -> Matrix:
+    """Return an inertia matrix of the tree over the independent coordinates, with rotors."""
     H = reduce_symmetric(s.model, H, s.inputs['q'])
     for k, rotor in enumerate(s.model.rotor_inertia):
         H[k][k] = H[k][k] + rotor
@@ -135,6 +139,38 @@ def forward_dynamics_by_bodies(s: State) -> Results:
         return {'qdd': gears.aba(s.model, s.inputs['q'], s.inputs['qd'], s.tau, s.conditions)}
     return {'qdd': aba.aba(
         s.model, s.q, s.qd, s.tau, s.conditions, s.model.rotor_inertia).qdd}
+
+
+# --- joint space, of robots that move in one plane --------------------------------------------
+
+
+def inverse_dynamics_planar(s: State) -> Results:
+    """Return tau in planar vectors (RBDA 2.16)."""
+    tau = planar.rnea(s.model, s.q, s.qd, s.qdd, s.conditions)
+    return _joint_force(s, tau, s.inputs['qdd'])
+
+
+def bias_planar(s: State) -> Results:
+    """Return C in planar vectors."""
+    return _joint_force(s, planar.rnea(s.model, s.q, s.qd, s.g, s.conditions))
+
+
+def gravity_planar(s: State) -> Results:
+    """Return g(q) in planar vectors."""
+    still = s.conditions._replace(f_ext=None)
+    return _joint_force(s, planar.rnea(s.model, s.q, None, None, still))
+
+
+def mass_matrix_planar(s: State) -> Results:
+    """Return H(q) in planar vectors."""
+    return {'H': _with_rotors(s, planar.crba(s.model, s.q, s.conditions.inertia))}
+
+
+def forward_dynamics_planar(s: State) -> Results:
+    """Return qdd through the inertia matrix, in planar vectors."""
+    C, H = bias_planar(s)['tau'], mass_matrix_planar(s)['H']
+    rhs = [t - c for t, c in zip(s.tau, C, strict=True)]                                   # 6.1
+    return {'qdd': ltl.solve([list(row) for row in H], sparsity(s.model), rhs)}
 
 
 # --- the whole robot ------------------------------------------------------------------------

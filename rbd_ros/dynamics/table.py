@@ -25,31 +25,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.dynamics import (
     coriolis_rules, floating_rules, hybrid_rules, regressor_rules, rules)
 from rbd_ros.dynamics.quantity import Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
 _GRAVITY = ('gravity',)
+#: Rules that suit robots which move in one plane.
+_PLANAR = {'planar': is_planar}
 
 _ROWS = (
     # --- joint space --------------------------------------------------------------------------
     Quantity(
         'inverse_dynamics', _QDD, environment=_GRAVITY,
-        rules={'spatial': rules.inverse_dynamics_spatial, '3d': rules.inverse_dynamics_3d},
+        rules={'spatial': rules.inverse_dynamics_spatial, '3d': rules.inverse_dynamics_3d,
+               'planar': rules.inverse_dynamics_planar},
+        where=_PLANAR,
         meaning='tau that gives accelerations qdd: recursive Newton-Euler (RBDA 5)'),
     Quantity(
         'bias', _QD, environment=_GRAVITY,
-        rules={'spatial': rules.bias_spatial, '3d': rules.bias_3d},
+        rules={'spatial': rules.bias_spatial, '3d': rules.bias_3d, 'planar': rules.bias_planar},
+        where=_PLANAR,
         meaning='C(q, qd): joint forces of motion without acceleration, gravity included'),
     Quantity(
-        'gravity', _Q, environment=_GRAVITY, rules={'composite': rules.gravity},
+        'gravity', _Q, environment=_GRAVITY,
+        rules={'composite': rules.gravity, 'planar': rules.gravity_planar}, where=_PLANAR,
         meaning='g(q): joint forces that hold the robot still'),
     Quantity(
         'joint_wrenches', _QDD, environment=_GRAVITY, rules={'spatial': rules.joint_wrenches},
         meaning='whole force across each joint, (nb, 6), body coordinates, angular first'),
     Quantity(
-        'mass_matrix', _Q, rules={'crba': rules.mass_matrix},
+        'mass_matrix', _Q, rules={'crba': rules.mass_matrix, 'planar': rules.mass_matrix_planar},
+        where=_PLANAR,
         meaning='H(q), by composite rigid bodies (RBDA 6.2)'),
     Quantity(
         'inverse_mass_matrix', _Q, rules={'ltdl': rules.inverse_mass_matrix},
@@ -57,7 +65,9 @@ _ROWS = (
     Quantity(
         'forward_dynamics', ('q', 'qd', 'tau'), environment=_GRAVITY,
         rules={'crba': rules.forward_dynamics_by_inertia,
-               'aba': rules.forward_dynamics_by_bodies},
+               'aba': rules.forward_dynamics_by_bodies,
+               'planar': rules.forward_dynamics_planar},
+        where=_PLANAR,
         meaning='qdd under joint forces tau (RBDA 6 and 7)'),
     Quantity(
         'hybrid_dynamics', (*_QD, 'known'), environment=_GRAVITY, target='joints',

@@ -22,7 +22,7 @@ The same two spaces, the same rules, a quarter of the numbers: an inertia has 4 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import overload, Self
 
 from rbd_ros.compiler import atan2, cos, sin
 from rbd_ros.spatial.algebra import Scalar, Sym3, Value, Vec3
@@ -84,6 +84,12 @@ class PlanarMotion(_Planar):
         """Return the power of a force along this motion."""
         return self._dot(other, PlanarForce)
 
+    @overload
+    def cross(self, other: PlanarMotion) -> PlanarMotion: ...
+
+    @overload
+    def cross(self, other: PlanarForce) -> PlanarForce: ...
+
     def cross(self, other: PlanarMotion | PlanarForce) -> PlanarMotion | PlanarForce:
         """Return the rate of change of a vector that moves with this velocity (RBDA 2.76)."""
         w, x, y = self.ang, self.x, self.y
@@ -140,6 +146,18 @@ class PlanarTransform(Value):
         c, s, x, y = self.c, self.s, self.x, self.y
         return [[1.0, 0.0, 0.0], [s * x - c * y, c, s], [c * x + s * y, -s, c]]
 
+    @overload
+    def __matmul__(self, other: PlanarMotion) -> PlanarMotion: ...
+
+    @overload
+    def __matmul__(self, other: PlanarForce) -> PlanarForce: ...
+
+    @overload
+    def __matmul__(self, other: PlanarInertia) -> PlanarInertia: ...
+
+    @overload
+    def __matmul__(self, other: PlanarTransform) -> PlanarTransform: ...
+
     def __matmul__(self, other: PlanarMotion | PlanarForce | PlanarInertia | PlanarTransform) -> (
             PlanarMotion | PlanarForce | PlanarInertia | PlanarTransform):
         c, s, x, y = self.c, self.s, self.x, self.y
@@ -157,6 +175,24 @@ class PlanarTransform(Value):
             return PlanarTransform(
                 c * other.c - s * other.s, s * other.c + c * other.s,
                 other.x + other.c * x - other.s * y, other.y + other.s * x + other.c * y)
+        raise _mixed(self, other)
+
+    @overload
+    def inv_apply(self, other: PlanarForce) -> PlanarForce: ...
+
+    @overload
+    def inv_apply(self, other: PlanarInertia) -> PlanarInertia: ...
+
+    def inv_apply(self, other: PlanarForce | PlanarInertia) -> PlanarForce | PlanarInertia:
+        """Return a force or an inertia of B in the coordinates of A."""
+        c, s, x, y = self.c, self.s, self.x, self.y
+        if type(other) is PlanarForce:
+            fx, fy = c * other.x - s * other.y, s * other.x + c * other.y
+            return PlanarForce(other.ang + (x * fy - y * fx), fx, fy)
+        if type(other) is PlanarInertia:
+            hx, hy = c * other.hx - s * other.hy, s * other.hx + c * other.hy
+            a, b = hx + other.m * x, hy + other.m * y
+            return PlanarInertia(other.m, a, b, other.I + x * (hx + a) + y * (hy + b))
         raise _mixed(self, other)
 
     def inverse(self) -> PlanarTransform:
