@@ -40,20 +40,20 @@ from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import SettingError
 
-#: every line can be typed as it is printed; what follows # is not for the shell
+#: every line can be typed as it is printed
 NEXT = """
 The simulated robot floats in gravity compensation. In another terminal, try:
-  # what the supervisor does
+  # watch the supervisor
   {ros2} topic echo --qos-reliability reliable --qos-durability transient_local \\
     {ns}/controller/state std_msgs/msg/String
-  # stay here
+  # hold this position
   {ros2} param set {ns}/controller mode hold
-  # brake and hold, as in an emergency; then go on
+  # brake and hold, as after a fault; then continue
   {ros2} service call {ns}/controller/stop std_srvs/srv/Trigger
   {ros2} service call {ns}/controller/reset std_srvs/srv/Trigger
 """
 NEXT_BUILT_IN = """\
-  # float again, and be pushed
+  # float again, and push the arm
   {ros2} param set {ns}/controller mode gravity_compensation
   {ros2} topic pub --rate 50 --times 25 {ns}/simulator/wrench geometry_msgs/msg/WrenchStamped \\
     "{{header: {{frame_id: tool0}}, wrench: {{force: {{x: 15.0}}}}}}"
@@ -70,7 +70,7 @@ lift it. Make one, answer the questions in it, and add params_file:={name} to yo
   {ros2} run rbd_ros make_config {source} > {name}
 With simulate:=true the robot is simulated instead."""
 WAITING = """
-The controller waits. When driver and robot are ready, in another terminal:
+The controller is waiting. When the driver and the robot are ready, run in another terminal:
   {ros2} lifecycle set {node} configure
   {ros2} lifecycle set {node} activate
 """
@@ -82,12 +82,11 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([
         DeclareLaunchArgument(
             'params_file', default_value='',
-            description='parameters of the controller, YAML; must be given for a real robot: '
-                        '"ros2 run rbd_ros make_config" makes one; empty: those of a simulated '
-                        'robot'),
+            description='parameter file of the controller; required for a real robot ("ros2 run '
+                        'rbd_ros make_config" writes one); empty: parameters for simulation'),
         DeclareLaunchArgument(
             'urdf', default_value='',
-            description='URDF or xacro file of a robot; starts the controller alone, for a '
+            description='URDF or xacro file of your robot; starts the controller alone, for a '
                         'real driver, unless simulate is true'),
         DeclareLaunchArgument(
             'use_robot_description', default_value='false', choices=['true', 'false'],
@@ -95,15 +94,15 @@ def generate_launch_description() -> LaunchDescription:
                         'controller alone'),
         DeclareLaunchArgument(
             'simulate', default_value='auto', choices=['auto', 'true', 'false'],
-            description='whether to simulate the robot too; auto: only without urdf and '
+            description='also start the simulator; auto: only without urdf and '
                         'use_robot_description'),
         DeclareLaunchArgument('namespace', default_value='',
                               description='namespace of nodes and topics'),
         DeclareLaunchArgument('use_sim_time', default_value='false', choices=['true', 'false'],
                               description='take time from /clock'),
         DeclareLaunchArgument('autostart', default_value='auto', choices=['auto', 'true', 'false'],
-                              description='configure and activate without being told to; auto: '
-                                          'a simulated robot, or where params_file says so'),
+                              description='configure and activate automatically; auto: for a '
+                                          'simulated robot, or if params_file says so'),
         DeclareLaunchArgument('joint_states', default_value='joint_states',
                               description='topic of the joint states'),
         DeclareLaunchArgument('commands', default_value='controller/commands',

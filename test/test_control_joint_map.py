@@ -100,7 +100,7 @@ def test_invented_names_fill_neither_log_nor_memory():
     notices = subject.take_notices()
     assert 2 <= len(notices) <= 10
     assert all(len(text) < 500 for text in notices)
-    assert 'no more of them are announced' in notices[-1]
+    assert 'further ones are not logged' in notices[-1]
     assert len(subject._pieces) <= 64 and len(subject._announced) <= 10
     assert subject.generation == generation  # nothing that the fast path relies on has gone
 
@@ -149,7 +149,7 @@ def test_missing_velocity_is_a_filtered_difference():
         feed(ARM, [0.002 * k, 1.0, -0.004 * k], dt=0.002)
     np.testing.assert_allclose(subject.qd, [1.0, 0.0, -2.0], atol=1e-9)
     assert subject.take_notices() == [
-        'no velocity of a, b, c: the filtered difference of the position is used']
+        'no velocity for a, b, c: using the filtered derivative of the position']
 
 
 def test_joints_without_velocity_are_told_once_each():
@@ -159,7 +159,7 @@ def test_joints_without_velocity_are_told_once_each():
     for k in range(20):
         feed(ARM, [0.002 * k, 1.0, 2.0], [np.nan, 7.0, np.nan if k > 10 else 8.0])
     notices = [text for text in subject.take_notices() if 'no velocity' in text]
-    assert [text.partition(':')[0] for text in notices] == ['no velocity of a', 'no velocity of c']
+    assert [text.partition(':')[0] for text in notices] == ['no velocity for a', 'no velocity for c']
 
 
 def test_difference_filter_is_first_order():
@@ -250,7 +250,7 @@ def test_pieces_from_several_publishers():
         feed(('c', 'b'), [3.0, 2.0], [0.0, 0.0])
     assert not subject.ready(feed.time)
     assert subject.diagnose(feed.time) == (
-        Cause.STATE_STALE, 'a: no message for 0.13 s, while messages without it come')
+        Cause.STATE_STALE, 'a: no message for 0.13 s, while other messages arrive')
 
 
 def test_rate_counts_whole_states():
@@ -280,7 +280,7 @@ def test_prescribed_joint_has_its_own_age():
     for _ in range(100):
         feed(ARM, [1.0, 2.0, 3.0], [0.0] * 3)
     assert subject.diagnose(feed.time) == (
-        Cause.PRESCRIBED_STALE, 'finger: no message for 1.2 s, while messages without it come')
+        Cause.PRESCRIBED_STALE, 'finger: no message for 1.2 s, while other messages arrive')
 
 
 def test_a_clock_that_went_back_makes_nothing_last_longer():

@@ -304,7 +304,7 @@ def test_law_that_fails_becomes_a_brake(kind):
     assert settled(rig, GRAVITY)
     assert rig.supervisor.faults[0].cause is Cause.BAD_COMMAND
     assert str(rig.supervisor.faults[0]) == 'bad command: ' + {
-        'law': 'the control law gave no finite torque',
+        'law': 'the torque of the control law is not finite',
         'raise': 'the control law failed with RuntimeError: law broke'}[kind]
 
 

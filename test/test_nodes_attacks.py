@@ -87,7 +87,7 @@ def test_any_false_of_the_dead_man_stops():
     assert arm.state == 'braking'
     arm.run(1.0)
     assert arm.state == 'holding'
-    assert 'it was let go' in arm.cycle.fault_text()
+    assert 'the switch was released' in arm.cycle.fault_text()
     assert not arm.cycle.reset(arm.time, arm.time)
 
 
@@ -271,7 +271,7 @@ def test_a_held_robot_yields_to_a_push(joint):
     assert (np.abs(distance) <= 0.1 + 0.5 * PERIOD + 1e-9).all()  # it has moved since
     assert abs(distance[joint]) > 0.09
     warned = [text for kind, text in arm.cycle.events if kind == 'warning']
-    assert [f'joint_{joint + 1} by' in text for text in warned] == [True]
+    assert [f'joint_{joint + 1} has moved by' in text for text in warned] == [True]
     there = arm.q.copy()
     arm.external = np.zeros(7)  # let go
     arm.run(1.5)

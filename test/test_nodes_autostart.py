@@ -109,7 +109,7 @@ def test_a_request_or_a_stop_in_any_state_ends_it(label):
         decide(node)
         node.step()
         assert node.calls == []
-        assert 'autostart is cancelled by' in node.log[0]
+        assert 'autostart cancelled by' in node.log[0]
 
 
 def test_a_request_cancels_an_activation_that_waits():

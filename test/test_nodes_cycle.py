@@ -157,8 +157,8 @@ def test_row_of_refused_references_in_motion_brakes():
     assert arm.state == 'braking'
     fault, = arm.cycle.supervisor.faults
     assert fault.cause is Cause.BAD_COMMAND
-    assert str(fault) == ('bad command: 5 references in a row were refused while the robot moves, '
-                          'the last one: positions are not finite')
+    assert str(fault) == ('bad command: 5 references in a row were rejected while the robot '
+                          'was moving; the last one: positions are not finite')
     np.testing.assert_allclose(arm.sent[-1], arm.dynamics.gravity(arm.q), rtol=0, atol=0.5)
     arm.run(1.0)
     assert arm.state == 'holding'
@@ -196,7 +196,7 @@ def test_law_without_finite_torque_brakes_at_once():
     arm.run(PERIOD)
     assert arm.state == 'braking'
     assert arm.cycle.supervisor.faults[0].cause is Cause.BAD_COMMAND
-    assert 'no finite torque' in arm.cycle.fault_text()
+    assert 'the torque of the control law is not finite' in arm.cycle.fault_text()
     assert np.isfinite(arm.sent[before:]).all()
 
 
@@ -228,7 +228,7 @@ def test_zone_before_a_limit_is_at_most_a_tenth_of_the_range():
     span = np.array(settings.robot.pick(model.upper)) - settings.robot.pick(model.lower)
     np.testing.assert_allclose(settings.barrier_margins, np.minimum(0.051, 0.1 * span), rtol=1e-15)
     assert (settings.barrier_margins < 0.05).any()
-    assert any('barrier.margin is less than asked for' in text and ' m instead of 0.051' in text
+    assert any('barrier.margin is reduced' in text and ' m instead of 0.051' in text
                for text in settings.notices())
     narrow = settings_of('mimic_gripper.urdf', **{'barrier.margin': [1e-4]})
     np.testing.assert_array_equal(narrow.barrier_margins, 1e-4)
@@ -266,5 +266,5 @@ def test_refused_references_are_told_once_per_state_and_second():
     arm.run(3.5)
     lines = [text for kind, text in arm.cycle.events if kind == 'warning']
     assert len(lines) == 4
-    assert all('a reference is refused: the controller is holding' in line for line in lines)
+    assert all('reference rejected: the controller is holding' in line for line in lines)
     assert 2990 < int(lines[1].split('(')[1].split()[0]) < 3010

@@ -50,7 +50,7 @@ def test_repeats_of_ever_new_kinds_do_not_fill_the_memory():
 def test_texts_stay_short():
     """Numbers are added only where there is one; lists of names are cut."""
     assert counted('text', 0) == 'text'
-    assert counted('text', 3) == 'text (3 more like this left out)'
+    assert counted('text', 3) == 'text (3 similar lines suppressed)'
     assert shortened(['a', 'b']) == 'a, b'
     assert len(shortened(['x' * 10_000] * 10_000)) < 500
     assert shortened([str(k) for k in range(20)]).endswith('7 and 12 more')
@@ -107,7 +107,7 @@ def test_a_place_has_its_share_of_lines():
     queue.close()
     assert texts[:10] == [f'payload {k}' for k in range(10)]
     assert texts[10] == 'another place'
-    assert texts[11] == 'payload 499 (489 more like this left out)'
+    assert texts[11] == 'payload 499 (489 similar lines suppressed)'
     assert queue.lines[0].file == __file__
     assert queue.lines[0].function == 'test_a_place_has_its_share_of_lines'
     assert queue.lines[0].name == 'robot' and queue.lines[0].severity == 30

@@ -51,8 +51,8 @@ def test_refusals_warn_and_go_on():
     """A processor that is not there is refused with a warning that says so."""
     said = run('from rbd_ros.nodes.controller.realtime import prepare_thread\n'
                'print(prepare_thread(0, 4095, print))').splitlines()
-    assert said[0].startswith('realtime.cpu: processor 4095 is refused')
-    assert said[0].endswith('going on without')
+    assert said[0].startswith('realtime.cpu: CPU 4095 refused')
+    assert said[0].endswith('continuing without it')
     assert "'realtime.cpu': 'refused" in said[1]
 
 

@@ -184,7 +184,7 @@ def test_what_is_noticed_on_the_express_way_is_told_by_the_timer():
     arm.time += PERIOD
     arm.cycle.joints.heard(arm.cycle.joints.last, arm.time, 0.0)
     arm.cycle.tick(arm.time, arm.time)
-    assert any('carry no stamp' in text for _, text in arm.cycle.events)
+    assert any('have no stamp' in text for _, text in arm.cycle.events)
 
 
 @pytest.mark.parametrize('mode', ['hold', 'computed_torque', 'operational_space'])

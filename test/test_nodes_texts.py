@@ -75,10 +75,10 @@ def test_torque_limits_stand_in_for_missing_effort():
 
 def test_missing_velocity_is_told():
     """A joint without a velocity limit is used, and it is said that nobody watches its speed."""
-    told = 'the speed of joint_1, joint_2, joint_4, joint_5, joint_6, joint_7 is not watched'
+    told = 'the speed of joint_1, joint_2, joint_4, joint_5, joint_6, joint_7 is not supervised'
     assert any(text.startswith(told) for text in configured(without('velocity')).notices())
     given = configured(without('velocity'), velocity_limits=[2.0])
-    assert not any('not watched' in text for text in given.notices())
+    assert not any('not supervised' in text for text in given.notices())
 
 
 # -- notices ------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_less_than_asked_for_is_said():
     """A damping that somebody chose and that the loop cannot carry is told with both numbers."""
     settings = configured(ARM, **SLOW, brake_damping=[6.0])
     assert len(settings.notices()) == 1
-    assert settings.notices()[0].startswith('brake_damping in N.m.s/rad is less than asked for')
+    assert settings.notices()[0].startswith('brake_damping in N.m.s/rad is reduced')
     assert ' instead of 6' in settings.notices()[0]
 
 

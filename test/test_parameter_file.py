@@ -42,24 +42,24 @@ def checked(folder, text, node='/controller'):
 
 
 @pytest.mark.parametrize('text, word', [
-    ('', 'is empty; it needs the name of the node first:\n/\\*\\*:\n  controller:'),
-    ('- a\n- b\n', 'is no mapping'),
-    ('controller:\n  driver_adds: none\n', 'has no "ros__parameters": parameters stand below'),
+    ('', 'is empty; start with the node name:\n/\\*\\*:\n  controller:'),
+    ('- a\n- b\n', 'is not a mapping'),
+    ('controller:\n  driver_adds: none\n', 'has no "ros__parameters": parameters go below'),
     (HEAD.replace('controller', 'my_arm') + '      mode: hold\n',
-     'has parameters of "/\\*\\*/my_arm", none of "/controller": call the node "/controller"'),
-    (HEAD + '\tmode: hold\n', 'line 4 has a tab: YAML is indented by spaces only'),
+     'has parameters for "/\\*\\*/my_arm", but none for "/controller": name the node '),
+    (HEAD + '\tmode: hold\n', 'line 4 has a tab: indent YAML with spaces'),
     (HEAD + '      mode: hold\n\tdamping: [1.0]\n', 'line 5 has a tab'),
-    (HEAD + '      mode: [hold\n', 'is no YAML'),
-    (HEAD + '      mode: hold\n   damping: [1.0]\n', 'line 5 is no YAML'),
+    (HEAD + '      mode: [hold\n', 'is not valid YAML'),
+    (HEAD + '      mode: hold\n   damping: [1.0]\n', 'line 5 is not valid YAML'),
     (HEAD + '      - mode\n', 'line 4: "ros__parameters" needs parameters'),
     (HEAD + '      task.axes: [rx, y]\n',
-     'line 4: task.axes mixes types: YAML takes a bare y for true; write "y" in quotes, or ty'),
-    (HEAD + '      task.axes: [y]\n', 'line 4: task.axes must be texts: YAML takes a bare y for'),
-    (HEAD + '      task: {axes: [x, y]}\n', 'task.axes mixes types: YAML takes a bare y'),
-    (HEAD + '      joints: [one, off]\n', 'bare off for false; write "off" in quotes$'),
+     'line 4: task.axes mixes types: YAML reads a bare y as true; write "y" in quotes, or ty'),
+    (HEAD + '      task.axes: [y]\n', 'line 4: task.axes must contain strings: YAML reads a bare y'),
+    (HEAD + '      task: {axes: [x, y]}\n', 'task.axes mixes types: YAML reads a bare y'),
+    (HEAD + '      joints: [one, off]\n', 'bare off as false; write "off" in quotes$'),
     (HEAD + '      stiffness: [1, 2.5]\n',
      'stiffness mixes types: write every number with a decimal point, 1.0 for 1'),
-    (HEAD + '      stiffness: [1.0, one]\n', 'a list has numbers or texts, not both'),
+    (HEAD + '      stiffness: [1.0, one]\n', 'a list must contain numbers or strings, not both'),
     (HEAD + '      stiffness: [[1.0]]\n', 'stiffness is a list of lists'),
     (HEAD + '      mode: hold\n      nominal_rate: 500\n',
      'line 5: nominal_rate must be of type double: write numbers .* 500.0 for 500'),
@@ -113,7 +113,7 @@ def test_names_of_nodes(tmp_path, name, node, mine):
         if mine:
             assert check_file(str(file), node) == {'mode': 'hold'}
         else:
-            with pytest.raises(SettingError, match='none of'):
+            with pytest.raises(SettingError, match='but none for'):
                 check_file(str(file), node)
 
 
@@ -177,7 +177,7 @@ def test_limits_that_are_not_described(tmp_path):
     """A limit that the description lacks is left open and named."""
     text = parameter_file(**{**ROBOT, 'effort': (87.0, 0.0, float('inf'))})
     assert '# torque_limits: [87.0, ?, ?]' in text
-    assert 'none of elbow, y' in ' '.join(text.replace('#', '').split())
+    assert 'none for elbow, y' in ' '.join(text.replace('#', '').split())
     assert 'torque_limits' not in checked(tmp_path, text)
 
 

@@ -34,8 +34,8 @@ def missing_states(account: str, *, topic: str, publishers: int,
     if publishers == 0:
         return (f'nobody publishes {topic} (sensor_msgs/msg/JointState): start the driver, or '
                 f'name its topic with joint_states:=/its/topic')
-    text = f'no proven state of {account} (topic {topic})'
+    text = f'no usable state of {account} (topic {topic})'
     if not_controlled:
-        text += (f'. {", ".join(not_controlled)}: not controlled; what nobody publishes belongs '
-                 f'in fixed_positions')
+        text += (f'. {", ".join(not_controlled)}: not controlled; if nobody publishes a '
+                 'joint, give its position in fixed_positions')
     return text

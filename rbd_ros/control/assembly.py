@@ -34,7 +34,7 @@ __all__ = ['build_robot', 'build_settings', 'check_values', 'compile_kernels',
            'described_end', 'described_output']
 
 _PART = {
-    'none': 'the whole torque', 'gravity': 'the torque without gravity',
+    'none': 'the total torque', 'gravity': 'the torque without gravity',
     'gravity_and_coriolis': 'the torque without gravity and Coriolis torque',
 }
 
@@ -111,8 +111,8 @@ def described_output(settings: Settings, topic: str) -> str:
         load = ', payload ' + ('known' if known else 'unknown') + ' to the driver'
     limits = ', '.join(f'{name} {most:g}' for name, most in zip(
         settings.robot.joints, settings.torque_limits))
-    return (f'sends {_PART[adds]} on {topic} ({settings.text("command_type")}){load}; limits in '
-            f'N.m of the total: {limits}')
+    return (f'sends {_PART[adds]} on {topic} ({settings.text("command_type")}){load}; limits '
+            f'of the total in N.m: {limits}')
 
 
 def described_end(settings: Settings) -> str:
@@ -122,15 +122,15 @@ def described_end(settings: Settings) -> str:
     :param settings: of the robot.
     """
     if settings.release_torque == 'gravity':
-        rest = ('the last gravity torque, which the driver must keep; nothing is sent after it '
-                '(release_torque gravity)')
+        rest = ('the last gravity torque, which the driver must hold, because nothing is sent '
+                'afterwards (release_torque gravity)')
     elif settings.text('driver_adds') == 'none':
-        rest = ('zero torque: a robot whose brakes do not close falls (release_torque zero; '
-                '"gravity" leaves the last gravity torque)')
+        rest = ('zero torque: without brakes that close, the robot falls (release_torque '
+                'zero; "gravity" leaves the last gravity torque)')
     else:
         rest = 'what the driver adds by itself'
-    return (f'Ctrl-C or a deactivation brakes for {settings.number("brake_time"):g} s, then '
-            f'leaves within {settings.number("release_time"):g} s {rest}')
+    return (f'Ctrl-C or deactivation: brakes for {settings.number("brake_time"):g} s, then '
+            f'ramps within {settings.number("release_time"):g} s to {rest}')
 
 
 def _refuse(reasons: list[str]) -> None:

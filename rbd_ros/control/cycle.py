@@ -232,7 +232,7 @@ class Cycle:
         if self.joints.notices:  # of the fast path, which has no time for them
             self._notices()
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
-            self.fault(steady, Cause.DEAD_MAN, f'{self.dead_man.timeout:g} s without it')
+            self.fault(steady, Cause.DEAD_MAN, f'no message for {self.dead_man.timeout:g} s')
         return self.loop.tick(now, steady)
 
     def press(self, steady: float, pressed: bool) -> None:
@@ -244,7 +244,7 @@ class Cycle:
         """
         self.dead_man.signal(steady, pressed)
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
-            self.fault(steady, Cause.DEAD_MAN, 'it was let go')
+            self.fault(steady, Cause.DEAD_MAN, 'the switch was released')
 
     # -- requests, run in the hot thread ----------------------------------------------------------
 

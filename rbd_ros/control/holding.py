@@ -113,6 +113,6 @@ class Holding:
             return
         self._told = now
         j = int(np.abs(self._way).argmax())
-        self._tell('warning', f'the held robot is pushed away and yields: {self._names[j]} by '
-                   f'{abs(self._way[j]) + self._most[j]:.3g} so far. If nobody pushes it, its '
-                   f'payload or description is wrong')
+        self._tell('warning', f'the hold yields to a push: {self._names[j]} has moved by '
+                              f'{abs(self._way[j]) + self._most[j]:.3g} so far. If nobody is '
+                              'pushing, the payload or the description is wrong')

@@ -144,7 +144,8 @@ class ControlLoop:
         if self._times is None:
             self._begin()
         if not self._live_torque(supervisor.due, now, qd):
-            supervisor.fault(steady, Cause.BAD_COMMAND, 'the control law gave no finite torque')
+            supervisor.fault(steady, Cause.BAD_COMMAND, 'the torque of the control law is not '
+                                                        'finite')
             self._announce()
             self.switch.cancel()
             self._brake(qd)

@@ -79,8 +79,8 @@ def payload_vector(mass: float, com: Sequence[float], inertia: Sequence[float],
     principal = np.linalg.eigvalsh(I_c)
     size = max(float(np.abs(principal).max()), 1e-12)
     if principal[0] < -1e-9 * size or principal[2] > principal[0] + principal[1] + 1e-6 * size:
-        raise PayloadError(f'principal moments {principal.tolist()} kg.m^2 belong to no rigid '
-                           f'body: each must be at most the sum of the others')
+        raise PayloadError(f'principal moments {principal.tolist()} kg.m^2 are impossible for '
+                           'a rigid body: each must be at most the sum of the other two')
     if mass == 0.0 and principal[2] > 0.0:
         raise PayloadError('a payload without mass has no inertia')
     R = np.eye(3) if R is None else R

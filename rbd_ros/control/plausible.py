@@ -84,8 +84,9 @@ class Plausible:
         np.add(self._speed, qd, out=self._speed)
         if self._stray.check(now, mismatch):
             j = self._stray.first_beyond(mismatch)
-            fault(Cause.IMPLAUSIBLE, f'{self._names[j]}: its positions move with '
-                  f'{self._speed[j]:.3g} per s, its velocity says {qd[j]:.3g}')
+            fault(Cause.IMPLAUSIBLE, f'{self._names[j]}: its positions change at '
+                                     f'{self._speed[j]:.3g} per s, but its velocity is '
+                                     f'{qd[j]:.3g}')
         wrong = self._drawn.check(now, self._speed)
         if wrong:
             fault(Cause.OVER_SPEED, wrong)

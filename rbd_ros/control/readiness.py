@@ -42,9 +42,9 @@ Array = npt.NDArray[np.float64]
 _EFFORTS, _INTERVALS = 20, 5
 
 _BEGINS = {
-    Verdict.MATCH: 'torque begins at its median, as far as g(q) explains it',
-    Verdict.BRAKED: 'torque begins at g(q)',
-    Verdict.UNKNOWN: 'torque begins at g(q) if the robot is at rest'}
+    Verdict.MATCH: 'the first torque is its median, bounded by what g(q) explains',
+    Verdict.BRAKED: 'the first torque is g(q)',
+    Verdict.UNKNOWN: 'the first torque is g(q) if the robot is at rest'}
 
 
 def likely_causes(settings: Settings) -> str:
@@ -56,10 +56,9 @@ def likely_causes(settings: Settings) -> str:
     vector = ', '.join(f'{x:g}' for x in settings.numbers('gravity'))
     source = settings.text('gravity_source')
     gravity = f'gravity [{vector}]' if source == 'parameter' else f'gravity_source {source}'
-    return (f'Likely causes: {gravity} does not fit how the robot is mounted; a joint counts or '
-            f'pushes the other way; driver_adds "{settings.text("driver_adds")}" is not what the '
-            f'driver does; it carries something else than payload.mass '
-            f'{settings.number("payload.mass"):g} kg')
+    return (f'Likely causes: {gravity} does not match the mounting; the sign of a joint is '
+            f'wrong; driver_adds "{settings.text("driver_adds")}" does not match the driver; '
+            f'the load is not payload.mass {settings.number("payload.mass"):g} kg')
 
 
 class StartCheck:
@@ -145,9 +144,10 @@ class StartCheck:
                       tell: Callable[[str, str], None]) -> bool:
         if not compare:
             tell('warning' if self._compare else 'info', 'start check: ' + (
-                'joint states have no effort of every joint' if self._compare
-                else 'effort_is_torque is false') + ', so that gravity is not compared with '
-                'anything before the first torque; it begins at g(q) if the robot is at rest')
+                'joint_states has no effort for some joints' if self._compare
+                else 'effort_is_torque is false') + ', so gravity cannot be compared before '
+                                                    'the first torque, which is g(q) if the '
+                                                    'robot is at rest')
             return True
         finding = self._check.finding()
         if finding.verdict is Verdict.MISMATCH:
@@ -166,5 +166,5 @@ class StartCheck:
             return likely_causes(self._settings)
         entries = ', '.join(f'{x + 0.0:.1f}' for x in vector.round(1))
         ceiling = vector @ self._settings.numbers('gravity') < 0.0
-        return (f'Gravity [{entries}] would fit: if the robot is mounted so'
-                f'{", as on a ceiling," if ceiling else ""} set the parameter gravity')
+        return (f'Gravity [{entries}] would fit: if the robot is mounted like '
+                f'that{' (on a ceiling?)' if ceiling else ""}, set the parameter gravity')

@@ -129,7 +129,7 @@ class ReferenceIntake:
         """Say that a reference is refused, once per kind of reason and second."""
         left = self._repeats.take(kind, self._cycle.steady)
         if left is not None:
-            self._cycle.tell('warning', counted(f'a reference is refused: {reason}', left))
+            self._cycle.tell('warning', counted(f'reference rejected: {reason}', left))
 
     def refuse(self, reason: str) -> None:
         """
@@ -141,8 +141,9 @@ class ReferenceIntake:
         if cycle.supervisor.state not in _RUNNING:
             return
         if self._refusals.refused(cycle.steady) and self._moves():
-            cycle.fault(cycle.steady, Cause.BAD_COMMAND, f'{self._refusals.count} references in a '
-                        f'row were refused while the robot moves, the last one: {reason}')
+            cycle.fault(
+                cycle.steady, Cause.BAD_COMMAND, f'{self._refusals.count} references in a row were '
+                f'rejected while the robot was moving; the last one: {reason}')
 
     def _moves(self) -> bool:
         """Tell whether the robot moves, or shall."""

@@ -80,7 +80,7 @@ def counted(text: str, left: int) -> str:
     :param text: to be said.
     :param left: number of those.
     """
-    return f'{text} ({left} more like this left out)' if left else text
+    return f'{text} ({left} similar lines suppressed)' if left else text
 
 
 def shortened(names: Sequence[str]) -> str:

@@ -269,21 +269,21 @@ class Settings:
         unwatched = [joint for joint, most in zip(self.robot.joints, self.velocity_limits)
                      if math.isinf(most)]
         if unwatched:
-            texts.append(f'the speed of {", ".join(unwatched)} is not watched: give velocity in '
-                         f'<limit> of the URDF, or velocity_limits')
+            texts.append(f'the speed of {", ".join(unwatched)} is not supervised: give '
+                         'velocity in <limit> of the URDF, or velocity_limits')
         narrow = [f'{joint} {b:.3g} {unit} instead of {a:.3g}' for joint, unit, a, b in zip(
             self.robot.joints, self.robot.units, self.joints('barrier.margin'),
             self.barrier_margins) if b < a]
         if narrow and self._asked('barrier.margin'):
-            texts.append(f'barrier.margin is less than asked for, a tenth of the range of the '
-                         f'joint: {", ".join(narrow)}')
+            texts.append('barrier.margin is reduced to a tenth of the range of the joint: '
+                         f'{", ".join(narrow)}')
         for name in filter(self._asked, _DAMPERS):
             wanted, used = self.joints(name), self.damper(name)
             less = [f'{joint} {b:.3g} instead of {a:.3g}' for joint, a, b in zip(
                 self.robot.joints, wanted, used) if b < a]
             if less:
-                texts.append(f'{name} in N.m.s/rad is less than asked for, because more would '
-                             f'oscillate at nominal_rate: {", ".join(less)}')
+                texts.append(f'{name} in N.m.s/rad is reduced, because more would oscillate '
+                             f'at nominal_rate: {", ".join(less)}')
         return texts
 
     def _asked(self, name: str) -> bool:

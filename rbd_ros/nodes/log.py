@@ -140,10 +140,10 @@ class LogQueue:
         """Say what could not be read here."""
         parts = []
         if self._unseen:
-            parts.append(f'{self._unseen} lines did not reach this console, which took none; they '
-                         'are in the log file and on /rosout')
+            parts.append(f'{self._unseen} lines were not printed, because this console was '
+                         'not reading; they are in the log file and on /rosout')
         if self._dropped:
-            parts.append(f'{self._dropped} lines were dropped, because too many waited')
+            parts.append(f'{self._dropped} lines were dropped, because the queue was full')
         self._unseen = self._dropped = 0
         self._write(_Line(name, int(LoggingSeverity.WARN), '; '.join(parts), '', __file__, 0))
 

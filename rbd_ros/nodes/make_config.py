@@ -78,9 +78,9 @@ def _published(topic: str) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='ros2 run rbd_ros make_config',
-        description='Print a parameter file of the controller for a robot: limits from its '
-                    'description, and the choices that only a person can make as lines to choose '
-                    'from.')
+        description='Print a controller parameter file for a robot: limits from its '
+                    'description, and questions that only a person can answer, as lines to '
+                    'choose from.')
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument('--urdf', metavar='FILE', help='URDF or xacro file, or package:// address')
     source.add_argument('--topic', nargs='?', const='/robot_description', metavar='NAME',

@@ -264,10 +264,10 @@ class TestAction(unittest.TestCase):
         goal = FollowJointTrajectory.Goal(trajectory=message, **more)
         sent = Sent(self.bench, self.server, goal)
         self.assertFalse(sent.handle.accepted, reason)
-        self.client.wait(lambda: any('a goal is refused' in said.text for said in
+        self.client.wait(lambda: any('goal rejected' in said.text for said in
                                      self.client.heard['log'][count:]), 'a reason')
         texts = [said.text for said in self.client.heard['log'][count:]
-                 if 'a goal is refused' in said.text]
+                 if 'goal rejected' in said.text]
         self.assertRegex(texts[-1], reason)
 
     def test_refusals(self) -> None:

@@ -64,7 +64,7 @@ class Burst:
     """
     The topics of the dynamics: each burst begins with the state that it was computed from.
 
-    Arrays carry no stamp; a burst is waited for before the next state is sent.
+    Arrays have no stamp; a burst is waited for before the next state is sent.
     """
 
     def __init__(self, client: rig.Client) -> None:

@@ -268,7 +268,7 @@ class TestExamples(Case):
         sent = {'franka': 'the torque without gravity on /franka/effort/commands '
                           '(float64_multi_array), payload known to the driver',
                 'ur': 'the torque without gravity on /ur/effort/commands',
-                'managed': 'the whole torque on /managed/effort/commands'}
+                'managed': 'the total torque on /managed/effort/commands'}
         for name, text in sent.items():
             with self.subTest(name):
                 client, begin = self.client_of(name), time.monotonic()
@@ -314,7 +314,7 @@ class TestJoints(Case):
         driver = rig.Driver(client, joints, q, 200.0)
         self.addCleanup(driver.close)
         client.wait(lambda: client.states.get_subscription_count() > 0, 'the controller')
-        self.refuse(client, rig.ACTIVATE, 'no proven state of panda_finger_joint1')
+        self.refuse(client, rig.ACTIVATE, 'no usable state of panda_finger_joint1')
         gripper = Gripper('bare')
         self.addCleanup(gripper.close)
         client.must_set({'activation_timeout': 20.0})
@@ -434,7 +434,7 @@ class TestRealTime(Case):
         for name, reason in (('realtime.priority', 'not permitted'),
                              ('realtime.lock_memory', 'Cannot allocate|not permitted')):
             self.assertRegex(told[name], f'refused .*({reason})')
-            self.assertTrue(any(f'{name}: ' in line and 'going on without' in line
+            self.assertTrue(any(f'{name}: ' in line and 'continuing without' in line
                                 for out in proc_output[poor]
                                 for line in out.text.decode().splitlines()), name)
         self.assertEqual(self.threads(poor)[0], [])

@@ -207,7 +207,7 @@ class TestFaults(unittest.TestCase):
         def change(message: JointState) -> None:
             message.header.stamp = rig.to_time(0)
         self.spoil(change)
-        self.client.wait_said('log', 'carry no stamp', self.begin)
+        self.client.wait_said('log', 'have no stamp', self.begin)
         self.expect_unmoved()
         self.driver.behave()
         self.expect_unmoved()
@@ -218,7 +218,7 @@ class TestFaults(unittest.TestCase):
         self.driver.rate = 4.0
         lost = self.client.wait_said('state', 'state lost', begin, 30.0)
         self.note(lost.time - begin, 2 * (RATE_WINDOW + 1 / self.driver.rate))  # two windows
-        self.client.wait_said('fault', 'slower than minimum_rate', begin, 30.0)
+        self.client.wait_said('fault', 'more slowly than minimum_rate', begin, 30.0)
         self.client.wait_said('state', 'fault', begin, 30.0)
 
     # -- bad fields ---------------------------------------------------------------------------
@@ -249,8 +249,8 @@ class TestFaults(unittest.TestCase):
         def change(message: JointState) -> None:
             for row in (message.name, message.position, message.velocity, message.effort):
                 del row[4]
-        self.expect_lost(self.spoil(change), r': joint_5: no message for 0\.\d+ s, while messages '
-                         'without it come$')
+        self.expect_lost(self.spoil(change), r': joint_5: no message for 0\.\d+ s, while other '
+                         'messages arrive$')
 
     def test_joint_twice(self) -> None:
         """A joint that appears twice makes the state ambiguous."""
@@ -272,7 +272,7 @@ class TestFaults(unittest.TestCase):
     def test_empty_states(self) -> None:
         """Messages without names, or without positions, are no states."""
         self.expect_lost(self.driver.provoke(lambda _: (JointState(),)),
-                         r'no message for 0\.\d+ s, while messages without it come$')
+                         r'no message for 0\.\d+ s, while other messages arrive$')
 
         def change(message: JointState) -> None:
             del message.position[:]
@@ -295,7 +295,7 @@ class TestFaults(unittest.TestCase):
                     self.client.states.publish(data)
                     time.sleep(0.02)
                 if len(data) >= 4:  # less is not even handed over by every middleware
-                    self.client.wait_said('log', 'cannot be read', self.begin, 10.0)
+                    self.client.wait_said('log', 'unreadable message', self.begin, 10.0)
                 self.expect_unmoved()
         noise = kinds['noise after a header']
         self.expect_lost(self.driver.provoke(lambda _: (noise,)),
@@ -339,7 +339,7 @@ class TestFaults(unittest.TestCase):
         def empty(message: JointState) -> None:
             del message.velocity[:]
         self.spoil(empty)
-        self.client.wait_said('log', 'no velocity of joint_1, joint_2', self.begin)
+        self.client.wait_said('log', 'no velocity for joint_1, joint_2', self.begin)
         self.expect_unmoved()
 
     def test_velocity_not_finite(self) -> None:
@@ -349,7 +349,7 @@ class TestFaults(unittest.TestCase):
         def change(message: JointState) -> None:
             message.velocity[5] = math.nan
         self.spoil(change)
-        self.client.wait_said('log', 'no velocity of joint_6:', self.begin)
+        self.client.wait_said('log', 'no velocity for joint_6:', self.begin)
         self.expect_unmoved()
 
     def test_effort_not_finite(self) -> None:
@@ -384,7 +384,7 @@ class TestFaults(unittest.TestCase):
         self.spoil(lambda message: change(message, time.monotonic() - begin))
         lost = self.client.wait_said('state', 'state lost', begin, 20.0)
         self.note(lost.time - begin, 0.2)
-        self.client.wait_said('fault', 'measured positions cannot be true', begin, 20.0)
+        self.client.wait_said('fault', 'the joint states are implausible', begin, 20.0)
         self.assertRegex(self.client.last('fault'), reason)
         for command in self.commands_between(begin, time.monotonic()):
             np.testing.assert_allclose(np.abs(command.effort) <= np.abs(GRAVITY) + 5.0, True)
@@ -403,8 +403,8 @@ class TestFaults(unittest.TestCase):
                                      stamp=rig.to_ns(message.header.stamp) + 1000)
             twin.position[3] += 0.3
             other.publish(twin)
-        self.cannot_be_true(second, r'joint_4 jumped from \S+ to \S+ within \S+ s: its sensor '
-                            'fails, or two publishers send it')
+        self.cannot_be_true(second, r'joint_4 jumped from \S+ to \S+ within \S+ s: a faulty '
+                            'sensor, or two publishers')
         self.driver.behave()
         self.client.node.destroy_publisher(other)
 
@@ -476,8 +476,8 @@ class TestFaults(unittest.TestCase):
             self.assertLess(time.monotonic() - begin, 10.0)
             client.trajectory.publish(bad)
             time.sleep(0.05)
-        self.expect_braking(begin, 'bad command: 5 references in a row were refused while the '
-                            'robot moves, the last one: /controller/joint_trajectory: ', 0.2)
+        self.expect_braking(begin, 'bad command: 5 references in a row were rejected while the '
+                            'robot was moving; the last one: /controller/joint_trajectory: ', 0.2)
         self.assertIn('not all finite', client.last('fault'))
         self.wait_torque(GRAVITY)
 
@@ -486,7 +486,7 @@ class TestFaults(unittest.TestCase):
         self.track()
         begin = time.monotonic()
         self.driver.qd = np.array([0.0, 1e200, 0.0, 0.0, 0.0, 0.0, 0.0])
-        said = self.client.wait_said('fault', 'bad command: the control law gave no finite torque',
+        said = self.client.wait_said('fault', 'the torque of the control law is not finite',
                                      begin, 20.0)
         self.driver.behave()
         self.note(said.time - begin, 0.0)

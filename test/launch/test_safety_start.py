@@ -151,7 +151,7 @@ class TestStart(unittest.TestCase):
     def test_rate_limit_is_too_low(self) -> None:
         """A torque that cannot reach zero within stop_time is refused."""
         self.set(torque_rate_limits=[100.0])
-        self.refuse(rig.CONFIGURE, 'joint_1: 120 N.m at 100 N.m/s take 1.2 s to zero')
+        self.refuse(rig.CONFIGURE, 'joint_1: 120 N.m at 100 N.m/s takes 1.2 s to reach zero')
 
     def test_stop_takes_too_long(self) -> None:
         """Times that do not fit into four seconds are refused as a set."""
@@ -169,7 +169,7 @@ class TestStart(unittest.TestCase):
                                       stamp=rig.to_ns(message.header.stamp)),)
         self.driver.provoke(mangle)
         self.configure(joints=list(JOINTS[:6]))
-        self.refuse(rig.ACTIVATE, 'joint_7: not controlled; what nobody publishes belongs in')
+        self.refuse(rig.ACTIVATE, 'joint_7: not controlled; if nobody publishes a')
         self.assertTrue(self.client.transition(rig.CLEANUP))
         self.configure(joints=list(JOINTS[:6]), fixed_positions__joints=['joint_7'],
                        fixed_positions__values=[float(Q[6])])
@@ -180,7 +180,7 @@ class TestStart(unittest.TestCase):
         """Without states activation is refused, and says so."""
         self.driver.silence()
         self.configure()
-        self.refuse(rig.ACTIVATE, 'no proven state of joint_1')
+        self.refuse(rig.ACTIVATE, 'no usable state of joint_1')
         self.assertEqual(self.client.lifecycle(), 'inactive')
 
     # -- while activation waits -----------------------------------------------------------------
@@ -192,7 +192,7 @@ class TestStart(unittest.TestCase):
         self.assertEqual(client.get('mode'), 'gravity_compensation')
         taken, reason = client.set({'mode': 'hold'})
         self.assertFalse(taken)
-        self.assertIn('not changed while the controller is activating', reason)
+        self.assertIn('cannot be changed while the controller is activating', reason)
         self.assertEqual(client.get('mode'), 'gravity_compensation')
         answered = time.monotonic() - begin
         self.assertLess(answered, client.margin(begin))
@@ -265,7 +265,7 @@ class TestStart(unittest.TestCase):
         self.activate()
         self.client.wait(lambda: len(self.client.commands) > before, 'a command')
         np.testing.assert_allclose(self.client.commands[before].effort, GRAVITY, atol=1e-6)
-        self.client.wait_said('log', 'torque begins at g(q)', self.begin)
+        self.client.wait_said('log', 'the first torque is g(q)', self.begin)
 
     def test_torque_begins_at_the_measured_effort(self) -> None:
         """Where the effort is a torque, the first command takes it over: the arm never drops."""
@@ -406,7 +406,7 @@ class TestStart(unittest.TestCase):
                 self.tearDown()
 
     def test_description_changes(self) -> None:
-        """Another description on the topic is announced, and refused while active."""
+        """Another description on the topic is announced, and ignored while active."""
         client = self.client
         topic = client.node.create_publisher(String, 'robot_description', rig.LATCHED)
         text = arm.URDF.read_text()
@@ -418,7 +418,7 @@ class TestStart(unittest.TestCase):
         client.wait_said('log', 'from the topic robot_description', self.begin, 10.0)
         self.activate()
         topic.publish(String(data=text.replace('seven_joint_arm', 'another_arm')))
-        client.wait_said('log', 'refused while active', self.begin, 10.0)
+        client.wait_said('log', 'ignored while active', self.begin, 10.0)
         self.wait_torque(GRAVITY)
         client.node.destroy_publisher(topic)
 
@@ -428,7 +428,7 @@ class TestStart(unittest.TestCase):
         self.configure()
         self.run_it()
         rival = client.node.create_publisher(JointState, 'controller/commands', 1)
-        client.wait_said('log', 'the robot gets the commands of both', self.begin, 20.0)
+        client.wait_said('log', 'the robot receives the commands of both', self.begin, 20.0)
         self.assertEqual(client.last('state'), 'running')
         client.node.destroy_publisher(rival)
         topic = 'controller/commands'

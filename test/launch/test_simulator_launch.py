@@ -252,7 +252,7 @@ class TestFreeRunning(unittest.TestCase):
              '__ns:=/free', '-r', '__node:=second', '-p', 'discovery_time:=20.0'],
             capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual(ended.returncode, 1)
-        self.assertIn('/free/joint_states has a publisher already (/free/simulator)',
+        self.assertIn('/free/joint_states already has a publisher (/free/simulator)',
                       ended.stderr + ended.stdout)
 
 

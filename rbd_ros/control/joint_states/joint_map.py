@@ -164,8 +164,8 @@ class JointMap:
         self._now = now
         freshness = piece.age.observe(now, stamp)
         if piece.age.unstamped:
-            self._announce('stamp', 'joint states carry no stamp: their age is known from '
-                           'reception alone')
+            self._announce('stamp', 'joint states have no stamp: their age is judged by '
+                                    'reception only')
         if freshness is not Freshness.FRESH:
             self.reason = piece.age.reason
             return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
@@ -227,8 +227,7 @@ class JointMap:
         self.rejected += 1
         self.reason = f'unreadable: {text}'
         self._garbage = now, text
-        self._announce('unreadable', f'a message on joint_states cannot be read and is left out: '
-                       f'{text}')
+        self._announce('unreadable', f'unreadable message on joint_states ignored: {text}')
         return Arrival.REJECTED
 
     def diagnose(self, now: float) -> tuple[Cause, str]:
@@ -274,7 +273,7 @@ class JointMap:
         if now - at <= limit:
             return f'{text}; {self.unreadable} unreadable, the last one: {why}'
         if any(now - piece.age.heard <= 0.5 * limit for piece in self._pieces.values()):
-            text += ', while messages without it come'
+            text += ', while other messages arrive'
         return text
 
     def take_notices(self) -> list[str]:
@@ -324,8 +323,8 @@ class JointMap:
             self._lists += 1
             self._announce(text, text)
         else:
-            self._announce('extra', 'joint states keep coming with new names that are not in the '
-                           'model: no more of them are announced')
+            self._announce('extra', 'joint_states keeps bringing new names that are not in '
+                                    'the model; further ones are not logged')
 
     def _age(self, controlled: bool) -> StateAge:
         limits = self.limits
@@ -353,8 +352,8 @@ class JointMap:
         new = [name for name in silent if f'velocity {name}' not in self._announced]
         if new:
             self._announced.update(f'velocity {name}' for name in new)
-            self.notices.append(f'no velocity of {", ".join(new)}: the filtered difference of '
-                                f'the position is used')
+            self.notices.append(f'no velocity for {", ".join(new)}: using the filtered '
+                                'derivative of the position')
         doubled = self.motion.doubled()
         if doubled:
             self._announce('doubled', doubled)

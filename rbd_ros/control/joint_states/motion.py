@@ -151,8 +151,8 @@ class Motion:
                       since: float) -> str:
         name = self._names[joint]
         if source is piece:
-            return (f'{name} jumped from {before:.4g} to {now:.4g} within {since:.3g} s: its '
-                    f'sensor fails, or two publishers send it')
+            return (f'{name} jumped from {before:.4g} to {now:.4g} within {since:.3g} s: a '
+                    'faulty sensor, or two publishers')
         return (f'{name} has two sources that disagree: {before:.4g} in messages of '
                 f'{shortened(source.names)}, {now:.4g} in those of {shortened(piece.names)}')
 
@@ -191,8 +191,8 @@ class Motion:
         """Return that joints keep coming from two sources, if they do."""
         if self._swaps < _SWAPS or self.bearer is None:
             return ''
-        return (f'controlled joints come in more than one kind of message, one of them '
-                f'{shortened(self.bearer.names)}: a joint should have one source')
+        return ('controlled joints arrive in more than one kind of message, one of them '
+                f'{shortened(self.bearer.names)}: each joint should have one source')
 
     def _velocities(self, piece: Piece, now: float, velocity: Values, stamp: float) -> list[str]:
         """Take the velocities, or difference the positions where they are missing."""

@@ -103,13 +103,13 @@ def read_file(path: str, node: str = '') -> dict[str, Given]:
     where = f'params_file "{path}"'
     sections = list(_sections(_parse(text, where), ''))
     if not sections:
-        raise SettingError(f'{where} has no "{SECTION}": parameters stand below the name of the '
-                           f'node and that word, each indented by spaces:\n{EXAMPLE}')
+        raise SettingError(f'{where} has no "{SECTION}": parameters go below the node name '
+                           f'and that key, indented with spaces:\n{EXAMPLE}')
     mine = [(name, section) for name, section in sections if not node or _matches(name, node)]
     if not mine:
         names = ', '.join(f'"{name}"' for name, _ in sections)
-        raise SettingError(f'{where} has parameters of {names}, none of "{node}": call the node '
-                           f'"{node}", or begin the file with\n{EXAMPLE}')
+        raise SettingError(f'{where} has parameters for {names}, but none for "{node}": name '
+                           f'the node "{node}" in the file, or begin it with\n{EXAMPLE}')
     given: dict[str, Given] = {}
     for name, section in mine:
         if not isinstance(section, yaml.MappingNode):
@@ -132,14 +132,13 @@ def _parse(text: str, where: str) -> yaml.MappingNode:
         tab = next((n for n in (line, line - 1) if 0 < n <= len(lines)
                     and '\t' in lines[n - 1]), None)
         if tab is not None:
-            raise SettingError(f'{where} line {tab} has a tab: YAML is indented by spaces '
-                               'only') from error
-        raise SettingError(f'{where} line {line} is no YAML: {error.problem}') from error
+            raise SettingError(f'{where} line {tab} has a tab: indent YAML with spaces') from error
+        raise SettingError(f'{where} line {line} is not valid YAML: {error.problem}') from error
     except yaml.YAMLError as error:
-        raise SettingError(f'{where} is no YAML: {error}') from error
+        raise SettingError(f'{where} is not valid YAML: {error}') from error
     if not isinstance(root, yaml.MappingNode):
-        kind = 'is empty' if root is None else 'is no mapping'
-        raise SettingError(f'{where} {kind}; it needs the name of the node first:\n{EXAMPLE}')
+        kind = 'is empty' if root is None else 'is not a mapping'
+        raise SettingError(f'{where} {kind}; start with the node name:\n{EXAMPLE}')
     return root
 
 
@@ -177,7 +176,7 @@ def _value(node: yaml.Node, where: str) -> object:
     if isinstance(node, yaml.SequenceNode):
         entries = [_value(each, where) for each in node.value]
         if any(isinstance(entry, list) for entry in entries):
-            raise SettingError(f'{where} is a list of lists, which no parameter can be')
+            raise SettingError(f'{where} is a list of lists; parameters cannot be nested')
         if len({type(entry) for entry in entries}) > 1:
             raise SettingError(f'{where} mixes types: {_mixed(node.value, entries)}')
         return entries
@@ -207,14 +206,14 @@ def _mixed(nodes: Iterable[yaml.Node], entries: list[object]) -> str:
     if all(isinstance(entry, (int, float)) for entry in entries):
         whole = next(entry for entry in entries if isinstance(entry, int))
         return f'write every number with a decimal point, {whole}.0 for {whole}'
-    return 'a list has numbers or texts, not both'
+    return 'a list must contain numbers or strings, not both'
 
 
 def _boolean(word: str) -> str:
     advice = f'write "{word}" in quotes'
     if word in ('y', 'Y'):
         advice += ', or ty'
-    return f'YAML takes a bare {word} for {"true" if word in _TRUE else "false"}; {advice}'
+    return f'YAML reads a bare {word} as {"true" if word in _TRUE else "false"}; {advice}'
 
 
 def _misfit(row: Parameter, value: object) -> str:
@@ -229,5 +228,5 @@ def _misfit(row: Parameter, value: object) -> str:
     if reason and row.kind == DOUBLES and isinstance(value, (int, float)):
         return f'{row.name} is a list: write [{float(value)}] for all joints, or one per joint'
     if reason and row.kind == STRINGS and any(isinstance(entry, bool) for entry in entries):
-        return f'{row.name} must be texts: {_boolean("y" if True in entries else "n")}'
+        return f'{row.name} must contain strings: {_boolean("y" if True in entries else "n")}'
     return reason

@@ -89,14 +89,15 @@ def activation_refusals(values: Mapping[str, object]) -> list[str]:
     :param values: complete set.
     """
     if not values['driver_adds']:
-        return ['driver_adds must be given: "none" if the driver sends our torque as it is, '
-                '"gravity" or "gravity_and_coriolis" if it adds these itself. A wrong value '
-                'drops or lifts the arm']
+        return ['driver_adds must be given: "none" if the driver applies the command '
+                'unchanged, "gravity" or "gravity_and_coriolis" if it adds these itself. A '
+                'wrong value drops or lifts the arm']
     if values['driver_adds'] == 'none' and not values['release_torque']:
-        return ['release_torque must be given where driver_adds is none: Ctrl-C, a deactivation '
-                'and a lost state end with it. "gravity" leaves the last gravity torque: the '
-                'robot stays where it is as long as the driver keeps the last command. "zero" is '
-                'for a robot whose brakes close by then: one without brakes falls']
+        return ['release_torque must be given if driver_adds is none: it is what Ctrl-C, '
+                'deactivation and a lost state leave behind. "gravity" leaves the last '
+                'gravity torque: the robot stays where it is as long as the driver holds the '
+                'last command. "zero" is for robots whose brakes close by then: without '
+                'brakes, the robot falls']
     if values['gravity_source'] == 'tf' and not values['gravity_frame']:
         return ['gravity_source tf needs gravity_frame']
     return []

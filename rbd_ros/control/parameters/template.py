@@ -37,18 +37,18 @@ _RATE_PER_LIMIT = 10.0  # 1/s, torque rate over torque limit
 #: parameter: the question, and what each answer means
 CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     'driver_adds': (
-        'What does the driver add to the torque that it is sent? A wrong answer drops or lifts '
-        'the arm.',
-        {'none': 'nothing: the motors get what we send',
+        'What does the driver add to the commanded torque? A wrong answer drops or lifts the '
+        'arm.',
+        {'none': 'nothing: it applies the command as it is',
          'gravity': 'its own gravity compensation',
          'gravity_and_coriolis': 'gravity and Coriolis torque'}),
     'release_torque': (
-        'What stays when we end (Ctrl-C, deactivation, lost state)? Needed with driver_adds: '
-        'none.',
-        {'gravity': 'the last gravity torque; the driver must keep it',
-         'zero': 'nothing; without brakes that close, the arm falls'}),
+        'Which torque remains when the controller ends (Ctrl-C, deactivation, lost state)? '
+        'Needed with driver_adds: none.',
+        {'gravity': 'the last gravity torque; the driver must hold it',
+         'zero': 'none; without brakes that close, the arm falls'}),
     'effort_is_torque': (
-        'Is effort in joint_states the torque of the joint in N.m, gravity included? Then it is '
+        'Is effort in joint_states the joint torque in N.m, gravity included? If so, it is '
         'compared with the model before the first command.',
         {'true': 'a torque, with the sign of the command',
          'false': 'a current, a torque without gravity, or not sure'}),
@@ -95,8 +95,9 @@ def _line(setting: str, remark: str) -> str:
 
 def _header(robot: str, origin: str) -> str:
     text = (f'Controller of the robot "{robot}", made from {origin}. Numbers are those of the '
-            'description: compare them with the data sheet. Each question below needs one line '
-            'without its #. docs/controller_reference.md describes every parameter.')
+            'description: compare them with the data sheet. Answer each question below by '
+            'removing the # from one line. docs/controller_reference.md describes every '
+            'parameter.')
     return '\n'.join([_comment(text, ''), '/**:', '  controller:', '    ros__parameters:'])
 
 
@@ -133,19 +134,19 @@ def _limits(name: str, values: Sequence[float], joints: Sequence[str], remark: s
     open_ = ', '.join('?' if joint in missing else _number(value)
                       for joint, value in zip(joints, values))
     return '\n'.join([
-        _comment(f'{remark}. The description has none of {", ".join(missing)}: fill in, take '
-                 'the # away.'), f'{_MARGIN}# {name}: [{open_}]'])
+        _comment(f'{remark}. The description has none for {", ".join(missing)}: fill them in '
+                 'and remove the #.'), f'{_MARGIN}# {name}: [{open_}]'])
 
 
 def _joints(joints: Sequence[str], effort: Sequence[float], velocity: Sequence[float]) -> str:
     rates = [_RATE_PER_LIMIT * value for value in effort]
     return '\n'.join([
         '', _list('joints', [_quoted(name) for name in joints], 'the order of the commands'),
-        _comment('Joints of the description that are left out must be in joint_states, or be '
-                 'given: fixed_positions.joints, fixed_positions.values.'),
+        _comment('Movable joints that are left out must be published in joint_states, or be '
+                 'given in fixed_positions.joints and fixed_positions.values.'),
         _limits('torque_limits', effort, joints, 'N.m, of the total torque'),
         _limits('torque_rate_limits', rates, joints, 'N.m/s'),
-        _limits('velocity_limits', velocity, joints, 'rad/s or m/s; beyond them: fault')])
+        _limits('velocity_limits', velocity, joints, 'rad/s or m/s; exceeding them is a fault')])
 
 
 def _rates(rate: float) -> str:
@@ -153,24 +154,27 @@ def _rates(rate: float) -> str:
     return '\n'.join([
         '', _comment('Rate of joint_states; ros2 topic hz measures it.'),
         _line(f'nominal_rate: {_number(rate)}', 'Hz'),
-        _line(f'minimum_rate: {_number(0.5 * rate)}', 'Hz; below it: fault'),
-        _line(f'state_timeout: {_number(timeout)}', 's; an older state is not used')])
+        _line(f'minimum_rate: {_number(0.5 * rate)}', 'Hz; a lower rate is a fault'),
+        _line(f'state_timeout: {_number(timeout)}', 's; older states are not used')])
 
 
 def _rest(tip: str) -> str:
     return '\n'.join([
-        '', _line('autostart: false', 'true: configure and activate without being told to'),
+        '', _line('autostart: false', 'true: configure and activate automatically'),
         _line('command_type: float64_multi_array', 'or joint_state'),
         _line('mode: gravity_compensation',
               'or computed_torque, operational_space, hold, damping'),
-        _line('gravity: [0.0, 0.0, -9.81]', 'm/s^2 in the base frame; differs for a wall mount'),
+        _line('gravity: [0.0, 0.0, -9.81]', 'm/s^2 in the base frame; adapt it to a wall or '
+                                            'ceiling mount'),
         _line('stop_time: 0.5', 's in which every torque must be able to reach zero'),
         _line('stiffness: [100.0]', '1/s^2, Kp of computed_torque and hold'),
         _line('damping: [20.0]', '1/s, Kd'),
-        _comment('If set-points are missed at rest: rotor inertia as the joints feel it (gear '
-                 'ratio squared times rotor, where the description has none), integral action.'),
+        _comment('If the arm stops short of its set-points: rotor inertia reflected to the '
+                 'joints (gear ratio squared times rotor inertia, if the description has '
+                 'none), and integral action.'),
         _line('# rotor_inertia: [0.1]', 'kg.m^2, one for all joints or one per joint'),
         _line('# integral: [1000.0]', '1/s^3, Ki of computed_torque'),
         _line(f'task.frame: {_quoted(tip)}', 'frame of operational_space and of the payload'),
-        _line('# driver_knows_payload: true', "whether the driver's gravity has the payload"),
+        _line('# driver_knows_payload: true', "whether the driver's gravity includes the "
+                                              'payload'),
         _line('# payload.mass: 0.0', 'kg; payload.com and payload.inertia likewise'), ''])

@@ -162,7 +162,7 @@ class JointReference:
                                                        self.limiter.velocity)
         self.state[2] = 0.0
         self._time = None
-        self.goals.abort('the controller started anew')
+        self.goals.abort('the controller was restarted')
         self.hold()
 
     def rest(self, now: float, duration: float) -> None:

@@ -34,12 +34,12 @@ class Cause(enum.Enum):
     """A cause, with its reaction and the sentence for logs and diagnostics."""
 
     STATE_STALE = (Reaction.LOST, 'no fresh joint state within state_timeout')
-    PRESCRIBED_STALE = (Reaction.LOST, 'a prescribed joint is older than its age limit')
-    LOW_RATE = (Reaction.LOST, 'joint states come slower than minimum_rate')
+    PRESCRIBED_STALE = (Reaction.LOST, 'the state of a prescribed joint is too old')
+    LOW_RATE = (Reaction.LOST, 'joint states arrive more slowly than minimum_rate')
     CLOCK_JUMP = (Reaction.LOST, 'the clock jumped')
     PAUSE_TOO_LONG = (Reaction.LOST, 'the simulated clock stood still longer than pause_limit')
-    GRAVITY_STALE = (Reaction.LOST, 'the source of the gravity direction is too old')
-    IMPLAUSIBLE = (Reaction.LOST, 'measured positions cannot be true')
+    GRAVITY_STALE = (Reaction.LOST, 'the gravity direction is too old')
+    IMPLAUSIBLE = (Reaction.LOST, 'the joint states are implausible')
     BAD_GRAVITY = (Reaction.LOST, 'the gravity torque could not be computed')
     TRACKING = (Reaction.GOOD, 'the tracking error exceeds its limit')
     OVER_SPEED = (Reaction.GOOD, 'a joint exceeds its velocity limit')
@@ -49,7 +49,7 @@ class Cause(enum.Enum):
     START_CHECK = (Reaction.GOOD, 'the start check failed')  # before any torque
     WRONG_MODEL = (Reaction.GOOD, 'the robot does not move as described')
     DEACTIVATED = (Reaction.FINAL, 'deactivated')
-    SIGNAL = (Reaction.FINAL, 'signal to end')
+    SIGNAL = (Reaction.FINAL, 'termination signal')
     EXCEPTION = (Reaction.FINAL, 'an exception ended the node')
 
     def __init__(self, reaction: Reaction, text: str) -> None:

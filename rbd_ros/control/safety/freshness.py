@@ -98,7 +98,7 @@ class StateAge:
             self.excess = 0.0
         else:
             if self.unstamped:
-                return self._begin(now, stamp, 'stamps began after states without')
+                return self._begin(now, stamp, 'stamps appeared after states without stamps')
             if stamp <= self._stamp:
                 back = self._stamp - stamp
                 self.refuse(now, f'the stamp went back by {back:.4g} s' if back > 0.0
@@ -178,7 +178,7 @@ class StateAge:
             return f'the clock of reception went back by {-since:.4g} s'
         if now - self._refused <= self.timeout:
             return self.reason  # messages came all the time, but none that could be used
-        return f'being proved again after a gap of {since:.4g} s'
+        return f'being checked again after a gap of {since:.4g} s'
 
     def _measure(self, now: float, stamp: float, since: float) -> None:
         """Compare the offset with the smallest one, which may creep up by the drift."""
@@ -212,7 +212,7 @@ class StateAge:
         took = now - self._first
         made = stamp - self._first_stamp
         if took < 0.5 * self._count * self.period:
-            self._begin(now, stamp, 'messages come in a burst')
+            self._begin(now, stamp, 'messages arrive in a burst')
         elif not self.unstamped and not 0.5 * made <= took <= 2.0 * made:
             self._begin(now, stamp, f'stamps advanced {made:.4g} s within {took:.4g} s')
         elif self._count < self.minimum_rate * took * (1.0 - 1e-9):

@@ -205,8 +205,8 @@ def check_limits(limit: Sequence[float], rate: Sequence[float], *, stop_time: fl
         if not (math.isfinite(slope) and slope > 0.0):
             reasons.append(f'{name}: rate limit {slope:g} N.m/s must be positive and finite')
         elif most > slope * stop_time * (1.0 + 1e-12):
-            reasons.append(f'{name}: {most:g} N.m at {slope:g} N.m/s take {most / slope:.3g} s '
-                           f'to zero, more than stop_time {stop_time:g} s; raise '
+            reasons.append(f'{name}: {most:g} N.m at {slope:g} N.m/s takes {most / slope:.3g} '
+                           f's to reach zero, more than stop_time {stop_time:g} s; raise '
                            f'torque_rate_limits to {most / stop_time:.4g} or more')
     return reasons
 

@@ -123,9 +123,10 @@ class GravityCheck:
         if share.max() <= _NOTHING and (
                 np.square(share).sum() < np.square((effort - predicted) / self.limit).sum()):
             most = int(np.abs(predicted / self.limit).argmax())
-            return Finding(Verdict.BRAKED, f'the measured effort is about zero where gravity '
-                           f'needs {predicted[most]:.3g} N.m ({self.joints[most]}): brakes hold '
-                           f'the robot, or the effort does not contain gravity')
+            return Finding(Verdict.BRAKED, 'the measured effort is about zero although '
+                                           f'gravity requires {predicted[most]:.3g} N.m '
+                                           f'({self.joints[most]}): the brakes hold the '
+                                           'robot, or the effort does not include gravity')
         if not off.any():
             worst = float(np.abs(effort - predicted).max())
             return Finding(Verdict.MATCH, f'measured effort agrees within {worst:.3g} N.m')
@@ -214,14 +215,15 @@ def rate_findings(rate: float, minimum: float, nominal: float) -> tuple[str, str
     """
     if minimum > 0.0 and rate < minimum + _ROOM:
         least = 'below' if rate < minimum else 'no more than'
-        return (f'joint states come with {rate:.4g} Hz, {least} minimum_rate {minimum:g} Hz '
-                f'(nominal_rate {nominal:g} Hz): this would be a fault within a second. Let the '
-                f'driver publish faster, or set both to what it does'), ''
+        return (f'joint states arrive at {rate:.4g} Hz, {least} minimum_rate {minimum:g} Hz '
+                f'(nominal_rate {nominal:g} Hz): this would be a fault within a second. Make '
+                'the driver publish faster, or set both parameters to its rate'), ''
     if 1.0 / _FAR <= rate / nominal <= _FAR:
         return '', ''
-    return '', (f'joint states come with {rate:.4g} Hz, nominal_rate is {nominal:g} Hz: set it to '
-                f'{float(f"{rate:.2g}"):g}. Dampers and the steps of the limiter are made for it'
-                + ('; at less than half of it dampers may oscillate' if 2.0 * rate < nominal
+    return '', (f'joint states arrive at {rate:.4g} Hz, but nominal_rate is {nominal:g} Hz: '
+                f'set it to {float(f"{rate:.2g}"):g}. Damping and the steps of the limiter '
+                'are designed for it'
+                + ('; below half of it, the loop may oscillate' if 2.0 * rate < nominal
                    else ''))
 
 
@@ -300,7 +302,7 @@ class MotionWatch:
             self._first[:] = np.abs(qd)
         j = int(np.abs(self._qdd).argmax())
         if abs(self._qdd[j]) > self.acceleration:
-            return f'{self.joints[j]} accelerates with {self._qdd[j]:.3g} per s^2 at the start'
+            return f'{self.joints[j]} accelerates at {self._qdd[j]:.3g} per s^2 at the start'
         return ''
 
     def _drift(self, spent: float, q: Array, qd: Array) -> str:
@@ -315,6 +317,6 @@ class MotionWatch:
         j = int(gained.argmax())
         self._fast = self._fast + 1 if gained[j] > self.velocity else 0
         if self._fast > 1:
-            return (f'{self.joints[j]} moves with {qd[j]:.3g} per s by itself, {spent:.3g} s '
-                    f'after the first torque')
+            return (f'{self.joints[j]} moves at {qd[j]:.3g} per s by itself, {spent:.3g} s '
+                    'after the first torque')
         return ''

@@ -157,11 +157,11 @@ class TrajectoryAction:
             self.refused += 1
             self.refusal = str(error)
             self._node.get_logger().warning(
-                f'a goal is refused ({error.code.name}): {error}')
+                f'goal rejected ({error.code.name}): {error}')
             return GoalResponse.REJECT
         except Exception:
             self.refused += 1
-            self.refusal = self._report('a goal is refused')
+            self.refusal = self._report('goal rejected')
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
@@ -170,7 +170,7 @@ class TrajectoryAction:
         cycle = _ready(self._cycle)
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
             raise GoalError(ResultCode.INVALID_JOINTS,
-                            'multi_dof_trajectory is given, which this robot has no joints for')
+                            'multi_dof_trajectory is not supported')
         joints = cycle.settings.robot.joints
         knots = knots_of(goal.trajectory, joints)
         cycle.reference.check(knots.q)
@@ -193,7 +193,7 @@ class TrajectoryAction:
                 handle.execute()
                 self._accept(key, handle)
         except Exception:
-            text = self._report('a goal is aborted')
+            text = self._report('goal aborted')
             self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, text))
 
     def _accept(self, key: bytes, handle: ServerGoalHandle) -> None:

@@ -87,7 +87,7 @@ class Autostart:
         pending = not self._over.is_set() and self._starter.wanted()
         self._over.set()
         if pending and why:
-            self._tell(f'autostart is cancelled by {why}')
+            self._tell(f'autostart cancelled by {why}')
         return pending
 
     def step(self) -> None:

@@ -101,9 +101,9 @@ class BoundedInput:
         self._node._wake_executor()
         self._timer.reset()
         if first:
-            self._flooded(f'too many messages come on {self._topic}: they would take more than '
-                          f'{100.0 * SHARE:g} % of a processor. Only the newest one is read, '
-                          f'every {1e3 * _POLL:g} ms or less often')
+            self._flooded(f'too many messages on {self._topic}: they would take more than '
+                          f'{100.0 * SHARE:g} % of a CPU. Only the newest one is read, at '
+                          f'most every {1e3 * _POLL:g} ms')
 
     def _give_back(self) -> None:
         self.polling = False

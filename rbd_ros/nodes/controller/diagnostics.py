@@ -145,7 +145,7 @@ class Diagnostics:
         if self._subject.hot.simulated:
             return
         if not 0.0 < latency.median < 1.0:
-            yield 'latency', 'unknown: the stamps are of another clock'
+            yield 'latency', 'unknown: the stamps are from another clock'
             return
         yield from _spread('latency', latency, 1e3, 'ms')
 
@@ -225,7 +225,7 @@ def _torque(cycle: Cycle) -> Part:
     pairs: list[Pair] = [
         ('driver_adds', settings.text('driver_adds')), ('commands', cycle.loop.published),
         ('at the limit', ', '.join(full)), ('at the rate limit', ', '.join(slow)),
-        ('largest share of a limit', f'{float(share.max()):.3f} '
+        ('largest fraction of a limit', f'{float(share.max()):.3f} '
                                      f'({joints[int(share.argmax())]})')]
     if full:
         return WARN, f'at the torque limit: {", ".join(full)}', pairs

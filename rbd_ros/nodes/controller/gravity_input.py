@@ -125,7 +125,7 @@ class GravityInput:
         try:
             turn = self._turn(message.header.frame_id)
             if message.orientation_covariance[0] == -1.0:
-                raise PayloadError('the IMU says that it has no orientation')
+                raise PayloadError('the IMU reports that it has no orientation')
             R = rotation([q.x, q.y, q.z, q.w])  # from the IMU to the world, z up
         except PayloadError as error:
             self._refuse(str(error))
@@ -192,4 +192,4 @@ class GravityInput:
         self.refused += 1
         self.reason = reason
         self._owner.get_logger().warning(
-            f'gravity from {self.source}: refused, {reason}', throttle_duration_sec=5.0)
+            f'gravity from {self.source} rejected: {reason}', throttle_duration_sec=5.0)

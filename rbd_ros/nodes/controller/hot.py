@@ -200,7 +200,7 @@ class HotNode(GuardedNode):
         try:
             message = deserialize_message(data, JointState)
         except Exception as error:  # of whatever kind the middleware has for bytes it cannot read
-            text = f'{len(data)} bytes that are no sensor_msgs/JointState ({error})'
+            text = f'{len(data)} bytes that are not a sensor_msgs/JointState ({error})'
             cycle.spoiled(*self._times(0.0), text)
             return False
         stamp = message.header.stamp

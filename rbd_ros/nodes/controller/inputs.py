@@ -121,8 +121,9 @@ class FramesOfRobot:
         model = self._robot.model
         moves = model.frame(name).body != model.frame(carrier).body
         if moves and not self._cycle.joints.ready(self._cycle.now):
-            raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" moves against the payload frame '
-                            f'"{carrier}", and no fresh joint state tells how it stands')
+            raise GoalError(ResultCode.INVALID_GOAL, f'"{name}" moves relative to the payload '
+                                                     f'frame "{carrier}", and there is no '
+                                                     'fresh joint state to convert with')
         R0, p0 = self.pose(carrier)
         R1, p1 = self.pose(name)
         return R0.T @ R1, R0.T @ (p1 - p0)
@@ -197,8 +198,8 @@ class ReferenceInputs:
         others = self._node.count_publishers(topic) - 1
         if others > 0 and self._cycle.supervisor.state not in _SILENT:
             self._node.get_logger().error(
-                f'{others} other publisher(s) on {topic} beside this controller: the robot gets '
-                f'the commands of both. End one of them, or call ~/stop',
+                f'{others} other publisher(s) on {topic} besides this controller: the robot '
+                'receives the commands of both. Stop one of them, or call ~/stop',
                 throttle_duration_sec=5.0)
 
     def _count(self, topic: str, guard: ReferenceGuard) -> None:
@@ -263,7 +264,7 @@ class ReferenceInputs:
         cycle.loop.post(lambda now, _steady: cycle.load.carry(
             now, ten, cycle.settings.number('payload.ramp_time')))
         self._node.get_logger().info(
-            f'payload of {load.m:g} kg over '
+            f'payload of {load.m:g} kg, blended in over '
             f'{self._cycle.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)
 
     def _follow(self, knots: Knots, begin: float, now: float) -> None:

@@ -176,11 +176,11 @@ class ControllerNode(GuardedNode, LifecycleNode):
             return
         first = not self._description.topic_text
         if self._active and self._source == self._description.topic_text and self._source:
-            self.get_logger().error('robot_description has changed and is refused while active: '
-                                    'deactivate, clean up and configure to use it')
+            self.get_logger().error('robot_description has changed and is ignored while '
+                                    'active: deactivate, clean up and configure to use it')
         elif not first:
-            self.get_logger().warning('robot_description has changed; it is used at the next '
-                                      'configuration')
+            self.get_logger().warning('robot_description has changed; it will be used at the '
+                                      'next configuration')
         self._description.topic_text = message.data
 
     def _find_description(self) -> tuple[str, str]:
@@ -390,16 +390,17 @@ class ControllerNode(GuardedNode, LifecycleNode):
             return SetParametersResult(successful=False, reason=str(error))
         except Exception:
             trace = traceback.format_exc()
-            self.get_logger().error(f'a change of parameters is refused:\n{trace}')
+            self.get_logger().error(f'parameter change rejected:\n{trace}')
             return SetParametersResult(successful=False, reason=last_line(trace))
 
     def _judgement(self, changes: list[Parameter]) -> SetParametersResult:
         if self.doing:
             return SetParametersResult(
-                successful=False, reason=f'parameters are not changed while the controller is '
-                f'{self.doing}: wait until that has ended')
+                successful=False, reason='parameters cannot be changed while the controller '
+                                         f'is {self.doing}: wait until it has finished')
         if any(change.name == 'use_sim_time' for change in changes):
-            return SetParametersResult(successful=False, reason='use_sim_time is fixed at start')
+            return SetParametersResult(successful=False, reason='use_sim_time can only be set '
+                                                                'at startup')
         current = parameters.read(self)
         joints = len(self._robot.joints) if self._robot is not None else 0
         result = parameters.judge(changes, current, active=self._active, joints=joints)
@@ -419,6 +420,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         structural = [change.name for change in changes if change.name in PARAMETERS
                       and PARAMETERS[change.name].structural]
         if structural:
-            self.get_logger().warning(f'{", ".join(structural)}: used at the next configuration')
+            self.get_logger().warning(f'{", ".join(structural)}: takes effect at the next '
+                                      'configuration')
         settings = Settings(robot, parameters.read(self), simulated=self.hot.simulated)
         cycle.loop.post(lambda _now, _steady: cycle.apply(settings))

@@ -55,8 +55,8 @@ def lock_memory(warn: Warn) -> dict[str, str]:
         reason = os.strerror(ctypes.get_errno())
     except (OSError, AttributeError) as error:
         reason = str(error)
-    warn(f'realtime.lock_memory: mlockall is refused ({reason}); raise memlock in limits.conf, '
-         f'going on without')
+    warn(f'realtime.lock_memory: mlockall refused ({reason}); raise memlock in limits.conf; '
+         'continuing without it')
     return {'realtime.lock_memory': f'refused ({reason})'}
 
 
@@ -76,15 +76,15 @@ def prepare_thread(priority: int, cpu: int, warn: Warn) -> dict[str, str]:
             done['realtime.priority'] = f'applied (SCHED_FIFO {priority})'
         except (OSError, AttributeError) as error:
             done['realtime.priority'] = f'refused ({error})'
-            warn(f'realtime.priority: SCHED_FIFO {priority} is refused ({error}); raise rtprio in '
-                 f'limits.conf, going on without')
+            warn(f'realtime.priority: SCHED_FIFO {priority} refused ({error}); raise rtprio '
+                 'in limits.conf; continuing without it')
     if cpu >= 0:
         try:
             os.sched_setaffinity(0, {cpu})
             done['realtime.cpu'] = f'applied ({cpu})'
         except (OSError, AttributeError) as error:
             done['realtime.cpu'] = f'refused ({error})'
-            warn(f'realtime.cpu: processor {cpu} is refused ({error}); going on without')
+            warn(f'realtime.cpu: CPU {cpu} refused ({error}); continuing without it')
     return done
 
 

@@ -131,6 +131,7 @@ class Ending:
         """
         end = time.monotonic() + OUTLIVE
         if not self.failure and time.monotonic() - commanded() < QUIET:
-            tell(f'ending once commands cease, within {OUTLIVE:g} s: the controller stops first')
+            tell(f'waiting up to {OUTLIVE:g} s for commands to cease, so that the controller '
+                 'can stop the robot first')
         while not self.failure and time.monotonic() < min(commanded() + QUIET, end):
             time.sleep(0.02)

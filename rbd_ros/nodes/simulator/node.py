@@ -101,9 +101,9 @@ class Simulator(Node):
                 others = self.get_publishers_info_by_topic(topic) or others
                 names = ', '.join(sorted(full_name(info) for info in others))
                 raise RbdError(
-                    f'{topic} has a publisher already ({names}): a simulated robot beside another '
-                    'driver would mix two robots; stop it, use another namespace, or wait about '
-                    '20 s if it was killed')
+                    f'{topic} already has a publisher ({names}): a simulated robot next to '
+                    'another driver would mix two robots; stop it, use another namespace, or '
+                    'wait about 20 s if it was killed')
             if time.monotonic() >= end:
                 return
             time.sleep(0.02)
@@ -121,8 +121,8 @@ class Simulator(Node):
             start_ns=0 if self._settings.flag('publish_clock') else time.time_ns())
         self.get_logger().info(
             f'simulating "{model.name}" ({model.nv} degrees of freedom) at '
-            f'{settings.number("state_rate"):g} Hz by {settings.text("integrator")}, '
-            f'{settings.whole("substeps")} step(s) each; ready in '
+            f'{settings.number("state_rate"):g} Hz with {settings.text("integrator")}, '
+            f'{settings.whole("substeps")} step(s) per state; ready in '
             f'{time.monotonic() - begin:.2f} s')
         braked = 'held by brakes until the first command'
         state = braked if settings.flag('brakes') else 'not braked'
@@ -303,13 +303,13 @@ class Simulator(Node):
         name = self.get_fully_qualified_name()
         self._diagnostics.publish(diagnostics(name, self._simulation, self._now()))
         if self.count_publishers('joint_states') > 1:
-            self._complain('joint_states has another publisher now; readers see two robots')
+            self._complain('joint_states now has another publisher; readers see two robots')
 
     def summary(self) -> str:
         """Return what happened, for the last line of the log."""
         counters, pacer = self._simulation.counters, self._simulation.pacer
         return (f'{counters.periods} periods, {counters.commands} commands, {pacer.late} late '
-                f'wake-ups, {pacer.skipped} periods given up, {counters.superseded} states '
+                f'wake-ups, {pacer.skipped} periods skipped, {counters.superseded} states '
                 'superseded')
 
 
