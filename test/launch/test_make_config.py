@@ -82,7 +82,7 @@ def test_from_the_refusal_to_a_finished_goal(
                       f'simulator_params_file:={robot}', name='simulator.launch.py')
     controller = Launched(ros2, env, tmp_path / 'out', *launch[4:], f'params_file:={file}')
     try:
-        controller.wait(lambda: 'The controller waits.' in controller.text, 'its word')
+        controller.wait(lambda: 'The controller is waiting.' in controller.text, 'its word')
         controller.wait(lambda: 'process started' in controller.text, 'its process')
         _drive(ros2, controller)
     finally:

@@ -164,8 +164,7 @@ def _rest(tip: str) -> str:
         _line('command_type: float64_multi_array', 'or joint_state'),
         _line('mode: gravity_compensation',
               'or computed_torque, operational_space, hold, damping'),
-        _line('gravity: [0.0, 0.0, -9.81]', 'm/s^2 in the base frame; adapt it to a wall or '
-                                            'ceiling mount'),
+        _line('gravity: [0.0, 0.0, -9.81]', 'm/s^2 in the base frame; adapt it to the mounting'),
         _line('stop_time: 0.5', 's in which every torque must be able to reach zero'),
         _line('stiffness: [100.0]', '1/s^2, Kp of computed_torque and hold'),
         _line('damping: [20.0]', '1/s, Kd'),
