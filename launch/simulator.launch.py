@@ -36,8 +36,8 @@ def generate_launch_description() -> LaunchDescription:
                               description='integrate only when the last state was answered'),
         DeclareLaunchArgument('command_type', default_value='float64_multi_array',
                               choices=['float64_multi_array', 'joint_state'],
-                              description='message of the commands; controller.launch.py tells '
-                                          'the controller too'),
+                              description='message type of the commands; controller.launch.py '
+                                          'passes it to the controller'),
         DeclareLaunchArgument('joint_states', default_value='joint_states',
                               description='topic of the joint states'),
         DeclareLaunchArgument('commands', default_value='controller/commands',

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What to do about states that do not come, in words."""
+"""Advice about states that do not arrive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def missing_states(account: str, *, topic: str, publishers: int,
     """
     Say why there is no state and what to do.
 
-    :param account: joints without a state and why, as the joint map tells it.
+    :param account: joints without a state and why, from the joint map.
     :param topic: of the joint states, resolved.
     :param publishers: how many there are of it.
     :param not_controlled: those of the joints that are not controlled.

@@ -315,7 +315,7 @@ class Cycle:
         self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
 
     def _may_start(self, now: float, steady: float, qd: Array) -> bool:
-        """Tell whether torque may begin, once every joint is known."""
+        """Return whether torque may begin, once every joint is known."""
         if not self.dead_man.alive(steady) or not self.joints.ready(now):
             return False
         passed = self._check.passes(now, qd, self.choice.gravity, self.choice.gravity_columns,
@@ -351,7 +351,7 @@ class Cycle:
         return self.joints.diagnose(now)
 
     def _entered(self, state: State) -> None:
-        """Follow the supervisor: start references anew, tell the others."""
+        """Follow the supervisor: restart references, notify the others."""
         index = self.joints.controlled
         q, qd = self.joints.q[index], self.joints.qd[index]
         if state is State.PROBING:

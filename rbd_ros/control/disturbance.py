@@ -15,7 +15,7 @@
 """
 Torques that the model does not explain, observed in the loop and compensated by the law.
 
-The same observer tells what the robot carries beside its description: a stop that trusts g(q) of
+The same observer shows what the robot carries besides its description: a stop that trusts g(q) of
 a wrong payload does not brake but accelerates. It runs where the parameters ask for it, and
 wherever something is unusual: beyond a bound, and through every stop.
 """

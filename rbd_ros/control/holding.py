@@ -60,7 +60,7 @@ class Holding:
         n = len(self._names)
         self._most, self._bound, self._way = np.zeros((3, n))
         # Gains of the law are those of the described inertia. A light wrist that carries what
-        # nobody told needs more: what its damper can settle, at most all at the distance.
+        # is not described needs more: what its damper can settle, at most all at the distance.
         self._stiffness, self._damping = np.zeros((2, n))
         self._told = -np.inf
 

@@ -15,7 +15,7 @@
 """
 What is judged about a message, in which order: written once for the fast and the slow path.
 
-1. requests: what was posted is done before a state is looked at;
+1. requests: what was posted is done before a state is checked;
 2. message: names, lengths, finite numbers, positions that can be true;
 3. age: reception and stamp (``JointMap.heard``, one call on both paths);
 4. load: payload and direction of gravity, as they change;
@@ -81,7 +81,7 @@ class Judgement:
         self._gravity, self._payload = cycle.load.gravity, cycle.load.payload
 
     def glance(self) -> bool:
-        """Tell, and change nothing, whether all is as usual but for the message itself."""
+        """Return whether everything but the message itself is as usual; changes nothing."""
         gravity = self._gravity
         return not (
             self._loop.requests  # 1

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the kernels are told about payload and gravity, which change while they run."""
+"""Payload and gravity as inputs of the kernels; both may change while they run."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Load:
 
 def payload_of(settings: Settings) -> Array:
     """
-    Return the ten numbers of the payload that the parameters tell.
+    Return the ten numbers of the payload in the parameters.
 
     :param settings: valid set.
     """

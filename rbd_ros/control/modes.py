@@ -272,7 +272,7 @@ class TaskLaw(Law):
         inputs['wrench'][:] = reference.wrench
 
     def finish(self, now: float) -> None:
-        """Tell the reference how far ahead it is, and advance the integral."""
+        """Give the reference its lead over the robot, and advance the integral."""
         self.reference.measured(self._lead)
         if self._integrates:
             dt = 0.0 if self._time is None else now - self._time

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What is looked at before the first torque: positions, rate, effort against gravity.
+Checks before the first torque: positions, rate, effort against gravity.
 
 Nothing has left yet and nothing is lost by waiting: for ``start.time`` states are collected, then
 the start is refused with the reason, or begins with the torque that seems to act already.
@@ -93,7 +93,7 @@ class StartCheck:
                columns: Callable[[], Array], fault: Callable[[Cause, str], None],
                tell: Callable[[str, str], None]) -> bool:
         """
-        Take one state; tell whether torque may begin.
+        Take one state; return whether torque may begin.
 
         :param now: control time, s.
         :param qd: velocities of the controlled joints.

@@ -83,7 +83,7 @@ class ReferenceIntake:
         """
         self._cycle = cycle
         self._refusals = RefusalCount(settings.integer('reference.refusals'))
-        self._repeats = Repeats()  # of what is said about references
+        self._repeats = Repeats()  # of log lines about references
 
     def apply(self, settings: Settings) -> None:
         """
@@ -109,7 +109,7 @@ class ReferenceIntake:
 
     def take(self, action: Callable[[], object]) -> None:
         """
-        Take a new reference while the law runs; what is refused is told and changes nothing.
+        Take a new reference while the law runs; a rejected one is logged and changes nothing.
 
         :param action: hands it over.
         """
@@ -141,12 +141,12 @@ class ReferenceIntake:
         if cycle.supervisor.state not in _RUNNING:
             return
         if self._refusals.refused(cycle.steady) and self._moves():
-            cycle.fault(
-                cycle.steady, Cause.BAD_COMMAND, f'{self._refusals.count} references in a row were '
-                f'rejected while the robot was moving; the last one: {reason}')
+            text = (f'{self._refusals.count} references in a row were rejected while the robot '
+                    f'was moving; the last one: {reason}')
+            cycle.fault(cycle.steady, Cause.BAD_COMMAND, text)
 
     def _moves(self) -> bool:
-        """Tell whether the robot moves, or shall."""
+        """Return whether the robot moves, or is meant to move."""
         cycle, wanted = self._cycle, np.zeros(1)
         if isinstance(cycle.law, JointLaw):
             wanted = cycle.reference.state[1]

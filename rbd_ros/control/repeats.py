@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Limits of how often something is said or taken: whoever sends too much must not stop others."""
+"""Limits of how often something is logged or handled: a flood must not stop anything else."""
 
 from __future__ import annotations
 

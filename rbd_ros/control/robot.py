@@ -33,7 +33,7 @@ __all__ = ['Robot', 'make_robot']
 
 Entry = TypeVar('Entry')
 
-_POSES = 10  # at which inertias are looked at
+_POSES = 10  # at which inertias are sampled
 
 
 @dataclass(frozen=True)

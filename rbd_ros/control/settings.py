@@ -56,7 +56,7 @@ _RATE_PER_LIMIT = 10.0
 
 
 class Settings:
-    """A complete, valid set of values for one robot; made anew with every change."""
+    """A complete, valid set of values for one robot; created again with every change."""
 
     def __init__(self, robot: Robot, values: Mapping[str, Value], *, simulated: bool) -> None:
         """
@@ -145,7 +145,7 @@ class Settings:
 
     @property
     def drawn_limits(self) -> Array:
-        """Return the velocities that positions may show: noise is borne."""
+        """Return the velocities that positions may show, noise included."""
         return self.velocity_limits + self.joints('state_tolerance') / WINDOW
 
     @property
@@ -191,7 +191,7 @@ class Settings:
             state_timeout=self.number('state_timeout'),
             prescribed_timeout=self.number('prescribed_timeout'),
             minimum_rate=self.number('minimum_rate'), probes=self.integer('probe_count'),
-            # a driver somewhat faster than told is no burst
+            # a driver somewhat faster than configured is no burst
             period=0.5 / self.number('nominal_rate'),
             stamp_offset=self._stamp_offset(), velocity_filter=self.number('velocity_filter'))
 
@@ -287,7 +287,7 @@ class Settings:
         return texts
 
     def _asked(self, name: str) -> bool:
-        """Tell whether a value was chosen; a default that is too large needs no words."""
+        """Return whether a value was chosen; a default that is too large needs no notice."""
         return self.values[name] != PARAMETERS[name].default
 
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:

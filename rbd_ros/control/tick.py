@@ -327,7 +327,7 @@ class TickKernels:
 
     def _wanted(self, x: Inputs, tip: Mapping[str, Sequence],
                 error: Vector) -> tuple[Scalar, list[Scalar]]:
-        """Return a damping, and the velocity of the tip that it shall lead to."""
+        """Return a damping, and the velocity of the tip that it should lead to."""
         chosen, R, v = tip['chosen'], tip['R'], tip['velocity']
         kp, kd = x['task_stiffness'], x['task_damping']
         a = task_law.spatial_acceleration(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is looked at in each state: too fast, too far, too slow, not the described robot."""
+"""Supervision of each state: too fast, too far, too slow, not the described robot."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ __all__ = ['Watch']
 Array = npt.NDArray[np.float64]
 Report = Callable[[Cause, str], None]
 
-#: s from the first torque within which a fault is told with its likely causes
+#: s from the first torque within which a fault names its likely causes
 _EARLY = 5.0
 
 
-#: of what the tracking error of operational space is told
+#: names of the tracking errors of operational space
 _TIP = ('orientation of the tip', 'position of the tip')
 
 
@@ -71,7 +71,7 @@ class Watch:
             zones=(np.array(robot.pick(robot.model.lower)) + margin,
                    np.array(robot.pick(robot.model.upper)) - margin))
         self._began = -math.inf  # control time of the first torque
-        self._hint = ''  # likely causes of an early fault, not yet told
+        self._hint = ''  # likely causes of an early fault, not yet reported
         self.apply(settings)
 
     def apply(self, settings: Settings) -> None:

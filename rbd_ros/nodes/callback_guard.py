@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Guards around callbacks: what one of them raises is told and answered, and no executor ends by it.
+Guards around callbacks: an exception is logged and handled, and ends no executor.
 
 An exception that leaves a callback ends the executor that runs it; out of an action it even ends
 the process, without a word and with the last torque standing. The nodes here therefore wrap each
@@ -42,7 +42,7 @@ __all__ = ['Guard', 'GuardedNode', 'last_line']
 Message = TypeVar('Message')
 Entity = TypeVar('Entity')
 
-#: s within which the same exception is told once
+#: s within which the same exception is logged once
 _AGAIN = 10.0
 
 
@@ -73,7 +73,7 @@ class Guard:
 
     def caught(self, what: str) -> str:
         """
-        Take the exception in work: tell it, have the robot stopped.
+        Handle the current exception: log it, have the robot stopped.
 
         :param what: where it was raised.
         :returns: kind and text of the exception.

@@ -19,7 +19,7 @@ The middleware's own conversion makes a Python object of each number; here the d
 copied as bytes. A message is read from the front. What a publisher repeats in each message
 (frame, names, number of positions) is compared with what it sent before, in one comparison.
 Padding is not part of it: middlewares leave there, and after the end, what was in memory.
-Anything unexpected is told by None: then the caller lets the middleware deserialise.
+Anything unexpected returns None: then the caller lets the middleware deserialise.
 
 Layout, plain CDR, little endian: four bytes of encapsulation, then fields aligned to their
 size, counted from the end of the encapsulation. The doubles therefore stand at 4 mod 8 of the
@@ -92,7 +92,7 @@ class ReadState:
 
     def fits(self, data: bytes) -> bool:
         """
-        Tell whether a message has our frame, names and number of positions.
+        Return whether a message has our frame, names and number of positions.
 
         :param data: the serialized message.
         """

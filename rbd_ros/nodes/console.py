@@ -56,7 +56,7 @@ def unblock(*descriptors: int) -> None:
 
 def takes_lines(number: int) -> bool:
     """
-    Tell whether somebody takes what is written now; True where nobody is left to take it.
+    Return whether somebody takes what is written now; True where nobody is left to take it.
 
     :param number: file descriptor.
     """

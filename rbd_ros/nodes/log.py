@@ -18,7 +18,7 @@ The log of a controller: lines go into a queue, and a thread of its own hands th
 rclpy logs while it holds the interpreter: a slow disk or a console that nobody reads stops every
 thread. Here whoever logs only adds to a queue of bounded length. The thread calls the logging of
 rcutils without the interpreter, so that lines look, and arrive in the log file and on /rosout, as
-ever. Each place in the program may log some lines per second; the others are counted and told.
+ever. Each place in the program may log some lines per second; further lines are counted.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The start of a process of ours: what rcl cannot read is told in words, not as a traceback."""
+"""Start of a process: what rcl cannot read gives an error message, not a traceback."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 class Pose(NamedTuple):
     """
-    A frame relative to its parent, as ROS tells it.
+    A frame relative to its parent, in the form of ROS.
 
     :param parent: name of the parent frame.
     :param child: name of the frame.

@@ -55,7 +55,7 @@ class Problem(NamedTuple):
     The velocity problem of one step.
 
     :param H: inertia matrix; its lower triangle is read.
-    :param sparsity: expanded parent array, which tells what of H is zero.
+    :param sparsity: expanded parent array, which gives the zeros of H.
     :param v_free: velocity at the end of the step without friction, brakes and stops.
     :param dry: h c per joint, the largest impulse of dry friction.
     :param viscous: h d per joint.

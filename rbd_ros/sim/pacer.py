@@ -21,12 +21,12 @@ from rbd_ros.errors import SettingError
 
 class Pacer:
     """
-    Tell how many periods are due on a steady clock.
+    Count the periods that are due on a steady clock.
 
     A machine that was busy runs a few periods at once and is level again. One that is behind by
     more than ``most`` gives the rest up: running them all would make it later still.
 
-    :param period: simulated seconds per period, divided by how fast time shall run.
+    :param period: simulated seconds per period, divided by how fast time should run.
     :param most: periods that may be run at once.
     """
 
@@ -43,7 +43,7 @@ class Pacer:
         self.skipped = 0
 
     def rebase(self) -> None:
-        """Begin anew at the next call, after a pause."""
+        """Start again at the next call, after a pause."""
         self._start = None
 
     def due(self, now: float) -> int:

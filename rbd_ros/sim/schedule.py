@@ -37,7 +37,7 @@ class Schedule:
     :param lockstep: after the first command, integrate only when the answer to the last reading
         has come; the brakes open with the answer to the last reading before time stopped.
     :param resend: in lockstep, time after which an unanswered reading is sent again, s.
-    :param patience: in lockstep, time after which the brakes close for want of an answer, s.
+    :param patience: in lockstep, time without an answer after which the brakes close, s.
     """
 
     period_ns: int = 1_000_000
@@ -75,8 +75,8 @@ class Counters:
     :param refused: commands with a wrong size or a value that is not finite.
     :param outdated: commands for another reading than the one in question.
     :param superseded: readings not sent because a newer one was there.
-    :param resent: readings sent again for want of an answer.
-    :param timeouts: times the brakes closed for want of a command.
+    :param resent: readings sent again because no answer came.
+    :param timeouts: times the brakes closed because no command came.
     """
 
     periods: int = 0

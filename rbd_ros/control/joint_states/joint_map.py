@@ -17,7 +17,7 @@ From joint names in messages to the vectors of the model.
 
 Messages may come in pieces, in any order, with extra joints. Each set of names is one piece
 with its own cached permutation and its own witnesses of age. What is wrong in a field
-that we need makes the whole message count as not received: its age then tells the rest.
+that we need makes the whole message count as not received: its age then does the rest.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class JointMap:
 
     def ready(self, now: float) -> bool:
         """
-        Tell whether every joint is known and young enough.
+        Return whether every joint is known and young enough.
 
         :param now: control time, s.
         """

@@ -124,7 +124,7 @@ class Motion:
             if c is None or source is None:
                 continue
             since = now - source.age.received
-            if not 0.0 <= since <= source.age.timeout:  # too old to tell anything
+            if not 0.0 <= since <= source.age.timeout:  # too old to be compared
                 self.mismatch[c] = 0.0
                 continue
             elapsed, late = since, _LATE

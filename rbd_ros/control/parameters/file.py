@@ -152,7 +152,7 @@ def _sections(node: yaml.MappingNode, name: str) -> Iterator[tuple[str, yaml.Nod
 
 
 def _matches(pattern: str, node: str) -> bool:
-    """Tell whether a name with wildcards is that of a node: * one part, ** any number."""
+    """Return whether a name with wildcards is that of a node: * one part, ** any number."""
     parts = [part for part in pattern.split('/') if part]
     wild = {'**': r'(/\w+)*', '*': r'/\w+'}
     text = ''.join(wild.get(part, '/' + re.escape(part)) for part in parts)

@@ -94,7 +94,7 @@ def quaternion_of(R: Array) -> list[float]:
 
 
 class TaskReference:
-    """Pose, velocity and acceleration that the frame shall have, and the wrench it shall give."""
+    """Wanted pose, velocity and acceleration of the frame, and the wrench to exert."""
 
     def __init__(self, limits: TaskLimits | None = None, *, timeout: float = 0.1,
                  wrench_limit: Sequence[float] = (10.0, 50.0)) -> None:

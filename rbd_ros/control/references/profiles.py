@@ -245,7 +245,7 @@ def pose_step(orientation: Vector, position: Vector, velocity: Vector, goal: Vec
     :param velocity: angular, linear; base axes.
     :param goal: quaternion and position to go to.
     :param drift: velocity of the goal itself, angular and linear.
-    :param ahead: s for which the goal has moved on since it was told.
+    :param ahead: s for which the goal has moved on since it was received.
     :param twist: wanted velocity where ``moving`` is 1.
     :param moving: 1: follow the twist, 0: go to the goal.
     :param lead: from the robot to the reference, angular and linear; base axes.

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-How old a received state is, told by two witnesses, and how often states come.
+How old a received state is, by two independent measures, and how often states arrive.
 
 The first witness is the reception on a steady clock. It cannot see a message that waited
 in a queue while this process stood still: such a message is old and looks fresh. The second
@@ -117,7 +117,7 @@ class StateAge:
 
     def expects(self, now: float, stamp: float) -> bool:
         """
-        Tell whether a message would go on with a proven stream; notes nothing.
+        Return whether a message would continue a proven stream; changes nothing.
 
         :param now: time of reception, s.
         :param stamp: its stamp, s.

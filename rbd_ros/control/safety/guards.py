@@ -48,7 +48,7 @@ class DeadMan:
 
     def alive(self, steady: float) -> bool:
         """
-        Tell whether the robot may move.
+        Return whether the robot may move.
 
         :param steady: steady time, s.
         """
@@ -64,7 +64,7 @@ class ReferenceGuard:
         self.dropped = 0
 
     def accept(self) -> bool:
-        """Tell whether a message may be used; a refused one is counted."""
+        """Return whether a message may be used; a refused one is counted."""
         if self.count <= 1:
             return True
         self.dropped += 1
@@ -74,7 +74,7 @@ class ReferenceGuard:
         """
         Take the present number of publishers of the topic.
 
-        :param count: as the graph tells.
+        :param count: from the ROS graph.
         :returns: whether it has just become more than one, so that the node must hold.
         """
         before, self.count = self.count, count
@@ -82,13 +82,13 @@ class ReferenceGuard:
 
 
 class RefusalCount:
-    """Count refused references in a row: who sends nothing but these has lost the robot."""
+    """Count refused references in a row: a sender of nothing else has lost track of the robot."""
 
     def __init__(self, limit: int) -> None:
         """
         Start with none.
 
-        :param limit: number in a row that is too many; 0: any number is borne.
+        :param limit: number in a row that is too many; 0: any number is tolerated.
         """
         self.limit = limit
         self.count = 0

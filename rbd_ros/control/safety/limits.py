@@ -41,7 +41,7 @@ Vector = Sequence[Scalar]
 
 def is_finite(x: Array) -> bool:
     """
-    Tell whether a float64 vector holds neither NaN nor infinity, in a fraction of a microsecond.
+    Return whether a float64 vector holds neither NaN nor infinity, in a fraction of a microsecond.
 
     A sum that overflows counts as infinite: no torque is that large.
 

@@ -26,7 +26,7 @@ class State(enum.Enum):
     """Where the supervisor is; the values are what diagnostics print."""
 
     INACTIVE = 'inactive'
-    PROBING = 'probing'  # states are looked at, nothing is published
+    PROBING = 'probing'  # states are checked, nothing is published
     RAMPING_IN = 'ramping in'  # full gravity at the rate limit, gains from 0 to 1
     RUNNING = 'running'
     BRAKING = 'braking'  # live g(q) - D qd

@@ -81,7 +81,7 @@ class _Plan:
 
 @dataclass
 class _Snapshot:
-    """What feedback tells, copied in the thread of the loop."""
+    """Content of the feedback, copied in the thread of the loop."""
 
     key: Hashable  # of the goal
     now: float  # s, control time

@@ -40,7 +40,7 @@ __all__ = ['Activation']
 #: s after the start within which others may not have been discovered yet
 DISCOVERY = 1.0
 
-_AGAIN = 5.0  # s after which it is said again why we wait
+_AGAIN = 5.0  # s after which the reason for waiting is repeated
 _WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
 
 

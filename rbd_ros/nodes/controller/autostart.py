@@ -35,8 +35,8 @@ class Starter:
     What the automatic start needs of the lifecycle node.
 
     :param label: returns the state of the lifecycle.
-    :param wanted: tells whether it may start by itself at all.
-    :param described: tells whether there is a description, or says that it waits for one.
+    :param wanted: whether it may start by itself at all.
+    :param described: whether there is a description; logs that it waits for one.
     :param configure: configures; returns whether it succeeded.
     :param activate: activates; returns whether it succeeded.
     :param cancel: ends an activation that still waits; takes who wants it.
@@ -60,7 +60,7 @@ class Autostart:
 
         :param starter: the lifecycle node, as far as it is needed.
         :param tell: takes a text for the log.
-        :param guard: wraps what runs in the thread: an exception is told and stops the robot.
+        :param guard: wraps what runs in the thread: an exception is logged and stops the robot.
         """
         self._starter, self._tell, self._guard = starter, tell, guard
         self._over = threading.Event()

@@ -63,7 +63,7 @@ class Diagnosed(Protocol):
 
 
 class Diagnostics:
-    """Tell how the controller is, in every state of the lifecycle."""
+    """Report the condition of the controller, in every state of the lifecycle."""
 
     def __init__(self, node: Node, *, parts: Diagnosed) -> None:
         """
@@ -134,14 +134,14 @@ class Diagnostics:
             ('unreadable messages', joints.unreadable),
             ('messages of unusual form', hot.surprises), ('lost messages', hot.lost)]
         if not found.states:
-            age = f'{found.age:.3g} s' if hot.statistics.count else 'the start'
-            return WARN, f'no joint state since {age}', pairs
+            text = f'for {found.age:.3g} s' if hot.statistics.count else 'yet'
+            return WARN, f'no joint state {text}', pairs
         if found.rate < _SLOW * nominal:
             return WARN, f'{found.rate:.1f} Hz, nominal_rate is {nominal:g} Hz', pairs
         return OK, f'{found.rate:.1f} Hz', pairs
 
     def _latency(self, latency: Spread) -> Iterator[Pair]:
-        """Tell how old a state is when its torque leaves, where one clock tells both times."""
+        """Report the age of a state when its torque leaves, if both times are of one clock."""
         if self._subject.hot.simulated:
             return
         if not 0.0 < latency.median < 1.0:

@@ -64,7 +64,7 @@ class Express:
         self._piece: Piece
         self._dt: Array
         self._elapsed: Array  # s since the state before, by stamps
-        self._taken = -1  # states that the slow path had taken when the kernel was told of them
+        self._taken = -1  # states that the slow path had taken when the kernel was updated
         self._keep_state: Callable[[], None]
         self._keep_results: Callable[[], None]
         self._generation = self._published = self._size = -1

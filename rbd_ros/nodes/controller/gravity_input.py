@@ -53,7 +53,7 @@ _JOIN = 1.0  # s
 
 def base_frames(robot: Robot) -> list[str]:
     """
-    Return the frames that are fixed to the base, where an IMU tells its orientation.
+    Return the frames that are fixed to the base, in which an IMU may give its orientation.
 
     :param robot: the robot.
     """

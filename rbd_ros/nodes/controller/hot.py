@@ -184,7 +184,7 @@ class HotNode(GuardedNode):
 
     def _slow_path(self, cycle: Cycle, express: Express | None, now: float, steady: float,
                    data: bytes) -> bool:
-        """Take a message with which something may be unusual; tell whether it is a state."""
+        """Take a message with which something may be unusual; return whether it is a state."""
         reading = self._reader.read(data)
         if reading is None:
             return self._slow_state(cycle, data)

@@ -189,7 +189,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
                                       str(self.get_parameter('robot_description_file').value))
 
     def _is_described(self) -> bool:
-        """Tell whether there is a description, or a reason why there is none to be told."""
+        """Return whether there is a description, or a reason why there is none to report."""
         try:
             described = bool(self._find_description()[0])
         except RbdError:  # configuring says why
@@ -383,7 +383,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
     # -- parameters -----------------------------------------------------------------------------
 
     def _judge(self, changes: list[Parameter]) -> SetParametersResult:
-        """Judge changes as a set; what goes wrong meanwhile is a refusal too."""
+        """Check changes as a set; an exception rejects them, too."""
         try:
             return self._judgement(changes)
         except PayloadError as error:

@@ -41,11 +41,11 @@ import rclpy
 __all__ = ['main']
 
 _LAST_WORDS = 0.05  # s for the end of the stop to be announced
-_JOIN = 0.5  # s to wait for a thread that was told to end
+_JOIN = 0.5  # s to wait for a thread to end
 
 
 class _Ending:
-    """Why the process ends, from whatever side it is told first."""
+    """Why the process ends; the first reason counts."""
 
     def __init__(self) -> None:
         self.event = threading.Event()

@@ -150,7 +150,7 @@ class Reports:
         if not wanted:
             snapshots.clear()
         end = time.monotonic() + _BUSY
-        # States may come faster than they can be told: others have their turn in between.
+        # States may arrive faster than they can be reported: let others have their turn.
         for _ in range(len(snapshots)):
             if time.monotonic() > end:
                 break
