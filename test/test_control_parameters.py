@@ -66,7 +66,7 @@ def test_what_ctrl_c_leaves_must_be_chosen_where_nobody_else_holds_the_robot(
     ({'fixed_positions.joints': ['lift']}, '1 joints but 0 values'),
     ({'gravity': [0.0, 9.81]}, 'three entries'), ({'task.axes': ['x', 'x']}, 'each once'),
     ({'task.axes': ['tx', 'x']}, 'each once'), ({'task.axes': [True]}, 'type string'),
-    ({'payload.mass': 1.0, 'payload.inertia': [1.0, 0, 0, 1.0, 0, 9.0]}, 'no rigid body')])
+    ({'payload.mass': 1.0, 'payload.inertia': [1.0, 0, 0, 1.0, 0, 9.0]}, 'for a rigid body')])
 def test_invalid_sets_are_refused_with_a_reason(changes, word):
     """Wrong type, bound, choice, size and combination are each refused, and told."""
     reasons = refusals(changes)

@@ -125,8 +125,8 @@ def test_payload_in_another_frame_has_the_same_energy():
 @pytest.mark.parametrize('mass, com, inertia, word', [
     (-1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], 'negative'),
     (1.0, [0, 0, math.nan], [0.1, 0, 0, 0.1, 0, 0.1], 'not finite'),
-    (1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.5], 'no rigid body'),
-    (1.0, [0, 0, 0], [-0.1, 0, 0, 0.1, 0, 0.1], 'no rigid body'),
+    (1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.5], 'impossible for a rigid body'),
+    (1.0, [0, 0, 0], [-0.1, 0, 0, 0.1, 0, 0.1], 'impossible for a rigid body'),
     (0.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], 'without mass')])
 def test_impossible_payloads_are_refused(mass, com, inertia, word):
     """Each impossible payload has its reason."""

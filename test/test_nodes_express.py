@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The express way gives, bit by bit, what the long way gives, and takes nothing unusual."""
+"""The fast path gives, bit by bit, what the slow path gives, and takes nothing unusual."""
 
 from codec_oracle import joint_state
 from cycle_rig import Arm
@@ -40,7 +40,7 @@ class Wire:
 
 
 class Pair:
-    """The same arm twice: on the express way wherever it goes, and on the long way alone."""
+    """The same arm twice: on the fast path wherever possible, and on the slow path alone."""
 
     def __init__(self, kind=ArrayOutput, order=None, frame='', **values):
         self.arms = Arm(**values), Arm(**values)
@@ -74,7 +74,7 @@ class Pair:
                            padding=self.padding)
 
     def state(self, q, qd, effort=(), stamp=None, tick=True):
-        """Give one message to both; returns whether the first took the express way."""
+        """Give one message to both; returns whether the first took the fast path."""
         self.time += PERIOD
         return self.give(self.data(q, qd, effort, stamp), tick)
 
@@ -84,7 +84,7 @@ class Pair:
         self.give(joint_state(names, q.tolist(), qd.tolist(), [], stamp=divmod(ns, 10**9)))
 
     def give(self, data, tick=True):
-        """Give bytes to both; returns whether the first took the express way."""
+        """Give bytes to both; returns whether the first took the fast path."""
         taken = False
         for k, arm in enumerate(self.arms):
             reading = self.reader.read(data)
@@ -128,7 +128,7 @@ class Pair:
         assert one.fault_text() == two.fault_text()
 
     def start(self):
-        """Activate and run until the law is in force and the express way is taken."""
+        """Activate and run until the law is in force and the fast path is taken."""
         self.post(lambda cycle, now, steady: cycle.activate(now, steady))
         self.run(1300)
         assert self.express.runs > 0
@@ -193,7 +193,7 @@ def test_bad_numbers_go_the_long_way(field, bad):
 
 
 def test_speed_goes_the_long_way():
-    """A joint above its speed limit is watched on the long way, and trips on both."""
+    """A joint above its speed limit is watched on the slow path, and trips on both."""
     pair = Pair()
     pair.start()
     q, _ = pair.path(pair.time)
@@ -205,7 +205,7 @@ def test_speed_goes_the_long_way():
 
 
 def test_old_and_repeated_states_make_no_torque():
-    """A stamp that stands still or is behind is refused on the express way, too."""
+    """A stamp that stands still or is behind is refused on the fast path, too."""
     pair = Pair()
     pair.start()
     count = len(pair.wires[0].messages)
@@ -291,7 +291,7 @@ def test_requests_and_changes_are_met():
 
 
 def test_effort_is_kept():
-    """Measured effort is as fresh on the express way as on the long one."""
+    """Measured effort is as fresh on the fast path as on the slow one."""
     pair = Pair()
     pair.start()
     for k in range(20):
@@ -357,7 +357,7 @@ def test_low_rate_is_seen_by_the_state_that_shows_it(monkeypatch):
 
 
 def test_two_publishers_of_all_joints():
-    """What comes in between goes the long way; relays are not made again and again."""
+    """What comes in between takes the slow path; relays are not made again and again."""
     pair = Pair()
     pair.start()
     makers = []

@@ -177,7 +177,7 @@ def test_low_rate_is_a_lost_state():
 
 
 def test_what_is_noticed_on_the_express_way_is_told_by_the_timer():
-    """A stream that ceases to stamp is announced, though no message goes the long way."""
+    """A stream that ceases to stamp is announced, though no message takes the slow path."""
     arm = Arm()
     arm.restart()
     arm.cycle.events.clear()

@@ -206,7 +206,7 @@ class TestPayload(Case):
         for text, message in {
                 'no frame "tool1"; did you mean "tool0".*known: base_link': message_of(
                     LOAD, 'tool1'),
-                'no rigid body': heavy,
+                'impossible for a rigid body': heavy,
                 'negative': negative, 'not finite': infinite}.items():
             with self.subTest(text):
                 time.sleep(1.0)  # reasons are told once per second at most
@@ -232,7 +232,7 @@ class TestPayload(Case):
                 ({'payload.mass': -1.0}, 'payload.mass'),
                 ({'payload.com': [0.0, 0.0]}, 'payload.com needs 3 entries'),
                 ({'payload.inertia': [1.0, 0.0, 0.0, 1.0, 0.0, 3.0], 'payload.mass': 1.0},
-                 'no rigid body')):
+                 'impossible for a rigid body')):
             taken, why = self.client.set(change)
             self.assertFalse(taken)
             self.assertIn(reason, why)

@@ -394,8 +394,8 @@ class TestFaults(unittest.TestCase):
         def run(message: JointState, since: float) -> None:
             message.position[0] += 3.0 * 2.2 * since
         # Where the machine stands still meanwhile, the way is too long for one step.
-        self.cannot_be_true(run, r'joint_1: its positions move with \S+ per s, its velocity '
-                            r'says 0|joint_1 jumped from \S+ to \S+ within \S+ s')
+        self.cannot_be_true(run, r'joint_1: its positions change at \S+ per s, but its velocity '
+                            r'is 0|joint_1 jumped from \S+ to \S+ within \S+ s')
         other = self.client.node.create_publisher(JointState, 'joint_states', 50)
 
         def second(message: JointState, _since: float) -> None:
