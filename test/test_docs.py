@@ -81,6 +81,14 @@ def test_sources_named_in_documents_exist(path):
     assert not [name for name in names if not found(name)]
 
 
+def test_the_map_of_the_source_has_every_package():
+    """CONTRIBUTING begins with a map in which every package below rbd_ros has its line."""
+    text = (ROOT / 'CONTRIBUTING.md').read_text().partition('```')[2].partition('```')[0]
+    packages = [path.parent.name for path in (ROOT / 'rbd_ros').glob('*/__init__.py')]
+    assert len(packages) >= 10
+    assert not [name for name in packages if f'\n  {name}/ ' not in text]
+
+
 def test_proof_of_safety_names_tests_that_exist():
     """Every test file, and every part of a test name, in the proof of safety exists."""
     text = (ROOT / 'docs' / 'developers' / 'safety_proof.md').read_text()
