@@ -159,7 +159,8 @@ def test_joints_without_velocity_are_told_once_each():
     for k in range(20):
         feed(ARM, [0.002 * k, 1.0, 2.0], [np.nan, 7.0, np.nan if k > 10 else 8.0])
     notices = [text for text in subject.take_notices() if 'no velocity' in text]
-    assert [text.partition(':')[0] for text in notices] == ['no velocity for a', 'no velocity for c']
+    assert [text.partition(':')[0] for text in notices] == [
+        'no velocity for a', 'no velocity for c']
 
 
 def test_difference_filter_is_first_order():

@@ -54,7 +54,7 @@ def checked(folder, text, node='/controller'):
     (HEAD + '      - mode\n', 'line 4: "ros__parameters" needs parameters'),
     (HEAD + '      task.axes: [rx, y]\n',
      'line 4: task.axes mixes types: YAML reads a bare y as true; write "y" in quotes, or ty'),
-    (HEAD + '      task.axes: [y]\n', 'line 4: task.axes must contain strings: YAML reads a bare y'),
+    (HEAD + '      task.axes: [y]\n', 'line 4: task.axes must contain strings: YAML reads a'),
     (HEAD + '      task: {axes: [x, y]}\n', 'task.axes mixes types: YAML reads a bare y'),
     (HEAD + '      joints: [one, off]\n', 'bare off as false; write "off" in quotes$'),
     (HEAD + '      stiffness: [1, 2.5]\n',
