@@ -226,7 +226,7 @@ def _torque(cycle: Cycle) -> Part:
         ('driver_adds', settings.text('driver_adds')), ('commands', cycle.loop.published),
         ('at the limit', ', '.join(full)), ('at the rate limit', ', '.join(slow)),
         ('largest fraction of a limit', f'{float(share.max()):.3f} '
-                                     f'({joints[int(share.argmax())]})')]
+                                        f'({joints[int(share.argmax())]})')]
     if full:
         return WARN, f'at the torque limit: {", ".join(full)}', pairs
     return OK, 'within the limits', pairs
