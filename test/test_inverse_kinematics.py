@@ -19,12 +19,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.dynamics.inverse_kinematics import _slope, _vector, inverse_kinematics
+from rbd_ros.dynamics.inverse_kinematics import (
+    _bounded_step, _slope, _vector, inverse_kinematics)
 from rbd_ros.errors import ModelError, RbdError, ShapeError, UnknownName
 from rbd_ros.joints import Free, Revolute
 from rbd_ros.model import positions, samples
 from rbd_ros.model.builder import JointData, Mimic
 from rbd_ros.spatial import shapes, xlt
+from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 from spatial_oracle import close, derivative
 
@@ -73,6 +75,25 @@ def test_slope_of_the_angular_error():
         rate = derivative(lambda t, R=R, w=w: _vector(
             Rotation.from_rotvec(t * w).as_matrix().T @ R), 1e-4)
         close(-_slope(_vector(R)) @ w, rate, 1e-7)
+
+
+def test_steps_within_bounds():
+    """The step is the least-squares one within bounds, as SciPy finds it."""
+    rng = np.random.default_rng(7)
+    for k in range(40):
+        n = 3 + k % 6
+        J, e = rng.normal(size=(6, n)), 3.0 * rng.normal(size=6)
+        low, high = -rng.uniform(0.0, 0.3, n), rng.uniform(0.0, 0.3, n)
+        low[0], high[1] = -np.inf, 0.0
+        full = np.vstack([J, 0.1 * np.eye(n)])
+        expected = lsq_linear(full, np.r_[e, np.zeros(n)], (low, np.maximum(high, 1e-15)),
+                              method='bvls', tol=1e-14).x
+        d = _bounded_step(J, e, 0.01, low, high)
+        if np.abs(expected).max() < 1.0:
+            close(d, expected, 1e-9)
+        else:                               # a long step is shortened, not bent
+            close(d, expected / np.abs(expected).max(), 1e-9)
+        assert (d >= low).all() and (d <= high).all()
 
 
 @pytest.mark.seed('SIXD P12')

@@ -190,23 +190,28 @@ def _slope(e: Array) -> Array:
 
 def _bounded_step(J: Array, e: Array, damping: float, low: Array, high: Array) -> Array:
     """
-    Return the least d of |J d - e|^2 + damping |d|^2 within bounds, nearly.
+    Return the least d of |J d - e|^2 + damping |d|^2 within bounds.
 
-    Entries that leave their bounds are put there and the others are solved for again.
+    Entries outside go to their bound, entries whose bound holds them back for nothing are let go,
+    all at once at first, later one at a time, which cannot go round in circles (Murty).
     """
     n = J.shape[1]
-    d, free = np.zeros(n), np.ones(n, dtype=bool)
-    for _ in range(n):
-        rest = e - J[:, ~free] @ d[~free]
-        A = J[:, free]
-        d[free] = np.linalg.solve(A.T @ A + damping * np.eye(A.shape[1]), A.T @ rest)
-        outside = free & ((d < low) | (d > high))
-        if not outside.any():
+    H, g = J.T @ J + damping * np.eye(n), J.T @ e
+    side = np.zeros(n, dtype=int)                       # -1 at the lower bound, 1 at the upper
+    for k in range(20 * n):
+        free = side == 0
+        d = np.where(side < 0, low, np.where(side > 0, high, 0.0))
+        rest = g[free] - H[np.ix_(free, ~free)] @ d[~free]
+        d[free] = np.linalg.solve(H[np.ix_(free, free)], rest)
+        slope = H @ d - g
+        outside = np.where(free, (d > high).astype(int) - (d < low), 0)
+        wrong = (outside != 0) | (side * slope > 0.0)
+        if not wrong.any():
             break
-        d = np.where(outside, np.clip(d, low, high), d)
-        free &= ~outside
-        if not free.any():
-            break
+        if k >= n:
+            wrong &= np.arange(n) == np.flatnonzero(wrong)[-1]
+        side = np.where(wrong, outside, side)
+    d = np.clip(d, low, high)
     longest = float(np.abs(d).max(initial=0.0))
     return d if longest <= LONGEST else d * (LONGEST / longest)
 
