@@ -34,7 +34,7 @@ from rbd_ros.compiler.graph.graph import Argument, Graph
 from rbd_ros.compiler.native.instructions import Lanes
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import (
-    Body, function, in_parts, Layout, module, PART, whole)
+    Body, first_of_two_products, function, in_parts, Layout, module, PART, whole)
 from rbd_ros.compiler.native.pool import run_together
 from rbd_ros.compiler.native.shuffle import join, piece, shuffle
 from rbd_ros.compiler.native.target import pointer
@@ -63,11 +63,11 @@ def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True
     """
     lanes, (parts, slots) = Lanes(width, fused, scalar), in_parts(graph, size)
     layout = Layout.of_workspace(graph)
-    real = pointer(lanes.real)
+    real, alone = pointer(lanes.real), first_of_two_products(graph)
     texts = [module(_driver(graph, lanes, layout, len(parts)),
                     [f'declare void @rbd_part{k}({real})' for k in range(len(parts))])]
     for k, part in enumerate(parts):
-        lines = Body(graph, lanes, layout).write(part, late=True)
+        lines = Body(graph, lanes, layout, alone).write(part, late=True)
         head = function(f'rbd_part{k}', [f'{real} noalias %ws'])
         texts.append(module(whole(head, lines, lanes, table), table=table))
     return texts, width * max(1, layout.slots + slots)

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
@@ -83,19 +84,19 @@ class Body:
     :param graph: what is computed.
     :param lanes: on how many lanes.
     :param layout: where inputs, outputs and slots are.
+    :param alone: see ``first_of_two_products``, found once for all functions of a graph.
     """
 
-    def __init__(self, graph: Graph, lanes: Lanes, layout: Layout) -> None:
+    def __init__(self, graph: Graph, lanes: Lanes, layout: Layout, alone: set[int]) -> None:
         self.graph, self.lanes, self.layout = graph, lanes, layout
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
         self._angular: dict[tuple[str, int], str] = {}
         self._stores = 0
-        self._alone = _first_of_two_products(graph)
+        self._alone = alone
         self._waiting: dict[int, Place] = {}
         self._targets: dict[int, list[Place]] = {}
-        self._elements = [p.plus(e) for a, p in zip(graph.outputs, layout.outputs, strict=True)
-                          for e in range(a.size)]
+        self._starts = list(accumulate((a.size for a in graph.outputs), initial=0))
 
     def write(self, part: Part, late: bool = False) -> list[str]:
         """
@@ -106,7 +107,9 @@ class Body:
         """
         nodes = self.graph.nodes
         for element, i in part.results:
-            self._targets.setdefault(i, []).append(self._elements[element])
+            k = bisect_right(self._starts, element) - 1
+            self._targets.setdefault(i, []).append(
+                self.layout.outputs[k].plus(element - self._starts[k]))
         extra = [i for i in self._targets if nodes[i].op in LEAVES]
         for i in part.leaves:
             if nodes[i].op == 'const':
@@ -246,7 +249,7 @@ class Body:
                        for k, op in enumerate(ANGULAR)]
 
 
-def _first_of_two_products(graph: Graph) -> set[int]:
+def first_of_two_products(graph: Graph) -> set[int]:
     """
     Return the products a*b of differences a*b - c*d that are used nowhere else.
 
@@ -277,14 +280,14 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     :param scalar: type of all numbers.
     """
     lanes, (parts, slots) = Lanes(1, fused, scalar), in_parts(graph, size)
-    real = pointer(lanes.real)
+    real, alone = pointer(lanes.real), first_of_two_products(graph)
     arguments = [f'%in{k}' for k in range(len(graph.inputs))]
     results = [f'%out{k}' for k in range(len(graph.outputs))]
     head = function('rbd_kernel', [f'{real} {a}' for a in arguments + results])
     outputs = [Place(name, 0) for name in results]
     if len(parts) == 1:
         layout = Layout([Place(name, 0) for name in arguments], outputs, 0)
-        lines = Body(graph, lanes, layout).write(parts[0])
+        lines = Body(graph, lanes, layout, alone).write(parts[0])
         return [module([*extra, *whole(head, lines, lanes, table)], table=table)]
     shared = Layout.of_workspace(graph)
     layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
@@ -295,7 +298,7 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     listed = ', '.join([real] * (1 + len(results)))
     texts = [module(driver, [f'declare void @rbd_part{k}({listed})' for k in range(len(parts))])]
     for k, part in enumerate(parts):
-        lines = Body(graph, lanes, layout).write(part)
+        lines = Body(graph, lanes, layout, alone).write(part)
         # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
         # must never be called noalias, since an output may be an input.
         names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
