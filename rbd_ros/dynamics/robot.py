@@ -24,6 +24,7 @@ import numpy as np
 
 from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
 from rbd_ros.compiler.kernel import vector
+from rbd_ros.dynamics.derivatives import DerivativeMethods
 from rbd_ros.dynamics.floating_base import FloatingBase
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernel_store import HANDLES
@@ -62,7 +63,7 @@ class Space(NamedTuple):
     mask: Array | None
 
 
-class Dynamics(FloatingBase):
+class Dynamics(DerivativeMethods, FloatingBase):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 

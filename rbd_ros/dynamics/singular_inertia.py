@@ -45,8 +45,10 @@ _REMEMBERED = 16
 #: A body with inertia in every direction, as payload.
 _ANY_LOAD = (1.0, 0.1, 0.2, 0.3, 1.13, -0.02, -0.03, 1.10, -0.06, 1.05)
 CENTRES = ('center_of_mass', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate')
-SOLVING = ('forward_dynamics', 'hybrid_dynamics', 'inverse_mass_matrix', 'operational_space',
-           'projection', 'floating_base_forward_dynamics')
+SOLVING = ('forward_dynamics', 'forward_dynamics_derivatives',
+           'forward_dynamics_derivative_factors', 'hybrid_dynamics', 'inverse_mass_matrix',
+           'operational_space', 'projection', 'projection_derivatives',
+           'floating_base_forward_dynamics')
 #: Quantities that solve for the motion of the base alone.
 _BASES = ('floating_base_inverse_dynamics', 'floating_base_reduced_equations',
           'floating_base_jacobian')

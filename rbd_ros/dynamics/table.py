@@ -27,7 +27,7 @@ from types import MappingProxyType
 
 from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.dynamics import (
-    coriolis_rules, floating_rules, hybrid_rules, regressor_rules, rules)
+    coriolis_rules, derivative_rules, floating_rules, hybrid_rules, regressor_rules, rules)
 from rbd_ros.dynamics.quantity import Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
@@ -42,7 +42,12 @@ _ROWS = (
         rules={'spatial': rules.inverse_dynamics_spatial, '3d': rules.inverse_dynamics_3d,
                'planar': rules.inverse_dynamics_planar},
         where=_PLANAR,
+        derivative={'recursion': derivative_rules.inverse_dynamics},
         meaning='tau that gives accelerations qdd: recursive Newton-Euler (RBDA 5)'),
+    Quantity(
+        'inverse_dynamics_second_derivatives', _QDD, environment=_GRAVITY,
+        rules={'differentiated': derivative_rules.inverse_dynamics_second},
+        meaning='derivatives by q and qd of the derivatives of inverse_dynamics'),
     Quantity(
         'bias', _QD, environment=_GRAVITY,
         rules={'spatial': rules.bias_spatial, '3d': rules.bias_3d, 'planar': rules.bias_planar},
@@ -68,7 +73,12 @@ _ROWS = (
                'aba': rules.forward_dynamics_by_bodies,
                'planar': rules.forward_dynamics_planar},
         where=_PLANAR,
+        derivative={'inverse': derivative_rules.forward_dynamics},
         meaning='qdd under joint forces tau (RBDA 6 and 7)'),
+    Quantity(
+        'forward_dynamics_derivative_factors', ('q', 'qd', 'tau'), environment=_GRAVITY,
+        rules={'inverse': derivative_rules.forward_dynamics_factors},
+        meaning='H^-1 and the derivatives of tau, whose products are those of forward_dynamics'),
     Quantity(
         'hybrid_dynamics', (*_QD, 'known'), environment=_GRAVITY, target='joints',
         rules={'crba': hybrid_rules.by_inertia_matrix, 'aba': hybrid_rules.by_articulated_bodies},
@@ -157,11 +167,16 @@ _ROWS = (
     Quantity(
         'jacobian_rate', _QD, target='frame', inertial=False, rules={'path': rules.jacobian_rate},
         meaning='J-dot q-dot: spatial acceleration of a frame without joint accelerations'),
+    Quantity(
+        'frame_derivatives', _QDD, target='frame', inertial=False,
+        rules={'path': derivative_rules.frame},
+        meaning='derivatives of velocity and acceleration of a frame in its own coordinates'),
 
     # --- handles ------------------------------------------------------------------------------
     Quantity(
         'projection', _QD, environment=_GRAVITY, target='handles',
         rules={'ltdl': rules.projection},
+        derivative={'differentiated': derivative_rules.projection},
         meaning='Phi, b, J and H^-1 J^T of some handles: all that needs no inverse of Phi'),
     Quantity(
         'operational_space', (*_QD, 'max_condition'), environment=_GRAVITY, target='handles',

@@ -1,0 +1,201 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Rules of the table for derivatives: of dynamics, of the motion of frames and of handles.
+
+Derivatives by position are along the velocity variables: nv of them, also where nq is larger. The
+first ones of dynamics and of frames come from the recursion of
+:mod:`rbd_ros.algorithms.derivatives`; second ones, those of handles, and those of gears whose
+ratio changes, by differentiating what is traced.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms import ltl, opspace
+from rbd_ros.algorithms.derivatives import frame_derivatives as of_frame, rnea_derivatives
+from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_products
+from rbd_ros.compiler import jacobian, trace
+from rbd_ros.compiler.graph.graph import flatten, nest
+from rbd_ros.dynamics import rules
+from rbd_ros.dynamics.handle_inputs import Pattern
+from rbd_ros.dynamics.quantity import state
+from rbd_ros.model.positions import q_dot
+from rbd_ros.spatial import Motion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.rules import Results
+    from rbd_ros.model.model import Model
+
+    Matrix = Sequence[Sequence[Scalar]]
+
+#: Matrix of a robot that does not move: a list of no rows would not tell its shape.
+_EMPTY: Any = np.empty((0, 0))
+
+
+# --- joint space ----------------------------------------------------------------------------
+
+
+def _gears_change(s: State) -> bool:
+    return s.model.coupling is not None and not s.model.coupling.constant
+
+
+def _reduced(s: State, M: Matrix) -> Matrix:
+    """Return G^T M G: a matrix of the tree over the independent coordinates (RBDA 9.6)."""
+    if not s.model.nv:
+        return _EMPTY
+    if s.model.coupling is None:
+        return M
+    columns = zip(*(s.reduce(row) for row in M), strict=True)
+    return list(zip(*(s.reduce(column) for column in columns), strict=True))
+
+
+def inverse_dynamics(s: State) -> Results:
+    """Return the derivatives of tau by q, qd and qdd, the last of which is H."""
+    if _gears_change(s):
+        d = differentiated(s, rules.inverse_dynamics_3d, {'tau': ('q', 'qd', 'qdd')})
+        return {f'dtau_d{name}': d['tau', name] for name in ('q', 'qd', 'qdd')}
+    dq, dqd, H = (_reduced(s, M) for M in rnea_derivatives(
+        s.model, s.q, s.qd, s.qdd, s.conditions))
+    if s.model.nv:                                                                         # 9.28
+        H = [[x + s.model.rotor_inertia[i] if i == j else x for j, x in enumerate(row)]
+             for i, row in enumerate(H)]
+    return {'dtau_dq': dq, 'dtau_dqd': dqd, 'dtau_dqdd': H}
+
+
+def forward_dynamics_factors(s: State) -> Results:
+    """Return H^-1, and the derivatives of tau at the accelerations that tau causes."""
+    Hinv = ltl.inverse(rules.inertia(s), rules.sparsity(s.model))
+    rhs = [t - c for t, c in zip(s.tau, rules.bias_3d(s)['tau'], strict=True)]
+    qdd = [opspace.sum_products(row, rhs) for row in Hinv]                                 # 6.1
+    y, yd = s.inputs['q'], s.inputs['qd']
+    d = inverse_dynamics(s._replace(qdd=s.model.expand_a(qdd, yd, y),
+                                    inputs={**s.inputs, 'qdd': qdd}))
+    return {'Hinv': Hinv if s.model.nv else _EMPTY, 'dtau_dq': d['dtau_dq'],
+            'dtau_dqd': d['dtau_dqd']}
+
+
+def forward_dynamics(s: State) -> Results:
+    """Return the derivatives of qdd by q, qd and tau: -H^-1 times those of tau, and H^-1."""
+    Hinv, dtau_dq, dtau_dqd = forward_dynamics_factors(s).values()
+    return {'dqdd_dq': _minus_product(Hinv, dtau_dq), 'dqdd_dqd': _minus_product(Hinv, dtau_dqd),
+            'dqdd_dtau': Hinv}
+
+
+def _minus_product(A: Matrix, B: Matrix) -> Matrix:
+    if not len(A):
+        return _EMPTY
+    columns = [[-x for x in column] for column in zip(*B, strict=True)]
+    return [[opspace.sum_products(row, column) for column in columns] for row in A]
+
+
+def inverse_dynamics_second(s: State) -> Results:
+    """Return the derivatives of those of tau: of dtau_dq, dtau_dqd and H by q, and by qd."""
+    d = differentiated(s, inverse_dynamics, {
+        'dtau_dq': ('q',), 'dtau_dqd': ('q', 'qd'), 'dtau_dqdd': ('q',)})
+    return {'d2tau_dq2': d['dtau_dq', 'q'], 'd2tau_dqd_dq': d['dtau_dqd', 'q'],
+            'd2tau_dqd2': d['dtau_dqd', 'qd'], 'dH_dq': d['dtau_dqdd', 'q']}
+
+
+# --- frames and handles ---------------------------------------------------------------------
+
+
+def frame(s: State) -> Results:
+    """Return the derivatives of velocity and acceleration of a frame, in its own coordinates."""
+    if _gears_change(s):
+        d = differentiated(s, _frame_motion, {'v': ('q', 'qd'), 'a': ('q', 'qd')})
+        return {'J': d['v', 'qd'], 'dv_dq': d['v', 'q'], 'da_dq': d['a', 'q'],
+                'da_dqd': d['a', 'qd']}
+    found = of_frame(s.model, s.q, s.qd, s.qdd, s.target, s.conditions.t)
+    return {name: _six_rows(s, columns) for name, columns in found._asdict().items()}
+
+
+def _frame_motion(s: State) -> Results:
+    links, t = rules.tree(s), s.conditions.t
+    v, v_J = velocities(s.model, links, s.q, s.qd, t)
+    c = velocity_products(s.model, s.q, s.qd, v, v_J, t)
+    a = accelerations(s.model, links, c, s.qdd, Motion.zero())
+    return {name: (s.target.placement @ x[s.target.body]).to_list()
+            for name, x in (('v', v), ('a', a))}
+
+
+def _six_rows(s: State, columns: Sequence[Motion]) -> Matrix:
+    rows = list(zip(*(column.to_list() for column in columns), strict=True)) or [()] * 6
+    return [s.reduce(row) for row in rows]
+
+
+def projection(s: State) -> Results:
+    """Return Phi and b of some handles, and their derivatives by q and qd."""
+    value = rules.projection(s)
+    slope = differentiated(s, rules.projection, {'Phi': ('q',), 'b': ('q', 'qd')})
+    return {'Phi': value['Phi'], 'b': value['b'], 'dPhi_dq': slope['Phi', 'q'],
+            'db_dq': slope['b', 'q'], 'db_dqd': slope['b', 'qd']}
+
+
+# --- by tracing -----------------------------------------------------------------------------
+
+
+def differentiated(
+    s: State, function: Callable[[State], Results],
+    wanted: Mapping[str, Sequence[str]],
+) -> dict[tuple[str, str], Any]:
+    """
+    Return derivatives of what a function of a state computes, by tracing it.
+
+    :param function: outputs by name, from a state.
+    :param wanted: for each output, the inputs to differentiate by; positions count along the
+        velocity variables.
+    :returns: by output and input, the derivative with the axes of both.
+    """
+    elements = {name: flatten(value, name) for name, value in s.inputs.items()}
+    # Handles that are inputs are made anew from them.
+    target = Pattern.of(s.target) if 'placements' in s.inputs else s.target
+
+    def traced(*arrays: Sequence) -> Results:
+        given = dict(zip(s.inputs, arrays, strict=True))
+        results = function(state(s.model, given, target, s.surroundings))
+        return {name: value for name, value in results.items() if name in wanted}
+
+    graph = trace(traced, {name: shape for name, (_, shape) in elements.items()})
+    flat = {name: numbers for name, (numbers, _) in elements.items()}
+    found: dict[tuple[str, str], Any] = {}
+    for wrt in dict.fromkeys(name for inputs in wanted.values() for name in inputs):
+        names = [of for of, inputs in wanted.items() if wrt in inputs]
+        slopes = iter(jacobian(graph, names, wrt).evaluate(*flat.values()))
+        for of in names:
+            argument = graph.outputs[graph.output_index(of)]
+            rows = list(islice(slopes, argument.size * len(flat[wrt])))
+            if wrt == 'q':
+                rows = _along_velocities(s.model, s.inputs['q'], rows)
+            found[of, wrt] = nest(rows, (*argument.shape, s.model.nv))
+    return found
+
+
+def _along_velocities(
+    model: Model, q: Sequence[Scalar], slopes: Sequence[Scalar],
+) -> list[Scalar]:
+    """Return rows of derivatives by q as rows of derivatives along the velocity variables."""
+    units = [[float(k == m) for m in range(model.nv)] for k in range(model.nv)]
+    ways = [q_dot(model, q, unit) for unit in units]
+    return [opspace.sum_products(slopes[k:k + model.nq], way)
+            for k in range(0, len(slopes), model.nq) for way in ways]

@@ -1,0 +1,217 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The derivatives of a compiled robot: what its methods return, and the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms.opspace import as_handles, Handle
+from rbd_ros.dynamics.handle_inputs import mask_of
+from rbd_ros.dynamics.kernel_store import HANDLES, KernelStore
+from rbd_ros.dynamics.operational_space import invert, refuse_singular, UNBOUNDED
+from rbd_ros.model.model import Model
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.dynamics.kernel_store import Call
+
+    Array = NDArray[np.float64]
+
+#: Velocity variables up to which products with H^-1 are part of the kernel; beyond, a matrix
+#: product by BLAS is faster, and so is the compilation.
+PRODUCTS_IN_KERNEL = 16
+_new = tuple.__new__        # of a named tuple, without the named arguments
+
+
+class InverseDynamicsDerivatives(NamedTuple):
+    """
+    Derivatives of tau = ID(q, qd, qdd), each (nv, nv): row is the force, column the variable.
+
+    :param dtau_dq: by position, along the velocity variables.
+    :param dtau_dqd: by velocity.
+    :param dtau_dqdd: by acceleration: H(q).
+    """
+
+    dtau_dq: Array
+    dtau_dqd: Array
+    dtau_dqdd: Array
+
+
+class ForwardDynamicsDerivatives(NamedTuple):
+    """
+    Derivatives of qdd = FD(q, qd, tau), each (nv, nv): row is the acceleration.
+
+    :param dqdd_dq: by position, along the velocity variables.
+    :param dqdd_dqd: by velocity.
+    :param dqdd_dtau: by joint force: H(q)^-1.
+    """
+
+    dqdd_dq: Array
+    dqdd_dqd: Array
+    dqdd_dtau: Array
+
+
+class SecondDerivatives(NamedTuple):
+    """
+    Second derivatives of tau = ID(q, qd, qdd), each (nv, nv, nv).
+
+    The last axis is the variable of the second differentiation. Between the positions of ball
+    joints and free bodies the order matters, as rotations do not commute.
+
+    :param d2tau_dq2: ``dtau_dq`` by position.
+    :param d2tau_dqd_dq: ``dtau_dqd`` by position.
+    :param d2tau_dqd2: ``dtau_dqd`` by velocity.
+    :param dH_dq: H by position.
+    """
+
+    d2tau_dq2: Array
+    d2tau_dqd_dq: Array
+    d2tau_dqd2: Array
+    dH_dq: Array
+
+
+class FrameDerivatives(NamedTuple):
+    """
+    Derivatives of the spatial velocity v and acceleration a of a frame, each (6, nv).
+
+    In the frame's own coordinates, angular rows first; a is without gravity.
+
+    :param J: of v by qd and of a by qdd; also how the pose moves with q.
+    :param dv_dq: of v by position, along the velocity variables.
+    :param da_dq: of a by position.
+    :param da_dqd: of a by velocity.
+    """
+
+    J: Array
+    dv_dq: Array
+    da_dq: Array
+    da_dqd: Array
+
+
+class OperationalSpaceDerivatives(NamedTuple):
+    """
+    Derivatives of the operational space of some handles, m rows in all; see OperationalSpace.
+
+    :param dLambda_dq: of the inertia Lambda by position, (m, m, nv).
+    :param dbias_dq: of the bias force by position, (m, nv).
+    :param dbias_dqd: of the bias force by velocity, (m, nv).
+    :param dPhi_dq: of the inverse inertia Phi by position, (m, m, nv), valid at every pose.
+    :param db_dq: of the unpowered acceleration b by position, (m, nv), valid at every pose.
+    :param db_dqd: the same by velocity.
+    """
+
+    dLambda_dq: Array
+    dbias_dq: Array
+    dbias_dqd: Array
+    dPhi_dq: Array
+    db_dq: Array
+    db_dqd: Array
+
+
+class DerivativeMethods(KernelStore):
+    """
+    The part of ``Dynamics`` that differentiates.
+
+    Derivatives by position are along the velocity variables of each joint: nv columns, also where
+    nq is larger. External forces stay as they are in base coordinates while the robot moves.
+    """
+
+    def __init__(self, model: Model, **options: Any) -> None:
+        super().__init__(model, **options)
+        self._projections = lru_cache(HANDLES)(self._projection)
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None, *,
+        out: Sequence[Array] | None = None,
+    ) -> InverseDynamicsDerivatives:
+        """
+        Return the derivatives of the joint forces by q, qd and qdd.
+
+        :param f_ext: as for ``inverse_dynamics``.
+        :param out: three arrays (nv, nv) to write into.
+        """
+        if f_ext is not None:
+            call = self._calls['inverse_dynamics_derivatives', None, True]
+            return _new(InverseDynamicsDerivatives, call(q, qd, qdd, f_ext, out=out))
+        call = self._calls['inverse_dynamics_derivatives']
+        return _new(InverseDynamicsDerivatives,
+                    call(q, qd, qdd) if out is None else call(q, qd, qdd, out=out))
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None,
+    ) -> ForwardDynamicsDerivatives:
+        """
+        Return the derivatives of the joint accelerations by q, qd and tau.
+
+        :param f_ext: as for ``forward_dynamics``.
+        """
+        many = self.model.nv > PRODUCTS_IN_KERNEL
+        name = 'forward_dynamics_derivative_factors' if many else 'forward_dynamics_derivatives'
+        if f_ext is None:
+            found = self._calls[name](q, qd, tau)
+        else:
+            found = self._calls[name, None, True](q, qd, tau, f_ext)
+        if many:
+            Hinv, dtau_dq, dtau_dqd = found
+            minus = -Hinv
+            found = minus @ dtau_dq, minus @ dtau_dqd, Hinv
+        return _new(ForwardDynamicsDerivatives, found)
+
+    def inverse_dynamics_second_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+    ) -> SecondDerivatives:
+        """Return the second derivatives of the joint forces: for arms, they grow as nv^3."""
+        return _new(SecondDerivatives, self._calls['inverse_dynamics_second_derivatives'](
+            q, qd, qdd))
+
+    def frame_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
+    ) -> FrameDerivatives:
+        """Return the derivatives of the velocity and acceleration of a frame."""
+        return _new(FrameDerivatives, self._calls['frame_derivatives', frame](q, qd, qdd))
+
+    def operational_space_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle],
+    ) -> OperationalSpaceDerivatives:
+        """
+        Return the derivatives of inertia and bias force of one or more handles.
+
+        :param frames: as for ``operational_space``.
+        :raises SingularError: where Lambda does not exist.
+        """
+        handles, call = self._projections(tuple(frames) if type(frames) is list else frames)
+        Phi, b, dPhi_dq, db_dq, db_dqd = call(q, qd)
+        mask = mask_of(handles)
+        Lambda, bias, _, _, condition, *_ = invert(
+            (Phi, Phi, b, Phi), UNBOUNDED, None if mask is None else np.array(mask, float))
+        refuse_singular(handles, condition, bounded=False)
+        # d(Phi^-1) = -Phi^-1 dPhi Phi^-1, and the bias force is -Lambda b.
+        dLambda_dq = -np.einsum('...ij,...jkn,...kl->...iln', Lambda, dPhi_dq, Lambda)
+        dbias_dq = -Lambda @ (np.einsum('...jkn,...k->...jn', dPhi_dq, bias) + db_dq)
+        return OperationalSpaceDerivatives(
+            dLambda_dq, dbias_dq, -Lambda @ db_dqd, dPhi_dq, db_dq, db_dqd)
+
+    def _projection(
+        self, frames: str | Handle | Sequence[str | Handle],
+    ) -> tuple[tuple[Handle, ...], Call]:
+        """Return what is found once for a set of handles."""
+        handles = as_handles(self.model, frames)
+        return handles, self._caller(self._item('projection_derivatives', handles))

@@ -1,0 +1,345 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Derivatives of dynamics, frames and operational spaces, against other libraries and methods."""
+
+from benchmark.pinocchio_bridge import PinocchioRobot, SWAP
+from benchmark.robots import robot_file
+from hypothesis import given, HealthCheck, settings
+from linted import ROOT
+import numpy as np
+import pinocchio as pin
+from pinocchio_trees import PinocchioTree
+import pytest
+import rbd_ros
+from rbd_ros.algorithms.derivatives import frame_derivatives, rnea_derivatives
+from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.rnea import rnea
+from rbd_ros.compiler import jacobian, sin, trace
+from rbd_ros.errors import SingularError
+from rbd_ros.joints import Prescribed, Revolute
+from rbd_ros.model import positions, samples
+from rbd_ros.model.model import Frame
+from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
+from tree_oracle import assert_near, SEEDS, State, TREES
+
+few = settings(max_examples=6, deadline=None, derandomize=True,
+               suppress_health_check=[HealthCheck.too_slow])
+ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
+#: Joints whose S moves in the body: Pinocchio's own derivatives take S as constant.
+MOVING = ('roll_pitch_yaw', 'universal')
+
+
+def derivative(function, step=1e-3):
+    """Return the derivative of a function of a number at 0, by differences of sixth order."""
+    def pair(k):
+        return np.asarray(function(k * step)) - np.asarray(function(-k * step))
+    return (45.0 * pair(1) - 9.0 * pair(2) + pair(3)) / (60.0 * step)
+
+
+def columns(model, s, function):
+    """Return the derivatives of f(q, qd, x) along every variable of q, qd and x."""
+    def along(kind, k):
+        def moved(size):
+            e = size * np.eye(model.nv)[k]
+            q = positions.integrate(model, s.q.tolist(), e.tolist()) if kind == 0 else s.q
+            return function(np.array(q), s.qd + (kind == 1) * e, s.qdd + (kind == 2) * e)
+        return derivative(moved)
+    return [np.stack([along(kind, k) for k in range(model.nv)], -1) for kind in range(3)]
+
+
+def symmetric(H):
+    """Return a matrix from its upper triangle."""
+    return np.triu(H) + np.triu(H, 1).T
+
+
+def lists(*arrays):
+    """Return arrays as lists."""
+    return [array.tolist() for array in arrays]
+
+
+@few
+@given(TREES.filter(lambda model: model.nv <= 14), SEEDS)
+def test_recursion_against_the_differentiated_graph(model, seed):
+    """The recursion gives what differentiating the traced rnea gives, with external forces."""
+    s = State(model, seed)
+    shapes = {'q': model.nq, 'qd': model.nv, 'qdd': model.nv, 'f_ext': (model.nb, 6)}
+
+    def conditions(f_ext):
+        forces = [None, *(Force.from_list(row) for row in f_ext)]
+        return Conditions(Vec3(0.3, -2.0, -9.81), forces)
+
+    graph = trace(lambda q, qd, qdd, f: {'tau': rnea(model, q, qd, qdd, conditions(f)).tau},
+                  shapes)
+    flat = [*lists(s.q, s.qd, s.qdd), s.f_ext.ravel().tolist()]
+    found = rnea_derivatives(model, *flat[:3], conditions(s.f_ext.tolist()))
+    ways = np.array([positions.q_dot(model, s.q.tolist(), e) for e in np.eye(model.nv).tolist()])
+    for result, name in zip(found, ('q', 'qd', 'qdd'), strict=True):
+        slopes = np.array(jacobian(graph, 'tau', name).evaluate(*flat)).reshape(model.nv, -1)
+        assert_near(result, slopes @ ways.T if name == 'q' else slopes, scale=1.0)
+
+
+@pytest.mark.parametrize('kind', sorted(samples.JOINTS))
+def test_every_joint_type_against_pinocchio(kind):
+    """Derivatives of inverse and forward dynamics are Pinocchio's, one joint type at a time."""
+    model = samples.random_tree(4, 5, joints=(kind, 'revolute'), aligned=0.0)
+    twin, s = PinocchioTree(model), State(model, 1)
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    forward = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau)
+    inverse = robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd)
+
+    def tau(q, qd, qdd):
+        return twin.B.T @ pin.rnea(twin.pin, twin.data, twin.position(q), twin.B @ qd,
+                                   twin.B @ qdd)
+    if kind in MOVING:
+        for ours, theirs in zip(inverse, columns(model, s, tau), strict=True):
+            assert_near(ours, theirs, scale=1.0, limit=1e-9)
+    else:
+        y, v = twin.position(s.q), twin.B @ s.qd
+        dq, dqd, H = pin.computeRNEADerivatives(twin.pin, twin.data, y, v, twin.B @ s.qdd)
+        for ours, theirs in zip(inverse, twin.matrices([dq, dqd, symmetric(H)]), strict=True):
+            assert_near(ours, theirs, scale=1.0)
+        dq, dqd, Hinv = pin.computeABADerivatives(twin.pin, twin.data, y, v, twin.B @ s.tau)
+        for ours, theirs in zip(forward, twin.matrices([dq, dqd, symmetric(Hinv)]), strict=True):
+            assert_near(ours, theirs, scale=1.0, limit=1e-8)
+
+
+@pytest.mark.parametrize('name, floating', [('panda', False), ('ur5', False), ('talos', True)])
+def test_robots_against_pinocchio(name, floating):
+    """The same on real robots, a humanoid with a free base among them."""
+    file = robot_file(name)
+    model = rbd_ros.load_urdf(file, floating, mimic=False, on_warning=lambda text: None)
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    twin = PinocchioRobot(model, file.read_text(), floating, mimic=False)
+    s, B = State(model, 3), twin.B
+    y, v = twin.position(s.q), B @ s.qd
+    dq, dqd, H = pin.computeRNEADerivatives(twin.pin, twin.data, y, v, B @ s.qdd)
+    found = robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd)
+    rotors = np.diag(model.rotor_inertia)
+    assert_near(found.dtau_dq, B.T @ dq @ B, scale=1.0)
+    assert_near(found.dtau_dqd, B.T @ dqd @ B, scale=1.0)
+    assert_near(found.dtau_dqdd, B.T @ symmetric(H) @ B + rotors, scale=1.0)
+    if not rotors.any():
+        theirs = pin.computeABADerivatives(twin.pin, twin.data, y, v, B @ s.tau)
+        ours = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau)
+        for a, b in zip(ours, (*theirs[:2], symmetric(theirs[2])), strict=True):
+            # Light fingers and a heavy trunk: H has a condition number of 1e5 to 1e7.
+            assert_near(a, B.T @ b @ B, scale=1.0, limit=1e-7)
+
+
+@pytest.fixture(scope='module')
+def arm():
+    """Return a compiled arm."""
+    return rbd_ros.Dynamics(rbd_ros.load_urdf(ARM, on_warning=lambda text: None))
+
+
+def test_compiled_derivatives(arm):
+    """Compiled kernels give the reference's matrices: single states, batches, out and bound."""
+    robot = arm
+    model, s = robot.model, State(robot.model, 5)
+    plain = rbd_ros.Dynamics(model, backend='reference')
+    for name, third in (('inverse_dynamics_derivatives', s.qdd),
+                        ('forward_dynamics_derivatives', s.tau)):
+        expected = getattr(plain, name)(s.q, s.qd, third)
+        found = getattr(robot, name)(s.q, s.qd, third)
+        assert found._fields == expected._fields
+        many = getattr(robot, name)(np.tile(s.q, (3, 1)), s.qd, third)
+        for a, b, c in zip(found, expected, many, strict=True):
+            assert_near(a, b, scale=1.0, limit=1e-9)
+            assert_near(c[1], b, scale=1.0, limit=1e-9)
+    bound = robot.bind('inverse_dynamics_derivatives')
+    for key, value in (('q', s.q), ('qd', s.qd), ('qdd', s.qdd)):
+        bound.inputs[key][:] = value
+    bound()
+    out = [np.empty((model.nv, model.nv)) for _ in range(3)]
+    given = robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd, out=out)
+    for a, b, c in zip(given, out, bound.outputs.values(), strict=True):
+        assert a is b
+        np.testing.assert_array_equal(a, c)
+
+
+def test_many_joints_multiply_outside_of_the_kernel(arm, monkeypatch):
+    """Past a number of joints the products are made by BLAS: the result is the same."""
+    robot, s = arm, State(arm.model, 6)
+    expected = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau, s.f_ext)
+    monkeypatch.setattr('rbd_ros.dynamics.derivatives.PRODUCTS_IN_KERNEL', 0)
+    for a, b in zip(robot.forward_dynamics_derivatives(s.q, s.qd, s.tau, s.f_ext), expected,
+                    strict=True):
+        assert_near(a, b, scale=1.0, limit=1e-9)
+
+
+@pytest.mark.parametrize('floating', [False, True])
+def test_frames_against_pinocchio(floating):
+    """Velocity and acceleration of a link, differentiated, are Pinocchio's in local axes."""
+    model = rbd_ros.load_urdf(ARM, floating, on_warning=lambda text: None)
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    twin = PinocchioRobot(model, ARM.read_text(), floating)
+    s, B = State(robot.model, 7), twin.B
+    frame = robot.model.body_names[-1]
+    pin.computeForwardKinematicsDerivatives(
+        twin.pin, twin.data, twin.position(s.q), B @ s.qd, B @ s.qdd)
+    dv_dq, da_dq, da_dqd, J = pin.getFrameAccelerationDerivatives(
+        twin.pin, twin.data, twin.pin.getFrameId(frame, pin.FrameType.BODY), pin.LOCAL)
+    found = robot.frame_derivatives(s.q, s.qd, s.qdd, frame)
+    for ours, theirs in zip(found, (J, dv_dq, da_dq, da_dqd), strict=True):
+        assert_near(ours, theirs[SWAP] @ B, scale=1.0, limit=1e-11)
+
+
+@few
+@given(TREES.filter(lambda model: model.nv <= 14), SEEDS)
+def test_frames_of_any_tree(model, seed):
+    """The acceleration of the last body, differentiated, is what differences of it give."""
+    s, t = State(model, seed), 0.0
+    frame = Frame('tip', model.nb, samples.random_transform(s.rng))
+    found = frame_derivatives(model, *lists(s.q, s.qd, s.qdd), frame, t)
+    plain = rbd_ros.Dynamics(model, backend='reference')
+
+    def motion(q, qd, qdd):
+        name = model.body_names[-1]
+        v = frame.placement @ rbd_ros.spatial.Motion.from_list(plain.velocity(q, qd, name))
+        a = plain.jacobian(q, name) @ qdd + plain.jacobian_rate(q, qd, name)
+        a = frame.placement @ rbd_ros.spatial.Motion.from_list(a.tolist())
+        return [v.to_list(), a.to_list()]
+    by_q, by_qd, by_qdd = columns(model, s, motion)
+    J, dv_dq, da_dq, da_dqd = (np.array([x.to_list() for x in column]).T for column in found)
+    for ours, theirs in ((J, by_qd[0]), (J, by_qdd[1]), (dv_dq, by_q[0]), (da_dq, by_q[1]),
+                         (da_dqd, by_qd[1])):
+        assert_near(ours, theirs, scale=1.0, limit=1e-8)
+
+
+@pytest.fixture(scope='module')
+def geared():
+    """Return a robot with a mimic joint, rotors, a moving S, a ball joint, time and a payload."""
+    builder, rng = rbd_ros.ModelBuilder('geared'), np.random.default_rng(0)
+    swing = Prescribed(Revolute((1, 0, 0)), lambda t: ([0.3 * t * t], [0.6 * t], [0.6]))
+    for name, parent, joint, mimic in (
+            ('a', 'base', Revolute((0, 0, 1)), None), ('b', 'a', swing, None),
+            ('c', 'b', samples.JOINTS['universal']((0.6, 0.0, 0.8)), None),
+            ('d', 'c', samples.JOINTS['spherical']((0, 0, 1)), None),
+            ('e', 'b', Revolute((0, 1, 0)), rbd_ros.Mimic('a_joint', -0.7, 0.1))):
+        data = rbd_ros.JointData(rotor_inertia=0.4) if name == 'a' else None
+        builder.add_body(name, parent, joint, samples.random_transform(rng),
+                         samples.random_inertia(rng), mimic=mimic, data=data)
+    robot = rbd_ros.Dynamics(builder.build(), payload_frame='d')
+    robot.set_payload(2.0, [0.1, 0.0, 0.2], np.diag([0.1, 0.2, 0.15]))
+    robot.set_gravity([1.0, 2.0, -9.0])
+    robot.set_time(0.7)
+    return robot
+
+
+def test_mimic_rotor_payload_time_and_forces(geared):
+    """All that a robot may have is in its derivatives: they are differences of its dynamics."""
+    model, s = geared.model, State(geared.model, 2)
+    for found, function in (
+            (geared.inverse_dynamics_derivatives(s.q, s.qd, s.qdd, s.f_ext),
+             geared.inverse_dynamics),
+            (geared.forward_dynamics_derivatives(s.q, s.qd, s.qdd, s.f_ext),
+             geared.forward_dynamics)):
+        expected = columns(model, s, lambda *x, f=function: f(*x, s.f_ext))
+        for ours, theirs in zip(found, expected, strict=True):
+            assert_near(ours, theirs, scale=1.0, limit=1e-8)
+
+
+def test_gears_of_changing_ratio():
+    """Where G changes with the position, its own derivatives count too; frames included."""
+    builder, rng = rbd_ros.ModelBuilder('cam'), np.random.default_rng(2)
+    for name, parent, mimic in (('a', 'base', None), ('b', 'a', None),
+                                ('c', 'a', rbd_ros.Gear(('a_joint', 'b_joint'), cam))):
+        builder.add_body(name, parent, Revolute((0, 0.6, 0.8)), samples.random_transform(rng),
+                         samples.random_inertia(rng), mimic=mimic)
+    robot = rbd_ros.Dynamics(builder.build(), backend='reference')
+    model, s = robot.model, State(robot.model, 5)
+    name = model.body_names[-1]
+
+    def acceleration(q, qd, qdd):
+        return robot.jacobian(q, name) @ qdd + robot.jacobian_rate(q, qd, name)
+    of_frame = robot.frame_derivatives(s.q, s.qd, s.qdd, name)
+    for found, function in (
+            (robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd), robot.inverse_dynamics),
+            (robot.forward_dynamics_derivatives(s.q, s.qd, s.qdd), robot.forward_dynamics),
+            ((of_frame.da_dq, of_frame.da_dqd, of_frame.J), acceleration)):
+        for ours, theirs in zip(found, columns(model, s, function), strict=True):
+            assert_near(ours, theirs, scale=1.0, limit=1e-8)
+
+
+def cam(a, b):
+    """Return the position of a follower."""
+    return 0.4 * sin(a) + 0.3 * a * b
+
+
+def uncompiled(robot):
+    """Return the same robot, whose slow quantities need not be compiled for one call."""
+    recipe, arguments = robot.__reduce__()
+    plain = recipe(*arguments)
+    plain._backend = 'reference'
+    return plain
+
+
+def test_second_derivatives(geared):
+    """Second derivatives are differences of the first ones."""
+    s = State(geared.model, 4)
+    found = uncompiled(geared).inverse_dynamics_second_derivatives(s.q, s.qd, s.qdd)
+    by_q, by_qd, _ = columns(geared.model, s, lambda *x: np.stack(
+        geared.inverse_dynamics_derivatives(*x)))
+    for ours, theirs in ((found.d2tau_dq2, by_q[0]), (found.d2tau_dqd_dq, by_q[1]),
+                         (found.d2tau_dqd2, by_qd[1]), (found.dH_dq, by_q[2])):
+        assert_near(ours, theirs, scale=1.0, limit=1e-8)
+    # by velocity and position in either order
+    np.testing.assert_allclose(found.d2tau_dqd_dq, np.swapaxes(by_qd[0], 1, 2), atol=1e-7)
+
+
+def test_operational_space(arm):
+    """Derivatives of Lambda and of the bias force are differences of them, for points too."""
+    robot, model, s = arm, arm.model, State(arm.model, 8)
+    handles = [robot.handle('tool0', point=(0.0, 0.1, 0.2), rows=rbd_ros.POINT)]
+    found = uncompiled(robot).operational_space_derivatives(s.q, s.qd, handles)
+
+    def space(q, qd, _):
+        at = robot.operational_space(q, qd, handles)
+        return np.concatenate([at.Lambda, at.Phi, at.bias[None], at.b[None]])
+    by_q, by_qd, _ = columns(model, s, space)
+    for ours, theirs in ((found.dLambda_dq, by_q[:3]), (found.dPhi_dq, by_q[3:6]),
+                         (found.dbias_dq, by_q[6]), (found.dbias_dqd, by_qd[6]),
+                         (found.db_dq, by_q[7]), (found.db_dqd, by_qd[7])):
+        assert_near(ours, theirs, scale=1.0, limit=1e-7)
+
+
+def test_compiled_second_derivatives_of_an_elbow():
+    """The compiled tensor of a two-joint arm: dH/dq is what its Christoffel symbols come from."""
+    robot = rbd_ros.Dynamics(samples.regular_tree(2, skew=0.0), cache=False)
+    q, qd, qdd = np.array([[0.3, 0.8], [1.1, -0.4], [0.2, 0.5]])
+    found = robot.inverse_dynamics_second_derivatives(q, qd, qdd)
+    Gamma = robot.christoffel_symbols(q)
+    assert_near(found.dH_dq, Gamma + Gamma.transpose(1, 0, 2), scale=1.0)
+    assert_near(found.d2tau_dqd2, Gamma + Gamma.transpose(0, 2, 1), scale=1.0)
+
+
+def test_what_has_no_derivative_is_refused(geared):
+    """A massless joint, a singular pose and a foreign frame are errors that name them."""
+    builder = rbd_ros.ModelBuilder('light')
+    rod = RigidInertia.from_com(1.0, Vec3(0.2, 0, 0), Sym3.diagonal(0.0, 0.02, 0.02))
+    builder.add_body('upper', 'base', Revolute((0, 0, 1)), None, rod)
+    builder.add_body('lower', 'upper', Revolute((0, 0, 1)))
+    light = rbd_ros.Dynamics(builder.build(), backend='reference')
+    with pytest.raises(SingularError, match='"lower_joint".* moves without inertia'):
+        light.forward_dynamics_derivatives([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    s = State(geared.model, 1)
+    plain = rbd_ros.Dynamics(geared.model, backend='reference')
+    with pytest.raises(SingularError, match='the handles .a. cannot be accelerated in every'):
+        plain.operational_space_derivatives(s.q, s.qd, 'a')
+    with pytest.raises(rbd_ros.RbdError, match='no_such'):
+        geared.frame_derivatives(s.q, s.qd, s.qdd, 'no_such')
+    nothing = rbd_ros.Dynamics(rbd_ros.ModelBuilder('nothing').build(), backend='reference')
+    for name in ('inverse_dynamics_derivatives', 'forward_dynamics_derivatives'):
+        assert {x.shape for x in getattr(nothing, name)([], [], [])} == {(0, 0)}
