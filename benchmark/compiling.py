@@ -26,8 +26,13 @@ from benchmark.robots import robot_file
 
 from rbd_ros.dynamics.kernel_store import STANDARD
 
-#: Seconds that each row may take: cold, cached.
-LIMITS = {'panda': (3.0, 0.1), 'talos': (40.0, 0.5)}
+#: For each row the robot, its kernels, and the seconds that they may take: cold, cached.
+ROWS = {
+    'panda': ('panda', STANDARD, 3.0, 0.1),
+    'talos': ('talos', STANDARD, 40.0, 0.5),
+    'panda, derivatives of ID': ('panda', ('inverse_dynamics_derivatives',), 5.0, 0.1),
+    'panda, derivatives of FD': ('panda', ('forward_dynamics_derivatives',), 5.0, 0.1),
+}
 
 _KERNELS = """
 import json, sys, time
@@ -64,13 +69,14 @@ def report() -> tuple[str, dict[str, object]]:
     lines = [f'{"":28}{"cold s":>10}{"limit":>8}{"cached s":>10}{"limit":>8}']
     data: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as cache:
-        for robot, (cold_limit, cached_limit) in LIMITS.items():
-            arguments = (str(robot_file(robot)), str(robot == 'talos'), *STANDARD)
+        for row, (robot, names, cold_limit, cached_limit) in ROWS.items():
+            arguments = (str(robot_file(robot)), str(robot == 'talos'), *names)
             cold = _timed(_KERNELS, *arguments, cache=cache)
             cached = min(_timed(_KERNELS, *arguments, cache=cache) for _ in range(3))
-            lines.append(f'{f"{robot}, {len(STANDARD)} kernels":28}{cold:10.2f}{cold_limit:8.1f}'
+            label = row if len(names) == 1 else f'{row}, {len(names)} kernels'
+            lines.append(f'{label:28}{cold:10.2f}{cold_limit:8.1f}'
                          f'{cached:10.3f}{cached_limit:8.1f}')
-            data[robot] = {'cold': cold, 'cached': cached}
+            data[row] = {'cold': cold, 'cached': cached}
         seconds = min(_timed(_IMPORT, cache=cache) for _ in range(5))
     lines.append(f'{"import rbd_ros":28}{seconds:10.2f}{0.3:8.1f}')
     data['import'] = seconds

@@ -95,6 +95,8 @@ class Twin:
         function = {
             'inverse_dynamics': pin.rnea, 'gravity': pin.computeGeneralizedGravity,
             'mass_matrix': pin.crba, 'forward_dynamics': pin.aba,
+            'inverse_dynamics_derivatives': pin.computeRNEADerivatives,
+            'forward_dynamics_derivatives': pin.computeABADerivatives,
         }[quantity]
         return lambda *state: function(model, data, *state)
 
@@ -181,12 +183,12 @@ def _batch(
 
 def table(rows: list[Row]) -> str:
     """Return the rows as an aligned table."""
-    lines = [f'{"robot":8}{"quantity":18}{"call":24}{"pin us":>9}{"ours us":>9}{"ratio":>8}'
+    lines = [f'{"robot":8}{"quantity":22}{"call":24}{"pin us":>9}{"ours us":>9}{"ratio":>8}'
              f'{"target":>8}']
     for row in rows:
         goal = '' if row.target is None else f'{row.target:.1f}'
         met = '' if row.target is None else (' ok' if row.ratio >= row.target else ' MISSED')
-        lines.append(f'{row.robot:8}{row.quantity:18}{row.call:24}{row.theirs * 1e6:9.3f}'
+        lines.append(f'{row.robot:8}{row.quantity:22}{row.call:24}{row.theirs * 1e6:9.3f}'
                      f'{row.ours * 1e6:9.3f}{row.ratio:8.2f}{goal:>8}{met}')
     return '\n'.join(lines)
 
@@ -211,6 +213,30 @@ def operational_space() -> tuple[str, dict[str, float]]:
     return '\n'.join([title, *(
         f'    {name:24}{seconds[name] * 1e6:9.2f} us (limit {limit:.0f})'
         for name, (_, limit) in calls.items())]), seconds
+
+
+#: How many times faster than Pinocchio the derivatives are to be, by robot.
+DERIVATIVES = {'panda': 3.0, 'talos': 1.5}
+
+
+def derivatives() -> list[Row]:
+    """Return the rows of derivatives, called as users call them."""
+    rows = []
+    for case in (case for case in CASES if case.robot in DERIVATIVES):
+        file = robot_file(case.robot)
+        model = rbd_ros.load_urdf(file, case.floating, mimic=False, on_warning=lambda text: None)
+        robot = rbd_ros.Dynamics(model)
+        twin = Twin(PinocchioRobot(model, file.read_text(), case.floating, mimic=False))
+        states = _states(model, STATES)
+        for quantity, inputs in {'inverse_dynamics_derivatives': ('q', 'qd', 'qdd'),
+                                 'forward_dynamics_derivatives': ('q', 'qd', 'tau')}.items():
+            ours = [tuple(states[name][k].copy() for name in inputs) for k in range(STATES)]
+            checked, theirs = best_times(
+                cycling(getattr(robot, quantity), ours),
+                cycling(twin.function(quantity), [twin.inputs(inputs, state) for state in ours]))
+            rows.append(Row(case.robot, quantity.replace('dynamics_derivatives', 'dyn. deriv.'),
+                            'checked', theirs, checked, DERIVATIVES[case.robot]))
+    return rows
 
 
 #: Kernels measured beside the one of articulated bodies, which each may take three times as long.
@@ -246,6 +272,7 @@ def report() -> tuple[str, dict[str, object]]:
     for case in CASES:
         print(f'measuring {case.robot} ...', file=sys.stderr, flush=True)
         rows += list(measure(case))
+    rows += derivatives()
     line, seconds = operational_space()
     data = [{**row._asdict(), 'ratio': row.ratio} for row in rows]
     beside, ratios = beside_articulated_bodies()

@@ -239,6 +239,15 @@ def test_equations_from_energies(run):
     assert '(0, 1, 1): -0.3894' in printed
 
 
+def test_linearize_an_arm(run):
+    """The linear model foresees the motion: twice the push, four times the error."""
+    x, printed = run('linearize_an_arm')
+    A, B, n = x['A'], x['B'], x['n']
+    assert np.linalg.eigvals(A).real.max() > 1.0 > 0.0 > x['slowest']
+    assert x['error'] < 0.02 * np.abs(x['q'] - x['pose']).max() and '1/s' in printed
+    np.testing.assert_allclose(B[n:] @ x['robot'].mass_matrix(x['pose']), np.eye(n), atol=1e-9)
+
+
 def test_passivity(run):
     """The energy of the error falls by exactly what the law dissipates."""
     x, printed = run('passivity')
