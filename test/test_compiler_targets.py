@@ -18,10 +18,12 @@ import ctypes
 import random
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 from random_graphs import random_program
+from rbd_ros import compiler
 from rbd_ros.compiler import (
     compile as compile_graph, emit_c, emit_objects, host, sin, sqrt, tan, Target, trace)
 from rbd_ros.compiler.native.loader import Code
@@ -177,3 +179,13 @@ def test_code_that_cannot_run_here_is_refused():
                    Target(host().triple, '', '+no-such-feature')):
         with pytest.raises(ValueError, match='does not run on this processor'):
             compile_graph(graph, target=target, cache=False)
+
+
+def test_importing_the_package_loads_no_code_generator():
+    """A program that finds its kernels on disk does not pay for what makes them."""
+    code = ("import sys, rbd_ros; sys.exit(int(any(name.endswith(('.native.llvm_kernel', "
+            "'.native.instructions')) or name == 'llvmlite' for name in sys.modules)))")
+    assert subprocess.run([sys.executable, '-c', code], check=False).returncode == 0
+    assert callable(compiler.emit_objects)
+    with pytest.raises(AttributeError, match="has no attribute 'emit_subjects'"):
+        compiler.emit_subjects  # noqa: B018

@@ -20,6 +20,8 @@ executable; ``jacobian``, ``gradient``, ``jvp`` and ``vjp`` differentiate it; ``
 ``emit_python`` write it down, ``emit_objects`` makes object code to link.
 """
 
+from typing import TYPE_CHECKING
+
 from rbd_ros.compiler.backends import compile  # noqa: A004
 from rbd_ros.compiler.graph.differentiate import gradient, jacobian, jvp, vjp
 from rbd_ros.compiler.graph.expression import Expr, Scalar
@@ -29,10 +31,12 @@ from rbd_ros.compiler.graph.functions import (
 from rbd_ros.compiler.graph.graph import Argument, Graph, Node, OperationCount
 from rbd_ros.compiler.graph.trace import simplify, trace
 from rbd_ros.compiler.kernel import Bound, Kernel
-from rbd_ros.compiler.native.llvm_kernel import emit_objects
 from rbd_ros.compiler.native.target import host, Target
 from rbd_ros.compiler.source.c99 import emit_c
 from rbd_ros.compiler.source.python import compile_python, emit_python
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler.native.llvm_kernel import emit_objects
 
 __all__ = [
     'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar', 'Target',
@@ -41,3 +45,11 @@ __all__ = [
     'jacobian', 'jvp', 'less', 'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin',
     'sqrt', 'tan', 'tanh', 'trace', 'vjp', 'where',
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what makes machine code when it is asked for: most programs load it from disk."""
+    if name != 'emit_objects':
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    from rbd_ros.compiler.native.llvm_kernel import emit_objects
+    return emit_objects
