@@ -126,7 +126,7 @@ class ReferenceIntake:
             self._refusals.accepted()
 
     def _warn(self, kind: object, reason: str) -> None:
-        """Say that a reference is refused, once per kind of reason and second."""
+        """Log that a reference is rejected, once per kind of reason and second."""
         left = self._repeats.take(kind, self._cycle.steady)
         if left is not None:
             self._cycle.tell('warning', counted(f'reference rejected: {reason}', left))

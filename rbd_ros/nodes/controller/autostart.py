@@ -15,7 +15,7 @@
 """
 The automatic start: configure and activate once, unless somebody else decides first.
 
-It is over for good as soon as the controller was active, was refused, or anybody asked for a
+It ends for good as soon as the controller was active, was refused, or anybody asked for a
 transition or a stop: a controller that was put down must not come up by itself. It works in a
 thread of its own, so that a request finds the thread of the transitions free and can cancel it.
 """

@@ -177,9 +177,9 @@ class ReferenceInputs:
             try:
                 callback(message)
             except WrongMode as error:  # nothing is wrong with it, only nobody wants it now
-                self._warn(f'{topic}: refused, {error}')
+                self._warn(f'{topic}: rejected, {error}')
             except (RbdError, ValueError) as error:
-                self._warn(f'{topic}: refused, {error}')
+                self._warn(f'{topic}: rejected, {error}')
                 if name != _PAYLOAD:
                     self._refuse(f'{topic}: {error}')
         self._inputs.append(BoundedInput(self._node, kind, topic, guarded, 1, self._warn))
