@@ -21,7 +21,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import RbdError, SingularError
+from rbd_ros.errors import RbdError, SettingError, SingularError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,3 +124,22 @@ def refuse_singular(handles: Sequence[Handle], condition: Array, *, bounded: boo
         f'condition number of J H^-1 J^T is {worst:.3g}, above '
         f'{TRUSTED_CONDITION:.0e}; give max_condition= for a bounded Lambda, or fewer '
         'directions (see Dynamics.handle)')
+
+
+def damped_inverse(handles: Sequence[Handle], Phi: Array, damping: float) -> Array:
+    """
+    Return (Phi + damping 1)^-1: the inertia of handles that may be more than the robot can move.
+
+    :raises SingularError: without damping, where Phi has no inverse.
+    """
+    if not 0.0 <= damping < np.inf:
+        raise SettingError(f'damping is {damping}; it must be zero or positive, and finite')
+    raised = Phi + damping * np.eye(Phi.shape[-1])
+    if damping == 0.0:
+        values = np.linalg.eigvalsh(Phi)
+        condition = values[..., -1] / np.maximum(values[..., 0], 1e-300)
+        if not np.all(condition <= TRUSTED_CONDITION):
+            raise SingularError(
+                f'{listed(handles)} cannot be accelerated in every direction: the condition '
+                f'number is {float(np.max(condition)):.3g}; give damping=, or fewer directions')
+    return np.linalg.inv(raised)

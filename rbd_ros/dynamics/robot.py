@@ -29,7 +29,7 @@ from rbd_ros.dynamics.floating_base import FloatingBase
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernel_store import HANDLES
 from rbd_ros.dynamics.operational_space import (
-    bound, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
+    bound, damped_inverse, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.dynamics.prescribed import (
     HybridDynamics, known_side, prescribed_joints, prescribed_variables, refuse_unknown)
 from rbd_ros.errors import NonFiniteError, RbdError, SingularError
@@ -77,6 +77,7 @@ class Dynamics(DerivativeMethods, FloatingBase):
         super().__init__(model, **options)
         self._spaces = lru_cache(HANDLES)(self._space)
         self._hybrids = lru_cache(HANDLES)(self._hybrid)
+        self._inverses = lru_cache(HANDLES)(self._inverse)
 
     # --- joint space --------------------------------------------------------------------------
 
@@ -339,6 +340,38 @@ class Dynamics(DerivativeMethods, FloatingBase):
             return _new(OperationalSpace, (Lambda, bias, J, J_bar, size, Phi, b))
         refuse_singular(space.handles, condition, bounded=max_condition is not None)
         return OperationalSpace(Lambda, bias, J, J_bar, condition[:, 0], Phi, b)
+
+    def inverse_handle_inertia(
+        self, q: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
+        method: str | None = None, out: Array | None = None,
+    ) -> Array:
+        """
+        Return Phi = J H^-1 J^T of many handles, (m, m); it exists at every pose.
+
+        :param method: ``'ltl'``, ``'pv'``, ``'krj'``, ``'efpa'`` or ``'pvr'``, see
+            ``rbd_ros.algorithms.handle_inertia``; None or ``'auto'`` takes the one with the
+            fewest operations for these handles.
+        """
+        chosen = None if method == 'auto' else method
+        handles = as_handles(self.model, frames)
+        return self._inverses(handles, chosen)(q, out=out)
+
+    def _inverse(self, handles: tuple[Handle, ...], method: str | None) -> Call:
+        """Return what computes Phi of a set of handles."""
+        return self._caller(self._item('inverse_handle_inertia', handles, False, method))
+
+    def handle_inertia(
+        self, q: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
+        damping: float = 0.0, method: str | None = None,
+    ) -> Array:
+        """
+        Return the inertia (Phi + damping 1)^-1 of many handles, (m, m).
+
+        :param damping: for handles with more directions than the robot can move, 1/kg.
+        """
+        handles = as_handles(self.model, frames)
+        return damped_inverse(
+            handles, self.inverse_handle_inertia(q, handles, method=method), float(damping))
 
     def _space(self, frames: str | Handle | Sequence[str | Handle]) -> Space:
         """Return what is found once for a set of handles."""

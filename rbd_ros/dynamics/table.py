@@ -27,7 +27,8 @@ from types import MappingProxyType
 
 from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.dynamics import (
-    coriolis_rules, derivative_rules, floating_rules, hybrid_rules, regressor_rules, rules)
+    coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules, regressor_rules,
+    rules)
 from rbd_ros.dynamics.quantity import Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
@@ -182,6 +183,10 @@ _ROWS = (
         'operational_space', (*_QD, 'max_condition'), environment=_GRAVITY, target='handles',
         rules={'ltdl': rules.operational_space},
         meaning='operational-space inertia of some handles and what belongs to it (RBDA 7.2)'),
+    Quantity(
+        'inverse_handle_inertia', _Q, target='handles', rules=handle_rules.RULES,
+        where=handle_rules.WHERE,
+        meaning='Phi = J H^-1 J^T of many handles, by the cheapest of several methods'),
 )
 
 #: Every quantity by name, the derivatives that rows declare among them.
