@@ -30,7 +30,7 @@ from rbd_ros.compiler.graph.partition import operations
 from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import Lanes
 from rbd_ros.compiler.native.loader import Code
-from rbd_ros.compiler.native.modules import in_parts, scalar_modules
+from rbd_ros.compiler.native.modules import in_parts, PART, part_size, scalar_modules
 from rbd_ros.compiler.native.target import host, Target
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
@@ -173,6 +173,24 @@ def test_parts_cover_the_graph_once():
         assert not set(part.loads.values()) & set(part.stores.values())
         memory.update({slot: node for node, slot in part.stores.items()})
     assert set(memory) == set(range(slots))
+
+
+def test_a_graph_that_keeps_much_alive_is_left_whole():
+    """A long graph is cut where little crosses, and left whole where most of it would."""
+    def chain(x):
+        y = x[0]
+        for k in range(3 * PART):
+            y = sin(y) if k % 2 else y * x[1]
+        return y
+
+    def crossed(x):
+        early = [x[k % 8] * (k + 0.5) for k in range(PART)]
+        total = sum(early[1:], early[0])        # needs them all, and each is used again
+        return [a * total for a in early]
+    cut, whole = trace(chain, {'x': 2}), trace(crossed, {'x': 8})
+    assert part_size(cut) == PART and len(in_parts(cut, part_size(cut)).parts) > 1
+    assert len(in_parts(whole, PART).parts) > 1
+    assert len(in_parts(whole, part_size(whole)).parts) == 1
 
 
 @pytest.mark.parametrize('count', [1, 2, 4, 5, 9])

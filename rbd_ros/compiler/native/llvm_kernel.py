@@ -29,7 +29,7 @@ from rbd_ros.compiler.kernel import Array, Bound, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
 from rbd_ros.compiler.native.loader import Code
-from rbd_ros.compiler.native.modules import scalar_modules
+from rbd_ros.compiler.native.modules import part_size, scalar_modules
 from rbd_ros.compiler.native.target import binding, host, Target
 from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
@@ -250,8 +250,8 @@ def emit_objects(graph: Graph, *, scalar: str | ScalarType = FLOAT64,
     """
     kind, machine = Options.of(scalar, target)
     kind.check(graph)
-    return _emit(graph.name, scalar_modules(graph, table=machine.table, scalar=kind), machine,
-                 None)
+    texts = scalar_modules(graph, size=part_size(graph), table=machine.table, scalar=kind)
+    return _emit(graph.name, texts, machine, None)
 
 
 def _compile(source: Source, given: str, cached: bool, progress: Progress | None,
@@ -267,7 +267,7 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         graph = source = source if isinstance(source, Graph) else source()
         scalar.check(graph)
         call = gate.module(graph.inputs, graph.outputs) if scalar is FLOAT64 else []
-        texts = scalar_modules(graph, call, table=target.table, scalar=scalar)
+        texts = scalar_modules(graph, call, part_size(graph), table=target.table, scalar=scalar)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count()}
         entry = disk.Entry(about, _emit(graph.name, texts, target, progress))

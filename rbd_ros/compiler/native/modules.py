@@ -35,6 +35,10 @@ from rbd_ros.compiler.scalar import FLOAT32, FLOAT64, ScalarType
 #: Operations per function once a graph is cut, which it is past twice as many; measured: shorter
 #: parts cost memory traffic, longer ones compile time and, past a few thousand, run time.
 PART = 1000
+#: A graph of up to so many operations is left whole where more than this share of them would
+#: cross cuts; measured: kernels of derivatives, which keep much alive, are a fifth faster then,
+#: while inverse dynamics of a humanoid, whose branches part, would be a tenth slower.
+WHOLE, CROSSING = 8000, 0.2
 #: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
 #: vectors slow the processor's clock for longer than they save.
 ANGLE_LANES = 4
@@ -310,6 +314,14 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
 def in_parts(graph: Graph, size: int) -> Partition:
     """Return a graph in parts that become one function each."""
     return partition(graph, size, angles_first(graph), even)
+
+
+def part_size(graph: Graph) -> int:
+    """Return how many operations a function of a scalar kernel should have."""
+    parts, _ = in_parts(graph, PART)
+    count = sum(len(part.nodes) for part in parts)
+    crossing = sum(len(part.loads) + len(part.stores) for part in parts)
+    return WHOLE if count <= WHOLE and crossing > CROSSING * count else PART
 
 
 def _copy_inputs(graph: Graph, layout: Layout, lanes: Lanes) -> list[str]:
