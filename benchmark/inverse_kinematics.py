@@ -30,6 +30,8 @@ from rbd_ros.model import positions
 #: Robots and the frame that is sent to targets.
 ROBOTS = {'ur5': 'tool0', 'panda': 'panda_hand'}
 TARGETS = 1000
+#: Of the targets. The settings of our search were chosen on those of seed 0, so not that one.
+SEED = 1
 TOLERANCE = 1e-4            # m, and rad
 RESTARTS = 20
 STEPS = 200                 # of one attempt of pink
@@ -98,7 +100,7 @@ def report(count: int = TARGETS) -> tuple[str, dict[str, object]]:
              f'{"":34}{"reached":>9}{"ms each":>9}']
     data: dict[str, object] = {}
     for name in ROBOTS:
-        case = Case(name, count)
+        case = Case(name, count, SEED)
         for label, search, restarts in (
                 ('rbd_ros, one start', case.ours, 0), ('pink, one start', case.pink, 0),
                 (f'rbd_ros, {RESTARTS} restarts', case.ours, RESTARTS),

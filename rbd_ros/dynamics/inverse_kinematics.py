@@ -49,7 +49,7 @@ ROOM = 0.5
 #: A step longer than this is shortened to it, rad or m in its largest entry.
 LONGEST = 1.0
 #: A search that has gained less than this share in PATIENCE steps has stalled.
-GAIN, PATIENCE = 0.05, 8
+GAIN, PATIENCE = 0.02, 20
 BOOST_LIMIT = 1.0e9
 #: A joint this near to a limit, rad or m, is reported as stopped by it.
 NEAR = 1.0e-3
