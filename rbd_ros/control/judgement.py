@@ -23,14 +23,15 @@ What is judged about a message, in which order: written once for the fast and th
 6. supervisor: what kind of torque is due;
 7. torque: law, its limits, and that it is finite.
 
-The slow path judges each of them in full. The fast path may be taken only where ``glance`` finds
-that 1, 4, 5 and 6 have nothing to say; its kernel then sees 2, 5 and 7 by one number and changes
-nothing. From the age on both paths are one function, ``arrived``.
+The slow path judges each of them in full. The fast path may be taken only where ``usual_step``
+finds that 1, 4, 5 and 6 have nothing to say; its kernel then sees 2, 5 and 7 by one number and
+changes nothing. After the age ``runs_on`` decides whether its torque may leave; if not, the message
+goes on by ``arrived`` as on the slow path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Protocol
 
 from rbd_ros.control.joint_states.joint_map import JointMap
@@ -41,6 +42,8 @@ from rbd_ros.control.modes import Law
 from rbd_ros.control.safety.supervisor import State
 
 __all__ = ['Judged', 'Judgement']
+
+_STATE, _RUNNING = Arrival.STATE, State.RUNNING  # looking them up takes time in each cycle
 
 
 class Judged(Protocol):
@@ -80,37 +83,49 @@ class Judgement:
         self._supervisor = cycle.loop.supervisor
         self._gravity, self._payload = cycle.load.gravity, cycle.load.payload
 
-    def glance(self) -> bool:
-        """Return whether everything but the message itself is as usual; changes nothing."""
-        gravity = self._gravity
-        return not (
-            self._loop.requests  # 1
-            or not gravity.constant or gravity.changed or self._payload.ramping  # 4
-            or not self._cycle.calm  # 5
-            or self._supervisor.state is not State.RUNNING)  # 6
+    def usual_step(self, now: float) -> float:
+        """
+        Return the time of the limiter's next step if all is as usual but for the message itself.
 
-    def arrived(self, now: float, steady: float, arrival: Arrival,
-                usual: Callable[[float, float], None] | None = None) -> bool:
+        :param now: control time of reception, s.
+        :returns: s; NaN if something is not as usual. Nothing is changed.
+        """
+        gravity, loop = self._gravity, self._loop
+        if (loop.requests  # 1
+                or not gravity.constant or gravity.changed or self._payload.ramping  # 4
+                or not self._cycle.calm  # 5
+                or self._supervisor.state is not _RUNNING):  # 6
+            return math.nan
+        return loop.usual_step(now)
+
+    def runs_on(self, now: float, steady: float, arrival: Arrival) -> bool:
+        """
+        Return whether the torque that the fast path has computed may leave.
+
+        :param now: control time of reception, s.
+        :param steady: steady time, s.
+        :param arrival: what the message brought.
+        :returns: whether it may, which is noted; if not, ``arrived`` must follow.
+        """
+        joints = self._joints
+        return (arrival is _STATE and not joints.rate.low  # 3; 5, by this state
+                and self._supervisor.runs_on(now, steady, joints.expiry))  # 6
+
+    def arrived(self, now: float, steady: float, arrival: Arrival) -> bool:
         """
         Go on with a message whose age has been judged and whose numbers are in place.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
         :param arrival: what it brought.
-        :param usual: sends the torque that the fast path has computed; None: the slow path.
         :returns: whether a torque was published.
         """
-        cycle, joints = self._cycle, self._joints
-        if arrival is not Arrival.STATE:  # 3
-            if arrival is Arrival.PRESCRIBED:
-                self._supervisor.renewed(now, steady, joints.expiry)
-                cycle.law.see()
-            return self.unheard(now, steady)
-        if (usual is None or joints.rate.low  # 5, by this state
-                or not self._supervisor.runs_on(now, steady, joints.expiry)):  # 6
-            return cycle.judge(now, steady)  # 4 to 7
-        usual(now, steady)
-        return True
+        if arrival is _STATE:
+            return self._cycle.judge(now, steady)  # 4 to 7
+        if arrival is Arrival.PRESCRIBED:
+            self._supervisor.renewed(now, steady, self._joints.expiry)
+            self._cycle.law.see()
+        return self.unheard(now, steady)
 
     def unheard(self, now: float, steady: float) -> bool:
         """

@@ -160,9 +160,10 @@ class ControlLoop:
 
         :param now: control time, s.
         """
-        if self._times is None or self.switch.active or self.requests:
+        times = self._times
+        if times is None or self.switch.active:
             return math.nan
-        return self.limiter.step(now - self._times[0])
+        return self.limiter.step(now - times[0])
 
     def results(self, outputs: Mapping[str, Array]) -> list[tuple[Array, Array]]:
         """

@@ -205,13 +205,9 @@ class TickKernels:
     @staticmethod
     def _usual(results: Vector, watched: Sequence[tuple[Scalar, Scalar]]) -> Scalar:
         """Return 1 if all is finite and within its bounds, else 0 or NaN."""
-        size: Scalar = 0.0
-        for value in results:
-            size = size + absolute(value)
-        usual = less_equal(size, _HUGE)
-        for value, most in watched:
-            usual = usual * less_equal(absolute(value), most)
-        return usual
+        size = _in_pairs([absolute(value) for value in results], lambda a, b: a + b)
+        return _in_pairs([less_equal(size, _HUGE), *(
+            less_equal(absolute(value), most) for value, most in watched)], lambda a, b: a * b)
 
     def _float(self, s: State) -> dict[str, Sequence]:
         x, basics = s.inputs, self._basics(s)
@@ -356,6 +352,14 @@ class TickKernels:
                 'Lambda': spectrum.Lambda, 'condition': [spectrum.condition],
                 'lost': spectrum.lost, **{name: tip[name] for name in (
                     'H', 'bias', 'J', 'R', 'p', 'velocity')}}
+
+
+def _in_pairs(values: Vector, join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
+    """Join neighbours until one is left: a processor does not wait for one after the other."""
+    while len(values) > 1:
+        values = [*(join(a, b) for a, b in zip(values[::2], values[1::2])),
+                  *values[len(values) & ~1:]]
+    return values[0]
 
 
 def _space(projection: opspace.Projection,

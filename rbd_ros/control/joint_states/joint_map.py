@@ -41,6 +41,8 @@ __all__ = ['JointMap']
 
 Array = npt.NDArray[np.float64]
 
+_FRESH, _STATE = Freshness.FRESH, Arrival.STATE  # looking them up takes time in each cycle
+
 #: kinds of name lists remembered; a publisher that invents names must not fill the memory
 _MOST_PIECES = 64
 
@@ -67,6 +69,7 @@ class JointMap:
         :param continuous: names of joints without limits, whose position may wrap.
         """
         self.limits = limits or AgeLimits()
+        self._timeout = self.limits.state_timeout
         self.names = tuple(joints)
         self._index = {name: i for i, name in enumerate(self.names)}
         fixed = dict(fixed_positions or {})
@@ -159,31 +162,33 @@ class JointMap:
         :param now: control time of reception, s.
         :param stamp: ``header.stamp`` in s.
         """
-        if now < self._now - self.limits.state_timeout:  # the clock went back
+        if now < self._now - self._timeout:  # the clock went back
             self._forget_ages()
         self._now = now
-        freshness = piece.age.observe(now, stamp)
-        if piece.age.unstamped:
+        age = piece.age
+        freshness = age.observe(now, stamp)
+        if age.unstamped:
             self._announce('stamp', 'joint states have no stamp: their age is judged by '
                                     'reception only')
-        if freshness is not Freshness.FRESH:
-            self.reason = piece.age.reason
+        if freshness is not _FRESH:
+            self.reason = age.reason
             return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
         self.reason = ''
-        piece.until = piece.age.expiry
+        piece.until = age.expiry
         if piece.alone:
-            self.expiry = piece.until
+            self.expiry = age.expiry
         else:
             expiry = self._ages()
             self.expiry = float(min(expiry[self.controlled].min(),
                                     expiry[self.prescribed].min(initial=math.inf)))
         if not piece.mask:
             return Arrival.PRESCRIBED
-        self._seen |= piece.mask
-        if self._seen == self._all:
-            self._seen = 0
+        seen = self._seen | piece.mask
+        if seen == self._all:
+            seen = 0
             self.rate.event(now)
-        return Arrival.STATE
+        self._seen = seen
+        return _STATE
 
     def ready(self, now: float) -> bool:
         """

@@ -40,6 +40,9 @@ class Freshness(enum.IntEnum):
     REPEATED = 3  # the stamp did not advance: the same state again, or an earlier one
 
 
+_FRESH = Freshness.FRESH  # looking it up takes time in each cycle
+
+
 class StateAge:
     """
     Judge each message of one publisher; the first ones after any gap are only probes.
@@ -91,7 +94,8 @@ class StateAge:
         if self._count < 0:
             return self._begin(now, stamp, 'its age is not proven yet')
         since = now - self._received
-        if since > self.timeout or since < 0.0:
+        timeout = self.timeout
+        if since > timeout or since < 0.0:
             return self._begin(now, stamp, self._break(now, since))
         if stamp == 0.0:
             self.unstamped = True
@@ -104,16 +108,16 @@ class StateAge:
                 self.refuse(now, f'the stamp went back by {back:.4g} s' if back > 0.0
                             else 'the stamp does not advance')
                 return Freshness.REPEATED
-            self._measure(now, stamp, since)
-            if self.excess > self.timeout:
+            excess = self._measure(now, stamp, since)
+            if excess > timeout:
                 self.refuse(now, self.lag())
                 return Freshness.OLD
         self._received, self._stamp = now, stamp
         if not self.proven and not self._prove(now, stamp):
             return Freshness.PROBE
-        self.expiry = now + self.timeout - self.excess
+        self.expiry = now + timeout - self.excess
         self.reason = ''
-        return Freshness.FRESH
+        return _FRESH
 
     def expects(self, now: float, stamp: float) -> bool:
         """
@@ -180,15 +184,20 @@ class StateAge:
             return self.reason  # messages came all the time, but none that could be used
         return f'being checked again after a gap of {since:.4g} s'
 
-    def _measure(self, now: float, stamp: float, since: float) -> None:
+    def _measure(self, now: float, stamp: float, since: float) -> float:
         """Compare the offset with the smallest one, which may creep up by the drift."""
         offset = now - stamp
         if self.known_offset is not None:
-            self.excess = max(offset - self.known_offset, 0.0)
-            return
-        smallest = self._offset + self.drift * since if since > 0.0 else self._offset
-        self._offset = offset if offset < smallest else smallest
-        self.excess = offset - self._offset
+            smallest = self.known_offset
+            excess = offset - smallest if offset > smallest else 0.0
+        else:
+            smallest = self._offset + self.drift * since if since > 0.0 else self._offset
+            if offset < smallest:
+                smallest = offset
+            self._offset = smallest
+            excess = offset - smallest
+        self.excess = excess
+        return excess
 
     def _begin(self, now: float, stamp: float, reason: str) -> Freshness:
         if stamp == 0.0:
@@ -241,7 +250,7 @@ class RateMeter:
         """Begin a new window with the next event."""
         self.rate = 0.0  # Hz in the last complete window
         self.low = False
-        self._start: float | None = None
+        self._start, self._end = math.inf, -math.inf  # of the window
         self._count = 0
 
     def event(self, now: float) -> bool:
@@ -251,14 +260,18 @@ class RateMeter:
         :param now: its time in s.
         :returns: True when it closed a window, which renews ``rate`` and ``low``.
         """
-        if self._start is None or now < self._start:
-            self._start, self._count = now, 0
+        start = self._start
+        if now < start:  # the first one, or the clock went back
+            self._begin(now)
             return False
         self._count += 1
-        elapsed = now - self._start
-        if elapsed < self.window * (1.0 - 1e-9):
+        if now < self._end:
             return False
-        self.rate = self._count / elapsed
+        self.rate = self._count / (now - start)
         self.low = self.rate < self.minimum * (1.0 - 1e-9)
-        self._start, self._count = now, 0
+        self._begin(now)
         return True
+
+    def _begin(self, now: float) -> None:
+        self._start, self._end = now, now + self.window * (1.0 - 1e-9)
+        self._count = 0

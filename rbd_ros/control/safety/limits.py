@@ -118,6 +118,7 @@ class TorqueLimiter:
         self.last, self.last_sent = inputs['last'], inputs['last_sent']  # total, command
         self.limit[:], self.rate[:] = limit, rate
         self.period = period
+        self._longest = 2.0 * period  # s that one step is given
         self.wanted = inputs['torque']  # may be filled in place and handed to ``apply``
         self.driver = inputs['driver']  # what the driver adds by itself, N.m
         self.sent = outputs['sent']  # result of ``apply`` without the driver's part
@@ -165,8 +166,9 @@ class TorqueLimiter:
 
         :param dt: time since the last published torque in s.
         """
-        most = 2.0 * self.period
-        return most if dt > most else dt if dt > 0.0 else 0.0
+        if dt > self._longest:
+            return self._longest
+        return dt if dt > 0.0 else 0.0
 
     def results(self, outputs: Mapping[str, Array]) -> list[tuple[Array, Array]]:
         """

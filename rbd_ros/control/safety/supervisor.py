@@ -37,6 +37,7 @@ _LIVE = (State.RUNNING, State.RAMPING_IN, State.BRAKING, State.HOLDING)
 _IDLE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _WORK = (State.RUNNING, State.RAMPING_IN)
 _STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
+_RUNNING = State.RUNNING  # looking it up takes time in each cycle
 _LIVE_DUE = (Due.LAW, Due.BRAKE, Due.HOLD, Due.RAMP_LIVE)
 
 #: s after which a live ramp that does not settle is finished without the state
@@ -180,7 +181,7 @@ class Supervisor:
         :param expiry: control time until which everything in the state may be used.
         :returns: whether the law is due; if not, nothing was noted and ``fresh`` must follow.
         """
-        if (self.state is not State.RUNNING or self.paused
+        if (self.state is not _RUNNING or self.paused
                 or not self._clock <= now <= self._expiry or now > expiry):
             return False
         self._expiry = self._gravity_until = expiry

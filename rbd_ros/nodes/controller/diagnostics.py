@@ -118,7 +118,7 @@ class Diagnostics:
     def _states(self, cycle: Cycle, now: float) -> Part:
         """Sum up the last second of the loop."""
         hot, joints, settings = self._subject.hot, cycle.joints, cycle.settings
-        found = hot.statistics.summary(now)
+        found = hot.statistics.summary(now, now + time.time() - time.monotonic())
         nominal = settings.number('nominal_rate')
         pairs: list[Pair] = [
             ('rate [Hz]', f'{found.rate:.1f}'), ('nominal rate [Hz]', f'{nominal:g}'),

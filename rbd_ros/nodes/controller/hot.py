@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
-import time
+from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
@@ -151,7 +151,7 @@ class HotNode(GuardedNode):
 
     def _times(self, stamp: float) -> tuple[float, float]:
         """Return control and steady time; a simulated state is never ahead of its clock."""
-        steady = time.monotonic()
+        steady = monotonic()
         if not self.simulated:
             return steady, steady
         now = self._ros_clock.now().nanoseconds * 1e-9
@@ -172,13 +172,13 @@ class HotNode(GuardedNode):
             cycle.arriving = seconds, nanoseconds = (
                 unpack_stamp(data, STAMP) if len(data) >= STAMP + 8 else (0, 0))
             stamp = seconds + 1e-9 * nanoseconds
-            now = steady = time.monotonic()
+            now = steady = monotonic()
             if self.simulated:
                 now, steady = self._times(stamp)
             express = self.express  # the other thread may take it away
             if (express is not None and express.run(now, steady, data, stamp)
                     or self._slow_path(cycle, express, now, steady, data)):
-                self.statistics.add(steady, time.monotonic(), time.time() - stamp)
+                self.statistics.add(steady, monotonic(), stamp)
         except Exception:
             self.guard.caught('joint_states')
 
@@ -254,14 +254,14 @@ class HotNode(GuardedNode):
         if self._cycle is not None:
             # Of too many messages not all are read: somebody may have let go in between.
             pressed = message.data and not self._dead_man.polling
-            self._cycle.press(time.monotonic(), pressed)
+            self._cycle.press(monotonic(), pressed)
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         cycle = self._cycle
         response.success = True
         cancelled = self.cancel()
         if cycle is not None and not cycle.supervisor.finished:
-            cycle.supervisor.fault(time.monotonic(), Cause.OPERATOR_STOP, '~/stop')
+            cycle.supervisor.fault(monotonic(), Cause.OPERATOR_STOP, '~/stop')
             response.message = f'stopping: {cycle.supervisor.state.value}'
         response.message = (cancelled or response.message
                             or 'nothing to stop: no torque is published')

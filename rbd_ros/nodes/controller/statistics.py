@@ -72,38 +72,41 @@ class LoopStatistics:
         self.count = 0  # states
         self.superseded = 0  # states whose successor was waiting when their torque left
         self._idle = 0.1 * period  # less than that after a cycle: the next one was waiting
-        self._begin, self._end, self._latency = (array('d', bytes(8 * _SIZE)) for _ in range(3))
+        self._begin, self._end, self._stamp = (array('d', bytes(8 * _SIZE)) for _ in range(3))
         self._last = float('-inf')
         self._read = 0
         self._read_time: float | None = None
 
-    def add(self, begin: float, end: float, latency: float) -> None:
+    def add(self, begin: float, end: float, stamp: float) -> None:
         """
         Take one cycle; for the thread of the loop.
 
         :param begin: steady time at which its state was read, s.
         :param end: steady time at which it ended, s.
-        :param latency: s from the stamp of the state to the end, by the clock of the stamps.
+        :param stamp: of the state, s.
         """
         i = self.count & _MASK
-        self._begin[i], self._end[i], self._latency[i] = begin, end, latency
+        self._begin[i] = begin
+        self._end[i] = end
+        self._stamp[i] = stamp
         if begin - self._last < self._idle:
             self.superseded += 1
         self._last = end
         self.count += 1
 
-    def summary(self, now: float) -> Summary:
+    def summary(self, now: float, wall: float) -> Summary:
         """
         Sum up what has come since the last summary; for the other thread.
 
         :param now: steady time, s.
+        :param wall: the same time by the clock of the stamps, s.
         """
         count = self.count
         kept = min(count - self._read, _SIZE - 64)  # the writer goes on meanwhile
         places = [k & _MASK for k in range(count - kept, count)]
         begin = np.array([self._begin[k] for k in places])
         end = np.array([self._end[k] for k in places])
-        latency = np.array([self._latency[k] for k in places])
+        latency = end + (wall - now) - np.array([self._stamp[k] for k in places])
         since = self._read_time if self._read_time is not None else (
             begin[0] if len(begin) else now)
         states = count - self._read
