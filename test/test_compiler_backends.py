@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The source backends against the reference: Python, NumPy columns, C99, and pieces of graphs."""
+"""The source backends against the reference: Python, NumPy columns, C99, and layouts of graphs."""
 
 import ctypes
 import math

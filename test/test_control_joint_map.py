@@ -101,7 +101,7 @@ def test_invented_names_fill_neither_log_nor_memory():
     assert 2 <= len(notices) <= 10
     assert all(len(text) < 500 for text in notices)
     assert 'further ones are not logged' in notices[-1]
-    assert len(subject._pieces) <= 64 and len(subject._announced) <= 10
+    assert len(subject._layouts) <= 64 and len(subject._announced) <= 10
     assert subject.generation == generation  # nothing that the fast path relies on has gone
 
 
@@ -114,7 +114,7 @@ def test_orders_without_end_are_forgotten_one_by_one():
         feed(('j0',), [1.0], [0.0], dt=0.001)
         feed(names, [0.0] * 6, [0.0] * 6, dt=0.001)
     assert feed(('j0',), [1.0], [0.0], dt=0.001) is STATE
-    assert len(subject._pieces) <= 64
+    assert len(subject._layouts) <= 64
 
 
 @pytest.mark.parametrize('names, position, velocity, effort, reason', [
@@ -236,7 +236,7 @@ def test_continuous_joint_wraps_without_velocity_spike():
 
 
 def test_pieces_from_several_publishers():
-    """The state is whole once each piece is proven, and expires with its oldest joint."""
+    """The state is whole once each layout is proven, and expires with its oldest joint."""
     subject = build()
     feed = Feed(subject)
     assert feed(('a',), [1.0], [0.0]) is PROBE
@@ -255,7 +255,7 @@ def test_pieces_from_several_publishers():
 
 
 def test_rate_counts_whole_states():
-    """Two pieces at 100 Hz each are 100 whole states per second, not 200."""
+    """Two layouts at 100 Hz each are 100 whole states per second, not 200."""
     subject = build()
     feed = Feed(subject)
     for _ in range(120):

@@ -173,13 +173,13 @@ def test_relays_and_movers(engines):
     x = bound.inputs['x']
     made = relay.make_relay(relay.Expected(bytes(16), bytes(16)), [(8, x, 0)], bound.run, usual,
                             bytes(16), [(next(iter(bound.outputs.values())), 0, 8)])
-    mover = relay.make_mover([(x, other)])
-    dead = [weakref.ref(each) for each in (kernel, usual, other, made.__self__, mover.__self__)]
+    copier = relay.make_copier([(x, other)])
+    dead = [weakref.ref(each) for each in (kernel, usual, other, made.__self__, copier.__self__)]
     del kernel, bound, usual, other, x
     assert made(bytes(8) + np.float64(0.5).tobytes())[8:] == np.sin(0.5).tobytes()
-    mover()
+    copier()
     assert all(ref() is not None for ref in dead)
-    del made, mover
+    del made, copier
     gc.collect()
     assert all(ref() is None for ref in dead) and engines() == base
 

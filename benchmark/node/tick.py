@@ -86,10 +86,10 @@ def main() -> None:
     rclpy.init(args=[*controller.arguments(RATE), '-p', 'autostart:=false'])
     node = ControllerNode()
     node.trigger_configure()
-    cycle, hot = node.cycle, node.hot
-    hot.output.publisher = Nowhere()
+    cycle, loop_node = node.cycle, node.loop_node
+    loop_node.output.publisher = Nowhere()
     cycle.snapshots.watched = False  # as a node finds out that nobody listens to
-    callback = next(subscription.callback for subscription in hot.subscriptions
+    callback = next(subscription.callback for subscription in loop_node.subscriptions
                     if subscription.topic_name.endswith('joint_states'))
     source = Source()
     cycle.loop.post(cycle.activate)

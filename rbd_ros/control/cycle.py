@@ -15,7 +15,7 @@
 """
 The controller of one configured robot, without ROS: states and requests in, torques out.
 
-Everything here runs in the hot thread. Other threads only ``post`` requests to the loop and
+Everything here runs in the control thread. Other threads only ``post`` requests to the loop and
 read ``events``, which a slower thread announces.
 """
 
@@ -121,7 +121,7 @@ class Cycle:
         """Return the law in force."""
         return self.choice.law
 
-    # -- called by the hot node -----------------------------------------------------------------
+    # -- called by the loop node -----------------------------------------------------------------
 
     def state(self, now: float, steady: float, names: tuple[str, ...],
               position: Array | Sequence[float], velocity: Array | Sequence[float],
@@ -246,7 +246,7 @@ class Cycle:
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self.fault(steady, Cause.DEAD_MAN, 'the switch was released')
 
-    # -- requests, run in the hot thread ----------------------------------------------------------
+    # -- requests, run in the control thread ------------------------------------------------------
 
     def activate(self, now: float, steady: float) -> None:
         """Begin to look at states; every message must prove itself again."""

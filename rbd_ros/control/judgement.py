@@ -25,8 +25,8 @@ What is judged about a message, in which order: written once for the fast and th
 
 The slow path judges each of them in full. The fast path may be taken only where ``usual_step``
 finds that 1, 4, 5 and 6 have nothing to say; its kernel then sees 2, 5 and 7 by one number and
-changes nothing. After the age ``runs_on`` decides whether its torque may leave; if not, the message
-goes on by ``arrived`` as on the slow path.
+changes nothing. After the age ``runs_on`` decides whether its torque may leave; if not, the
+message goes on by ``arrived`` as on the slow path.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Plausible:
         """
         self._motion, self._names = joints.motion, settings.robot.joints
         n = len(self._names)
-        self._monitors = self._stray, self._drawn, self._range = [
+        self._monitors = self._mismatch, self._differenced, self._range = [
             BoundMonitor(what, self._names, np.zeros(n).tolist(), 0.0) for what in (
                 'mismatch of positions and velocities', 'velocity of its positions',
                 'distance from the middle of its range')]
@@ -57,9 +57,9 @@ class Plausible:
         """
         patience = settings.number('velocity_patience')
         self._motion.bound(settings.velocity_limits, settings.joints('state_tolerance'),
-                           settings.stray_limits, patience)
-        self._stray.limit[:] = settings.stray_limits
-        self._drawn.limit[:] = settings.drawn_limits
+                           settings.mismatch_limits, patience)
+        self._mismatch.limit[:] = settings.mismatch_limits
+        self._differenced.limit[:] = settings.differenced_limits
         self._middle[:], self._range.limit[:] = settings.position_range
         for monitor in self._monitors:
             monitor.patience = patience
@@ -82,12 +82,12 @@ class Plausible:
         mismatch = self._motion.mismatch
         np.divide(mismatch, WINDOW, out=self._speed)
         np.add(self._speed, qd, out=self._speed)
-        if self._stray.check(now, mismatch):
-            j = self._stray.first_beyond(mismatch)
+        if self._mismatch.check(now, mismatch):
+            j = self._mismatch.first_beyond(mismatch)
             fault(Cause.IMPLAUSIBLE, f'{self._names[j]}: its positions change at '
                                      f'{self._speed[j]:.3g} per s, but its velocity is '
                                      f'{qd[j]:.3g}')
-        wrong = self._drawn.check(now, self._speed)
+        wrong = self._differenced.check(now, self._speed)
         if wrong:
             fault(Cause.OVER_SPEED, wrong)
         np.subtract(q, self._middle, out=self._away)

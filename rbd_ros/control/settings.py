@@ -139,12 +139,12 @@ class Settings:
             x if x > 0.0 else math.inf for x in self.robot.pick(self.robot.model.velocity_limit)])
 
     @property
-    def stray_limits(self) -> Array:
+    def mismatch_limits(self) -> Array:
         """Return how far positions may run away from velocities, rad or m."""
         return self.joints('state_tolerance') + _STRAY * WINDOW * self.velocity_limits
 
     @property
-    def drawn_limits(self) -> Array:
+    def differenced_limits(self) -> Array:
         """Return the velocities that positions may show, noise included."""
         return self.velocity_limits + self.joints('state_tolerance') / WINDOW
 
@@ -295,7 +295,8 @@ class Settings:
         law = self._barrier() | {'limit': self.torque_limits, 'rate': self.torque_rates,
                                  'speed': self.velocity_limits,
                                  'tolerance': self.joints('state_tolerance'),
-                                 'stray': self.stray_limits, 'drawn': self.drawn_limits,
+                                 'mismatch_limit': self.mismatch_limits,
+                                 'differenced': self.differenced_limits,
                                  **dict(zip(('middle', 'reach'), self.position_range))}
         friction = {f'friction_{name}': self.joints(f'friction.{name}')
                     for name in ('viscous', 'coulomb', 'speed')}

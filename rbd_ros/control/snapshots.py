@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""States and what was done with them, copied in the hot thread for the one that reports."""
+"""States and what was done with them, copied in the control thread for the one that reports."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ _BARRIER = barriers.Barrier._fields
 _FRICTION = joint_space.Friction._fields
 #: inputs that every robot knows
 _KNOWN = ('q', 'qd', 'max_condition')
-_PLAUSIBLE = ('mismatch', 'tolerance', 'stray', 'drawn', 'speed', 'middle', 'reach')
+_PLAUSIBLE = ('mismatch', 'tolerance', 'mismatch_limit', 'differenced', 'speed', 'middle', 'reach')
 
 
 class TickKernels:
@@ -193,13 +193,13 @@ class TickKernels:
         fade = WINDOW / (WINDOW + elapsed)
         watched: list[tuple[Scalar, Scalar]] = []
         mismatch = []
-        for p, v, p0, m, tolerance, stray, drawn, speed, middle, reach in zip(
+        for p, v, p0, m, tolerance, far, fast, speed, middle, reach in zip(
                 q, qd, before, *(x[name] for name in _PLAUSIBLE)):
             step = p - p0
             m = (m + step - v * elapsed) * fade
             mismatch.append(m)
-            watched += [(step, tolerance + REACH * speed * elapsed), (m, stray),
-                        (v + m / WINDOW, drawn), (p - middle, reach)]
+            watched += [(step, tolerance + REACH * speed * elapsed), (m, far),
+                        (v + m / WINDOW, fast), (p - middle, reach)]
         return mismatch, watched
 
     @staticmethod

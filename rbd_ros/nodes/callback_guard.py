@@ -155,7 +155,7 @@ class GuardedNode(Node):
     def create_subscription(self, kind: type, topic: str, callback: Callable[..., object],
                             qos_profile: QoSProfile | int, **more: object) -> Subscription:
         """Create a subscription whose exceptions are caught; a raw one does it by itself."""
-        if not more.get('raw'):  # the hot path: one call less
+        if not more.get('raw'):  # the fast path: one call less
             callback = self.guard.subscription(callback)
         return super().create_subscription(kind, topic, callback, qos_profile, **more)
 

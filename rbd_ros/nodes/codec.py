@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Serialized messages of the hot path: JointState in, Float64MultiArray or JointState out.
+Serialized messages of the fast path: JointState in, Float64MultiArray or JointState out.
 
 The middleware's own conversion makes a Python object of each number; here the doubles are
 copied as bytes. A message is read from the front. What a publisher repeats in each message

@@ -20,7 +20,7 @@ so much memory that a processor which has done something else in between takes t
 A relay is one built-in function. It looks whether a message is, but for its numbers, the one that
 it was made for, copies these numbers into the arrays of a kernel, calls the kernel, and returns a
 new message with numbers of its results. Whatever is not as expected gives None; then nothing has
-happened but that the arrays of the kernel have other numbers. A mover is the smaller sister: it
+happened but that the arrays of the kernel have other numbers. A copier is the smaller sister: it
 copies arrays.
 """
 
@@ -40,7 +40,7 @@ from rbd_ros.compiler.native.gate import Writer
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.target import host, pointer
 
-__all__ = ['Expected', 'Relay', 'can_relay', 'make_mover', 'make_relay']
+__all__ = ['Expected', 'Relay', 'can_relay', 'make_copier', 'make_relay']
 
 Array = npt.NDArray[np.float64]
 Relay = Callable[[bytes], bytes | None]
@@ -51,7 +51,7 @@ _METH_O = 0x0008
 #: what the plan of a relay begins with, one word each
 _WORDS = ('size', 'type', 'checks', 'gathers', 'copies', 'scatters', 'run', 'usual', 'template',
           'template_size', 'none', 'call', 'incref', 'decref', 'new')
-_MOVER = ('moves', 'none', 'incref')
+_COPIER = ('moves', 'none', 'incref')
 
 
 class Expected(NamedTuple):
@@ -116,7 +116,7 @@ def make_relay(expected: Expected, gather: Sequence[tuple[int, Array, int]],
     return object_layout.make_function(_definition('rbd_relay', _METH_O), plan)
 
 
-def make_mover(pairs: Sequence[tuple[Array, Array]]) -> Callable[[], None] | None:
+def make_copier(pairs: Sequence[tuple[Array, Array]]) -> Callable[[], None] | None:
     """
     Return what copies arrays into others of their size, or None without machine code.
 
@@ -127,14 +127,14 @@ def make_mover(pairs: Sequence[tuple[Array, Array]]) -> Callable[[], None] | Non
         return None
     _check_arrays([array for pair in pairs for array in pair])
     if any(source.size != target.size for source, target in pairs):
-        raise ValueError('a mover needs targets of the sizes of their sources')
+        raise ValueError('a copier needs targets of the sizes of their sources')
     moves = [(start + 8 * k, end + 8 * k) for source, target in pairs
              for start, end in [(source.ctypes.data, target.ctypes.data)]
              for k in range(source.size)]
     head = {'moves': len(moves), 'none': id(None), **_functions()}
-    plan = _plan([tuple(head[name] for name in _MOVER), *moves],
+    plan = _plan([tuple(head[name] for name in _COPIER), *moves],
                  (code, *[array for pair in pairs for array in pair]))
-    return object_layout.make_function(_definition('rbd_mover', object_layout.NOARGS), plan)
+    return object_layout.make_function(_definition('rbd_copier', object_layout.NOARGS), plan)
 
 
 def _plan(rows: Sequence[tuple[int, ...]], owners: tuple[object, ...]) -> _Plan:
@@ -183,12 +183,12 @@ def _functions() -> dict[str, int]:
 
 @cache
 def _code() -> Code | None:
-    """Return the machine code, the same for all relays and movers of a process."""
+    """Return the machine code, the same for all relays and copiers of a process."""
     if not object_layout.verified() or not _bytes_verified():
         return None
     try:
         _functions()
-        return Code([host().emit('\n'.join([*_relay(), *_mover()]))])
+        return Code([host().emit('\n'.join([*_relay(), *_copier()]))])
     except (ImportError, AttributeError):  # no llvmlite, or a Python without such functions
         return None
 
@@ -251,15 +251,15 @@ def _relay() -> list[str]:
             f'ret i64 {head["none"]}', '}']
 
 
-def _mover() -> list[str]:
-    """Return the function ``rbd_mover``, whose ``self`` is the plan."""
+def _copier() -> list[str]:
+    """Return the function ``rbd_copier``, whose ``self`` is the plan."""
     w = Writer()
     plan = w.load('%self', object_layout.DATA)
-    head = {name: w.load(plan, 8 * k) for k, name in enumerate(_MOVER)}
-    at = w.value(f'add i64 {plan}, {8 * len(_MOVER)}')
+    head = {name: w.load(plan, 8 * k) for k, name in enumerate(_COPIER)}
+    at = w.value(f'add i64 {plan}, {8 * len(_COPIER)}')
     _loop(w, 'move', at, head['moves'], 2, lambda source, target: _move(w, source, target))
     _call(w, head['incref'], 'void', [head['none']])
-    return ['define i64 @rbd_mover(i64 %self, i64 %unused) nounwind {', 'entry:', *w.lines,
+    return ['define i64 @rbd_copier(i64 %self, i64 %unused) nounwind {', 'entry:', *w.lines,
             f'ret i64 {head["none"]}', '}']
 
 

@@ -28,14 +28,15 @@ import threading
 import time
 
 from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.safety.guards import DeadMan
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
-from rbd_ros.nodes.controller.fast_path import Express
-from rbd_ros.nodes.controller.hot import HotNode
+from rbd_ros.nodes.controller.fast_path import FastPath
+from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.node import ControllerNode
 from rbd_ros.nodes.controller.process import main
@@ -44,9 +45,9 @@ from rclpy.lifecycle import LifecycleNode
 
 #: where to break what
 PLACES = {
-    'state': (Express, 'run'), 'tick': (Cycle, 'tick'), 'reset': (Cycle, 'reset'),
+    'state': (FastPath, 'run'), 'tick': (Cycle, 'tick'), 'reset': (Cycle, 'reset'),
     'dead-man': (DeadMan, 'signal'), 'stop': (ControllerNode, '_cancel_activation'),
-    'heartbeat': (HotNode, '_beat'), 'request': (Cycle, 'refer'),
+    'heartbeat': (LoopNode, '_beat'), 'request': (ReferenceIntake, 'take'),
     'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_accept'),
     'cancellation': (TrajectoryAction, '_give_up'), 'reference': (ReferenceInputs, '_on_pose'),
     'judgement': (parameters, 'judge'), 'parameters': (ControllerNode, '_apply'),
@@ -56,7 +57,7 @@ PLACES = {
     'activation': (Activation, 'output_is_free'),
     'late activation': (LifecycleNode, 'on_activate'),
     'deactivation': (LifecycleNode, 'on_deactivate'),
-    'clean-up': (HotNode, 'detach'), 'graph': (ReferenceInputs, '_look'),
+    'clean-up': (LoopNode, 'detach'), 'graph': (ReferenceInputs, '_look'),
 }
 
 armed: set[str] = set()

@@ -128,7 +128,7 @@ class TestClosedLoop(ClosedLoop):
         self.assertLess(max(errors), WRONG)
         self.assertLess(errors[1], 1.1 * errors[0])
 
-    def test_mode_switches(self) -> None:
+    def test_control_mode_switches(self) -> None:
         """Along a trajectory no change of the mode steps the law by more than 1 % of a limit."""
         self.settle()
         path = self.path(2, 0.5)

@@ -150,7 +150,7 @@ class Bench:
         }
 
     def step(self, q: np.ndarray, qd: np.ndarray, patience: float = 2.0) -> rig.Command | None:
-        """Send one state, in two pieces where there are other joints; return its answer."""
+        """Send one state, in two layouts where there are other joints; return its answer."""
         client, names = self.client, self.model.independent_joint_names
         self.now += PERIOD
         self.q, self.qd = q, qd

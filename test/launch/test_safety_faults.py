@@ -322,7 +322,7 @@ class TestFaults(unittest.TestCase):
         self.client.wait_said('log', 'gripper_of_somebody', self.begin)
         self.expect_unmoved()
 
-    def test_state_in_pieces(self) -> None:
+    def test_state_in_layouts(self) -> None:
         """Two publishers may share the joints."""
         def mangle(message: JointState) -> Iterable[JointState]:
             for part in (slice(0, 3), slice(3, 7)):

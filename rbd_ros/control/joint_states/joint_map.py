@@ -15,7 +15,7 @@
 """
 From joint names in messages to the vectors of the model.
 
-Messages may come in pieces, in any order, with extra joints. Each set of names is one piece
+Messages may carry some joints each, in any order, with extra ones. Each set of names is one layout
 with its own cached permutation and its own witnesses of age. What is wrong in a field
 that we need makes the whole message count as not received: its age then does the rest.
 """
@@ -29,7 +29,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.joint_states.layout import AgeLimits, Arrival, as_slice, Piece, Values
+from rbd_ros.control.joint_states.layout import AgeLimits, Arrival, as_slice, Layout, Values
 from rbd_ros.control.joint_states.motion import Motion
 from rbd_ros.control.repeats import shortened
 from rbd_ros.control.safety.causes import Cause
@@ -44,7 +44,7 @@ Array = npt.NDArray[np.float64]
 _FRESH, _STATE = Freshness.FRESH, Arrival.STATE  # looking them up takes time in each cycle
 
 #: kinds of name lists remembered; a publisher that invents names must not fill the memory
-_MOST_PIECES = 64
+_MOST_LAYOUTS = 64
 
 #: lists of unknown joints that are announced since an activation
 _MOST_LISTS = 8
@@ -99,13 +99,13 @@ class JointMap:
         self.rejected = 0
         self.accepted = 0  # messages taken by ``update``
         self.unreadable = 0  # messages whose bytes are no joint state
-        self.generation = 0  # of the pieces: those of another one are not known any more
+        self.generation = 0  # of the layouts: those of another one are not known any more
         self.restart()
 
     def restart(self) -> None:
         """Forget every message, at activation and reset: all must prove themselves again."""
-        self._pieces: dict[tuple[str, ...], Piece] = {}
-        self.last: Piece | None = None  # that came last
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self.last: Layout | None = None  # that came last
         self.generation += 1
         self._has_effort = False  # the last message had efforts of every controlled joint
         self._expiry = np.full(len(self.names), -math.inf)
@@ -131,41 +131,41 @@ class JointMap:
         :param effort: as many, or none.
         :param stamp: ``header.stamp`` in s.
         """
-        piece = self.last
-        if piece is None or names is not piece.names:
+        layout = self.last
+        if layout is None or names is not layout.names:
             key = names if type(names) is tuple else tuple(names)
-            piece = self.last = self._pieces.get(key) or self._learn(key)
-        if not len(piece.target) and not piece.defect:
-            piece.age.refuse(now, 'none of our joints')
+            layout = self.last = self._layouts.get(key) or self._learn(key)
+        if not len(layout.target) and not layout.defect:
+            layout.age.refuse(now, 'none of our joints')
             return Arrival.IGNORED
-        reason = (piece.defect or self._take(piece, position, velocity, effort)
-                  or self.motion.doubt(piece, now, stamp))
+        reason = (layout.defect or self._take(layout, position, velocity, effort)
+                  or self.motion.doubt(layout, now, stamp))
         if reason:
             self.rejected += 1
             self.reason = reason
-            piece.age.refuse(now, reason)
+            layout.age.refuse(now, reason)
             return Arrival.REJECTED
-        arrival = self.heard(piece, now, stamp)
+        arrival = self.heard(layout, now, stamp)
         if arrival is Arrival.REJECTED:
             return arrival
         self.accepted += 1
-        self._tell_motion(self.motion.accept(piece, now, velocity, stamp))
+        self._tell_motion(self.motion.accept(layout, now, velocity, stamp))
         if arrival is not Arrival.PROBE:
-            self._store(piece, effort)
+            self._store(layout, effort)
         return arrival
 
-    def heard(self, piece: Piece, now: float, stamp: float) -> Arrival:
+    def heard(self, layout: Layout, now: float, stamp: float) -> Arrival:
         """
         Judge the age of a message, whoever copies its numbers.
 
-        :param piece: what it carries.
+        :param layout: what it carries.
         :param now: control time of reception, s.
         :param stamp: ``header.stamp`` in s.
         """
         if now < self._now - self._timeout:  # the clock went back
             self._forget_ages()
         self._now = now
-        age = piece.age
+        age = layout.age
         freshness = age.observe(now, stamp)
         if age.unstamped:
             self._announce('stamp', 'joint states have no stamp: their age is judged by '
@@ -174,16 +174,16 @@ class JointMap:
             self.reason = age.reason
             return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
         self.reason = ''
-        piece.until = age.expiry
-        if piece.alone:
+        layout.until = age.expiry
+        if layout.alone:
             self.expiry = age.expiry
         else:
             expiry = self._ages()
             self.expiry = float(min(expiry[self.controlled].min(),
                                     expiry[self.prescribed].min(initial=math.inf)))
-        if not piece.mask:
+        if not layout.mask:
             return Arrival.PRESCRIBED
-        seen = self._seen | piece.mask
+        seen = self._seen | layout.mask
         if seen == self._all:
             seen = 0
             self.rate.event(now)
@@ -260,7 +260,7 @@ class JointMap:
 
     def _witness(self, joint: int) -> StateAge | None:
         """Return the age of what brought a joint last; None if nothing ever did."""
-        ages = [piece.age for piece in self._pieces.values() if joint in piece.target]
+        ages = [layout.age for layout in self._layouts.values() if joint in layout.target]
         return max(ages, key=lambda age: age.heard, default=None)
 
     def _lags(self, joint: int) -> bool:
@@ -277,7 +277,7 @@ class JointMap:
         at, why = self._garbage
         if now - at <= limit:
             return f'{text}; {self.unreadable} unreadable, the last one: {why}'
-        if any(now - piece.age.heard <= 0.5 * limit for piece in self._pieces.values()):
+        if any(now - layout.age.heard <= 0.5 * limit for layout in self._layouts.values()):
             text += ', while other messages arrive'
         return text
 
@@ -288,9 +288,9 @@ class JointMap:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _learn(self, names: tuple[str, ...]) -> Piece:
+    def _learn(self, names: tuple[str, ...]) -> Layout:
         """Build the permutation of a list of names seen for the first time."""
-        if len(self._pieces) >= _MOST_PIECES:
+        if len(self._layouts) >= _MOST_LAYOUTS:
             self._drop_oldest()
         wanted = [(i, self._index[name]) for i, name in enumerate(names)
                   if name in self._index and name not in self._fixed]
@@ -299,23 +299,23 @@ class JointMap:
         bits = {int(j): 1 << k for k, j in enumerate(self.controlled)}
         mask = sum(bits.get(j, 0) for j in {j for _, j in wanted})
         asked = {int(j) for j in (*self.controlled, *self.prescribed)}
-        piece = Piece(np.array([i for i, _ in wanted], dtype=np.intp),
+        layout = Layout(np.array([i for i, _ in wanted], dtype=np.intp),
                       np.array([j for _, j in wanted], dtype=np.intp),
                       mask == self._all, mask, self._age(bool(mask)), names,
                       f'{", ".join(twice)} appears twice in one message' if twice else '',
                       asked <= {j for _, j in wanted}, len(self.names))
-        self._pieces = {**self._pieces, names: piece}  # another thread may go through the old
+        self._layouts = {**self._layouts, names: layout}  # another thread may go through the old
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]
         if extra:
             self._announce_extra(extra)
-        return piece
+        return layout
 
     def _drop_oldest(self) -> None:
         """Forget the list of names that was silent for longest."""
-        oldest = min(self._pieces.values(), key=lambda piece: piece.age.heard)
-        self._pieces = {names: piece for names, piece in self._pieces.items()
-                        if piece is not oldest}
+        oldest = min(self._layouts.values(), key=lambda layout: layout.age.heard)
+        self._layouts = {names: layout for names, layout in self._layouts.items()
+                        if layout is not oldest}
         if len(oldest.target):
             self.generation += 1
 
@@ -338,17 +338,17 @@ class JointMap:
                             minimum_rate=limits.minimum_rate, offset=limits.stamp_offset)
         return StateAge(limits.prescribed_timeout, probes=1, offset=limits.stamp_offset)
 
-    def _take(self, piece: Piece, position: Values, velocity: Values, effort: Values) -> str:
+    def _take(self, layout: Layout, position: Values, velocity: Values, effort: Values) -> str:
         """Copy the positions if all fields can be used, else say why not."""
-        if len(position) != piece.count:
-            return f'{len(position)} positions for {piece.count} names'
-        if len(velocity) not in (0, piece.count):
-            return f'{len(velocity)} velocities for {piece.count} names'
-        if len(effort) not in (0, piece.count):
-            return f'{len(effort)} efforts for {piece.count} names'
-        piece.q = piece.part(position)
-        if not is_finite(piece.q):
-            bad = [self.names[j] for j, x in zip(piece.target, piece.q) if not math.isfinite(x)]
+        if len(position) != layout.count:
+            return f'{len(position)} positions for {layout.count} names'
+        if len(velocity) not in (0, layout.count):
+            return f'{len(velocity)} velocities for {layout.count} names'
+        if len(effort) not in (0, layout.count):
+            return f'{len(effort)} efforts for {layout.count} names'
+        layout.q = layout.part(position)
+        if not is_finite(layout.q):
+            bad = [self.names[j] for j, x in zip(layout.target, layout.q) if not math.isfinite(x)]
             return f'the position of {", ".join(bad)} is not finite'
         return ''
 
@@ -363,28 +363,28 @@ class JointMap:
         if doubled:
             self._announce('doubled', doubled)
 
-    def _store(self, piece: Piece, effort: Values) -> None:
-        put = piece.put
-        self.q[put] = piece.q
-        self.qd[put] = piece.qd
-        piece.has_effort = len(effort) > 0
-        if piece.has_effort:
-            self.effort[put] = piece.part(effort)
-        if piece.mask:
-            self._has_effort = piece.whole and piece.has_effort
+    def _store(self, layout: Layout, effort: Values) -> None:
+        put = layout.put
+        self.q[put] = layout.q
+        self.qd[put] = layout.qd
+        layout.has_effort = len(effort) > 0
+        if layout.has_effort:
+            self.effort[put] = layout.part(effort)
+        if layout.mask:
+            self._has_effort = layout.whole and layout.has_effort
 
     def _ages(self) -> Array:
         """Return until when each joint may be used; the youngest message that has it counts."""
         expiry = self._expiry
-        for piece in self._pieces.values():
-            expiry[piece.put] = np.maximum(expiry[piece.put], piece.until)
+        for layout in self._layouts.values():
+            expiry[layout.put] = np.maximum(expiry[layout.put], layout.until)
         return expiry
 
     def _forget_ages(self) -> None:
         """Let no state last until a time that belongs to another run of the clock."""
         self._expiry[:] = self.expiry = -math.inf
-        for piece in self._pieces.values():
-            piece.until = -math.inf
+        for layout in self._layouts.values():
+            layout.until = -math.inf
 
     def _announce(self, key: str, text: str) -> None:
         if key not in self._announced:

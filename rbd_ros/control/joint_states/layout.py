@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from rbd_ros.control.safety.freshness import StateAge
 
-__all__ = ['AgeLimits', 'Arrival', 'Piece', 'Values', 'as_slice']
+__all__ = ['AgeLimits', 'Arrival', 'Layout', 'Values', 'as_slice']
 
 Array = npt.NDArray[np.float64]
 Values = Array | Sequence[float]
@@ -69,7 +69,7 @@ class AgeLimits:
 
 
 @dataclass
-class Piece:
+class Layout:
     """One list of names: where its values come from and go to."""
 
     source: npt.NDArray[np.intp]  # positions in the message

@@ -18,7 +18,7 @@ Whether a message can be true, held against the one before.
 A position must be reachable from the last one that was accepted, whoever sent that: this finds a
 sensor that fails, and two sources of one joint that disagree. Positions and velocities must tell
 the same motion: their difference is collected in a leaky sum, whose size over its time is the
-velocity by which the two disagree. Velocities that are missing are drawn from positions.
+velocity by which the two disagree. Velocities that are missing are differences of positions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from rbd_ros.control.joint_states.layout import AgeLimits, Piece, Values
+from rbd_ros.control.joint_states.layout import AgeLimits, Layout, Values
 from rbd_ros.control.repeats import shortened
 from rbd_ros.control.safety.limits import is_finite
 from rbd_ros.control.safety.monitors import Patience
@@ -79,23 +79,23 @@ class Motion:
         self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
         self.restart()
 
-    def bound(self, speed: Array, tolerance: Array, stray: Array, patience: float) -> None:
+    def bound(self, speed: Array, tolerance: Array, mismatch: Array, patience: float) -> None:
         """
         Take bounds, one number per controlled joint.
 
         :param speed: velocity limits; infinity: none.
         :param tolerance: noise and quantisation of a position, rad or m.
-        :param stray: how far positions may run away from velocities, rad or m.
+        :param mismatch: how far positions may run away from velocities, rad or m.
         :param patience: s for which messages that cannot be true are just left out.
         """
         self._speed, self._tolerance = speed.tolist(), tolerance.tolist()
-        self._most = (_MEMORY * stray).tolist()
+        self._most = (_MEMORY * mismatch).tolist()
         self.patience.most = max(patience, _LEAST * self._step)
 
     def restart(self) -> None:
         """Forget every message."""
-        self._source: list[Piece | None] = [None] * len(self._place)
-        self.bearer: Piece | None = None  # that brought controlled joints last
+        self._source: list[Layout | None] = [None] * len(self._place)
+        self.carrier: Layout | None = None  # that brought controlled joints last
         self.wrong = ''  # why the messages cannot be believed any more
         self.reason = ''  # why the last doubtful one could not be true
         self._swaps = self._count = 0
@@ -108,17 +108,17 @@ class Motion:
         """Return whether nothing was doubted lately."""
         return self.patience.empty
 
-    def doubt(self, piece: Piece, now: float, stamp: float) -> str:
+    def doubt(self, layout: Layout, now: float, stamp: float) -> str:
         """
         Say why the positions of a message cannot be true; empty if they can.
 
-        :param piece: its joints, with its positions.
+        :param layout: its joints, with its positions.
         :param now: control time of reception, s.
         :param stamp: ``header.stamp`` in s.
         """
         reason = ''
         moves = self._moves = []
-        for k, (j, x) in enumerate(zip(piece.target.tolist(), piece.q.tolist())):
+        for k, (j, x) in enumerate(zip(layout.target.tolist(), layout.q.tolist())):
             c = self._place.get(j)
             source = None if c is None else self._source[c]
             if c is None or source is None:
@@ -128,7 +128,7 @@ class Motion:
                 self.mismatch[c] = 0.0
                 continue
             elapsed, late = since, _LATE
-            if source is piece and stamp and source.age.stamp:
+            if source is layout and stamp and source.age.stamp:
                 elapsed = abs(stamp - source.age.stamp)
                 late = min(0.0, since + 0.5 * source.age.timeout - elapsed)
             before = float(source.last_q[j])
@@ -137,9 +137,9 @@ class Motion:
                 step = math.remainder(step, math.tau)
             most = self._tolerance[c] + REACH * self._speed[c] * (elapsed + late)
             if abs(step) > most and not reason:
-                reason = self._disagreement(piece, source, j, before, x, since)
+                reason = self._disagreement(layout, source, j, before, x, since)
             moves.append((c, k, step, elapsed))
-        if piece.mask:
+        if layout.mask:
             # Messages count, not time: what disagrees may come right before what does not.
             self._count += 1
             late = self.patience.runs_out(self._count * self._step, bool(reason))
@@ -147,78 +147,78 @@ class Motion:
             self.reason = reason or self.reason
         return reason
 
-    def _disagreement(self, piece: Piece, source: Piece, joint: int, before: float, now: float,
+    def _disagreement(self, layout: Layout, source: Layout, joint: int, before: float, now: float,
                       since: float) -> str:
         name = self._names[joint]
-        if source is piece:
+        if source is layout:
             return (f'{name} jumped from {before:.4g} to {now:.4g} within {since:.3g} s: a '
                     'faulty sensor, or two publishers')
         return (f'{name} has two sources that disagree: {before:.4g} in messages of '
-                f'{shortened(source.names)}, {now:.4g} in those of {shortened(piece.names)}')
+                f'{shortened(source.names)}, {now:.4g} in those of {shortened(layout.names)}')
 
-    def accept(self, piece: Piece, now: float, velocity: Values, stamp: float) -> list[str]:
+    def accept(self, layout: Layout, now: float, velocity: Values, stamp: float) -> list[str]:
         """
         Take over a message: its velocity, or the difference of positions where that is missing.
 
-        :param piece: its joints, with its positions; gets the velocities.
+        :param layout: its joints, with its positions; gets the velocities.
         :param now: control time of reception, s.
         :param velocity: as in the message.
         :param stamp: ``header.stamp`` in s.
         :returns: joints whose velocity was missing.
         """
-        silent = self._velocities(piece, now, velocity, stamp)
-        qd = piece.qd.tolist()
+        silent = self._velocities(layout, now, velocity, stamp)
+        qd = layout.qd.tolist()
         for c, k, step, elapsed in self._moves:
             fade = WINDOW / (WINDOW + elapsed)
             total = (self.mismatch[c] + step - qd[k] * elapsed) * fade
             self.mismatch[c] = min(max(total, -self._most[c]), self._most[c])
-        piece.last_q[piece.put], piece.last_qd[piece.put] = piece.q, piece.qd
-        piece.last_time = stamp or now
-        if piece.mask and self.bearer is not piece:
-            self._swap(piece)
+        layout.last_q[layout.put], layout.last_qd[layout.put] = layout.q, layout.qd
+        layout.last_time = stamp or now
+        if layout.mask and self.carrier is not layout:
+            self._swap(layout)
         return silent
 
-    def _swap(self, piece: Piece) -> None:
+    def _swap(self, layout: Layout) -> None:
         """Note that other messages bring some controlled joints than did before."""
-        self.bearer = piece
-        for j in piece.target.tolist():
+        self.carrier = layout
+        for j in layout.target.tolist():
             c = self._place.get(j)
-            if c is not None and self._source[c] is not piece:
+            if c is not None and self._source[c] is not layout:
                 self._swaps += self._source[c] is not None
-                self._source[c] = piece
+                self._source[c] = layout
 
     def doubled(self) -> str:
         """Return that joints keep coming from two sources, if they do."""
-        if self._swaps < _SWAPS or self.bearer is None:
+        if self._swaps < _SWAPS or self.carrier is None:
             return ''
         return ('controlled joints arrive in more than one kind of message, one of them '
-                f'{shortened(self.bearer.names)}: each joint should have one source')
+                f'{shortened(self.carrier.names)}: each joint should have one source')
 
-    def _velocities(self, piece: Piece, now: float, velocity: Values, stamp: float) -> list[str]:
+    def _velocities(self, layout: Layout, now: float, velocity: Values, stamp: float) -> list[str]:
         """Take the velocities, or difference the positions where they are missing."""
         known = len(velocity) > 0
         if known:
-            qd = piece.part(velocity)
+            qd = layout.part(velocity)
             if is_finite(qd):
-                piece.qd = qd
+                layout.qd = qd
                 return []
             measured = np.asarray(velocity, dtype=float)
-        piece.qd = piece.last_qd[piece.put].copy()
-        dt = (stamp or now) - piece.last_time
+        layout.qd = layout.last_qd[layout.put].copy()
+        dt = (stamp or now) - layout.last_time
         share = dt / (dt + self._limits.velocity_filter) if dt > 0.0 else 0.0
         silent = []
-        for k, j in enumerate(piece.target.tolist()):
-            if known and math.isfinite(measured[piece.source[k]]):
-                piece.qd[k] = measured[piece.source[k]]
+        for k, j in enumerate(layout.target.tolist()):
+            if known and math.isfinite(measured[layout.source[k]]):
+                layout.qd[k] = measured[layout.source[k]]
                 continue
             silent.append(self._names[j])
             if math.isnan(dt):  # the first position has no difference
-                piece.qd[k] = 0.0
+                layout.qd[k] = 0.0
                 continue
             if not dt > 0.0:
                 continue
-            step = piece.q[k] - piece.last_q[j]
+            step = layout.q[k] - layout.last_q[j]
             if j in self._continuous:
                 step = math.remainder(step, math.tau)
-            piece.qd[k] += share * (step / dt - piece.qd[k])
+            layout.qd[k] += share * (step / dt - layout.qd[k])
         return silent

@@ -37,7 +37,7 @@ from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, S
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.callback_guard import last_line
-from rbd_ros.nodes.controller.hot import HotNode
+from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
@@ -93,16 +93,16 @@ class _Snapshot:
 class TrajectoryAction:
     """Serve the action for whatever robot is configured."""
 
-    def __init__(self, node: LifecycleNode, hot: HotNode,
+    def __init__(self, node: LifecycleNode, loop_node: LoopNode,
                  lock: AbstractContextManager[object]) -> None:
         """
         Create the server; it refuses goals until a cycle is attached and active.
 
         :param node: the lifecycle node.
-        :param hot: knows the control clock, and stops the robot if a goal cannot be cancelled.
+        :param loop_node: has the control clock; stops the robot if a goal cannot be cancelled.
         :param lock: held by callbacks.
         """
-        self._node, self._hot, self._lock = node, hot, lock
+        self._node, self._loop_node, self._lock = node, loop_node, lock
         self._cycle: Cycle | None = None
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._plan: _Plan | None = None  # judged, not yet accepted
@@ -178,8 +178,9 @@ class TrajectoryAction:
         tolerances = read_tolerances(
             joints, cycle.settings.tolerances(), _entries(goal.path_tolerance),
             _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
-        start = start_time(goal.trajectory, self._node.get_clock(), simulated=self._hot.simulated)
-        if start is not None and start + knots.times[-1] < self._hot.control_time():
+        start = start_time(goal.trajectory, self._node.get_clock(),
+                           simulated=self._loop_node.simulated)
+        if start is not None and start + knots.times[-1] < self._loop_node.control_time():
             raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
                             'the last point of the trajectory lies in the past')
         return _Plan(goal, knots, tolerances, start)
@@ -227,7 +228,7 @@ class TrajectoryAction:
         except Exception:
             # Somebody wants it to end, and it cannot be ended as it should: stop the robot.
             self._report('a goal cannot be cancelled, the robot is stopped')
-            self._hot.fail(traceback.format_exc())
+            self._loop_node.fail(traceback.format_exc())
             return CancelResponse.REJECT
 
     def _give_up(self, handle: ServerGoalHandle) -> CancelResponse:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the hot thread has to say, said from the other thread: log, mode, state, faults."""
+"""What the control thread has to say, said from the other thread: log, mode, state, faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ['Announcer']
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-_PERIOD = 0.05  # s; each look of another thread costs the hot one some time
+_PERIOD = 0.05  # s; each look of another thread costs the control thread some time
 
 #: values of ~/saturation
 FREE, RATE, LIMIT = 0, 1, 2

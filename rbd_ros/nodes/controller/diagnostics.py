@@ -31,7 +31,7 @@ import numpy as np
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
-from rbd_ros.nodes.controller.hot import HotNode
+from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.statistics import Spread
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -56,7 +56,7 @@ class Diagnosed(Protocol):
     """What diagnostics look at."""
 
     cycle: Cycle | None
-    hot: HotNode
+    loop_node: LoopNode
     action: TrajectoryAction
     gravity_input: GravityInput | None
     realtime: dict[str, str]  # what became of each setting
@@ -117,8 +117,8 @@ class Diagnostics:
 
     def _states(self, cycle: Cycle, now: float) -> Part:
         """Sum up the last second of the loop."""
-        hot, joints, settings = self._subject.hot, cycle.joints, cycle.settings
-        found = hot.statistics.summary(now, now + time.time() - time.monotonic())
+        loop_node, joints, settings = self._subject.loop_node, cycle.joints, cycle.settings
+        found = loop_node.statistics.summary(now, now + time.time() - time.monotonic())
         nominal = settings.number('nominal_rate')
         pairs: list[Pair] = [
             ('rate [Hz]', f'{found.rate:.1f}'), ('nominal rate [Hz]', f'{nominal:g}'),
@@ -127,14 +127,14 @@ class Diagnostics:
             *_spread('period', found.period, 1e3, 'ms'),
             *_spread('compute time', found.compute, 1e6, 'us'),
             *self._latency(found.latency),
-            ('states', hot.statistics.count),
-            ('states by the fast path', hot.express.runs if hot.express is not None else 0),
-            ('superseded states', hot.statistics.superseded),
+            ('states', loop_node.statistics.count),
+            ('states by the fast path', fast.runs if (fast := loop_node.fast_path) else 0),
+            ('superseded states', loop_node.statistics.superseded),
             ('refused messages', joints.rejected), ('last refusal', joints.reason),
             ('unreadable messages', joints.unreadable),
-            ('messages of unusual form', hot.surprises), ('lost messages', hot.lost)]
+            ('messages of unusual form', loop_node.surprises), ('lost messages', loop_node.lost)]
         if not found.states:
-            text = f'for {found.age:.3g} s' if hot.statistics.count else 'yet'
+            text = f'for {found.age:.3g} s' if loop_node.statistics.count else 'yet'
             return WARN, f'no joint state {text}', pairs
         if found.rate < _SLOW * nominal:
             return WARN, f'{found.rate:.1f} Hz, nominal_rate is {nominal:g} Hz', pairs
@@ -142,7 +142,7 @@ class Diagnostics:
 
     def _latency(self, latency: Spread) -> Iterator[Pair]:
         """Report the age of a state when its torque leaves, if both times are of one clock."""
-        if self._subject.hot.simulated:
+        if self._subject.loop_node.simulated:
             return
         if not 0.0 < latency.median < 1.0:
             yield 'latency', 'unknown: the stamps are from another clock'

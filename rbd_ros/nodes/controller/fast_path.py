@@ -28,22 +28,22 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.cycle import Cycle
-from rbd_ros.control.joint_states.layout import Arrival, Piece
+from rbd_ros.control.joint_states.layout import Arrival, Layout
 from rbd_ros.control.modes import Law
 from rbd_ros.control.safety.freshness import StateAge
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.codec import ReadState, STAMP
 from rbd_ros.nodes.controller.outputs import Output
-from rbd_ros.nodes.relay import can_relay, make_mover, make_relay, Relay
+from rbd_ros.nodes.relay import can_relay, make_copier, make_relay, Relay
 
-__all__ = ['Express']
+__all__ = ['FastPath']
 
 Array = npt.NDArray[np.float64]
 
 _STATE = Arrival.STATE  # looking it up takes time in each cycle
 
 
-class Express:
+class FastPath:
     """Runs the usual cycles of one robot."""
 
     def __init__(self, cycle: Cycle, output: Output) -> None:
@@ -63,8 +63,8 @@ class Express:
         self._kind: tuple[object, ...] = ()  # what was learned last
         self._other: tuple[object, ...] = ()  # what took the slow path last
         self._relay: Relay
-        self._piece: Piece
-        self._age: StateAge  # of that piece
+        self._layout: Layout
+        self._age: StateAge  # of that layout
         self._dt: memoryview[float]
         self._elapsed: memoryview[float]  # s since the state before, by stamps
         self._taken = -1  # states that the slow path had taken when the kernel was updated
@@ -89,20 +89,20 @@ class Express:
         dt = judgement.usual_step(now)
         if not dt >= 0.0:
             return False
-        loop, piece = self._loop, self._piece
+        loop, layout = self._loop, self._layout
         if self._published != loop.published:  # other torques have left meanwhile
             limiter = loop.limiter
             law.inputs['last'][:] = limiter.last
             law.inputs['last_sent'][:] = limiter.last_sent
         if self._taken != joints.accepted:  # the slow path has taken states meanwhile
-            if joints.motion.bearer is not piece:
+            if joints.motion.carrier is not layout:
                 return False
             self._taken = joints.accepted
-            law.inputs['before'][:] = piece.last_q
+            law.inputs['before'][:] = layout.last_q
             law.inputs['mismatch'][:] = joints.motion.mismatch
         self._dt[0] = dt
         time = stamp or now
-        self._elapsed[0] = time - piece.last_time
+        self._elapsed[0] = time - layout.last_time
         try:
             law.prepare(now)
             command = self._relay(data)
@@ -111,10 +111,10 @@ class Express:
         if command is None:
             return False
         self.runs += 1
-        arrival = joints.heard(piece, now, stamp)
+        arrival = joints.heard(layout, now, stamp)
         if arrival is _STATE:
             self._keep_state()
-            piece.last_time = time
+            layout.last_time = time
         if not judgement.runs_on(now, steady, arrival):
             judgement.arrived(now, steady, arrival)
             return True
@@ -137,30 +137,30 @@ class Express:
         :param data: the serialized message.
         """
         cycle, joints = self._cycle, self._joints
-        law, piece = cycle.law, joints.last
-        if not self._possible or self._supervisor.state is not State.RUNNING or piece is None:
+        law, layout = cycle.law, joints.last
+        if not self._possible or self._supervisor.state is not State.RUNNING or layout is None:
             return
         kind = (reading, law, len(data), joints.generation)
         other, self._other = self._other, (self.runs, *kind)
         if kind == self._kind or other != self._other:  # one among others is not worth it
             return
         self._law, self._kind = None, kind  # if it cannot be done, it is not tried again
-        if not piece.whole or not len(reading.velocity) or len(data) < 8:
+        if not layout.whole or not len(reading.velocity) or len(data) < 8:
             return
-        relay = self._make_relay(law, piece, reading, data)
-        effort = [(self._effort, joints.effort)] if piece.has_effort else []
+        relay = self._make_relay(law, layout, reading, data)
+        effort = [(self._effort, joints.effort)] if layout.has_effort else []
         q, qd, mismatch = law.inputs['q'], law.inputs['qd'], law.outputs['mismatch']
-        state = make_mover([
-            (q, joints.q), (qd, joints.qd), *effort, (q, piece.last_q), (qd, piece.last_qd),
+        state = make_copier([
+            (q, joints.q), (qd, joints.qd), *effort, (q, layout.last_q), (qd, layout.last_qd),
             (q, law.inputs['before']), (mismatch, joints.motion.mismatch),
             (mismatch, law.inputs['mismatch'])])
-        results = make_mover([*self._loop.results(law.outputs),
+        results = make_copier([*self._loop.results(law.outputs),
                               (law.outputs['total'], law.inputs['last']),
                               (law.outputs['sent'], law.inputs['last_sent'])])
         if relay is None or state is None or results is None:
             return
         self._relay, self._keep_state, self._keep_results = relay, state, results
-        self._law, self._piece, self._age = law, piece, piece.age
+        self._law, self._layout, self._age = law, layout, layout.age
         self._generation = joints.generation
         self._dt, self._elapsed = _numbers(law.inputs['dt']), _numbers(law.inputs['elapsed'])
         self._taken = -1
@@ -168,17 +168,17 @@ class Express:
         self._published = -1
         self._effort[:] = joints.effort
 
-    def _make_relay(self, law: Law, piece: Piece, reading: ReadState, data: bytes,
+    def _make_relay(self, law: Law, layout: Layout, reading: ReadState, data: bytes,
                     ) -> Relay | None:
         form = self._output.form
         if form is None:
             return None
         fields = [law.inputs['q'], law.inputs['qd']]
-        if piece.has_effort:
+        if layout.has_effort:
             fields.append(self._effort)
         gather = [(place + 8 * int(i), field, int(j))
                   for place, field in zip(reading.places, fields)
-                  for i, j in zip(piece.source, piece.target)]
+                  for i, j in zip(layout.source, layout.target)]
         sent = law.outputs['sent']
         scatter = [(sent, k, form.at + 8 * k) for k in range(sent.size)]
         stamps = [] if form.stamp is None else [(STAMP, form.stamp)]

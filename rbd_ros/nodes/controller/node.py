@@ -49,7 +49,7 @@ from rbd_ros.nodes.controller.autostart import Autostart, Starter
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.gravity_input import GravityInput
-from rbd_ros.nodes.controller.hot import HotNode
+from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.outputs import command_qos, make_output
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
@@ -98,7 +98,7 @@ def _transition(doing: str) -> Callable[[Transition], Transition]:
             except Exception:
                 trace = traceback.format_exc()
                 self.get_logger().fatal(f'exception while {doing}, the transition fails:\n{trace}')
-                self.hot.fail(trace)
+                self.loop_node.fail(trace)
                 return ERROR
             finally:
                 self.doing = ''
@@ -125,15 +125,15 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.lock = threading.RLock()  # held by callbacks, and while things come and go
         self.log_queue = LogQueue()
         self._queued: QueuedLogger | None = None
-        self.guard = Guard(lambda trace: self.hot.fail(trace),
+        self.guard = Guard(lambda trace: self.loop_node.fail(trace),
                            lambda text: self.get_logger().fatal(text), self.lock)
         super().__init__(name)
         self._queued = QueuedLogger(super().get_logger().name, self.log_queue)
         parameters.declare(self)
-        self.hot = HotNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
-        self.hot.cancel = self._cancel_start
+        self.loop_node = LoopNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
+        self.loop_node.cancel = self._cancel_start
         told = self.get_logger().fatal
-        guard = Guard(self.hot.fail, lambda text: told(text))
+        guard = Guard(self.loop_node.fail, lambda text: told(text))
         self.autostart = Autostart(Starter(
             label=lambda: self._state_machine.current_state[1],
             wanted=lambda: bool(self.get_parameter('autostart').value),
@@ -154,7 +154,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._parts: list[Part] = []
         self.gravity_input: GravityInput | None = None
         self.realtime: dict[str, str] = {}  # what became of each setting
-        self.action = TrajectoryAction(self, self.hot, self.lock)
+        self.action = TrajectoryAction(self, self.loop_node, self.lock)
         self._diagnostics = Diagnostics(self, parts=self)
         self.add_on_set_parameters_callback(self._judge)
         self.add_post_set_parameters_callback(self._apply)
@@ -224,7 +224,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         robot = build_robot(values, text, log.warning)
         log.info(f'robot "{robot.model.name}" from {origin}: controls '
                  f'{", ".join(robot.joints)}; tip {robot.tip}')
-        settings = build_settings(robot, values, simulated=self.hot.simulated)
+        settings = build_settings(robot, values, simulated=self.loop_node.simulated)
         begin = time.monotonic()
         kernels = compile_kernels(settings)
         log.info(f'compiled {len(kernels)} kernels in {time.monotonic() - begin:.2f} s')
@@ -240,18 +240,18 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     def _build(self, settings: Settings, kernels: dict[str, Bound]) -> None:
         """Make everything that belongs to one configured robot."""
-        cycle = self.cycle = Cycle(settings, kernels, self.hot.publish)
+        cycle = self.cycle = Cycle(settings, kernels, self.loop_node.publish)
         qos = command_qos(settings.number('command_deadline'),
                           settings.number('liveliness_lease'))
-        output = make_output(settings.text('command_type'), self.hot,
+        output = make_output(settings.text('command_type'), self.loop_node,
                              self.resolve_topic_name('~/commands'), settings.robot.joints, qos)
-        gravity = GravityInput(self, cycle, self.hot.control_time)
+        gravity = GravityInput(self, cycle, self.loop_node.control_time)
         self._parts = [ReferenceInputs(self, cycle), Reports(self, cycle, kernels['report']),
                        gravity]
         self.gravity_input = gravity
         self.action.attach(cycle)
         self._announcer.attach(cycle)
-        self.hot.attach(cycle, output, settings.number('heartbeat_rate'))
+        self.loop_node.attach(cycle, output, settings.number('heartbeat_rate'))
 
     @_transition('activating')
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -326,7 +326,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def forget(self) -> None:
         """Destroy everything that belongs to the configured robot."""
         with self.lock:
-            self.hot.detach()
+            self.loop_node.detach()
             self.action.detach()
             parts, self._parts, self.gravity_input = self._parts, [], None
             for part in parts:
@@ -359,7 +359,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def wait(self, condition: Callable[[], bool], limit: float, *,
              always: bool = False) -> bool:
         """
-        Wait for the hot thread.
+        Wait for the control thread.
 
         :param condition: to become true.
         :param limit: s to wait at most.
@@ -422,5 +422,5 @@ class ControllerNode(GuardedNode, LifecycleNode):
         if structural:
             self.get_logger().warning(f'{", ".join(structural)}: takes effect at the next '
                                       'configuration')
-        settings = Settings(robot, parameters.read(self), simulated=self.hot.simulated)
+        settings = Settings(robot, parameters.read(self), simulated=self.loop_node.simulated)
         cycle.loop.post(lambda _now, _steady: cycle.apply(settings))

@@ -82,15 +82,15 @@ def main(args: list[str] | None = None) -> int:
         'executor', 'realtime.priority', 'realtime.cpu', 'realtime.switch_interval')}
     node.realtime |= switch_interval(value['realtime.switch_interval'])
     warn = node.get_logger().warning
-    hot = make_executor(value['executor'])
-    hot.add_node(node.hot)
+    fast = make_executor(value['executor'])
+    fast.add_node(node.loop_node)
     slow = make_executor(value['executor'])
     slow.add_node(node)
     changes = make_executor(value['executor'])
     changes.add_node(node.transitions)
-    node.hot.served_by, node.served_by, node.transitions.served_by = hot, slow, changes
+    node.loop_node.served_by, node.served_by, node.transitions.served_by = fast, slow, changes
     threads = [
-        spin_in_thread(hot, 'loop', ending.on_failure, lambda: node.realtime.update(
+        spin_in_thread(fast, 'loop', ending.on_failure, lambda: node.realtime.update(
             prepare_thread(value['realtime.priority'], value['realtime.cpu'], warn))),
         spin_in_thread(slow, 'services', ending.on_failure),
         spin_in_thread(changes, 'transitions', ending.on_failure)]
@@ -102,19 +102,19 @@ def main(args: list[str] | None = None) -> int:
     if not node.stop(ending.cause):
         log.error('the stop sequence did not end in time')
     time.sleep(_LAST_WORDS)
-    for executor in (changes, slow, hot):
+    for executor in (changes, slow, fast):
         executor.shutdown(timeout_sec=_JOIN)
     for thread in threads:
         thread.join(_JOIN)
     alive = any(thread.is_alive() for thread in threads) or not node.autostart.join(_JOIN)
     node.log_queue.close()
-    failure = ending.text if ending.cause is Cause.EXCEPTION else node.hot.failure
+    failure = ending.text if ending.cause is Cause.EXCEPTION else node.loop_node.failure
     if failure:
         console.say(failure)
     code = 1 if failure else 0
     if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
         os._exit(code)
-    nodes = (node.hot, node.transitions, node)
+    nodes = (node.loop_node, node.transitions, node)
     for each in nodes:
         each.served_by = None
     node.forget()

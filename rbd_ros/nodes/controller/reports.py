@@ -15,8 +15,8 @@
 """
 The dynamics as topics, the controller's state and the observed external forces.
 
-The hot thread leaves snapshots; here, in the other thread, a kernel of its own computes what is
-published about them, so that publishing many messages never delays a torque.
+The control thread leaves snapshots; here, in the other thread, a kernel of its own computes what
+is published about them, so that publishing many messages never delays a torque.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def test_low_rate_is_a_lost_state():
     assert '50 Hz, minimum_rate 100 Hz' in arm.cycle.fault_text()
 
 
-def test_what_is_noticed_on_the_express_way_is_told_by_the_timer():
+def test_what_is_noticed_on_the_fast_path_is_told_by_the_timer():
     """A stream that ceases to stamp is announced, though no message takes the slow path."""
     arm = Arm()
     arm.restart()

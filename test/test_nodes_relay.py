@@ -21,7 +21,7 @@ import sys
 import numpy as np
 import pytest
 
-from rbd_ros.nodes.relay import Expected, make_mover, make_relay
+from rbd_ros.nodes.relay import Expected, make_copier, make_relay
 
 HEAD = struct.Struct('<2s2xiI8sI4x')  # kind, stamp, a name, a count
 N = 3
@@ -148,7 +148,7 @@ def test_places_outside_are_refused(gather, scatter, copies):
 def test_other_arrays_are_refused(array):
     """Only contiguous, aligned float64 arrays have elements where the machine code looks."""
     with pytest.raises(ValueError, match='float64'):
-        make_mover([(array, np.zeros(N))])
+        make_copier([(array, np.zeros(N))])
 
 
 def test_masks_must_fit():
@@ -161,10 +161,10 @@ def test_masks_must_fit():
 def test_movers_copy_in_order():
     """Each pair is copied, in the order given."""
     a, b, c = np.arange(5.0), np.zeros(5), np.zeros(5)
-    move = make_mover([(a, b), (b, c)])
+    move = make_copier([(a, b), (b, c)])
     assert move() is None
     assert (b == a).all() and (c == a).all()
     a[:] = -1.0
     assert (b == np.arange(5.0)).all()
     with pytest.raises(ValueError, match='sizes'):
-        make_mover([(a, np.zeros(4))])
+        make_copier([(a, np.zeros(4))])

@@ -18,7 +18,7 @@ from cycle_rig import Arm, MODEL, SPEED
 import numpy as np
 import pytest
 from rbd_ros.control.safety.causes import Cause
-from test_nodes_express import Pair
+from test_fast_path import Pair
 
 PERIOD = 0.001
 START = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
@@ -31,12 +31,12 @@ class Lies:
         self.pair = Pair(tracking_limits=[10.0], ramp_time=0.1, **values)
         self.fast_path = fast_path
         if not fast_path:
-            self.pair.express.run = lambda *_: False
+            self.pair.fast_path.run = lambda *_: False
         self.q, self.qd = START.copy(), np.zeros(7)
         self.pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
         self.run(0.6, lambda _k: (START, self.qd))
         assert self.pair.arms[0].state == 'running'
-        assert bool(self.pair.express.runs) == fast_path
+        assert bool(self.pair.fast_path.runs) == fast_path
 
     def run(self, duration, message):
         """Send what a function of the number of the message says, until it is noticed."""

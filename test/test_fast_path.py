@@ -21,7 +21,7 @@ import pytest
 
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
-from rbd_ros.nodes.controller.fast_path import Express
+from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.outputs import ArrayOutput, JointStateOutput
 
 PERIOD = 0.001
@@ -49,7 +49,7 @@ class Pair:
         for arm, output in zip(self.arms, self.outputs):
             arm.cycle.loop._publish = lambda torque, arm=arm, output=output: output.publish(
                 torque, arm.cycle.stamp)
-        self.express = Express(self.arms[0].cycle, self.outputs[0])
+        self.fast_path = FastPath(self.arms[0].cycle, self.outputs[0])
         self.reader = JointStateReader()
         self.names = list(self.arms[0].robot.joints)
         self.order = list(order) if order is not None else list(range(len(self.names)))
@@ -89,13 +89,13 @@ class Pair:
         for k, arm in enumerate(self.arms):
             reading = self.reader.read(data)
             arm.cycle.arriving = reading.seconds, reading.nanoseconds
-            if k == 0 and self.express.run(self.time, self.time, data, reading.stamp):
+            if k == 0 and self.fast_path.run(self.time, self.time, data, reading.stamp):
                 taken = True
             else:
                 sent = arm.cycle.state(self.time, self.time, reading.names, reading.position,
                                        reading.velocity, reading.effort, reading.stamp)
                 if sent and k == 0:
-                    self.express.learn(reading, data)
+                    self.fast_path.learn(reading, data)
             if tick:
                 arm.cycle.tick(self.time, self.time)
         return taken
@@ -106,7 +106,7 @@ class Pair:
         return 0.1 * np.sin(2.0 * t + phase) - 0.3, 0.2 * np.cos(2.0 * t + phase)
 
     def run(self, steps):
-        """Give many states along the path; returns how many went by express."""
+        """Give many states along the path; returns how many went by the fast path."""
         return sum(self.state(*self.path(self.time)) for _ in range(steps))
 
     def check(self):
@@ -131,7 +131,7 @@ class Pair:
         """Activate and run until the law is in force and the fast path is taken."""
         self.post(lambda cycle, now, steady: cycle.activate(now, steady))
         self.run(1300)
-        assert self.express.runs > 0
+        assert self.fast_path.runs > 0
         assert self.arms[0].state == 'running'
 
 
@@ -361,8 +361,8 @@ def test_two_publishers_of_all_joints():
     pair = Pair()
     pair.start()
     makers = []
-    make = pair.express._make_relay
-    pair.express._make_relay = lambda *given: makers.append(1) or make(*given)
+    make = pair.fast_path._make_relay
+    pair.fast_path._make_relay = lambda *given: makers.append(1) or make(*given)
     runs = 0
     for k in range(200):
         pair.frame = 'other' if k % 2 else ''
@@ -442,4 +442,4 @@ def test_whatever_happens(seed):
         if pair.arms[0].state in ('fault', 'holding'):
             for arm in pair.arms:
                 arm.cycle.reset(pair.time, pair.time)
-    assert pair.express.runs > 200
+    assert pair.fast_path.runs > 200

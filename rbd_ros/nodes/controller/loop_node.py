@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The hot node: joint states in, commands out, one steady timer, the stop service.
+The loop node: joint states in, commands out, one steady timer, the stop service.
 
 It has a thread and an executor of its own and does nothing that can wait. Its topics carry the
 names of the lifecycle node, which resolves them, so that remapping works as for one node.
@@ -32,7 +32,7 @@ from rbd_ros.control.safety.causes import Cause
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
-from rbd_ros.nodes.controller.fast_path import Express
+from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.outputs import Output
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rclpy.clock import Clock
@@ -46,7 +46,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, UInt64
 from std_srvs.srv import Trigger
 
-__all__ = ['HotNode']
+__all__ = ['LoopNode']
 
 Array = npt.NDArray[np.float64]
 
@@ -57,7 +57,7 @@ STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 _WATCH = 0.05
 
 
-class HotNode(GuardedNode):
+class LoopNode(GuardedNode):
     """Carry messages between the middleware and the cycle."""
 
     def __init__(self, owner: LifecycleNode, *, simulated: bool) -> None:
@@ -82,7 +82,7 @@ class HotNode(GuardedNode):
         self.statistics = LoopStatistics(0.0)
         self.cancel: Callable[[], str] = lambda: ''  # ends a start that still waits; says which
         self._reader = JointStateReader()
-        self.express: Express | None = None
+        self.fast_path: FastPath | None = None
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list = []
@@ -111,7 +111,7 @@ class HotNode(GuardedNode):
         """
         self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
         self.output, self._cycle = output, cycle
-        self.express = Express(cycle, output) if cycle.settings.flag('fast_path') else None
+        self.fast_path = FastPath(cycle, output) if cycle.settings.flag('fast_path') else None
         self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
         # The limiter gives a step at most two nominal periods. While states come, the timer
         # only watches, and beats: each time it fires costs more than a tick.
@@ -125,7 +125,7 @@ class HotNode(GuardedNode):
 
     def detach(self) -> None:
         """End serving; the cycle must have finished."""
-        self._cycle = self.express = None
+        self._cycle = self.fast_path = None
         for timer in self._own_timers:
             self.destroy_timer(timer)
         self._own_timers = []
@@ -175,14 +175,14 @@ class HotNode(GuardedNode):
             now = steady = monotonic()
             if self.simulated:
                 now, steady = self._times(stamp)
-            express = self.express  # the other thread may take it away
-            if (express is not None and express.run(now, steady, data, stamp)
-                    or self._slow_path(cycle, express, now, steady, data)):
+            fast_path = self.fast_path  # the other thread may take it away
+            if (fast_path is not None and fast_path.run(now, steady, data, stamp)
+                    or self._slow_path(cycle, fast_path, now, steady, data)):
                 self.statistics.add(steady, monotonic(), stamp)
         except Exception:
             self.guard.caught('joint_states')
 
-    def _slow_path(self, cycle: Cycle, express: Express | None, now: float, steady: float,
+    def _slow_path(self, cycle: Cycle, fast_path: FastPath | None, now: float, steady: float,
                    data: bytes) -> bool:
         """Take a message with which something may be unusual; return whether it is a state."""
         reading = self._reader.read(data)
@@ -190,8 +190,8 @@ class HotNode(GuardedNode):
             return self._slow_state(cycle, data)
         sent = cycle.state(now, steady, reading.names, reading.position, reading.velocity,
                            reading.effort, reading.stamp)
-        if sent and express is not None:
-            express.learn(reading, data)
+        if sent and fast_path is not None:
+            fast_path.learn(reading, data)
         return True
 
     def _slow_state(self, cycle: Cycle, data: bytes) -> bool:
