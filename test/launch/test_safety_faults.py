@@ -404,7 +404,8 @@ class TestFaults(unittest.TestCase):
             twin.position[3] += 0.3
             other.publish(twin)
         self.cannot_be_true(second, r'joint_4 jumped from \S+ to \S+ within \S+ s: a faulty '
-                            'sensor, or two publishers')
+                            r'sensor, or two publishers \(/joint_states has 2 publishers: '
+                            rf'.*/{self.client.node.get_name()}\b')
         self.driver.behave()
         self.client.node.destroy_publisher(other)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import State
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
@@ -52,6 +53,7 @@ class Announcer:
                         for kind in ('mode', 'state', 'fault')}
         self._saturation = node.create_publisher(UInt8MultiArray, '~/saturation', _LATCHED)
         self._last: dict[str, str] = {}
+        self._explained: tuple[str, str] = ('', '')  # faults, and what is said of them
         self._flags: list[int] = []
         node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._say('state', State.INACTIVE.value)
@@ -96,10 +98,29 @@ class Announcer:
                 log.info(f'{text} ({cause})' if (cause := cycle.fault_text()) else text)
             elif self._say(kind, text):
                 log.info(f'{kind}: {text}')
-        fault = cycle.fault_text()
+        fault = self._explain(cycle)
         if self._say('fault', fault) and fault:
             log.error(fault)
         self._flag(cycle)
+
+    def _explain(self, cycle: Cycle) -> str:
+        """Return the faults; where states disagree, with the nodes that send them."""
+        fault = cycle.fault_text()
+        if fault != self._explained[0]:
+            text = fault
+            if any(each.cause is Cause.IMPLAUSIBLE for each in list(cycle.supervisor.faults)):
+                text += self._publishers()
+            self._explained = fault, text
+        return self._explained[1]
+
+    def _publishers(self) -> str:
+        """Name the publishers of joint states, if there are several."""
+        topic = self._node.resolve_topic_name('joint_states')
+        nodes = sorted(f'{each.node_namespace.rstrip("/")}/{each.node_name}'
+                       for each in self._node.get_publishers_info_by_topic(topic))
+        if len(nodes) < 2:
+            return ''
+        return f' ({topic} has {len(nodes)} publishers: {", ".join(nodes)})'
 
     def _flag(self, cycle: Cycle) -> None:
         limiter = cycle.limiter

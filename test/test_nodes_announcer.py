@@ -1,0 +1,86 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is announced about a robot, without a middleware."""
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS is not sourced')
+cycle_rig = pytest.importorskip('cycle_rig')
+from rbd_ros.control.safety.causes import Cause  # noqa: E402
+from rbd_ros.nodes.controller.announcer import Announcer  # noqa: E402
+
+
+class FakeNode:
+    """Keeps what is published and logged; knows who publishes joint states."""
+
+    def __init__(self, *publishers):
+        self.said, self.logged = {}, []
+        self.publishers, self.asked = publishers, 0
+
+    def create_publisher(self, _, name, depth):
+        """Return something to publish with."""
+        return SimpleNamespace(publish=lambda message: self.said.update({name: message.data}))
+
+    def create_timer(self, *_, **__):
+        """Create none: the test drains."""
+
+    def get_logger(self):
+        """Return a logger that keeps the lines."""
+        return SimpleNamespace(**dict.fromkeys(('info', 'warning', 'error'), self.logged.append))
+
+    def resolve_topic_name(self, name):
+        """Return a name in a namespace."""
+        return f'/arm/{name}'
+
+    def get_publishers_info_by_topic(self, topic):
+        """Return who publishes."""
+        assert topic == '/arm/joint_states'
+        self.asked += 1
+        return [SimpleNamespace(node_name=name, node_namespace=space)
+                for space, name in self.publishers]
+
+
+def announced(cause, *publishers):
+    """Return the node of an announcer after a fault."""
+    node, arm = FakeNode(*publishers), cycle_rig.Arm(ramp_time=0.1)
+    announcer = Announcer(node)
+    announcer.attach(arm.cycle)
+    arm.activate()
+    arm.run(0.3)
+    arm.cycle.supervisor.fault(arm.cycle.steady, cause, 'joint_1 jumped')
+    for _ in range(3):
+        announcer.drain()
+    return node
+
+
+def test_states_that_disagree_name_the_nodes_that_send_them():
+    """Two publishers of one layout differ in nothing but their nodes: the fault has both."""
+    node = announced(Cause.IMPLAUSIBLE, ('/', 'twin'), ('/arm', 'driver'))
+    text = node.said['~/fault']
+    assert 'joint_1 jumped' in text
+    assert text.endswith(' (/arm/joint_states has 2 publishers: /arm/driver, /twin)')
+    assert text in node.logged
+    assert node.asked == 1  # not again and again: it takes time
+
+
+@pytest.mark.parametrize(('cause', 'publishers'), [
+    (Cause.IMPLAUSIBLE, [('/arm', 'driver')]),
+    (Cause.OVER_SPEED, [('/', 'twin'), ('/arm', 'driver')])])
+def test_other_faults_name_no_publishers(cause, publishers):
+    """One publisher has nobody to disagree with, and other faults have nothing to do with it."""
+    text = announced(cause, *publishers).said['~/fault']
+    assert text.endswith('joint_1 jumped')
