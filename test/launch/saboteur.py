@@ -36,8 +36,8 @@ from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.fast_path import FastPath
-from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
+from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.node import ControllerNode
 from rbd_ros.nodes.controller.process import main
 from rbd_ros.nodes.controller.reports import Reports

@@ -300,10 +300,10 @@ class JointMap:
         mask = sum(bits.get(j, 0) for j in {j for _, j in wanted})
         asked = {int(j) for j in (*self.controlled, *self.prescribed)}
         layout = Layout(np.array([i for i, _ in wanted], dtype=np.intp),
-                      np.array([j for _, j in wanted], dtype=np.intp),
-                      mask == self._all, mask, self._age(bool(mask)), names,
-                      f'{", ".join(twice)} appears twice in one message' if twice else '',
-                      asked <= {j for _, j in wanted}, len(self.names))
+                        np.array([j for _, j in wanted], dtype=np.intp),
+                        mask == self._all, mask, self._age(bool(mask)), names,
+                        f'{", ".join(twice)} appears twice in one message' if twice else '',
+                        asked <= {j for _, j in wanted}, len(self.names))
         self._layouts = {**self._layouts, names: layout}  # another thread may go through the old
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]
@@ -315,7 +315,7 @@ class JointMap:
         """Forget the list of names that was silent for longest."""
         oldest = min(self._layouts.values(), key=lambda layout: layout.age.heard)
         self._layouts = {names: layout for names, layout in self._layouts.items()
-                        if layout is not oldest}
+                         if layout is not oldest}
         if len(oldest.target):
             self.generation += 1
 

@@ -37,8 +37,8 @@ from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, S
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.callback_guard import last_line
-from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
+from rbd_ros.nodes.controller.loop_node import LoopNode
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType

@@ -49,8 +49,8 @@ from rbd_ros.nodes.controller.autostart import Autostart, Starter
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.gravity_input import GravityInput
-from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
+from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.outputs import command_qos, make_output
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.controller.reports import Reports
