@@ -33,6 +33,8 @@ PARTS = {
     'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
     'ik': ('benchmark.inverse_kinematics',
            'targets that inverse kinematics reaches, beside pink'),
+    'handles': ('benchmark.handles',
+                'cost of the inertia of 1 to 12 handles by each method, with a plot'),
     'node': ('benchmark.node.report',
              'the controller node beside a plain one and the floor, and for long'),
     'floor': ('benchmark.node.forms',

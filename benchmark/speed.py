@@ -22,6 +22,7 @@ from pathlib import Path
 import sys
 from typing import NamedTuple
 
+from benchmark.handles import HANDLES
 from benchmark.pinocchio_bridge import PinocchioRobot
 from benchmark.robots import robot_file
 from benchmark.timing import best_times
@@ -242,10 +243,7 @@ def derivatives() -> list[Row]:
 
 #: Kernels measured beside the one of articulated bodies, which each may take three times as long.
 BESIDE_ABA = ('coriolis_matrix', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate',
-              'torque_regressor', 'inverse_handle_inertia')
-#: Hands and feet.
-FOUR_HANDLES = ('gripper_left_base_link', 'gripper_right_base_link', 'left_sole_link',
-                'right_sole_link')
+              'torque_regressor')
 
 
 def beside_articulated_bodies() -> tuple[str, dict[str, float]]:
@@ -253,13 +251,20 @@ def beside_articulated_bodies() -> tuple[str, dict[str, float]]:
     model = rbd_ros.load_urdf(robot_file('talos'), True, mimic=False, on_warning=lambda text: None)
     robot = rbd_ros.Dynamics(model)
     states = _states(model, 1)
-    kernels = [robot.bind('forward_dynamics', method='aba'), *(
-        robot.bind(name, FOUR_HANDLES if 'handle' in name else None) for name in BESIDE_ABA)]
-    for bound in kernels:
+    kernels = {name: robot.bind(name) for name in BESIDE_ABA}
+    kernels['hybrid, every second joint'] = robot.bind(
+        'hybrid_dynamics', model.independent_joint_names[1::2])
+    kernels['hybrid, half of the joints'] = robot.bind(
+        'hybrid_dynamics', model.independent_joint_names[model.nb // 2:])
+    kernels['inertia of four handles'] = robot.bind('handle_inertia', HANDLES[:4])
+    kernels['its inverse'] = robot.bind('inverse_handle_inertia', HANDLES[:4])
+    reference = robot.bind('forward_dynamics', method='aba')
+    states['known'] = states['tau']
+    for bound in (reference, *kernels.values()):
         for name in bound.inputs.keys() & states.keys():
             bound.inputs[name][:] = states[name][0]
-    aba, *times = best_times(*kernels)
-    ratios = dict(zip(BESIDE_ABA, (time / aba for time in times), strict=True))
+    aba, *times = best_times(reference, *kernels.values())
+    ratios = dict(zip(kernels, (time / aba for time in times), strict=True))
     return '\n'.join([
         f'kernels of Talos, floating, beside its articulated bodies ({aba * 1e6:.2f} us):',
         *(f'    {name:34}{ratio:6.2f} x (limit 3)' for name, ratio in ratios.items())]), ratios

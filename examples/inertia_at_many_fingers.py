@@ -45,5 +45,5 @@ for count in (1, 2, 4):
 Phi = robot.inverse_handle_inertia(q, tips)
 print('acceleration of finger 0 per newton at finger 3:\n', Phi[:3, 9:].round(3))
 everything = [f'finger_{k}_2' for k in range(4)]        # 24 directions, 16 joints
-Lambda = robot.handle_inertia(q, everything, damping=1e-2)
+Lambda = robot.handle_inertia(q, everything, damping=1e-2).Lambda
 print('damped inertia of all fingers in all directions:', Lambda.shape)

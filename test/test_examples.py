@@ -125,6 +125,15 @@ def test_inertia_at_two_hands(run):
     np.testing.assert_allclose(free, np.linalg.inv(x['both'].Phi[:3, :3]), rtol=1e-9, atol=1e-9)
 
 
+def test_inertia_at_four_feet(run):
+    """Six methods count different operations; the second handle on one foot is refused, named."""
+    x, printed = run('inertia_at_four_feet')
+    assert len(x['costs']) == 6 and len(set(x['costs'].values())) > 4
+    np.testing.assert_allclose(x['four'].Lambda @ x['four'].Phi, np.eye(12), atol=1e-8)
+    assert 'handles (front_left_foot, trunk, front_left_foot at' in printed
+    assert x['damped'].rank == pytest.approx(18.0, abs=0.1)
+
+
 def test_cheapest_algorithm(run):
     """What Dynamics takes by itself is the cheaper of the methods."""
     x, _ = run('cheapest_algorithm')

@@ -101,7 +101,7 @@ def everything(robot, frame):
     calls = {}
     for name, row in TABLE.items():
         inputs = tuple('qdd' if key == 'tau' else key for key in row.inputs
-                       if key != 'max_condition')
+                       if key not in ('max_condition', 'damping'))
         about = () if row.target == 'robot' else (frame,)
         if row.target == 'joints':      # accelerations of some, forces of others
             inputs, about = ('q', 'qd', 'qdd', 'qdd'), (robot.model.joint_names[1:3],)
@@ -124,6 +124,8 @@ def test_batches_of_every_length(backend):
     calls['operational_space'] = (
         lambda q, qd: robot.operational_space(q, qd, model.frame_names[-1], max_condition=1e6),
         ('q', 'qd'))
+    calls['handle_inertia'] = (
+        lambda q: robot.handle_inertia(q, model.frame_names[-1], damping=1e-6)[:3], ('q',))
     for name, (call, inputs) in calls.items():
         for count in (0, 1, 3):
             batch = call(*(state[key][:count] for key in inputs))
@@ -425,9 +427,9 @@ def test_stops_of_such_a_joint_are_refused():
 
 def test_kernels_of_handles_are_bounded(monkeypatch):
     """Of ever new sets of frames the kernels longest unused are dropped; results stay right."""
-    from rbd_ros.dynamics import kernel_store, robot
+    from rbd_ros.dynamics import handle_store, kernel_store
     monkeypatch.setattr(kernel_store, 'HANDLES', 3)
-    monkeypatch.setattr(robot, 'HANDLES', 3)
+    monkeypatch.setattr(handle_store, 'HANDLES', 3)
     builder = rbd_ros.ModelBuilder()
     builder.add_body('a', 'base', Prismatic(), None, ROD)
     robot = rbd_ros.Dynamics(builder.build(), backend='python')

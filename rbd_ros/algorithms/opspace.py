@@ -230,3 +230,15 @@ def damped_inverse(Phi: Matrix, max_condition: Scalar) -> Matrix:
     raised = [[value + little if i == j else value for j, value in enumerate(row)]
               for i, row in enumerate(Phi)]
     return ltl.inverse(raised, range(-1, m - 1))
+
+
+def inverse_with_damping(Phi: Matrix, damping: Scalar) -> Matrix:
+    """
+    Return (Phi + damping 1)^-1, Lambda itself for zero damping.
+
+    It exists where handles are redundant and Phi^-1 does not: forces that would only push handles
+    against one another are shared out.
+    """
+    raised = [[x + damping if i == j else x for j, x in enumerate(row)]
+              for i, row in enumerate(Phi)]
+    return ltl.inverse(raised, range(-1, len(Phi) - 1))

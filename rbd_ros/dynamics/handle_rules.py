@@ -12,87 +12,107 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rules of the table for the inverse inertia of many handles, by several methods."""
+"""
+Rules for the operational-space inertia of handles, one for each method.
+
+Methods through articulated bodies know nothing of joints that follow others; ``where`` of the
+table leaves them out there. A direction that a mask switches off is a row of zeros.
+"""
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from functools import partial
 from typing import TYPE_CHECKING
 
-from rbd_ros.algorithms import handle_inertia, ltl, opspace
+from rbd_ros.algorithms import aba, handle_inertia, opspace, propagators
+from rbd_ros.dynamics import rules
 from rbd_ros.dynamics.handle_inputs import mask_of
-from rbd_ros.dynamics.rules import inertia, sparsity
+from rbd_ros.dynamics.hybrid_rules import moves_freely
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rbd_ros.algorithms.opspace import Handle
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
-    from rbd_ros.dynamics.rules import Results
-    from rbd_ros.model.model import Model
+    from rbd_ros.dynamics.quantity import Rule, State
+
+    Matrix = list[list[Scalar]]
+    Results = Mapping[str, Sequence]
+    Method = Callable[[State], Matrix]
 
 
-def _handles(s: State) -> list[opspace.Handle]:
-    """Return the handles; a direction that is switched off has a zero row."""
-    mask = mask_of(s.target)
-    if mask is None:
-        return list(s.target)
-    out, k = [], 0
-    for handle in s.target:
-        rows = []
-        for row in handle.rows:
-            rows.append(tuple(mask[k] * x for x in row))
-            k += 1
-        out.append(opspace.Handle(handle.frame, tuple(rows)))
-    return out
+def _counting(s: State) -> tuple[Handle, ...]:
+    """Return the handles with zeros in the directions that do not count now."""
+    return tuple(
+        handle if handle.mask is None else handle._replace(
+            rows=tuple(map(tuple, opspace.masked(handle.rows, handle.mask))), mask=None)
+        for handle in s.target)
 
 
-def by_factors(s: State) -> Results:
-    """Return Phi through the branch-sparse factors of H: Phi = Y^T D^-1 Y, Y = L^-T J^T."""
-    J = [s.reduce(row) for row in opspace.task_jacobian(
-        s.model, s.q, _handles(s), s.conditions.t)]
-    parent = sparsity(s.model)
-    L, D = ltl.ltdl(inertia(s), parent)
-    Y = [ltl.solve_transposed(L, parent, row) for row in J]
-    scaled = [[y / d for y, d in zip(row, D, strict=True)] for row in Y]
-    m = len(J)
-    Phi: list[list[Scalar]] = [[0.0] * m for _ in range(m)]
-    for i in range(m):
-        for j in range(i + 1):
-            Phi[i][j] = Phi[j][i] = opspace.sum_products(scaled[i], Y[j])                  # 7.11
-    return {'Phi': Phi}
+def _dense(s: State) -> Matrix:
+    J = rules.task_jacobian(s, _counting(s))
+    return handle_inertia.dense(rules.inertia(s), rules.sparsity(s.model), J)
 
 
-def _propagated(s: State, method: str) -> Results:
-    return {'Phi': handle_inertia.inverse_handle_inertia(
-        s.model, s.q, _handles(s), method, s.conditions.inertia, s.conditions.t)}
+def _ltl(s: State) -> Matrix:
+    J = rules.task_jacobian(s, _counting(s))
+    return handle_inertia.sparse(rules.inertia(s), rules.sparsity(s.model), J)
 
 
-def by_forces_to_the_base(s: State) -> Results:
-    """Return Phi by carrying every force to the base (PV-OSIM)."""
-    return _propagated(s, 'pv')
+def _by_bodies(method: str, s: State) -> Matrix:
+    return handle_inertia.inverse_handle_inertia(
+        s.model, s.q, _counting(s), method, s.conditions.inertia, s.conditions.t)
 
 
-def by_inertias_outward(s: State) -> Results:
-    """Return Phi from the inverse inertia of every body (KRJ)."""
-    return _propagated(s, 'krj')
+def _inverse_inertia(method: Method, s: State) -> Results:
+    return {'Phi': method(s)}
 
 
-def by_forces_to_the_meetings(s: State) -> Results:
-    """Return Phi by carrying forces to where paths meet (EFPA)."""
-    return _propagated(s, 'efpa')
+def _inertia(method: Method, s: State) -> Results:
+    """Return Lambda of many handles, with damping, and the Phi that it is made of."""
+    Phi, mask = method(s), mask_of(s.target)
+    counted = Phi if mask is None else opspace.without_masked(Phi, mask)
+    Lambda = opspace.inverse_with_damping(counted, s.inputs['damping'][0])
+    if mask is not None:
+        Lambda = opspace.masked(list(zip(*opspace.masked(Lambda, mask), strict=True)), mask)
+    return {'Lambda': Lambda, 'Phi': Phi}
 
 
-def by_propagators(s: State) -> Results:
-    """Return Phi by one propagator for each stretch between meetings (PV-OSIMr)."""
-    return _propagated(s, 'pvr')
+def _projection(method: Method, s: State) -> opspace.Projection:
+    """Return what the projection method gives, by articulated bodies alone."""
+    handles = _counting(s)
+    J = rules.task_jacobian(s, handles)
+    rate = opspace.task_bias(s.model, s.q, s.qd, handles, s.conditions.t)
+    qdd = aba.aba(s.model, s.q, s.qd, [0.0] * s.model.tree_nv, s.conditions,
+                  s.model.rotor_inertia).qdd
+    b = [a + opspace.sum_products(row, qdd) for a, row in zip(rate, J, strict=True)]       # 7.10
+    joints = propagators.articulate(
+        s.model, rules.tree(s), s.conditions.inertia, s.model.rotor_inertia)
+    HinvJT = propagators.responses(s.model, rules.tree(s), joints, handles)
+    return opspace.Projection(J, method(s), b, HinvJT)
 
 
-def moves_freely(model: Model) -> bool:
-    """Return whether no joint is coupled to others."""
-    return model.coupling is None
+def _projected(method: Method, s: State) -> Results:
+    return _projection(method, s)._asdict()
 
 
-#: By method; the first is the reference.
-RULES = MappingProxyType({
-    'ltl': by_factors, 'pv': by_forces_to_the_base, 'krj': by_inertias_outward,
-    'efpa': by_forces_to_the_meetings, 'pvr': by_propagators})
-WHERE = MappingProxyType(dict.fromkeys(handle_inertia.METHODS, moves_freely))
+def _space(method: Method, s: State) -> Results:
+    return rules.space(s, _projection(method, s))
+
+
+_BY_BODIES: Mapping[str, Method] = {
+    name: partial(_by_bodies, name) for name in handle_inertia.METHODS}
+_ALL: Mapping[str, Method] = {'dense': _dense, 'ltl': _ltl, **_BY_BODIES}
+
+#: Rules by method; what ``auto`` compares; and which models the methods suit.
+INVERSE: Mapping[str, Rule] = {
+    name: partial(_inverse_inertia, method) for name, method in _ALL.items()}
+INERTIA: Mapping[str, Rule] = {name: partial(_inertia, method) for name, method in _ALL.items()}
+PROJECTION: Mapping[str, Rule] = {
+    'ltl': rules.projection,
+    **{name: partial(_projected, method) for name, method in _BY_BODIES.items()}}
+SPACE: Mapping[str, Rule] = {
+    'ltl': rules.operational_space,
+    **{name: partial(_space, method) for name, method in _BY_BODIES.items()}}
+COMPARED = ('ltl', *handle_inertia.METHODS)
+WHERE = dict.fromkeys(handle_inertia.METHODS, moves_freely)

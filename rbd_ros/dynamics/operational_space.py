@@ -21,7 +21,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import RbdError, SettingError, SingularError
+from rbd_ros.errors import RbdError, SingularError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: Condition number of Phi beyond which the inverse of Phi is not to be trusted.
 TRUSTED_CONDITION = 1e8
+#: The same for the mobility of a direction with the others free, over that with them held.
+TRUSTED_RATIO = 1e10
 #: A bound on the condition number that bounds nothing.
 UNBOUNDED = 1.0 / float(np.finfo(float).eps)
 
@@ -65,6 +67,82 @@ class OperationalSpace(NamedTuple):
         """Return N = 1 - J^T J_bar^T: joint forces N tau do not move the handles."""
         J_T = np.swapaxes(self.J, -1, -2)
         return np.eye(J_T.shape[-2]) - J_T @ np.swapaxes(self.J_bar, -1, -2)
+
+
+class HandleInertia(NamedTuple):
+    """
+    Inertia of many handles, and what damping has taken: Lambda = (Phi + damping 1)^-1.
+
+    :param Lambda: operational-space inertia, (m, m).
+    :param Phi: inverse inertia J H^-1 J^T without damping, (m, m).
+    :param damping: what was added to the diagonal of Phi.
+    :param handles: whose directions are the rows.
+    """
+
+    Lambda: Array
+    Phi: Array
+    damping: float
+    handles: tuple[Handle, ...]
+
+    @property
+    def lost(self) -> Array:
+        """
+        Return the share of each direction that damping has taken, 0 to 1, (m,).
+
+        It is near zero where the handles are independent. Of two equal directions each loses a
+        half, one that cannot move loses all.
+        """
+        return self.damping * np.diagonal(self.Lambda, axis1=-2, axis2=-1)
+
+    @property
+    def rank(self) -> Array:
+        """Return how many directions are left: their number less all that is lost."""
+        return self.lost.shape[-1] - self.lost.sum(axis=-1)
+
+    @property
+    def redundant(self) -> tuple[str, ...]:
+        """Return the handles of which a direction is lost by more than a hundredth."""
+        return _names(self.handles, self.lost > 0.01)
+
+
+def _names(handles: Sequence[Handle], rows: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the names of the handles that have one of some directions, in any state."""
+    owners = [handle.frame.name for handle in handles for _ in handle.rows]
+    chosen = rows.reshape(-1, len(owners)).any(axis=0)
+    return tuple(dict.fromkeys(name for name, each in zip(owners, chosen, strict=True) if each))
+
+
+def damped(Phi: Array, damping: float, mask: Array | None = None) -> Array:
+    """Return for many directions, with LAPACK, what the kernel of the inertia returns for few."""
+    counted = Phi if mask is None else _without_masked(Phi, mask)
+    try:
+        Lambda = np.linalg.inv(counted + damping * np.eye(Phi.shape[-1]))
+    except np.linalg.LinAlgError:
+        return np.full_like(Phi, np.nan)            # the caller names the handles
+    return Lambda if mask is None else Lambda * mask * mask[:, None]
+
+
+def refuse_redundant(handles: Sequence[Handle], Lambda: Array, Phi: Array) -> None:
+    """
+    Raise an error that names the handles where Lambda does not exist.
+
+    Phi_kk is how easily a force moves direction k, 1 / Lambda_kk the same with all others held:
+    their ratio is one for independent directions, and is infinite where the others tell the
+    motion of k already. It does not depend on units.
+    """
+    alone = np.diagonal(Phi, axis1=-2, axis2=-1)
+    with np.errstate(invalid='ignore', over='ignore'):
+        ratio = np.abs(alone * np.diagonal(Lambda, axis1=-2, axis2=-1))
+    sound = ratio <= TRUSTED_RATIO
+    if sound.all():
+        return
+    still = np.zeros_like(sound) if np.isfinite(ratio).all() else ~sound & (alone <= 0.0)
+    names = ', '.join(_names(handles, still if still.any() else ~sound))
+    reason = (f'no joint moves the handles ({names}) in some of their directions'
+              if still.any() else f'the directions of the handles ({names}) are not independent')
+    raise SingularError(
+        f'{reason} at this pose: Lambda does not exist; give damping=, or fewer '
+        'handles or directions (see Dynamics.handle)')
 
 
 def invert(
@@ -124,22 +202,3 @@ def refuse_singular(handles: Sequence[Handle], condition: Array, *, bounded: boo
         f'condition number of J H^-1 J^T is {worst:.3g}, above '
         f'{TRUSTED_CONDITION:.0e}; give max_condition= for a bounded Lambda, or fewer '
         'directions (see Dynamics.handle)')
-
-
-def damped_inverse(handles: Sequence[Handle], Phi: Array, damping: float) -> Array:
-    """
-    Return (Phi + damping 1)^-1: the inertia of handles that may be more than the robot can move.
-
-    :raises SingularError: without damping, where Phi has no inverse.
-    """
-    if not 0.0 <= damping < np.inf:
-        raise SettingError(f'damping is {damping}; it must be zero or positive, and finite')
-    raised = Phi + damping * np.eye(Phi.shape[-1])
-    if damping == 0.0:
-        values = np.linalg.eigvalsh(Phi)
-        condition = values[..., -1] / np.maximum(values[..., 0], 1e-300)
-        if not np.all(condition <= TRUSTED_CONDITION):
-            raise SingularError(
-                f'{listed(handles)} cannot be accelerated in every direction: the condition '
-                f'number is {float(np.max(condition)):.3g}; give damping=, or fewer directions')
-    return np.linalg.inv(raised)

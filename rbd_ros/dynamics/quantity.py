@@ -68,6 +68,8 @@ class Quantity(NamedTuple):
         of the same inputs, with ``_derivatives`` at the end of its name.
     :param meaning: what it returns, in words.
     :param where: for rules that do not suit every model, a test of the model.
+    :param compared: methods among which the choice is made where none is named, all by default:
+        it spares tracing those that never need fewer operations than another.
     :param shapes: of inputs that only this quantity has.
     :param key: all that the graph depends on, where that is more than the code of the rules.
     :param modules: names of modules that are traced, besides those below.
@@ -82,6 +84,7 @@ class Quantity(NamedTuple):
     derivative: Mapping[str, Rule] = _NONE
     meaning: str = ''
     where: Mapping[str, Callable[[Model], bool]] = _NONE
+    compared: tuple[str, ...] = ()
     shapes: Mapping[str, Shape] = _NONE
     key: tuple[object, ...] = ()
     modules: tuple[str, ...] = ()
@@ -92,7 +95,7 @@ class Quantity(NamedTuple):
             return [self]
         return [self, self._replace(
             name=f'{self.name}_derivatives', rules=self.derivative, derivative=_NONE,
-            meaning=f'partial derivatives of {self.name}')]
+            compared=(), meaning=f'partial derivatives of {self.name}')]
 
     def suitable(self, model: Model) -> dict[str, Rule]:
         """Return the rules that suit a model."""
@@ -120,6 +123,8 @@ class Quantity(NamedTuple):
                 raise RbdError(
                     f'{self.name} has no method "{method}" for this robot; there is {known}')
             rules = {method: rules[method]}
+        elif self.compared:
+            rules = {name: rule for name, rule in rules.items() if name in self.compared}
         return Computation(
             self, ' '.join(word for word in words if word), inputs, rules,
             (*self.environment, *values), about, {**self.shapes, **shapes}, values)

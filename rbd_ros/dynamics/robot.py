@@ -18,21 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms.opspace import as_handles, FULL, Handle
+from rbd_ros.algorithms.opspace import FULL, Handle
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.derivatives import DerivativeMethods
 from rbd_ros.dynamics.floating_base import FloatingBase
-from rbd_ros.dynamics.handle_inputs import mask_of
+from rbd_ros.dynamics.handle_store import cacheable, chosen, HandleStore
 from rbd_ros.dynamics.kernel_store import HANDLES
 from rbd_ros.dynamics.operational_space import (
-    bound, damped_inverse, invert, listed, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
+    bound, invert, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.dynamics.prescribed import (
     HybridDynamics, known_side, prescribed_joints, prescribed_variables, refuse_unknown)
-from rbd_ros.errors import NonFiniteError, RbdError, SingularError
+from rbd_ros.errors import NonFiniteError, RbdError
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Transform, Vec3
 
@@ -49,21 +49,7 @@ NO_BOUND = bound(None)
 _new = tuple.__new__        # of a named tuple, without the named arguments
 
 
-class Space(NamedTuple):
-    """
-    What an operational space needs at every call.
-
-    :param few: whether the kernel itself finds the eigenvalues.
-    :param mask: of the directions, where it does not.
-    """
-
-    handles: tuple[Handle, ...]
-    few: bool
-    call: Call
-    mask: Array | None
-
-
-class Dynamics(DerivativeMethods, FloatingBase):
+class Dynamics(DerivativeMethods, FloatingBase, HandleStore):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 
@@ -75,9 +61,7 @@ class Dynamics(DerivativeMethods, FloatingBase):
 
     def __init__(self, model: Model, **options: Any) -> None:
         super().__init__(model, **options)
-        self._spaces = lru_cache(HANDLES)(self._space)
         self._hybrids = lru_cache(HANDLES)(self._hybrid)
-        self._inverses = lru_cache(HANDLES)(self._inverse)
 
     # --- joint space --------------------------------------------------------------------------
 
@@ -313,10 +297,10 @@ class Dynamics(DerivativeMethods, FloatingBase):
 
     def operational_space(
         self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
-        max_condition: float | None = None,
+        max_condition: float | None = None, method: str | None = 'auto',
     ) -> OperationalSpace:
         """
-        Return the operational-space inertia of one or more handles (projection method, RBDA 7.2).
+        Return the operational-space inertia of one or more handles, and all that goes with it.
 
         At a singular pose some direction of the handles cannot be accelerated and Lambda does
         not exist. Without ``max_condition`` that is an error. With it, eigenvalues of Phi below
@@ -325,8 +309,12 @@ class Dynamics(DerivativeMethods, FloatingBase):
 
         :param frames: name of a frame (all six directions), or handles; several are stacked.
         :param max_condition: largest condition number of Phi that Lambda may show.
+        :param method: ``'ltl'`` (projection, RBDA 7.2, by the factors of RBDA 6.5), ``'krj'``,
+            ``'efpa'``, ``'pv'`` or ``'pvr'`` (articulated bodies; for robots without mimic
+            joints); ``'auto'`` takes the cheaper one of ``'ltl'`` and ``'pv'``.
         """
-        space = self._spaces(tuple(frames) if type(frames) is list else frames)
+        space = self._spaces(
+            cacheable(frames), 'operational_space', KERNEL_ROWS, chosen(method))
         limit = NO_BOUND if max_condition is None else bound(float(max_condition))
         if space.few:
             Lambda, bias, J, J_bar, condition, Phi, b = space.call(q, qd, limit)
@@ -340,48 +328,3 @@ class Dynamics(DerivativeMethods, FloatingBase):
             return _new(OperationalSpace, (Lambda, bias, J, J_bar, size, Phi, b))
         refuse_singular(space.handles, condition, bounded=max_condition is not None)
         return OperationalSpace(Lambda, bias, J, J_bar, condition[:, 0], Phi, b)
-
-    def inverse_handle_inertia(
-        self, q: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
-        method: str | None = None, out: Array | None = None,
-    ) -> Array:
-        """
-        Return Phi = J H^-1 J^T of many handles, (m, m); it exists at every pose.
-
-        :param method: ``'ltl'``, ``'pv'``, ``'krj'``, ``'efpa'`` or ``'pvr'``, see
-            ``rbd_ros.algorithms.handle_inertia``; None or ``'auto'`` takes the one with the
-            fewest operations for these handles.
-        """
-        chosen = None if method == 'auto' else method
-        handles = as_handles(self.model, frames)
-        return self._inverses(handles, chosen)(q, out=out)
-
-    def _inverse(self, handles: tuple[Handle, ...], method: str | None) -> Call:
-        """Return what computes Phi of a set of handles."""
-        return self._caller(self._item('inverse_handle_inertia', handles, False, method))
-
-    def handle_inertia(
-        self, q: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
-        damping: float = 0.0, method: str | None = None,
-    ) -> Array:
-        """
-        Return the inertia (Phi + damping 1)^-1 of many handles, (m, m).
-
-        :param damping: for handles with more directions than the robot can move, 1/kg.
-        """
-        handles = as_handles(self.model, frames)
-        return damped_inverse(
-            handles, self.inverse_handle_inertia(q, handles, method=method), float(damping))
-
-    def _space(self, frames: str | Handle | Sequence[str | Handle]) -> Space:
-        """Return what is found once for a set of handles."""
-        handles = as_handles(self.model, frames)
-        few = sum(len(handle.rows) for handle in handles) <= KERNEL_ROWS
-        name = 'operational_space' if few else 'projection'
-        carriers = {i for handle in handles for i in self.model.support[handle.frame.body]}
-        if not any(self.model.joint[i].nv for i in carriers):
-            raise SingularError(f'no joint moves {listed(handles)}: an operational space needs '
-                                'handles on bodies that move')
-        mask = mask_of(handles)
-        return Space(handles, few, self._caller(self._item(name, handles)),
-                     None if mask is None else np.array(mask, dtype=float))

@@ -222,7 +222,7 @@ def velocity(s: State) -> Results:
 
 def jacobian(s: State) -> Results:
     """Return the Jacobian of a frame, along its path."""
-    return {'J': _task_jacobian(s, (opspace.Handle(s.target),))}
+    return {'J': task_jacobian(s, (opspace.Handle(s.target),))}
 
 
 def jacobian_rate(s: State) -> Results:
@@ -231,13 +231,14 @@ def jacobian_rate(s: State) -> Results:
         s.model, s.q, s.qd, (opspace.Handle(s.target),), s.conditions.t, s.g)}
 
 
-def _task_jacobian(s: State, handles: Sequence[opspace.Handle]) -> Matrix:
+def task_jacobian(s: State, handles: Sequence[opspace.Handle]) -> Matrix:
+    """Return the stacked Jacobian of handles over the independent coordinates."""
     J = opspace.task_jacobian(s.model, s.q, handles, s.conditions.t)
     return [list(s.reduce(row)) for row in J]                                   # J G: rows by G^T
 
 
 def _project(s: State) -> opspace.Projection:
-    J = _task_jacobian(s, s.target)
+    J = task_jacobian(s, s.target)
     rate = opspace.task_bias(s.model, s.q, s.qd, s.target, s.conditions.t, s.g)
     mask = mask_of(s.target)
     if mask is not None:
@@ -253,7 +254,12 @@ def projection(s: State) -> Results:
 
 def operational_space(s: State) -> Results:
     """Return the operational space of some handles by the projection method (RBDA 7.2)."""
-    p, mask = _project(s), mask_of(s.target)
+    return space(s, _project(s))
+
+
+def space(s: State, p: opspace.Projection) -> Results:
+    """Return the operational space that belongs to a projection: all that needs Lambda."""
+    mask = mask_of(s.target)
     Phi = p.Phi if mask is None else opspace.without_masked(p.Phi, mask)
     Lambda, condition, *_ = opspace.conditioned_inverse(Phi, s.inputs['max_condition'][0])
     if mask is not None:

@@ -48,7 +48,8 @@ CENTRES = ('center_of_mass', 'centroidal_momentum_matrix', 'centroidal_momentum_
 SOLVING = ('forward_dynamics', 'forward_dynamics_derivatives',
            'forward_dynamics_derivative_factors', 'hybrid_dynamics', 'inverse_mass_matrix',
            'operational_space', 'projection', 'projection_derivatives',
-           'floating_base_forward_dynamics', 'inverse_handle_inertia')
+           'inverse_handle_inertia', 'handle_inertia',
+           'floating_base_forward_dynamics')
 #: Quantities that solve for the motion of the base alone.
 _BASES = ('floating_base_inverse_dynamics', 'floating_base_reduced_equations',
           'floating_base_jacobian')

@@ -27,8 +27,8 @@ from types import MappingProxyType
 
 from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.dynamics import (
-    coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules, regressor_rules,
-    rules)
+    coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules,
+    regressor_rules, rules)
 from rbd_ros.dynamics.quantity import Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
@@ -176,17 +176,21 @@ _ROWS = (
     # --- handles ------------------------------------------------------------------------------
     Quantity(
         'projection', _QD, environment=_GRAVITY, target='handles',
-        rules={'ltdl': rules.projection},
+        rules=handle_rules.PROJECTION, where=handle_rules.WHERE, compared=('ltl', 'pv'),
         derivative={'differentiated': derivative_rules.projection},
         meaning='Phi, b, J and H^-1 J^T of some handles: all that needs no inverse of Phi'),
     Quantity(
         'operational_space', (*_QD, 'max_condition'), environment=_GRAVITY, target='handles',
-        rules={'ltdl': rules.operational_space},
+        rules=handle_rules.SPACE, where=handle_rules.WHERE, compared=('ltl', 'pv'),
         meaning='operational-space inertia of some handles and what belongs to it (RBDA 7.2)'),
     Quantity(
-        'inverse_handle_inertia', _Q, target='handles', rules=handle_rules.RULES,
-        where=handle_rules.WHERE,
-        meaning='Phi = J H^-1 J^T of many handles, by the cheapest of several methods'),
+        'inverse_handle_inertia', _Q, target='handles', rules=handle_rules.INVERSE,
+        where=handle_rules.WHERE, compared=handle_rules.COMPARED,
+        meaning='Phi = J H^-1 J^T of many handles (RBDA 7.9)'),
+    Quantity(
+        'handle_inertia', (*_Q, 'damping'), target='handles', rules=handle_rules.INERTIA,
+        where=handle_rules.WHERE, compared=handle_rules.COMPARED, shapes={'damping': (1,)},
+        meaning='Lambda = (Phi + damping 1)^-1 of many handles, and Phi'),
 )
 
 #: Every quantity by name, the derivatives that rows declare among them.

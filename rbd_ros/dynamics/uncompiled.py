@@ -110,7 +110,8 @@ def jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
 
 def operational_space(
     model: Model, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
-    max_condition: float | None = None,
+    max_condition: float | None = None, method: str | None = 'auto',
 ) -> OperationalSpace:
     """Return the operational-space inertia; see :meth:`Dynamics.operational_space`."""
-    return _robot(model).operational_space(q, qd, frames, max_condition=max_condition)
+    return _robot(model).operational_space(
+        q, qd, frames, max_condition=max_condition, method=method)
