@@ -23,6 +23,8 @@ fails without a stall, or fails again, has failed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
+import sys
 import threading
 import time
 
@@ -77,7 +79,7 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
 
 
 def say(item: pytest.Item, text: str) -> None:
-    """Write a line to the terminal, whatever is captured."""
-    terminal = item.config.pluginmanager.get_plugin('terminalreporter')
-    if terminal is not None:
-        terminal.write_line(f'{item.nodeid} {text}')
+    """Write a line to the terminal, whatever is captured; a worker has standard error alone."""
+    capture = item.config.pluginmanager.get_plugin('capturemanager')
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
+        print(f'\n{item.nodeid} {text}', file=sys.stderr, flush=True)

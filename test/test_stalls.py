@@ -49,19 +49,21 @@ def pytest_runtest_protocol(item):
 """
 
 
-@pytest.mark.parametrize(('stall', 'passes_from', 'runs', 'code'), [
-    (0.0, 0, 1, 0), (9.0, 0, 1, 0), (9.0, 1, 2, 0), (0.1, 1, 1, 1), (9.0, 5, 2, 1)])
+@pytest.mark.parametrize(('stall', 'passes_from', 'runs', 'code', 'workers'), [
+    (0.0, 0, 1, 0, ()), (9.0, 0, 1, 0, ()), (9.0, 1, 2, 0, ()), (9.0, 1, 2, 0, ('-n', '1')),
+    (0.1, 1, 1, 1, ()), (9.0, 5, 2, 1, ())])
 def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int, runs: int,
-                                 code: int) -> None:
+                                 code: int, workers: tuple[str, ...]) -> None:
     """A failure without a stall counts, as does the second one; one after a stall does not."""
     (tmp_path / 'test_it.py').write_text(TEST.format(passes_from=passes_from))
     (tmp_path / 'conftest.py').write_text(
         CONFTEST.format(folder=str(Path(__file__).parent), stall=stall))
     ended = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:launch_testing',
-         '-p', 'no:launch_ros', '--rootdir', str(tmp_path), str(tmp_path / 'test_it.py')],
+         '-p', 'no:launch_ros', *workers, '--rootdir', str(tmp_path),
+         str(tmp_path / 'test_it.py')],
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert len((tmp_path / 'runs').read_text()) == runs
-    assert ('run again' in ended.stdout) == (runs == 2)
+    assert ('run again' in ended.stderr) == (runs == 2)
     assert ('1 failed' in ended.stdout) == (code == 1)
