@@ -255,8 +255,13 @@ def test_no_address_of_the_process_is_kept(home):
 def test_progress_reaches_the_end(home):
     """Progress comes with names, never goes back, and ends at one."""
     seen = []
-    long = trace(lambda x: [sum(sin(a * k) for k in range(1, 400)) for a in x], {'x': 2},
-                 name='long')
+
+    def polynomial(x):
+        y = x[0]
+        for k in range(1500):
+            y = y * x[0] + k
+        return y
+    long = trace(polynomial, {'x': 1}, name='long')
     for expected in (3, 1):  # compiled in parts, then from the disk at once
         seen.clear()
         compile_graph([long], backend='llvm', progress=lambda *step: seen.append(step))

@@ -97,15 +97,6 @@ def test_sensitivity(run):
         assert x['condition'][n] == pytest.approx(4 * n**4, rel=0.15)
 
 
-def test_inertia_at_many_fingers(run):
-    """Phi of all fingers is the projection; with more of them, propagation beats the factors."""
-    x, _ = run('inertia_at_many_fingers')
-    J = np.vstack([x['robot'].operational_space(x['q'], np.zeros(16), tip).J for tip in x['tips']])
-    H = x['robot'].mass_matrix(x['q'])
-    np.testing.assert_allclose(x['Phi'], J @ np.linalg.solve(H, J.T), rtol=1e-8, atol=1e-8)
-    assert min(x['costs'].values()) < x['costs']['ltl'] and x['Lambda'].shape == (24, 24)
-
-
 def test_inertia_at_tool(run):
     """Lambda is the inverse of J H^-1 J^T, and predicts how the tip accelerates."""
     x, printed = run('inertia_at_tool')

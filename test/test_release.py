@@ -148,9 +148,9 @@ def test_robots_and_ticks(engines):
 
 def test_evicted_handles_are_released(engines, monkeypatch):
     """A robot asked for ever new handles does not gather machine code."""
-    from rbd_ros.dynamics import kernel_store, robot
+    from rbd_ros.dynamics import handle_store, kernel_store
     monkeypatch.setattr(kernel_store, 'HANDLES', 2)
-    monkeypatch.setattr(robot, 'HANDLES', 2)
+    monkeypatch.setattr(handle_store, 'HANDLES', 2)
     robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
     for n in range(1, 7):
         handle = robot.handle('body_2', rows=[(0, 0, 1.0, 0, 0, 0)] * n)
@@ -164,7 +164,7 @@ def test_evicted_handles_are_released(engines, monkeypatch):
         assert engines()[0] <= 2
 
 
-def test_relays_and_movers(engines):
+def test_relays_and_copiers(engines):
     """They hold kernel and arrays while they live, and nothing afterwards."""
     assert relay.can_relay()
     base = engines()

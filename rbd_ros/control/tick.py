@@ -129,12 +129,16 @@ class TickKernels:
         """
         shapes, robot = self._shapes[name], self.robot
         own = {key: shape for key, shape in shapes.items() if key not in _KNOWN}
-        self._dynamics.add(Quantity(
+        quantity = Quantity(
             f'tick_{name}', tuple(shapes), {'rule': self._functions[name]}, ('gravity',),
             shapes=own, modules=_TRACING,
             key=(type(self), robot.index, robot.tip, tuple(robot.continuous), self._driver_adds,
-                 self._knows, self._axes)))
-        return self._dynamics.bind(f'tick_{name}')
+                 self._knows, self._axes))
+        self._dynamics.add(quantity)
+        try:
+            return self._dynamics.bind(quantity.name)
+        finally:
+            self._dynamics.remove(quantity)  # its rule is ours: a circle that would keep the code
 
     # -- dynamics -----------------------------------------------------------------------------
 

@@ -171,13 +171,22 @@ class KernelStore(Environment):
         """Add a declared quantity to those of this robot; see ``define``."""
         check(quantity, self._shapes)
         with self._lock:
+            self._table.update({row.name: row for row in quantity.rows()})
+            self._drop_added()
+
+    def remove(self, quantity: Quantity) -> None:
+        """Forget a quantity that was added, and its machine code but for what is bound."""
+        with self._lock:
             for row in quantity.rows():
-                self._table[row.name] = row
-            # Others may compute what was defined anew.
-            for key in [k for k in self._calls if (k if type(k) is str else k[0]) not in TABLE]:
-                del self._calls[key]
-            for place in [k for k in self._kernels if k[0].partition(' ')[0] not in TABLE]:
-                del self._kernels[place]
+                del self._table[row.name]
+            self._drop_added()
+
+    def _drop_added(self) -> None:
+        """Drop what was made of all that was added: others may compute what has changed."""
+        for key in [k for k in self._calls if (k if type(k) is str else k[0]) not in TABLE]:
+            del self._calls[key]
+        for place in [k for k in self._kernels if k[0].partition(' ')[0] not in TABLE]:
+            del self._kernels[place]
 
     def compute(
         self, name: str, *arrays: ArrayLike, target: Target = None, out: Array | None = None,
