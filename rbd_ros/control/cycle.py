@@ -65,6 +65,7 @@ class Cycle:
         :param publish: send a torque.
         """
         self.settings, robot = settings, settings.robot
+        self.accepted = settings  # the newest ones, in force from the next cycle on
         self.joints = robot.joint_map(settings.ages())
         self.supervisor = Supervisor(settings.timing())
         self.supervisor.diagnose = self._diagnose

@@ -212,7 +212,7 @@ class TestPayload(Case):
                 time.sleep(1.0)  # reasons are told once per second at most
                 begin = time.monotonic()
                 self.payload.publish(message)
-                said = self.client.wait_said('log', 'payload: refused', begin)
+                said = self.client.wait_said('log', 'payload: rejected', begin)
                 self.assertRegex(said.text, text)
         self.bench.run(RAMP)
         self.expect(bare)

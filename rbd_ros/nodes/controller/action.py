@@ -176,7 +176,7 @@ class TrajectoryAction:
         cycle.reference.check(knots.q)
         _check_speed(knots, cycle.reference.limiter.velocity, joints)
         tolerances = read_tolerances(
-            joints, cycle.settings.tolerances(), _entries(goal.path_tolerance),
+            joints, cycle.accepted.tolerances(), _entries(goal.path_tolerance),
             _entries(goal.goal_tolerance), _seconds(goal.goal_time_tolerance))
         start = start_time(goal.trajectory, self._node.get_clock(),
                            simulated=self._loop_node.simulated)

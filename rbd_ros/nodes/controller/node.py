@@ -423,4 +423,5 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self.get_logger().warning(f'{", ".join(structural)}: takes effect at the next '
                                       'configuration')
         settings = Settings(robot, parameters.read(self), simulated=self.loop_node.simulated)
+        cycle.accepted = settings  # a goal that follows its answer is judged by it
         cycle.loop.post(lambda _now, _steady: cycle.apply(settings))
