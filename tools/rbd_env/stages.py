@@ -32,9 +32,9 @@ LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 BY_FILE = ('--dist', 'loadfile', '--max-worker-restart', '0')
-# at most; more unit tests at a time would want more memory than they save time, and more launch
-# tests would disturb each other, as they measure times
-WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2}
+# at most; more unit tests at a time would want more memory than they save time; launch tests take
+# turns, as they measure times: two at a time disturbed each other on two processors
+WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 1}
 BESIDE = 10  # niceness of a stage that runs beside the launch tests, which measure time
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
@@ -56,12 +56,11 @@ class Stage:
         """
         Return the options that share the stage out among the processors.
 
-        A file is the unit: its tests share fixtures, the machine code that they compile, or the
-        processes that they start. What was named on the command line runs in one process, which
-        starts faster, and where launch tests have the machine to themselves. Linters fork, which
-        a worker with its threads must not. A worker that dies is not replaced (with files as
-        units the replacement may wait for ever), and the tests that it had left are named as
-        lost.
+        A file is the unit: its tests share fixtures and the machine code that they compile. What
+        was named on the command line runs in one process, which starts faster. Launch tests take
+        turns, as they measure time; linters fork, which a worker with its threads must not. A
+        worker that dies is not replaced (with files as units the replacement may wait for ever),
+        and the tests that it had left are named as lost.
         """
         workers = min(len(os.sched_getaffinity(0)), WORKERS[self.name])
         alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
