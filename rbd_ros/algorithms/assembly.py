@@ -45,7 +45,7 @@ class Handle(NamedTuple):
     :param p: six numbers: the bias force p^A, or the bias acceleration b^A.
     """
 
-    I: Rows  # noqa: E741 (the book's letter)
+    I: Rows
     p: Vector
 
 

@@ -56,7 +56,7 @@ class Composite(NamedTuple):
     :param h: momentum.
     """
 
-    I: list[RigidInertia]  # noqa: E741 (the book's letter)
+    I: list[RigidInertia]
     Idot: list[RigidInertia]
     h: list[Force]
 
@@ -73,7 +73,7 @@ def composite(
     """
     bodies = range(1, model.nb + 1)
     given = inertia or model.inertia
-    I = [RigidInertia.zero()] + [given[i] for i in bodies]  # noqa: E741
+    I = [RigidInertia.zero()] + [given[i] for i in bodies]
     Idot = [RigidInertia.zero()] + [I[i].rate(v[i]) for i in bodies]                       # 2.65
     h = [Force.zero()] + [I[i] @ v[i] for i in bodies]
     for i in range(model.nb, 0, -1):
@@ -197,7 +197,7 @@ def centroidal_momentum_matrix(
     """
     model.refuse_loops()
     still = [Motion.zero()] * (model.nb + 1)
-    I = composite(model, tree, still, inertia).I  # noqa: E741
+    I = composite(model, tree, still, inertia).I
     c = I[0].h * (1.0 / I[0].m)
     X_0 = placements(model, tree)
     columns: list[Force] = [Force.zero()] * model.tree_nv
@@ -216,7 +216,7 @@ def centroidal_momentum_rate(
     v, _ = velocities(model, tree, q, qd)
     Sdot = subspace_rates(model, tree, q, qd, v)
     bodies = composite(model, tree, v, inertia)
-    I, Idot, h = bodies  # noqa: E741
+    I, Idot, h = bodies
     over = 1.0 / I[0].m
     c, c_dot = I[0].h * over, h[0].lin * over
     X_0 = placements(model, tree)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 FORMS = ('spatial', '3d')
 
 
-def conditions(S: Sequence[Motion], I: RigidInertia) -> list[Scalar]:  # noqa: E741
+def conditions(S: Sequence[Motion], I: RigidInertia) -> list[Scalar]:
     """
     Return what must vanish for I to be exchangeable across a joint (9.29, 9.30).
 
@@ -67,7 +67,7 @@ class Parting(NamedTuple):
     rest: RigidInertia
 
 
-def best_match(joint: Joint, I: RigidInertia, form: str = 'spatial') -> Parting:  # noqa: E741
+def best_match(joint: Joint, I: RigidInertia, form: str = 'spatial') -> Parting:
     """
     Return the part of an inertia that can cross a joint and leaves the most zeros (Table 9.7).
 
@@ -104,7 +104,7 @@ def _less(h: Vec3, along: Vec3) -> Vec3:
     return Vec3(*(0.0 if x is y or x == y else x - y for x, y in zip(h, along, strict=True)))
 
 
-def _about_axis(n: Vec3, I: Sym3, form: str) -> tuple[Sym3, Sym3]:  # noqa: E741
+def _about_axis(n: Vec3, I: Sym3, form: str) -> tuple[Sym3, Sym3]:
     """
     Return c (1 - n n^T), which turns about n unseen, and I without it.
 
@@ -144,7 +144,7 @@ def simplified_inertias(model: Model, form: str = 'spatial') -> tuple[RigidInert
     forward dynamics where no single inertia is inverted. Forces on bearings, momentum and the
     centre of mass do not.
     """
-    I = list(model.inertia)  # noqa: E741
+    I = list(model.inertia)
     for i in range(model.nb, 0, -1):
         exchanged, I[i] = best_match(model.joint[i], I[i], form)
         p = model.parent[i]

@@ -152,7 +152,7 @@ def rnea(
     :param qdd: tree accelerations; None for zero.
     """
     plane = _plane(model)
-    X, I = _links(model, plane, q), _inertias(model, plane, conditions.inertia)  # noqa: E741
+    X, I = _links(model, plane, q), _inertias(model, plane, conditions.inertia)
     f_x = _external_forces(model, plane, X, conditions)
     g, zero = plane.axes[0] @ conditions.gravity, PlanarMotion(0.0, 0.0, 0.0)
     v, a, f = [zero], [PlanarMotion(0.0, -g.x, -g.y)], [PlanarForce(0.0, 0.0, 0.0)]

@@ -39,7 +39,7 @@ class RigidInertia(Value):
 
     __slots__ = ('m', 'h', 'I')
 
-    def __init__(self, m: Scalar, h: Vec3, I: Sym3) -> None:  # noqa: E741 (the book's letter)
+    def __init__(self, m: Scalar, h: Vec3, I: Sym3) -> None:
         self.m = m
         self.h = h
         self.I = I
@@ -114,7 +114,7 @@ class RigidInertia(Value):
         rx, ry, rz = r.x, r.y, r.z
         if is_zero(rx) and is_zero(ry) and is_zero(rz):
             return self
-        m, h, I = self.m, self.h, self.I  # noqa: E741 (the book's letter)
+        m, h, I = self.m, self.h, self.I
         yx, yy, yz = h.x + m * rx, h.y + m * ry, h.z + m * rz
         tx, ty, tz = rx * (h.x + yx), ry * (h.y + yy), rz * (h.z + yz)
         return RigidInertia(m, Vec3(yx, yy, yz), Sym3(
@@ -163,7 +163,7 @@ class ArticulatedInertia(Value):
 
     __slots__ = ('I', 'H', 'M')
 
-    def __init__(self, I: Sym3, H: Mat3, M: Sym3) -> None:  # noqa: E741 (the book's letter)
+    def __init__(self, I: Sym3, H: Mat3, M: Sym3) -> None:
         self.I = I
         self.H = H
         self.M = M
@@ -218,7 +218,7 @@ class ArticulatedInertia(Value):
         rx, ry, rz = r.x, r.y, r.z
         if is_zero(rx) and is_zero(ry) and is_zero(rz):
             return self
-        I, M = self.I, self.M  # noqa: E741 (the book's letter)
+        I, M = self.I, self.M
         (a, b, c), (d, e, f), (g, h, i) = self.H.rows
         px, py, pz = rx * M.yz, ry * M.xz, rz * M.xy
         ya, yb, yc = a + (py - pz), b + (ry * M.yz - rz * M.yy), c + (ry * M.zz - rz * M.yz)

@@ -241,7 +241,7 @@ class PlanarInertia(Value):
 
     __slots__ = ('m', 'hx', 'hy', 'I')
 
-    def __init__(self, m: Scalar, hx: Scalar, hy: Scalar, I: Scalar) -> None:  # noqa: E741
+    def __init__(self, m: Scalar, hx: Scalar, hy: Scalar, I: Scalar) -> None:
         self.m = m
         self.hx = hx
         self.hy = hy
