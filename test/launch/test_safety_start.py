@@ -213,8 +213,10 @@ class TestStart(unittest.TestCase):
     def test_activation_that_waits_for_the_output(self) -> None:
         """While activation waits for somebody to leave, others are served; a stop ends it."""
         client = self.client
-        self.configure()
+        # Before the configuration, which takes longer than it takes the controller to discover it.
         rival = client.node.create_publisher(JointState, 'controller/commands', 1)
+        self.addCleanup(client.node.destroy_publisher, rival)  # or nothing activates after this
+        self.configure()
         before = len(client.commands)
         done = client.ask_transition(rig.ACTIVATE)
         client.wait_said('log', 'was killed stays visible', self.begin, 20.0)
@@ -428,6 +430,7 @@ class TestStart(unittest.TestCase):
         self.configure()
         self.run_it()
         rival = client.node.create_publisher(JointState, 'controller/commands', 1)
+        self.addCleanup(client.node.destroy_publisher, rival)
         client.wait_said('log', 'the robot receives the commands of both', self.begin, 20.0)
         self.assertEqual(client.last('state'), 'running')
         client.node.destroy_publisher(rival)
