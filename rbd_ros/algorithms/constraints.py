@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.algorithms.rank import counted
 from rbd_ros.errors import SingularError
 
 Array = npt.NDArray[np.float64]
@@ -70,8 +71,7 @@ class Apparent(NamedTuple):
 
 def rank_of(A: npt.ArrayLike) -> int:
     """Return the rank of a matrix."""
-    values = np.linalg.svd(np.asarray(A, float), compute_uv=False)
-    return int(np.count_nonzero(values > RANK_TOLERANCE * values.max(initial=0.0)))
+    return counted(np.linalg.svd(np.asarray(A, float), compute_uv=False), RANK_TOLERANCE)
 
 
 def implicit(
