@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmark.picture import draw
 from benchmark.robots import robot_file
 from benchmark.timing import best_times
 import numpy as np
@@ -60,23 +61,8 @@ def report() -> tuple[str, dict[str, object]]:
         time = f'{times[n]:9.2f} us' if n in times else ''
         lines.append(f'{n:8}' + ''.join(f'{counts[name][k]:9}' for name in methods)
                      + f'{best:>12}{time}')
-    draw(counts)
+    draw(PICTURE, SIZES, {name: [n / 1000.0 for n in row] for name, row in counts.items()},
+         xlabel='handles of six directions on Talos, floating', ylabel='thousand operations',
+         title='Inverse operational-space inertia by each method')
     lines.append(f'picture: {PICTURE}')
     return '\n'.join(lines), {'handles': SIZES, 'operations': counts, 'us': times}
-
-
-def draw(counts: dict[str, list[int]]) -> None:
-    """Draw operations against handles."""
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(7.0, 4.5))
-    for name, values in counts.items():
-        axes.plot(SIZES, np.array(values) / 1000.0, 'o-', label=name)
-    axes.set(xlabel='handles of six directions on Talos, floating', ylabel='thousand operations',
-             title='Inverse operational-space inertia by each method')
-    axes.set_ylim(bottom=0.0)
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(PICTURE, dpi=120)
-    pyplot.close(figure)

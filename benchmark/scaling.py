@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmark.picture import draw
 from benchmark.timing import best_times
 import numpy as np
 
@@ -51,23 +52,8 @@ def report() -> tuple[str, dict[str, object]]:
     for k, n in enumerate(SIZES):
         lines.append(f'{n:8}' + ''.join(
             f'{counts[name][k]:14} ops{times[name][k]:7.2f} us' for name in METHODS))
-    draw(times)
+    draw(PICTURE, SIZES, times, proportional=True, xlabel='revolute joints in a general chain',
+         ylabel='us per call',
+         title='Time of a bound call; dotted: proportional to the number of joints')
     lines.append(f'picture: {PICTURE}')
     return '\n'.join(lines), {'joints': SIZES, 'operations': counts, 'us': times}
-
-
-def draw(times: dict[str, list[float]]) -> None:
-    """Draw time against joints, with straight lines through the largest for comparison."""
-    import matplotlib
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(7.0, 4.5))
-    for name, values in times.items():
-        line, = axes.plot(SIZES, values, 'o-', label=name)
-        axes.plot((0, SIZES[-1]), (0.0, values[-1]), ':', color=line.get_color(), linewidth=1.0)
-    axes.set(xlabel='revolute joints in a general chain', ylabel='us per call',
-             title='Time of a bound call; dotted: proportional to the number of joints')
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(PICTURE, dpi=120)
-    pyplot.close(figure)

@@ -16,8 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Generic, TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ['JointLaw', 'Law', 'TaskLaw']
 
 Array = npt.NDArray[np.float64]
+Reference = TypeVar('Reference', JointReference, TaskReference)
 
 _FREE = [0.0] * 6  # the directions of a frame have no torque limit of their own
 
@@ -122,13 +123,13 @@ class Law:
         """
 
 
-class JointLaw(Law):
-    """Computed torque along a joint reference, with an integral term that does not wind up."""
+class ReferenceLaw(Law, Generic[Reference]):
+    """A law that follows a reference, with an integral term that does not wind up."""
 
-    tracks = True
+    integral_name = ''  # of the kernel's input
 
     def __init__(self, name: str, bound: Bound, joints: JointMap,
-                 reference: JointReference, saturation: Callable[[], Array]) -> None:
+                 reference: Reference, saturation: Callable[[], Array]) -> None:
         """
         Take a kernel and a reference.
 
@@ -139,17 +140,48 @@ class JointLaw(Law):
         :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
         """
         super().__init__(name, bound, joints)
-        self.reference = reference
-        self._saturation = saturation
-        self._reference = memoryview(bound.inputs['reference'].reshape(-1))
-        self._from_reference = memoryview(reference.state.reshape(-1))
-        self._integral = bound.inputs['integral']
+        self.reference: Reference = reference
         self.error = bound.outputs['error']
-        self.external = bound.inputs['external']  # observed torque that is compensated, N.m
+        self._saturation = saturation
+        self._integral = bound.inputs[self.integral_name]
         self._gain = self._limit = np.zeros_like(self._integral)
         self._integrates = False
         self._rest_time = 0.0
         self._time: float | None = None
+        self._connect()
+
+    def _connect(self) -> None:
+        """Take the buffers that this law alone has."""
+
+    def _apply_integral(self, gain: Array, limit: Array) -> None:
+        self._gain, self._limit = gain, limit
+        self._integrates = bool(gain.any())
+        if not self._integrates:
+            self._integral[:] = 0.0
+
+    def _elapsed(self, now: float) -> float:
+        """Return the time since the last cycle, which is zero in the first."""
+        dt = 0.0 if self._time is None else now - self._time
+        self._time = now
+        return dt
+
+    def _integrate(self, dt: float, error: Array, saturation: Sequence[float]) -> None:
+        self._integral[:] = integrate_error(
+            self._integral.tolist(), error.tolist(), gain=self._gain.tolist(), dt=dt,
+            limit=self._limit.tolist(), saturation=saturation)
+
+
+class JointLaw(ReferenceLaw[JointReference]):
+    """Computed torque along a joint reference."""
+
+    tracks = True
+    integral_name = 'integral'
+
+    def _connect(self) -> None:
+        inputs = self.inputs
+        self._reference = memoryview(inputs['reference'].reshape(-1))
+        self._from_reference = memoryview(self.reference.state.reshape(-1))
+        self.external = inputs['external']  # observed torque that is compensated, N.m
 
     def enter(self, now: float) -> None:
         """Begin at the present state, and come to rest."""
@@ -173,11 +205,8 @@ class JointLaw(Law):
     def apply(self, settings: Settings) -> None:
         """Take new gains."""
         super().apply(settings)
-        self._gain, self._limit = settings.joints('integral'), settings.joints('integral_limit')
-        self._integrates = bool(self._gain.any())
+        self._apply_integral(settings.joints('integral'), settings.joints('integral_limit'))
         self._rest_time = settings.number('switch_time')
-        if not self._integrates:
-            self._integral[:] = 0.0
 
     def prepare(self, now: float) -> None:
         """Advance the reference."""
@@ -187,40 +216,18 @@ class JointLaw(Law):
     def finish(self, now: float) -> None:
         """Advance the integral."""
         if self._integrates:
-            dt = 0.0 if self._time is None else now - self._time
-            self._time = now
-            self._integral[:] = integrate_error(
-                self._integral.tolist(), self.error.tolist(), gain=self._gain.tolist(), dt=dt,
-                limit=self._limit.tolist(), saturation=self._saturation().tolist())
+            self._integrate(self._elapsed(now), self.error, self._saturation().tolist())
 
 
-class TaskLaw(Law):
-    """Operational-space law of the tip, with an integral term that does not wind up."""
+class TaskLaw(ReferenceLaw[TaskReference]):
+    """Operational-space law of the tip."""
 
     leads = True
+    integral_name = 'task_integral'
 
-    def __init__(self, name: str, bound: Bound, joints: JointMap,
-                 reference: TaskReference, saturation: Callable[[], Array]) -> None:
-        """
-        Take a kernel and a reference.
-
-        :param name: of the kernel.
-        :param bound: the kernel with its buffers.
-        :param joints: source of positions and velocities.
-        :param reference: what to follow.
-        :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
-        """
-        super().__init__(name, bound, joints)
-        self.reference = reference
-        self.error = bound.outputs['error']
-        self._saturation = saturation
-        self._integral, self._lead = bound.inputs['task_integral'], bound.outputs['lead']
-        self._gain = self._limit = np.zeros(6)
-        self._integrates = False
-        self._time: float | None = None
+    def _connect(self) -> None:
+        self._lead, self._drift = self.outputs['lead'], self.inputs['drift']
         self._posture: Array | None = None
-        self._drift = bound.inputs['drift']
-        self._rest_time = 0.0
         self._entered = 0.0
         self._start_speed: Array | None = None  # of the joints, until they rest
 
@@ -250,10 +257,7 @@ class TaskLaw(Law):
         """Take new gains."""
         super().apply(settings)
         self._rest_time = settings.number('switch_time')
-        self._gain, self._limit = settings.six('integral'), settings.six('integral_limit')
-        self._integrates = bool(self._gain.any())
-        if not self._integrates:
-            self._integral[:] = 0.0
+        self._apply_integral(settings.six('integral'), settings.six('integral_limit'))
         given = settings.numbers('posture.position')
         self._posture = settings.joints('posture.position') if given else None
         if self._posture is not None:
@@ -275,12 +279,9 @@ class TaskLaw(Law):
         """Give the reference its lead over the robot, and advance the integral."""
         self.reference.measured(self._lead)
         if self._integrates:
-            dt = 0.0 if self._time is None else now - self._time
-            self._time = now
+            dt = self._elapsed(now)
             if not self._saturation().any():
-                self._integral[:] = integrate_error(
-                    self._integral.tolist(), self._lead.tolist(), gain=self._gain.tolist(),
-                    dt=dt, limit=self._limit.tolist(), saturation=_FREE)
+                self._integrate(dt, self._lead, _FREE)
 
     def _come_to_rest(self, speed: Array, now: float) -> None:
         """Let joint motion that the frame does not show fade like the motion of the frame."""

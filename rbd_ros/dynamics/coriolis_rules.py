@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from rbd_ros.algorithms import christoffel, coriolis
 from rbd_ros.algorithms.crba import crba
-from rbd_ros.dynamics.rules import tree
+from rbd_ros.dynamics.rules import reduce_matrix, reduce_rows, six_rows, tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,20 +28,8 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.quantity import State
     from rbd_ros.dynamics.rules import Results
-    from rbd_ros.spatial import Force
 
     Matrix = list[list[Scalar]]
-
-
-def _reduced(s: State, M: Sequence[Sequence[Scalar]]) -> Matrix:
-    """Return G^T M G: a matrix of the tree over the independent coordinates (RBDA 9.6)."""
-    return _from_left(s, [s.reduce(row) for row in M])
-
-
-def _from_left(s: State, MG: Sequence[Sequence[Scalar]]) -> Matrix:
-    """Return G^T times a matrix whose rows are those of the tree."""
-    columns = [s.reduce(column) for column in zip(*MG, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _of_changing_gears(s: State, yd: Sequence[Scalar]) -> Matrix | None:
@@ -51,31 +39,26 @@ def _of_changing_gears(s: State, yd: Sequence[Scalar]) -> Matrix | None:
         return None
     rates = coupling.rows_rate(s.inputs['q'], yd)
     H = crba(s.model, tree(s), s.conditions.inertia)
-    return _from_left(s, [coupling.gather(rates, row) for row in H])
+    return reduce_rows(s, [coupling.gather(rates, row) for row in H])
 
 
-def _plus(A: Matrix, B: Matrix | None) -> Matrix:
+def _plus(A: Sequence[Sequence[Scalar]], B: Matrix | None) -> Sequence[Sequence[Scalar]]:
     if B is None:
         return A
     return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(A, B, strict=True)]
 
 
-def _six_rows(s: State, columns: Sequence[Force]) -> Matrix:
-    rows = zip(*(column.to_list() for column in columns), strict=True)
-    return [list(s.reduce(row)) for row in rows] or [[] for _ in range(6)]
-
-
 def coriolis_matrix(s: State) -> Results:
     """Return C(q, qd), by composite bodies; of a geared tree G^T (C G + H G_dot)."""
     C = coriolis.coriolis_matrix(s.model, tree(s), s.q, s.qd, s.conditions.inertia)
-    return {'C': _plus(_reduced(s, C), _of_changing_gears(s, s.inputs['qd']))}
+    return {'C': _plus(reduce_matrix(s, C), _of_changing_gears(s, s.inputs['qd']))}
 
 
 def christoffel_symbols(s: State) -> Results:
     """Return the symbols Gamma, by differentiating H."""
     Gamma = christoffel.christoffel_symbols(s.model, s.q, s.conditions.inertia)
     # The last index first, then the other two, each by G.
-    planes = [_reduced(s, plane) for plane in zip(*(
+    planes = [reduce_matrix(s, plane) for plane in zip(*(
         zip(*(s.reduce(line) for line in sheet), strict=True) for sheet in Gamma), strict=True)]
     planes = [_plus(plane, _of_changing_gears(s, [float(n == k) for n in range(s.model.nv)]))
               for k, plane in enumerate(planes)]
@@ -85,13 +68,13 @@ def christoffel_symbols(s: State) -> Results:
 
 def centroidal_momentum_matrix(s: State) -> Results:
     """Return A(q) from the composite bodies."""
-    return {'A': _six_rows(s, coriolis.centroidal_momentum_matrix(
+    return {'A': six_rows(s, coriolis.centroidal_momentum_matrix(
         s.model, tree(s), s.conditions.inertia))}
 
 
 def centroidal_momentum_matrix_rate(s: State) -> Results:
     """Return dA/dt; of a geared tree dA/dt G + A G_dot."""
-    rate = _six_rows(s, coriolis.centroidal_momentum_rate(
+    rate = six_rows(s, coriolis.centroidal_momentum_rate(
         s.model, tree(s), s.q, s.qd, s.conditions.inertia))
     coupling = s.model.coupling
     if coupling is None or coupling.constant:

@@ -26,8 +26,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
-
 from rbd_ros.algorithms import ltl, opspace
 from rbd_ros.algorithms.derivatives import frame_derivatives as of_frame, rnea_derivatives
 from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_products
@@ -49,10 +47,6 @@ if TYPE_CHECKING:
 
     Matrix = Sequence[Sequence[Scalar]]
 
-#: Matrix of a robot that does not move: a list of no rows would not tell its shape.
-_EMPTY: Any = np.empty((0, 0))
-
-
 # --- joint space ----------------------------------------------------------------------------
 
 
@@ -60,22 +54,12 @@ def _gears_change(s: State) -> bool:
     return s.model.coupling is not None and not s.model.coupling.constant
 
 
-def _reduced(s: State, M: Matrix) -> Matrix:
-    """Return G^T M G: a matrix of the tree over the independent coordinates (RBDA 9.6)."""
-    if not s.model.nv:
-        return _EMPTY
-    if s.model.coupling is None:
-        return M
-    columns = zip(*(s.reduce(row) for row in M), strict=True)
-    return list(zip(*(s.reduce(column) for column in columns), strict=True))
-
-
 def inverse_dynamics(s: State) -> Results:
     """Return the derivatives of tau by q, qd and qdd, the last of which is H."""
     if _gears_change(s):
         d = differentiated(s, rules.inverse_dynamics_3d, {'tau': ('q', 'qd', 'qdd')})
         return {f'dtau_d{name}': d['tau', name] for name in ('q', 'qd', 'qdd')}
-    dq, dqd, H = (_reduced(s, M) for M in rnea_derivatives(
+    dq, dqd, H = (rules.reduce_matrix(s, M) for M in rnea_derivatives(
         s.model, s.q, s.qd, s.qdd, s.conditions))
     if s.model.nv:                                                                         # 9.28
         H = [[x + s.model.rotor_inertia[i] if i == j else x for j, x in enumerate(row)]
@@ -91,7 +75,7 @@ def forward_dynamics_factors(s: State) -> Results:
     y, yd = s.inputs['q'], s.inputs['qd']
     d = inverse_dynamics(s._replace(qdd=s.model.expand_a(qdd, yd, y),
                                     inputs={**s.inputs, 'qdd': qdd}))
-    return {'Hinv': Hinv if s.model.nv else _EMPTY, 'dtau_dq': d['dtau_dq'],
+    return {'Hinv': Hinv if s.model.nv else rules.EMPTY, 'dtau_dq': d['dtau_dq'],
             'dtau_dqd': d['dtau_dqd']}
 
 
@@ -104,7 +88,7 @@ def forward_dynamics(s: State) -> Results:
 
 def _minus_product(A: Matrix, B: Matrix) -> Matrix:
     if not len(A):
-        return _EMPTY
+        return rules.EMPTY
     columns = [[-x for x in column] for column in zip(*B, strict=True)]
     return [[opspace.sum_products(row, column) for column in columns] for row in A]
 
@@ -127,7 +111,7 @@ def frame(s: State) -> Results:
         return {'J': d['v', 'qd'], 'dv_dq': d['v', 'q'], 'da_dq': d['a', 'q'],
                 'da_dqd': d['a', 'qd']}
     found = of_frame(s.model, s.q, s.qd, s.qdd, s.target, s.conditions.t)
-    return {name: _six_rows(s, columns) for name, columns in found._asdict().items()}
+    return {name: rules.six_rows(s, columns) for name, columns in found._asdict().items()}
 
 
 def _frame_motion(s: State) -> Results:
@@ -137,11 +121,6 @@ def _frame_motion(s: State) -> Results:
     a = accelerations(s.model, links, c, s.qdd, Motion.zero())
     return {name: (s.target.placement @ x[s.target.body]).to_list()
             for name, x in (('v', v), ('a', a))}
-
-
-def _six_rows(s: State, columns: Sequence[Motion]) -> Matrix:
-    rows = list(zip(*(column.to_list() for column in columns), strict=True)) or [()] * 6
-    return [s.reduce(row) for row in rows]
 
 
 def projection(s: State) -> Results:

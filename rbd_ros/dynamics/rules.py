@@ -22,7 +22,9 @@ inertias by G^T H G (RBDA 9.6). Rotors, which no tree algorithm knows, are added
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
 
 from rbd_ros.algorithms import aba, energy, gears, kinematics, ltl, opspace, planar, rnea
 from rbd_ros.algorithms.crba import crba
@@ -33,10 +35,14 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.quantity import State
     from rbd_ros.model.model import Model
+    from rbd_ros.spatial import Force, Motion
 
     Values = Sequence[Scalar]
     Matrix = list[list[Scalar]]
     Results = Mapping[str, Sequence]
+
+#: Matrix of a robot that does not move: a list of no rows would not show its shape.
+EMPTY: Any = np.empty((0, 0))
 
 
 def tree(s: State) -> Links:
@@ -104,6 +110,27 @@ def _with_rotors(s: State, H: Matrix) -> Matrix:
 def reduce_symmetric(model: Model, H: Matrix, y: Values) -> Matrix:
     """Return G^T H G, exactly symmetric; H itself where no joint follows another (9.26)."""
     return H if model.coupling is None else model.coupling.reduce_symmetric(H, y)
+
+
+def reduce_matrix(s: State, M: Sequence[Values]) -> Sequence[Values]:
+    """Return G^T M G: any square matrix of the tree over the independent coordinates (9.6)."""
+    if not s.model.nv:
+        return EMPTY
+    if s.model.coupling is None:
+        return M
+    return reduce_rows(s, [s.reduce(row) for row in M])
+
+
+def reduce_rows(s: State, M: Sequence[Values]) -> Matrix:
+    """Return G^T M: a matrix whose rows are those of the tree, over independent coordinates."""
+    columns = [s.reduce(column) for column in zip(*M, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def six_rows(s: State, columns: Sequence[Motion] | Sequence[Force]) -> Matrix:
+    """Return a matrix of six rows from its columns over the tree."""
+    rows = list(zip(*(column.to_list() for column in columns), strict=True)) or [()] * 6
+    return [list(s.reduce(row)) for row in rows]
 
 
 def sparsity(model: Model) -> Sequence[int]:

@@ -25,8 +25,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 import os
 from pathlib import Path
+import signal
 import sys
 import time
+import unittest
 
 from benchmark.robots import robots_folder
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -37,6 +39,9 @@ import rig
 from sensor_msgs.msg import JointState
 
 Array = np.ndarray
+
+START_SPEED, START_DRIFT = 0.05, 0.01  # rad/s, rad: no kick
+END_DROP = 0.02  # m that the tip may sink when the controller ends and leaves gravity
 
 _ROOT = Path(__file__).parents[2]
 
@@ -149,3 +154,31 @@ class Truth:
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for something that the truth shows."""
         self._client.wait(lambda: bool(self.joints) and condition(), what)
+
+
+def start(test: unittest.TestCase, client: rig.Client, truth: Truth) -> None:
+    """Expect a start without a kick, with brakes that open late and noisy efforts."""
+    test.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
+    truth.wait(lambda: len(truth.joints) > 10, 'the robot')
+    q, begin = truth.joints[-1], time.monotonic()
+    test.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
+    client.wait(lambda: client.last('state') == 'running', 'running')
+    time.sleep(1.0)
+    speed, drift = truth.peak(begin).max(), np.abs(truth.joints[-1] - q).max()
+    print(f'start: {speed:.4f} of {START_SPEED} rad/s, drift {drift:.4f} of {START_DRIFT} rad')
+    test.assertEqual((client.last('state'), client.last('fault')), ('running', ''))
+    test.assertLess(speed, START_SPEED)
+    test.assertLess(drift, START_DRIFT)
+
+
+def end(test: unittest.TestCase, client: rig.Client, truth: Truth, process: NodeAction) -> None:
+    """Press Ctrl-C: the tip sinks no further than it may, and there is no fault."""
+    truth.wait_rest(0.02, 20.0)
+    begin = time.monotonic()
+    os.kill(process.process_details['pid'], signal.SIGINT)
+    client.wait_said('log', 'released', begin, 10.0)
+    time.sleep(1.0)
+    drop = truth.drop(begin)
+    print(f'end: {1e3 * drop:.2f} of {1e3 * END_DROP} mm')
+    test.assertLess(drop, END_DROP)
+    test.assertEqual(client.last('fault'), '')

@@ -23,7 +23,6 @@ against what MuJoCo says, not against what the controller reports.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 import re
 import shlex
@@ -51,10 +50,8 @@ from scipy.spatial.transform import Rotation
 ROOT = Path(__file__).parents[2]
 
 #: bounds, as in docs/control_theory.md and docs/pressing.md
-START_SPEED, START_DRIFT = 0.05, 0.01  # rad/s, rad: no kick
 GOAL = 0.01  # rad, when the action says that it succeeded: its default tolerance
 POSE, TURN = 1e-3, 0.01  # m, rad, at rest
-END_DROP = 0.02  # m that the tip may sink when the controller ends and leaves gravity
 
 #: what a sensor of a good arm adds: rad, rad/s, N.m
 NOISE = {'position_noise': 1e-5, 'position_resolution': 1e-5, 'velocity_noise': 1e-3,
@@ -108,7 +105,9 @@ class TestRobot(unittest.TestCase):
         self.client, (self.robot, _) = rig.Client(), SYSTEMS[name]
         self.addCleanup(self.client.close)
         self.truth = mujoco_rig.Truth(self.client)
-        for stage in (self.start, self.trajectory, self.pose, self.pressing):
+        with self.subTest('start'):
+            mujoco_rig.start(self, self.client, self.truth)
+        for stage in (self.trajectory, self.pose, self.pressing):
             with self.subTest(stage.__name__):
                 stage()
         with self.subTest('end'):
@@ -117,21 +116,6 @@ class TestRobot(unittest.TestCase):
     def running(self) -> None:
         """Expect that nothing went wrong so far."""
         self.assertEqual((self.client.last('state'), self.client.last('fault')), ('running', ''))
-
-    def start(self) -> None:
-        """Expect no kick, with brakes that open late and noisy efforts."""
-        client, truth = self.client, self.truth
-        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
-        truth.wait(lambda: len(truth.joints) > 10, 'the robot')
-        q, begin = truth.joints[-1], time.monotonic()
-        self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
-        client.wait(lambda: client.last('state') == 'running', 'running')
-        time.sleep(1.0)
-        speed, drift = truth.peak(begin).max(), np.abs(truth.joints[-1] - q).max()
-        print(f'start: {speed:.4f} of {START_SPEED} rad/s, drift {drift:.4f} of {START_DRIFT} rad')
-        self.running()
-        self.assertLess(speed, START_SPEED)
-        self.assertLess(drift, START_DRIFT)
 
     def trajectory(self) -> None:
         """Send a way of 2 s over all joints: it ends in success, and there."""
@@ -214,17 +198,14 @@ class TestRobot(unittest.TestCase):
         return len(forces) > 20 and 0.6 * size < min(forces) <= max(forces) < 1.6 * size
 
     def end(self, controller: NodeAction) -> None:
-        """Press Ctrl-C: the tip sinks no further than it may, and there is no fault."""
-        client, truth = self.client, self.truth
+        """Press Ctrl-C: the tip neither sinks nor moves further than it may."""
+        truth = self.truth
         truth.wait_rest(0.02, 20.0)
-        begin, (_, p, _) = time.monotonic(), truth.tips[-1]
-        os.kill(controller.process_details['pid'], signal.SIGINT)
-        client.wait_said('log', 'released', begin, 10.0)
-        time.sleep(1.0)
-        drop, moved = truth.drop(begin), np.linalg.norm(truth.tips[-1][1] - p)
-        print(f'end: {1e3 * drop:.2f} of {1e3 * END_DROP} mm, moved by {1e3 * moved:.2f} mm')
-        self.assertLess(max(drop, moved), END_DROP)
-        self.assertEqual(client.last('fault'), '')
+        _, p, _ = truth.tips[-1]
+        mujoco_rig.end(self, self.client, truth, controller)
+        moved = np.linalg.norm(truth.tips[-1][1] - p)
+        print(f'end: moved by {1e3 * moved:.2f} of {1e3 * mujoco_rig.END_DROP} mm')
+        self.assertLess(moved, mujoco_rig.END_DROP)
 
 
 @launch_testing.post_shutdown_test()

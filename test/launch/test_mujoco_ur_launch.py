@@ -22,8 +22,6 @@ The UR10's driver adds gravity by itself. Both end by Ctrl-C without a drop.
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 import unittest
 
@@ -42,14 +40,12 @@ import rclpy
 import rig
 
 PAYLOAD = 3.0  # kg
-START_SPEED, START_DRIFT = 0.05, 0.01  # rad/s, rad: no kick
 SINKING = 0.15  # rad/s at which the stop comes
 FASTER = 1.3  # speed after the stop over the speed at it: reaction time of a sinking arm
 PUSH, SECONDS = 120.0, 1.0  # N sideways at the tip, s
 YIELDED = 0.03  # m that the push moves the tip at least
 SHARE = 0.5  # of the torque limit that a held robot may set against a push: hold and damping
 BACK = 0.12  # m that it may spring back when the push ends: hold_distance, over its reach
-END_DROP = 0.02  # m
 
 COMMON = {
     'joints': list(mujoco_rig.UR5.joints), 'nominal_rate': 500.0, 'minimum_rate': 20.0,
@@ -89,45 +85,19 @@ class TestRobots(unittest.TestCase):
         self.addCleanup(client.close)
         return client, mujoco_rig.Truth(client)
 
-    def start(self, client: rig.Client, truth: mujoco_rig.Truth) -> None:
-        """Expect that the robot starts without a kick and floats where it is."""
-        self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
-        truth.wait(lambda: len(truth.joints) > 10, 'the robot')
-        q, begin = truth.joints[-1], time.monotonic()
-        self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
-        client.wait(lambda: client.last('state') == 'running', 'running')
-        time.sleep(1.0)
-        speed, drift = truth.peak(begin).max(), np.abs(truth.joints[-1] - q).max()
-        print(f'start: {speed:.4f} of {START_SPEED} rad/s, drift {drift:.4f} of {START_DRIFT} rad')
-        self.assertEqual((client.last('state'), client.last('fault')), ('running', ''))
-        self.assertLess(speed, START_SPEED)
-        self.assertLess(drift, START_DRIFT)
-
-    def end(self, client: rig.Client, truth: mujoco_rig.Truth, process: NodeAction) -> None:
-        """Press Ctrl-C: the tip sinks no further than it may, and there is no fault."""
-        truth.wait_rest(0.02, 20.0)
-        begin = time.monotonic()
-        os.kill(process.process_details['pid'], signal.SIGINT)
-        client.wait_said('log', 'released', begin, 10.0)
-        time.sleep(1.0)
-        drop = truth.drop(begin)
-        print(f'end: {1e3 * drop:.2f} of {1e3 * END_DROP} mm')
-        self.assertLess(drop, END_DROP)
-        self.assertEqual(client.last('fault'), '')
-
     def test_driver_that_adds_gravity(self, ur10: NodeAction) -> None:
         """What is sent to such a driver is small, and the arm neither rises nor falls."""
         client, truth = self.join('ur10')
-        self.start(client, truth)
+        mujoco_rig.start(self, client, truth)
         sent = np.abs([c.effort for c in client.commands[-200:]]).max()
         print(f'sent at rest: {sent:.3f} N.m')
         self.assertLess(sent, 1.0)
-        self.end(client, truth, ur10)
+        mujoco_rig.end(self, client, truth, ur10)
 
     def test_wrong_payload_and_a_push(self, ur5: NodeAction) -> None:
         """A stop brakes an arm that sinks; held, it gives way; told the truth, it runs again."""
         client, truth = self.join('ur5')
-        self.start(client, truth)
+        mujoco_rig.start(self, client, truth)
         client.must_set({'payload.mass': 0.0})
         truth.wait(lambda: truth.peaks[-1].max() > SINKING, 'an arm that sinks')
         begin = time.monotonic()
@@ -145,7 +115,7 @@ class TestRobots(unittest.TestCase):
         answer = client.trigger('reset')
         self.assertTrue(answer.success, answer.message)
         client.wait(lambda: client.last('state') == 'running', 'running')
-        self.end(client, truth, ur5)
+        mujoco_rig.end(self, client, truth, ur5)
 
     def push(self, client: rig.Client, truth: mujoco_rig.Truth) -> None:
         """Push the held robot: it moves, and never uses much torque against it."""

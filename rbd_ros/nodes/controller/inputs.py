@@ -239,20 +239,21 @@ class ReferenceInputs:
             lambda: reference.target_pose(now, there.tolist(), quaternion(wanted))))
 
     def _on_twist(self, message: TwistStamped) -> None:
-        self._needs('operational_space')
-        R, _ = self._frames.pose(message.header.frame_id)
-        six = _turned(R, message.twist.angular, message.twist.linear)
-        reference = self._cycle.task_reference
-        self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
-            lambda: reference.target_twist(now, six)))
+        self._on_six(message, message.twist.angular, message.twist.linear,
+                     self._cycle.task_reference.target_twist)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
+        self._on_six(message, message.wrench.torque, message.wrench.force,
+                     self._cycle.task_reference.target_wrench)
+
+    def _on_six(self, message: TwistStamped | WrenchStamped, angular: Vector3, linear: Vector3,
+                target: Callable[[float, list[float]], None]) -> None:
+        """Request a target of two vectors, given in the frame that the header names."""
         self._needs('operational_space')
         R, _ = self._frames.pose(message.header.frame_id)
-        six = _turned(R, message.wrench.torque, message.wrench.force)
-        reference = self._cycle.task_reference
+        six = _turned(R, angular, linear)
         self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
-            lambda: reference.target_wrench(now, six)))
+            lambda: target(now, six)))
 
     def _on_payload(self, message: InertiaStamped) -> None:
         R, p = self._frames.in_payload(message.header.frame_id)
