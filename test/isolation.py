@@ -22,6 +22,7 @@ import os
 from pathlib import Path
 import random
 import socket
+import sys
 
 import pytest
 from stalls import run_again_after_a_stall
@@ -61,6 +62,8 @@ def own_domain() -> Iterator[int]:
     try:
         yield domain
     finally:
+        if 'rclpy' in sys.modules:  # what a test that failed left open must not fail the next one
+            sys.modules['rclpy'].try_shutdown()
         for key, value in before.items():
             if value is None:
                 os.environ.pop(key, None)

@@ -16,15 +16,19 @@
 Launch tests judge reaction times, which say nothing while their own process cannot run.
 
 A thread sleeps for a short time over and over and notes when it woke late. A launch test that
-failed while this process was held up is run again, once, and the terminal says so. A test that
-fails without a stall, or fails again, has failed.
+failed while this process was held up is run again, once, with no other launch test beside it, and
+the terminal says so. A test that fails without a stall, or fails again, has failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+import fcntl
+import os
+from pathlib import Path
 import sys
+import tempfile
 import threading
 import time
 
@@ -63,15 +67,51 @@ class StallMeter:
         self._thread.join()
 
 
+class Turns:
+    """
+    Lets launch tests of this machine run beside each other, or one alone.
+
+    Locks on two files: tests share the room, who wants it alone waits in the door until it is
+    empty, and nobody passes meanwhile. The system frees them with the process, however it ends.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        name = f'rbd_ros_launch_tests_{os.getuid()}'
+        self._door, self._room = (
+            (folder or Path(tempfile.gettempdir())) / f'{name}.{each}'
+            for each in ('door', 'room'))
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Run with others."""
+        with self._locked(fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Run when all others have ended, and let none begin before the end."""
+        with self._locked(fcntl.LOCK_EX):
+            yield
+
+    @contextmanager
+    def _locked(self, kind: int) -> Iterator[None]:
+        with open(self._room, 'a') as room:
+            with open(self._door, 'a') as door:
+                fcntl.flock(door, fcntl.LOCK_EX)
+                fcntl.flock(room, kind)
+            yield
+
+
 def run_again_after_a_stall(item: pytest.Item) -> bool:
-    """Run a test and report it; run it once more if it failed while the machine stalled."""
-    hook = item.ihook
+    """Run a test and report it; run it once more, alone, if it failed in a stall."""
+    hook, turns = item.ihook, Turns()
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    with StallMeter() as meter:
+    with turns.beside(), StallMeter() as meter:
         reports = runtestprotocol(item, log=False)
     if meter.longest > LONG and any(report.failed for report in reports):
         say(item, f'failed, and this process was held up for {meter.longest:.2f} s: run again')
-        reports = runtestprotocol(item, log=False)
+        with turns.alone():
+            reports = runtestprotocol(item, log=False)
     for report in reports:
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)

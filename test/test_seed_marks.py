@@ -122,10 +122,10 @@ def test_named_files_choose_their_stage() -> None:
 
 
 def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The unit tests use all processors; what was named, linters and launch tests use one."""
+    """Unit tests use all processors, launch tests two; what was named and linters use one."""
     monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {0, 1}, raising=False)
     shared = ['-n', '2', *stages.BY_FILE]
-    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [[], shared, []]
+    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [[], shared, shared]
     assert [stage.distribution([]) for stage in stages.suite(ROOT, ['test/test_model.py'])] == [[]]
     unit = stages.suite(ROOT, [])[1]
     assert unit.distribution(['-k', 'rnea', '-x']) == shared

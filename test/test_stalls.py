@@ -12,15 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A launch test is run again only if it failed while the machine stalled."""
+"""A launch test is run again, alone, only if it failed while the machine stalled."""
 
 from __future__ import annotations
 
 from pathlib import Path
 import subprocess
 import sys
+import threading
 
 import pytest
+from stalls import Turns
 
 TEST = """
 from pathlib import Path
@@ -67,3 +69,40 @@ def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int,
     assert len((tmp_path / 'runs').read_text()) == runs
     assert ('run again' in ended.stderr) == (runs == 2)
     assert ('1 failed' in ended.stdout) == (code == 1)
+
+
+def test_one_alone_waits_for_all_others_and_they_for_it(tmp_path: Path) -> None:
+    """Tests share the room; who wants it alone comes in when it is empty, before later ones."""
+    turns, order = Turns(tmp_path), []
+    inside, leave, wants = threading.Event(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        with turns.beside():
+            inside.set()
+            leave.wait()
+            order.append('first')
+
+    def alone() -> None:
+        wants.set()
+        with turns.alone():
+            order.append('alone')
+
+    def later() -> None:
+        with turns.beside():
+            order.append('later')
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (first, alone, later)]
+    threads[0].start()
+    inside.wait()
+    with Turns(tmp_path).beside():  # beside the first one
+        assert not order
+    threads[1].start()
+    wants.wait()
+    threads[1].join(0.2)  # it now waits in the door
+    threads[2].start()
+    threads[2].join(0.2)
+    assert not order
+    leave.set()
+    for thread in threads:
+        thread.join(10.0)
+    assert order == ['first', 'alone', 'later']

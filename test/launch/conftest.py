@@ -12,11 +12,28 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What tests that type commands share."""
+"""In which order launch tests run, how long they may take, and what those with commands share."""
 
+from pathlib import Path
 import shutil
 
 import pytest
+
+_HERE = Path(__file__).parent
+
+#: s for one run of a test; waiting for its turn does not count
+_TIMEOUT = 300.0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with large files, which take longest: two workers then end at about the same time."""
+    def size(item: pytest.Item) -> int:
+        return item.path.stat().st_size if _HERE in item.path.parents else 0
+    items.sort(key=lambda item: (-size(item), str(item.path)))
+    for item in items:
+        if _HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(_TIMEOUT, func_only=True))
 
 
 @pytest.fixture

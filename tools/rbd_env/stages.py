@@ -32,9 +32,9 @@ LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 BY_FILE = ('--dist', 'loadfile', '--max-worker-restart', '0')
-# at most; more unit tests at a time would want more memory than they save time; launch tests take
-# turns, as they measure times: two at a time disturbed each other on two processors
-WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 1}
+# at most; more unit tests at a time would want more memory than they save time; more launch tests,
+# which measure times, would disturb each other
+WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2}
 BESIDE = 10  # niceness of a stage that runs beside the launch tests, which measure time
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
@@ -57,10 +57,9 @@ class Stage:
         Return the options that share the stage out among the processors.
 
         A file is the unit: its tests share fixtures and the machine code that they compile. What
-        was named on the command line runs in one process, which starts faster. Launch tests take
-        turns, as they measure time; linters fork, which a worker with its threads must not. A
-        worker that dies is not replaced (with files as units the replacement may wait for ever),
-        and the tests that it had left are named as lost.
+        was named on the command line runs in one process, which starts faster. Linters fork,
+        which a worker with its threads must not. A worker that dies is not replaced (with files
+        as units the replacement may wait for ever), and the tests it had left are named as lost.
         """
         workers = min(len(os.sched_getaffinity(0)), WORKERS[self.name])
         alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
