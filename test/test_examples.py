@@ -287,3 +287,13 @@ def test_some_joints_follow_a_plan(run):
     assert x['work'] == pytest.approx(x['energy'], abs=1e-3) and abs(x['work']) > 0.1
     np.testing.assert_array_equal(x['middle'].tau[4:], 0.0)
     assert printed.count('wrist') == 4
+
+
+def test_lift_off(run):
+    """Pushed by more than half its weight, the box lifts the corners behind."""
+    x, printed = run('lift_off')
+    stays, tips = x['found'][10.0][0], x['found'][30.0][0]
+    np.testing.assert_allclose(stays.acceleration, [0, 0, 0, 2, 0, 0], atol=1e-9)
+    np.testing.assert_allclose(stays.force.sum(), 5.0 * 9.81)
+    assert x['found'][30.0][1].current.tolist() == [2, 3] and tips.acceleration[1] > 0.1
+    assert 'corners [0, 1, 2, 3] stay' in printed

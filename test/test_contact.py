@@ -1,0 +1,485 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Rigid contact: normals, separations, the complementarity problem, its programs and sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rbd_ros.algorithms import complementarity, contact, contact_qp, contact_sets, friction
+from rbd_ros.algorithms.complementarity import Status
+from rbd_ros.algorithms.contact import Contact, NoContactSolution, Phase
+from rbd_ros.dynamics.contact_system import ContactSystem
+from rbd_ros.errors import NonFiniteError, RbdError, SettingError, ShapeError
+from rbd_ros.model.samples import random_tree
+from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.spatial import Force
+from spatial_oracle import array, close, crf6, mci6, Sampler
+
+G = 9.81
+ROD = np.diag([1.0, 1.0, 1.0 / 12.0, 1.0, 1.0, 1.0])       # m = L = 1, about its centre
+
+
+def normals_at(*xs):
+    """Return upward normals (y) at points of a rod along x, as columns."""
+    return np.column_stack([contact.normal((x, 0.0, 0.0), (0.0, 1.0, 0.0)) for x in xs])
+
+
+def rod(*xs, force=(0.0, 0.0, 0.0, 0.0, -G, 0.0)):
+    """Return the contact problem of a rod at rest."""
+    N = normals_at(*xs)
+    return contact.body_problem(ROD, np.zeros(6), N, 0.0 * N, np.zeros(6), force)
+
+
+# --- normals and separations ----------------------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 11-01')
+def test_normal_is_a_unit_force_along_a_line():
+    """In a frame at the contact with z along the normal, n is the last unit vector."""
+    sample = Sampler(3)
+    X = sample.transform()                      # from base to a frame at the contact
+    p, z = np.array(list(X.r)), np.array(X.E.rows)[2]
+    n = contact.normal(p, z)
+    close(array(X @ Force.from_list(n.tolist())), [0, 0, 0, 0, 0, 1])
+    v = array(sample.motion())
+    # the normal velocity of the point of the body that is at the contact
+    close(contact.separation_velocity(n, v), z @ (v[3:] + np.cross(v[:3], p)))
+    with pytest.raises(ShapeError, match=r'must be a unit vector, \(3,\)'):
+        contact.normal(p, 2.0 * z)
+
+
+@pytest.mark.seed('RBDA 11-02')
+def test_separation_acceleration_is_the_rate_of_separation_velocity():
+    """With the velocity-product term; a corner of a moving body on a plane that also turns."""
+    rng = np.random.default_rng(1)
+    v, a, w = rng.normal(size=6), rng.normal(size=6), rng.normal(size=3)
+    corner = rng.normal(size=3)
+    unit = np.array([0.0, 0.6, 0.8])
+    corner_rate, turn = v[3:] + np.cross(v[:3], corner), np.cross(w, unit)
+
+    def zeta(t):
+        p, u = corner + t * corner_rate, unit + t * turn
+        n = np.concatenate([np.cross(p, u), u])
+        return contact.separation_velocity(n, v + t * a)
+    n, n_rate = contact.normal(corner, unit), contact.normal_rate(corner, unit, corner_rate, turn)
+    slope = (zeta(1e-4) - zeta(-1e-4)) / 2e-4
+    assert contact.separation_acceleration(n, n_rate, v, a) == pytest.approx(slope, abs=1e-6)
+    assert abs(n_rate @ v) > 0.1                # the product term is not a matter of rounding
+
+
+@pytest.mark.seed('RBDA 11-03')
+def test_single_contact_in_closed_form():
+    """A rod supported at one end; and where it is lifted, no force, one linear piece each."""
+    n = contact.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0))
+    zero = np.zeros(6)
+    at_rest = contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, -G, 0])
+    close(at_rest.force, [G / 4.0])
+    close(at_rest.acceleration[4], -0.75 * G)
+    close(at_rest.separation, [0.0])
+    lifted = contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, 2.0, 0])
+    close(lifted.force, [0.0])
+    close(lifted.separation, [2.0])
+    rng = np.random.default_rng(2)
+    inertia = mci6(2.0, rng.normal(size=3), np.diag([1.0, 2.0, 2.5]))
+    for _ in range(20):
+        v, f, n_rate = rng.normal(size=6), rng.normal(size=6), rng.normal(size=6)
+        n = contact.normal(rng.normal(size=3), (0.0, 0.0, 1.0))
+        bias = crf6(v) @ inertia @ v
+        got = contact.single_contact(inertia, bias, n, n_rate, v, f)
+        same = contact.body_problem(inertia, bias, n[:, None], n_rate[:, None], v, f).solve()
+        close(got.force, same.force, 1e-11)
+        close(inertia @ got.acceleration + bias, f + n * got.force, 1e-10)
+        zeta = contact.separation_acceleration(n, n_rate, v, got.acceleration)
+        close(got.separation, [zeta], 1e-10)
+        assert zeta > -1e-12 and got.force[0] >= 0.0 and abs(zeta * got.force[0]) < 1e-10
+
+
+# --- one body, several contacts -------------------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 11-04')
+def test_rod_on_both_ends_and_on_three_points():
+    """M and d of a rod by hand; with three points forces are one of many, the motion is not."""
+    both = rod(-0.5, 0.5)
+    close(both.M, [[4, -2], [-2, 4]])
+    close(both.d, [-G, -G])
+    found = both.solve()
+    close(found.force, [G / 2.0, G / 2.0])
+    assert found.status is Status.UNIQUE
+    three = rod(-0.5, 0.0, 0.5)
+    close(three.M, [[4, 1, -2], [1, 1, 1], [-2, 1, 4]])
+    assert np.linalg.matrix_rank(three.M) == 2
+    found = three.solve()
+    assert found.status is Status.MANY
+    close(found.acceleration, np.zeros(6), 1e-12)
+    assert np.count_nonzero(found.force) <= 2   # a basic solution
+    close(found.force.sum(), G)
+    for s in (0.0, 3.0, G):
+        close(three.accelerations([s / 2.0, G - s, s / 2.0]), np.zeros(6), 1e-12)
+
+
+@pytest.mark.seed('RBDA 11-04', 'RBDA 11-08')
+def test_lever_lifts_off_one_end():
+    """A force on one end turns a rod about its middle: the other end breaks contact."""
+    f = [0.0, 0.0, -0.5, 0.0, -1.0, 0.0]        # one newton down at x = 1/2
+    lever = rod(-0.5, 0.0, force=f)
+    close(lever.M, [[4, 1], [1, 1]])
+    close(lever.d, [2, -1])
+    found = lever.solve()
+    close(found.force, [0, 1])
+    close(found.separation, [3, 0])
+
+
+# --- trees ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def system():
+    """Return a random tree with a free joint among its joints, uncompiled."""
+    return ContactSystem(random_tree(5, 4, joints=('free', 'revolute', 'universal')),
+                         backend='python')
+
+
+def state(model, seed=0):
+    """Return a random position and velocity."""
+    rng = np.random.default_rng(seed)
+    space = Coordinates(model)
+    q = np.array(space.integrate(space.neutral(), rng.normal(size=model.nv).tolist()))
+    return q, rng.normal(size=model.nv)
+
+
+def some_contacts(system, q, qd, seed=1):
+    """Return contacts between bodies, and with the base, at random points."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for p, s in ((0, 3), (1, 4), (2, 5), (0, 5), (4, 2)):
+        unit = rng.normal(size=3)
+        found.append(Contact(p, s, rng.normal(size=3), unit / np.linalg.norm(unit)))
+    return found
+
+
+def carried(system, contacts, q, qd):
+    """Return what moves contacts along: a vertex of the successor on a face of the other."""
+    here = system.motions(q, qd)
+    E, r = here.E.copy(), here.r.copy()
+    local = [(E[c.successor] @ (np.array(c.point) - r[c.successor]),
+              E[c.predecessor] @ np.array(c.direction)) for c in contacts]
+
+    def at(q, qd):
+        m = system.motions(q, qd)
+        return [c._replace(point=m.r[c.successor] + m.E[c.successor].T @ x,
+                           direction=m.E[c.predecessor].T @ u)
+                for c, (x, u) in zip(contacts, local, strict=True)]
+    return at
+
+
+@pytest.mark.seed('RBDA 11-05', 'RBDA 11-06')
+def test_generalized_normals_and_velocity_products_of_a_tree(system):
+    """T^T qd is the separation velocity, and T-dot^T qd its rate at constant qd."""
+    q, qd = state(system.model)
+    contacts = some_contacts(system, q, qd)
+    at = carried(system, contacts, q, qd)
+    space = Coordinates(system.model)
+
+    def zeta(t):
+        there = np.array(space.integrate(q.tolist(), (t * qd).tolist()))
+        m = system.motions(there, qd)
+        return contact.generalized_normals(at(there, qd), m.J).T @ qd
+    m = system.motions(q, qd)
+    T = contact.generalized_normals(contacts, m.J)
+    for c, t in zip(contacts, T.T, strict=True):
+        n = contact.normal(c.point, c.direction)
+        close(t @ qd, n @ (m.v[c.successor] - m.v[c.predecessor]), 1e-11)
+    rate = contact.velocity_products(contacts, m.v, m.a_vp)
+    h = 1e-4
+    np.testing.assert_allclose(rate, (zeta(h) - zeta(-h)) / (2.0 * h), atol=2e-6, rtol=1e-5)
+    assert np.abs(rate).min() > 1e-2
+
+
+@pytest.mark.seed('RBDA 11-05')
+def test_contact_forces_act_on_both_bodies(system):
+    """Joint forces T lambda are those of opposite spatial forces on successor and predecessor."""
+    q, qd = state(system.model, 3)
+    contacts = some_contacts(system, q, qd)
+    m = system.motions(q, qd)
+    J = m.J.copy()
+    lam = np.array([1.0, 2.0, 0.5, 3.0, 1.5])
+    f_ext = np.zeros((system.model.nb + 1, 6))
+    for c, size in zip(contacts, lam, strict=True):
+        f_ext[c.successor] += size * contact.normal(c.point, c.direction)
+        f_ext[c.predecessor] -= size * contact.normal(c.point, c.direction)
+    tau = np.zeros(system.model.nv)
+    problem = system.problem(q, qd, tau, contacts)
+    pushed = system.problem(q, qd, tau, contacts, f_ext[1:])
+    close(problem.accelerations(lam), pushed.free, 1e-9)
+    close(contact.generalized_normals(contacts, J) @ lam,
+          np.einsum('bij,bi->j', J[1:], f_ext[1:]), 1e-11)
+    with pytest.raises(RbdError, match='names body 9'):
+        system.problem(q, qd, tau, [contacts[0]._replace(successor=9)])
+    with pytest.raises(ShapeError, match='qd has shape'):
+        system.motions(q, qd[1:])
+    with pytest.raises(NonFiniteError, match='qd holds'):
+        system.motions(q, np.nan * qd)
+
+
+def test_a_new_contact_set_compiles_nothing(system, monkeypatch):
+    """Contacts are no part of the kernel: other bodies, points and numbers need no other one."""
+    q, qd = state(system.model)
+    system.motions(q, qd)
+
+    def refuse(*_, **__):
+        raise AssertionError('compiled')
+    monkeypatch.setattr('rbd_ros.dynamics.kernel_store.trace', refuse)
+    for seed, count in ((7, 1), (8, 4)):
+        system.problem(q, qd, qd, some_contacts(system, q, qd, seed)[:count])
+
+
+def test_loops_join_the_contact_problem(system):
+    """Constraint forces of loops act on top: free motion and responses both keep K qdd = k."""
+    q, qd = state(system.model, 5)
+    rng = np.random.default_rng(3)
+    K, k = rng.normal(size=(2, system.model.nv)), rng.normal(size=2)
+    problem = system.problem(q, qd, np.zeros(system.model.nv), some_contacts(system, q, qd),
+                             K=K, k=k)
+    close(K @ problem.accelerations(rng.uniform(size=5)), k, 1e-9)
+    np.testing.assert_allclose(problem.M, problem.M.T, atol=1e-10)
+
+
+# --- the complementarity problem and its programs -------------------------------------------
+
+
+def random_problem(rng, moving):
+    """Return H, tau - C, T and velocity products, with dependent normals among them."""
+    n, m = rng.integers(1, 8), rng.integers(1, 14)
+    L, T = rng.normal(size=(n, n)), rng.normal(size=(n, m))
+    if m > 3:
+        T[:, 2], T[:, 3] = 2.0 * T[:, 0], T[:, 0]
+    rate = 0.1 * rng.normal(size=m) if moving else np.zeros(m)
+    return L @ L.T + np.eye(n), 5.0 * rng.normal(size=n), T, rate
+
+
+@pytest.mark.seed('RBDA 11-08', 'RBDA 11-09', 'RBDA 11-10')
+def test_complementarity_and_both_programs_agree():
+    """Lemke, the program of forces and that of accelerations give one motion, or none at all."""
+    rng = np.random.default_rng(0)
+    seen = dict.fromkeys(Status, 0)
+    for k in range(120):
+        H, f, T, rate = random_problem(rng, moving=k % 2 == 0)
+        problem = contact.system_problem(H, f, T, rate)
+        found = complementarity.solve(problem.M, problem.d)
+        seen[found.status] += 1
+        if found.status is Status.NONE:
+            u = found.proof / found.proof.max()
+            assert u.min() >= 0.0 and np.abs(problem.M @ u).max() < 1e-7 < -problem.d @ u
+            with pytest.raises(contact_qp.Infeasible, match='their normals cancel'):
+                contact_qp.accelerations(H, f, T, rate)
+            with pytest.raises(contact_qp.Infeasible):
+                contact_qp.forces(problem.M, problem.d)
+            continue
+        assert found.force.min() >= 0.0 and found.separation.min() >= 0.0
+        assert np.abs(found.force * found.separation).max() < 1e-12
+        np.testing.assert_allclose(
+            problem.M @ found.force + problem.d, found.separation, atol=1e-8)
+        a = problem.accelerations(found.force)
+        by_forces = contact_qp.forces(problem.M, problem.d)
+        np.testing.assert_allclose(problem.accelerations(by_forces), a, atol=1e-8)
+        np.testing.assert_allclose(contact_qp.accelerations(H, f, T, rate), a, atol=1e-8)
+        loaded = T[:, found.force > 0.0]
+        assert np.linalg.matrix_rank(loaded, tol=1e-8) == loaded.shape[1]
+    assert min(seen.values()) >= 10, seen
+
+
+@pytest.mark.seed('RBDA 11-08')
+def test_unique_forces_are_those_of_every_subset():
+    """For independent normals exactly one choice of contacts solves the problem."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        T = rng.normal(size=(6, 4))
+        M, d = T.T @ T, rng.normal(size=4)
+        found = complementarity.solve(M, d)
+        assert found.status is Status.UNIQUE
+        solutions = []
+        for mask in range(16):
+            at = [i for i in range(4) if mask >> i & 1]
+            force = np.zeros(4)
+            if at:
+                force[at] = np.linalg.solve(M[np.ix_(at, at)], -d[at])
+            if force.min() >= 0.0 and (M @ force + d).min() >= -1e-12:
+                solutions.append(force)
+        assert len(solutions) == 1
+        close(found.force, solutions[0], 1e-9)
+
+
+@pytest.mark.seed('RBDA 11-08')
+def test_disc_in_a_slot():
+    """Ex 11.1: opposed normals; no solution exactly where both separations must shrink."""
+    M = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    found = complementarity.solve(M, [-3.0, 5.0])
+    close(found.force, [3.0, 0.0])
+    close(found.separation, [0.0, 2.0])
+    none = complementarity.solve(M, [-2.0, -2.0])
+    assert none.status is Status.NONE
+    close(none.proof / none.proof.max(), [1.0, 1.0])
+    squeezed = complementarity.solve(M, [-2.0, 2.0])        # any grip does
+    assert squeezed.status is Status.MANY
+    close(squeezed.separation, [0.0, 0.0])
+
+
+@pytest.mark.seed('RBDA 11-08', 'RBDA 11-02')
+def test_disc_running_into_the_curve_of_a_slot():
+    """Ex 11.1 with speed V: at the bend d1 + d2 = -2 V^2 / (rho - r), which no force stops."""
+    m, r, rho, V = 2.0, 0.1, 0.5, 1.3
+    inertia = np.diag([1.0, 1.0, 1.0, m, m, m])
+    v = np.array([0.0, 0.0, 0.0, V, 0.0, 0.0])
+    # Both walls bend inwards: along each, the disc's centre would have to go on a circle of
+    # radius rho - r. The points of contact go with the centre, the normals turn against the way.
+    N, rates = [], []
+    for side in (1.0, -1.0):
+        point, unit = np.array([0.0, -side * r, 0.0]), np.array([0.0, side, 0.0])
+        turn = np.array([-V / (rho - r), 0.0, 0.0])
+        N.append(contact.normal(point, unit))
+        rates.append(contact.normal_rate(point, unit, v[3:] - r * turn, turn))
+    problem = contact.body_problem(
+        inertia, np.zeros(6), np.column_stack(N), np.column_stack(rates), v, np.zeros(6))
+    close(problem.d.sum(), -2.0 * V ** 2 / (rho - r), 1e-12)
+    with pytest.raises(NoContactSolution, match='contacts 0, 1 .* only an impulse can'):
+        problem.solve()
+
+
+def test_refusals_of_the_solver():
+    """A problem of another kind is named, not answered."""
+    with pytest.raises(ShapeError, match=r'needed are \(n, n\) and \(n,\)'):
+        complementarity.solve(np.eye(2), [1.0, 2.0, 3.0])
+    with pytest.raises(NonFiniteError, match='not finite'):
+        complementarity.solve([[np.nan]], [-1.0])
+    with pytest.raises(RbdError, match='must be symmetric'):
+        complementarity.solve([[1.0, 2.0], [0.0, 1.0]], [-1.0, -1.0])
+    empty = complementarity.solve(np.zeros((0, 0)), [])
+    assert empty.status is Status.UNIQUE
+
+
+# --- sets -----------------------------------------------------------------------------------
+
+
+def box_normals(points):
+    """Return upward normals (z) at points of the x-y plane, as columns."""
+    return np.column_stack([contact.normal((x, y, 0.0), (0.0, 0.0, 1.0)) for x, y in points])
+
+
+CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
+
+
+@pytest.mark.seed('RBDA 11-11')
+def test_block_on_four_corners_needs_a_supplemented_active_set():
+    """Two opposite corners carry a block; three make a basis of all that keeps it there."""
+    inertia = np.diag([0.5, 0.6, 0.7, 3.0, 3.0, 3.0])
+    N = box_normals(CORNERS)
+    problem = contact.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6),
+                                   [0, 0, 0, 0, 0, -3.0 * G])
+    assert np.linalg.matrix_rank(problem.M) == 3
+    found = problem.solve()
+    assert found.status is Status.MANY
+    close(found.acceleration, np.zeros(6), 1e-11)
+    diagonal = np.array([1.5 * G, 0.0, 1.5 * G, 0.0])
+    for force in (diagonal, diagonal[[1, 0, 3, 2]]):
+        sets = contact_sets.contact_sets(N, force, np.zeros(4))
+        assert sets.current.tolist() == [0, 1, 2, 3] and sets.active.size == 3
+        assert set(np.flatnonzero(force)) <= set(sets.active.tolist())
+        assert np.linalg.matrix_rank(N[:, sets.active]) == 3
+
+
+@pytest.mark.seed('RBDA 11-11')
+def test_current_contacts_are_those_that_stay_closed():
+    """The end that a lever lifts is neither current nor active."""
+    sets = contact_sets.contact_sets(normals_at(-0.5, 0.0), [0.0, 1.0], [3.0, 0.0])
+    assert sets.current.tolist() == [1] and sets.active.tolist() == [1]
+
+
+@pytest.mark.seed('RBDA 11-16')
+def test_minimal_contacts_of_lines_polygons_and_ruled_surfaces():
+    """A line keeps its ends, a patch its hull, a twisted line all of its points."""
+    xs = np.linspace(-1.0, 1.0, 7)
+    line = box_normals([(x, 0.3) for x in xs])
+    assert contact_sets.minimal_contacts(line).tolist() == [0, 6]
+    angle = 2.0 * np.pi * np.arange(5) / 5
+    pentagon = [(np.cos(a), np.sin(a)) for a in angle]
+    inner = [(0.3 * np.cos(a + 0.4), 0.3 * np.sin(a + 0.4)) for a in angle]
+    assert contact_sets.minimal_contacts(box_normals(inner + pentagon)).tolist() == [5, 6, 7, 8, 9]
+    ruled = np.column_stack([contact.normal((0.0, y, 0.0), (-np.sin(y), 0.0, np.cos(y)))
+                             for y in xs])
+    assert contact_sets.minimal_contacts(ruled).tolist() == list(range(7))
+
+
+# --- the states of an inequality constraint -------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 11-07')
+def test_states_of_an_inequality_constraint():
+    """phi > 0 is free; at phi = 0 closing collides, opening leaves, resting is contact."""
+    assert contact.phase(0.1, -5.0) is Phase.INACTIVE
+    assert contact.phase(0.0, -1e-3) is Phase.COLLISION
+    assert contact.phase(0.0, 1e-3) is Phase.DEPARTURE
+    assert contact.phase(0.0, 0.0) is Phase.CONTACT
+    assert contact.phase(-1e-3, 0.0) is Phase.VIOLATED
+    assert contact.after(Phase.COLLISION, restitution=0.5) is Phase.DEPARTURE
+    assert contact.after(Phase.COLLISION) is Phase.CONTACT
+    assert contact.after(Phase.DEPARTURE) is Phase.INACTIVE
+    assert contact.after(Phase.CONTACT, acceleration=1.0) is Phase.INACTIVE
+    assert contact.after(Phase.CONTACT, acceleration=0.0) is Phase.CONTACT
+    assert contact.after(Phase.INACTIVE) is Phase.INACTIVE
+
+
+# --- friction, beyond the book --------------------------------------------------------------
+
+
+def block_with_friction(slope, mu):
+    """Return the forces under a block on four points on a slope, and its acceleration."""
+    m = 3.0
+    inertia = mci6(m, np.array([0.0, 0.0, 0.2]), 0.1 * np.eye(3))
+    N = np.hstack([friction.contact_frame((x, y, 0.0), (0.0, 0.0, 1.0)) for x, y in CORNERS])
+    weight = m * G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    f = np.concatenate([np.cross([0.0, 0.0, 0.2], weight), weight])
+    problem = contact.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6), f)
+    found = friction.coulomb(problem.M, problem.d, mu)
+    return found, problem.accelerations(found.force.ravel())
+
+
+def test_block_sticks_on_a_slope_or_slides_down_it():
+    """Below the friction angle it stays; above, it accelerates with g (sin - mu cos)."""
+    found, a = block_with_friction(0.3, 0.5)
+    np.testing.assert_allclose(a, 0.0, atol=1e-9)
+    np.testing.assert_allclose(found.force[:, 2].sum(), 3.0 * G * np.cos(0.3), rtol=1e-9)
+    found, a = block_with_friction(0.7, 0.5)
+    np.testing.assert_allclose(a[3], G * (np.sin(0.7) - 0.5 * np.cos(0.7)), rtol=1e-7)
+    size = np.hypot(found.force[:, 0], found.force[:, 1])
+    np.testing.assert_allclose(size, 0.5 * found.force[:, 2], atol=1e-8)
+    assert (found.force[:, :2] * found.motion[:, :2]).sum() < 0.0       # against the sliding
+    with pytest.raises(SettingError, match='zero or more'):
+        friction.coulomb(np.eye(3), np.zeros(3), -0.1)
+    with pytest.raises(ShapeError, match='three rows'):
+        friction.coulomb(np.eye(2), np.zeros(2), 0.1)
+
+
+def test_without_friction_the_book_remains():
+    """With mu zero the forces are those of the complementarity problem."""
+    rng = np.random.default_rng(4)
+    T = rng.normal(size=(9, 9))
+    M, d = T.T @ T, rng.normal(size=9)
+    found = friction.coulomb(M, d, 0.0, sweeps=5000)
+    normal = np.ix_([2, 5, 8], [2, 5, 8])
+    close(found.force[:, 2], complementarity.solve(M[normal], d[[2, 5, 8]]).force, 1e-8)
+    close(found.force[:, :2], np.zeros((3, 2)))
