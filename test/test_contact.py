@@ -429,7 +429,7 @@ def test_minimal_contacts_of_lines_polygons_and_ruled_surfaces():
 
 @pytest.mark.seed('RBDA 11-07')
 def test_states_of_an_inequality_constraint():
-    """phi > 0 is free; at phi = 0 closing collides, opening leaves, resting is contact."""
+    """A positive phi is free; at zero closing collides, opening leaves, resting is contact."""
     assert contact.phase(0.1, -5.0) is Phase.INACTIVE
     assert contact.phase(0.0, -1e-3) is Phase.COLLISION
     assert contact.phase(0.0, 1e-3) is Phase.DEPARTURE
