@@ -152,7 +152,7 @@ def _require(file: str, given: dict[str, Any]) -> None:
     missing = [name for name in ('driver_adds', 'effort_is_torque') if name not in given]
     if missing:
         raise RuntimeError(f'params_file "{file}" does not give {" and ".join(missing)}: choose a '
-                           'value; docs/tutorial_controller.md and the file that make_config '
+                           'value; docs/connect_your_robot.md and the file that make_config '
                            'prints explain them')
     reasons = activation_refusals({**defaults(), **given})
     if reasons:

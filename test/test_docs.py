@@ -14,14 +14,18 @@
 
 """The code in the documents runs, and the names and links in them exist."""
 
+import ast
 import importlib
+import os
 import re
+import subprocess
+import sys
 
 from linted import ROOT
 import pytest
 import rbd_ros
 
-DOCUMENTS = sorted([ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').rglob('*.md')])
+DOCUMENTS = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md')])
 FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -149,3 +153,43 @@ def test_public_names_are_all_there():
     family = {name for name, value in vars(rbd_ros.errors).items()
               if isinstance(value, type) and issubclass(value, (rbd_ros.RbdError, Warning))}
     assert family <= set(rbd_ros.__all__)
+
+
+def texts():
+    """Return every text in the sources, with a blank where a value is put in."""
+    found = []
+    for folder in ('rbd_ros', 'launch', 'tools'):
+        for path in (ROOT / folder).rglob('*.py'):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.JoinedStr):
+                    found.append(''.join(part.value if isinstance(part, ast.Constant) else ' '
+                                         for part in node.values))
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found.append(node.value)
+    return re.sub(r'\s+', ' ', '\n'.join(found))
+
+
+def test_troubleshooting_quotes_real_messages():
+    """What the page quotes as a message is in the sources, but for names and numbers."""
+    page = (ROOT / 'docs' / 'troubleshooting.md').read_text().partition('## It runs,')[0]
+    known, checked = texts(), 0
+    for row in page.splitlines():
+        for quoted in re.findall(r'`([^`]+)`', row.split('|')[1]) if row.startswith('|') else []:
+            for part in re.split(r'<[^>]*>|-?\d[\d.]*|\.\.\.', quoted):
+                words = part.strip(' ,:"')
+                if ' ' in words or '_' in words:
+                    assert words in known, quoted
+                    checked += 1
+    assert checked > 15
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    """Sphinx makes every page, and has nothing to warn of."""
+    command = [sys.executable, '-m', 'rbd_env.docs', str(tmp_path / 'site')]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={
+        **os.environ, 'PYTHONPATH': f'{ROOT / "tools"}:{os.environ.get("PYTHONPATH", "")}',
+        'RBD_ROS_ROOT': str(ROOT)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {path.name for path in (tmp_path / 'site' / 'docs').glob('*.html')}
+    assert {f'{path.stem}.html' for path in (ROOT / 'docs').glob('*.md')} <= pages
+    assert '<math' in (tmp_path / 'site' / 'docs' / 'control_theory.html').read_text()

@@ -302,7 +302,7 @@ def test_cache_folder() -> None:
 
 
 def test_requirements_are_exact_and_complete() -> None:
-    """Every line of the requirements file is one exact version, in one of three groups."""
+    """Every line of the requirements file is one exact version, in one of the groups."""
     groups = packages.read_groups((ROOT / 'requirements.txt').read_text())
     assert tuple(groups) == packages.GROUPS
     names = [line.partition('==')[0].lower() for lines in groups.values() for line in lines]

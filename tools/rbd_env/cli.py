@@ -35,6 +35,7 @@ Run a command inside the environment of rbd_ros, preparing it on first use.
     ./run seeds         which items of the source documents have a passing test
     ./run bench         measure speed and accuracy; ./run bench --help lists what
     ./run crosscheck    compare with Pinocchio and MuJoCo on some seventy robots
+    ./run docs          build the documentation to HTML
     ./run shell         a shell inside the environment
     ./run prepare       all that any of these needs, so that none needs the network later
 
@@ -42,7 +43,7 @@ First use fetches Python packages, and a ROS 2 Jazzy runtime where no ROS 2 is s
 made goes to .run in the checkout; RBD_ROS_STATE names another folder.
 """
 
-EVERYTHING = ('runtime', 'test', 'benchmark')
+EVERYTHING = ('runtime', 'test', 'benchmark', 'docs')
 # subcommand: the groups of packages it needs, and the module that it runs, in the checkout
 SUBCOMMANDS = {
     'test': (EVERYTHING, 'rbd_env.testing'),
@@ -50,6 +51,7 @@ SUBCOMMANDS = {
     'seeds': (EVERYTHING, 'rbd_env.seeds'),
     'bench': (EVERYTHING, 'benchmark'),
     'crosscheck': (EVERYTHING, 'benchmark.crosscheck'),
+    'docs': (('runtime', 'docs'), 'rbd_env.docs'),
 }
 OLD_DISTROS = ('ardent', 'bouncy', 'crystal', 'dashing', 'eloquent', 'foxy', 'galactic', 'humble',
                'iron')

@@ -1,0 +1,59 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""``./run docs``: build the documentation to HTML."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+from rbd_env.layout import made_folder
+
+HELP = """\
+Build the documentation to HTML and print where its first page is.
+
+    ./run docs [FOLDER]    into FOLDER; by default into .run/docs
+"""
+
+
+def build(root: Path, target: Path) -> int:
+    """
+    Build every page; a warning of Sphinx counts as a failure.
+
+    :param target: folder of the pages; what Sphinx keeps to build faster goes beside it.
+    """
+    return subprocess.run(
+        [sys.executable, '-m', 'sphinx', '--quiet', '--fail-on-warning', '--nitpicky',
+         '--conf-dir', str(root / 'docs'), '--doctree-dir', f'{target}.doctrees',
+         str(root), str(target)], check=False).returncode
+
+
+def main(arguments: list[str]) -> int:
+    """Build the pages of the checkout that the environment names."""
+    if len(arguments) > 1 or arguments[:1] in (['-h'], ['--help']):
+        print(HELP, end='')
+        return 0 if len(arguments) == 1 else 2
+    root = Path(os.environ['RBD_ROS_ROOT'])
+    target = Path(arguments[0]) if arguments else made_folder(root, os.environ) / 'docs'
+    code = build(root, target.absolute())
+    if code == 0:
+        print(target.absolute() / 'index.html')
+    return code
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
