@@ -49,7 +49,7 @@ print(json.dumps(time.perf_counter() - start))
 _IMPORT = """
 import json, time
 start = time.perf_counter()
-import rbd_ros
+from rbd_ros import Dynamics, load_urdf
 print(json.dumps(time.perf_counter() - start))
 """
 

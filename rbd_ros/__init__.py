@@ -12,27 +12,34 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Rigid-body dynamics for ROS 2, after Featherstone, compiled for your robot."""
+"""
+Rigid-body dynamics for ROS 2, after Featherstone, compiled for your robot.
 
-from rbd_ros.algorithms.opspace import FULL, Handle, POINT
-from rbd_ros.dynamics.prescribed import HybridDynamics
-from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
-from rbd_ros.dynamics.uncompiled import (
-    bias, forward_dynamics, gravity, hybrid_dynamics, inverse_dynamics, jacobian, mass_matrix,
-    operational_space)
-from rbd_ros.errors import (
-    LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
-    SingularError, UnknownName, UnseenError,
-)
-from rbd_ros.model.builder import JointData, ModelBuilder
-from rbd_ros.model.coupling import Gear, Mimic
-from rbd_ros.model.model import Model
-from rbd_ros.model.urdf import load_urdf
+The names listed in ``rbd_ros.public`` are those of the package. They are imported when the first
+of them is asked for: what needs none of them, such as ``rbd --help``, starts without them.
+"""
 
-__all__ = [
-    'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'Gear', 'gravity', 'Handle',
-    'hybrid_dynamics', 'HybridDynamics', 'inverse_dynamics', 'jacobian', 'JointData',
-    'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder', 'ModelError',
-    'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT', 'RbdError',
-    'RbdWarning', 'SettingError', 'ShapeError', 'SingularError', 'UnknownName', 'UnseenError',
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rbd_ros.public import *  # noqa: F401, F403, RUF100
+
+
+def __getattr__(name: str) -> object:
+    """Import the public names, and return the one that was asked for."""
+    if name.startswith('__') and name != '__all__':
+        raise AttributeError(f'module "rbd_ros" has no attribute "{name}"')
+    public = import_module('rbd_ros.public')
+    names = globals()
+    names['__all__'] = public.__all__
+    names.update({each: getattr(public, each) for each in public.__all__})
+    try:
+        return names[name]
+    except KeyError:
+        raise AttributeError(f'module "rbd_ros" has no attribute "{name}"') from None
+
+
+def __dir__() -> list[str]:
+    """Return the public names too."""
+    return sorted({*globals(), *import_module('rbd_ros.public').__all__})

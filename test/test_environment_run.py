@@ -349,6 +349,9 @@ def test_build_follows_the_files(place: layout.Layout) -> None:
     file = place.root / 'rbd_ros' / 'a.py'
     file.write_text('a')
     (place.state / 'build.stamp').write_text(build.fingerprint(place))
+    assert not build.is_built(place)  # a new environment lacks the command rbd
+    build.command(place).parent.mkdir(parents=True)
+    build.command(place).touch()
     assert build.is_built(place)
     file.write_text('other')
     assert not build.is_built(place)

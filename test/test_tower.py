@@ -37,8 +37,8 @@ FLOORS = (
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',
     'control.tick', 'control.modes', 'control.loop', 'control', 'control.judgement',
     'control.cycle', 'control.carrying',
-    'sim', 'nodes', 'nodes.simulator', 'nodes.controller', 'nodes.controller.node',
-    'nodes.controller.process')
+    'sim', 'view', 'nodes', 'nodes.simulator', 'nodes.controller', 'nodes.controller.node',
+    'nodes.controller.process', 'public', 'command_line')
 #: Packages that only a machine with ROS has.
 ROS = ('ament_index_python', 'rclpy', 'rcl_interfaces', 'launch', 'launch_ros', 'lifecycle_msgs')
 MESSAGES = ('_msgs', '_srvs', '_interfaces')

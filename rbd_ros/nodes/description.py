@@ -19,8 +19,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
-from rbd_ros.errors import ModelError
-from rbd_ros.model.urdf import find_resource
+from rbd_ros.model.urdf.description import read_description
 
 BUILT_IN = 'seven_joint_arm.urdf'
 
@@ -47,27 +46,4 @@ def description_text(text: str, file: str) -> str:
     """
     if text:
         return text
-    path = Path(find_resource(file)) if '://' in file else Path(file).expanduser()
-    path = path if file else built_in_robot()
-    if path.suffix == '.xacro':
-        return _expanded(path)
-    try:
-        return path.read_text(encoding='utf-8')
-    except OSError as error:
-        raise ModelError(f'cannot read the robot description "{path}": {error.strerror}; give an '
-                         'existing file in robot_description_file') from error
-
-
-def _expanded(path: Path) -> str:
-    try:
-        import xacro
-    except ImportError as error:
-        raise ModelError(f'"{path}" is a xacro file, and xacro is not installed: install it '
-                         '(pip install xacro, or the package ros-jazzy-xacro), or expand the '
-                         'file elsewhere (xacro robot.urdf.xacro > robot.urdf)') from error
-    if not path.is_file():
-        raise ModelError(f'there is no robot description "{path}"')
-    try:
-        return xacro.process_file(str(path)).toxml()
-    except Exception as error:  # the file may run any code of its own
-        raise ModelError(f'xacro cannot expand "{path}": {error}') from error
+    return read_description(file or str(built_in_robot()))

@@ -22,37 +22,17 @@ import sys
 import time
 from typing import cast
 
-from rbd_ros.control.parameters.template import CHOICES, parameter_file
-from rbd_ros.control.robot import make_robot
+from rbd_ros.control.described import config_text
+from rbd_ros.control.parameters.template import CHOICES
 from rbd_ros.errors import RbdError, SettingError
-from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes.description import description_text
 import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-__all__ = ['config_text', 'main']
+__all__ = ['main']
 
 _PATIENCE = 10.0  # s for a latched description to come
-
-
-def config_text(urdf: str, origin: str, *, joints: list[str] | None = None, rate: float = 500.0,
-                choices: dict[str, str] | None = None) -> str:
-    """
-    Return the parameter file of a described robot.
-
-    :param urdf: the text of the description.
-    :param origin: where it came from.
-    :param joints: controlled joints in the order of the commands; None: all movable ones.
-    :param rate: of joint_states, Hz.
-    :param choices: answers that are known already.
-    """
-    model = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
-    robot = make_robot(model, joints or ())
-    return parameter_file(
-        robot=model.name, joints=robot.joints, effort=robot.pick(model.effort_limit),
-        velocity=robot.pick(model.velocity_limit), tip=robot.tip, origin=origin, rate=rate,
-        choices=choices)
 
 
 def _published(topic: str) -> str:

@@ -58,9 +58,15 @@ def fingerprint(layout: Layout) -> str:
 def is_built(layout: Layout) -> bool:
     """Tell whether the installed tree is that of the files as they are."""
     try:
-        return (layout.state / 'build.stamp').read_text() == fingerprint(layout)
+        return (command(layout).exists()
+                and (layout.state / 'build.stamp').read_text() == fingerprint(layout))
     except OSError:
         return False
+
+
+def command(layout: Layout) -> Path:
+    """Return where the command ``rbd`` is found by a shell inside: a link to the installed one."""
+    return layout.venv / 'bin' / 'rbd'
 
 
 def provide(layout: Layout) -> None:
@@ -82,6 +88,8 @@ def provide(layout: Layout) -> None:
                 + (output.stdout + output.stderr).strip())
         for file in (layout.install / 'lib' / 'rbd_ros').iterdir():
             make_executable(file, layout.python)
+        command(layout).unlink(missing_ok=True)
+        command(layout).symlink_to(layout.install / 'lib' / 'rbd_ros' / 'rbd')
         stamp.write_text(wanted)
     except OSError as error:
         raise from_os_error(error, 'building the package') from error

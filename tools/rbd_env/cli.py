@@ -31,6 +31,7 @@ Run a command inside the environment of rbd_ros, preparing it on first use.
     ./run test [pytest arguments]                     build, linters, all tests
     ./run COMMAND [arguments]                         any other command, such as ros2 topic list
 
+    ./run rbd           look at, check and compute with a robot; ./run rbd --help lists what
     ./run lint          linters only
     ./run seeds         which items of the source documents have a passing test
     ./run bench         measure speed and accuracy; ./run bench --help lists what

@@ -23,9 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import math
+import re
 import textwrap
 
-from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.table import Parameter, PARAMETERS, Value
 from rbd_ros.errors import SettingError
 
 __all__ = ['CHOICES', 'parameter_file']
@@ -57,7 +58,7 @@ CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float],
                    velocity: Sequence[float], tip: str, origin: str, rate: float = 500.0,
-                   choices: Mapping[str, str] | None = None) -> str:
+                   choices: Mapping[str, str] | None = None, everything: bool = False) -> str:
     """
     Return the text of a parameter file for a real robot.
 
@@ -69,6 +70,7 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
     :param origin: where the description came from.
     :param rate: of joint_states, Hz.
     :param choices: answers that are known already, by parameter.
+    :param everything: whether every other parameter follows, as a comment with its default.
     :raises SettingError: for an answer that does not exist, or a rate out of bounds.
     """
     chosen = dict(choices or {})
@@ -81,7 +83,8 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
         raise SettingError(reason)
     parts = [_header(robot, origin), *(_choice(name, chosen.get(name)) for name in CHOICES),
              _joints(joints, effort, velocity), _rates(rate), _rest(tip)]
-    return '\n'.join(parts)
+    text = '\n'.join(parts)
+    return text + _others(text) if everything else text
 
 
 def _comment(text: str, margin: str = _MARGIN) -> str:
@@ -177,3 +180,31 @@ def _rest(tip: str) -> str:
         _line('# driver_knows_payload: true', "whether the driver's gravity includes the "
                                               'payload'),
         _line('# payload.mass: 0.0', 'kg; payload.com and payload.inertia likewise'), ''])
+
+
+def _others(text: str) -> str:
+    """Return every parameter that a text does not mention, each behind a #."""
+    written = set(re.findall(r'^ +(?:# )?([a-z_.]+): ', text, re.MULTILINE))
+    lines = ['', _comment('Every other parameter with its default: remove the # to change it.')]
+    for name, parameter in PARAMETERS.items():
+        if name not in written:
+            lines += ['', _comment(_described(parameter)),
+                      f'{_MARGIN}# {name}: {_yaml(parameter.default)}']
+    return '\n'.join([*lines, ''])
+
+
+def _described(parameter: Parameter) -> str:
+    """Return what a parameter is, with its unit and what it may be."""
+    unit = f' Unit: {parameter.unit}.' if parameter.unit else ''
+    one_of = f' One of {", ".join(parameter.choices)}.' if parameter.choices else ''
+    return f'{parameter.description}{unit}{one_of}'
+
+
+def _yaml(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"'{value}'"
+    if isinstance(value, list):
+        return f'[{", ".join(map(_yaml, value)) or "..."}]'     # ROS takes no empty list
+    return repr(value)

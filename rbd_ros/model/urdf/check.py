@@ -42,11 +42,30 @@ LARGEST_PART = 10.0
 DOUBTFUL_ANGLE = (4.0 * math.pi, 1e3)
 
 
+class Note(str):
+    """
+    A warning about a robot, as text and in parts.
+
+    :param robot: name of the robot.
+    :param kind: what is doubtful.
+    :param elements: what it is doubtful about.
+    """
+
+    kind: str
+    elements: tuple[str, ...]
+
+    def __new__(cls, robot: str, kind: str, elements: Sequence[str]) -> Note:
+        """Compose the text."""
+        note = super().__new__(cls, f'robot "{robot}": {kind}: {", ".join(elements)}')
+        note.kind, note.elements = kind, tuple(elements)
+        return note
+
+
 class Notes:
     """
     Collects doubtful things by kind and reports each kind once, with all its elements.
 
-    :param report: called with each text; None issues ``RbdWarning`` through ``warnings``.
+    :param report: called with each note; None issues ``RbdWarning`` through ``warnings``.
     """
 
     def __init__(self, report: Callable[[str], None] | None = None) -> None:
@@ -60,11 +79,11 @@ class Notes:
     def emit(self, robot: str) -> None:
         """Report everything that was collected."""
         for kind, elements in self._kinds.items():
-            text = f'robot "{robot}": {kind}: {", ".join(elements)}'
+            note = Note(robot, kind, elements)
             if self._report is not None:
-                self._report(text)
+                self._report(note)
             else:
-                warnings.warn(text, RbdWarning, stacklevel=3)
+                warnings.warn(str(note), RbdWarning, stacklevel=3)
 
 
 def unique(items: Sequence[Link] | Sequence[JointText]) -> dict:

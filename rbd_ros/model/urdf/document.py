@@ -21,6 +21,7 @@ that have no meaning for dynamics (geometry, simulator extensions) are passed ov
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -59,8 +60,8 @@ class Element:
 class _Reader:
     """Collects elements from the parser's events."""
 
-    def __init__(self, parser: expat.XMLParserType) -> None:
-        self.parser = parser
+    def __init__(self, parser: expat.XMLParserType, passed_over: Container[str]) -> None:
+        self.parser, self.passed_over = parser, passed_over
         self.root: Element | None = None
         self.open: list[Element] = []
         self.skipped = 0
@@ -69,7 +70,7 @@ class _Reader:
         if self.skipped + len(self.open) >= DEEPEST:
             raise ModelError(f'line {self.parser.CurrentLineNumber}: elements are nested more '
                              f'than {DEEPEST} deep; this is not a robot description')
-        if self.skipped or (self.open and tag in PASSED_OVER):
+        if self.skipped or (self.open and tag in self.passed_over):
             self.skipped += 1
             return
         element = Element(tag, attributes, self.parser.CurrentLineNumber)
@@ -94,18 +95,21 @@ class _Reader:
                          f'("{name}") are refused in a robot description; remove the <!DOCTYPE>')
 
 
-def read_xml(data: bytes | str, origin: str) -> Element:
+def read_xml(
+    data: bytes | str, origin: str, passed_over: Container[str] = PASSED_OVER,
+) -> Element:
     """
     Return the root element of a document.
 
     :param data: the text; bytes are decoded as their XML declaration says.
     :param origin: how to call the document in errors.
+    :param passed_over: tags of elements that are left out, with all that they hold.
     :raises ModelError: for what is not well-formed XML, and for any document type or entity.
     """
     encoding = 'utf-8' if isinstance(data, str) else None
     parser = expat.ParserCreate(encoding)
     parser.buffer_text = True
-    reader = _Reader(parser)
+    reader = _Reader(parser, passed_over)
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.text

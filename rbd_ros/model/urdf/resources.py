@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
+import sys
 from urllib.parse import unquote, urlsplit
 
 from rbd_ros.errors import ModelError
@@ -32,7 +33,8 @@ def find_resource(address: str | os.PathLike[str], *,
     Return the existing file that an address means.
 
     ``package://name/rest`` is searched in ``share/name`` of every folder of AMENT_PREFIX_PATH,
-    then in ROS_PACKAGE_PATH, then in folders called ``name`` beside or above ``near``.
+    then in ROS_PACKAGE_PATH, in ``share/name`` of this Python, then in folders called ``name``
+    beside or above ``near``.
 
     :param address: a path, ``file://`` or ``package://`` address.
     :param near: file or folder to search around; the current folder if not given.
@@ -70,6 +72,7 @@ def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Itera
             yield Path(folder)
     if package == 'rbd_ros':
         yield OWN_SOURCE
+    yield Path(sys.prefix) / 'share' / package  # where pip and conda put what a package carries
     start = Path(near or os.curdir).resolve()
     for above in (start, *start.parents):
         yield above / package

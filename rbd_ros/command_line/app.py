@@ -1,0 +1,112 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The command ``rbd`` and its parts.
+
+Each command is a module of this folder: its docstring is the help text, its function ``run`` has
+the options. These modules import nothing heavy at their top, so that ``rbd --help`` and the
+completion of the shell answer at once.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Annotated, Any
+
+from rbd_ros.command_line import check, config, info, ops, torque
+from rbd_ros.errors import RbdError
+from rbd_ros.version import VERSION
+import typer
+from typer.core import TyperGroup
+
+__all__ = ['app', 'main']
+
+#: The commands, under the headings of the help.
+PANELS: dict[str, tuple[ModuleType, ...]] = {
+    'Look at a robot': (info, check),
+    'Compute': (torque, ops),
+    'Make files': (config,),
+}
+#: Exit code of a command that could not do its work: wrong usage, or wrong input.
+USAGE = 2
+
+_HELP = """
+Rigid-body dynamics of a robot from its URDF: look at it, check it, compute with it.
+
+    rbd info robot.urdf
+    rbd check robot.urdf
+    rbd torque robot.urdf --q 0,0.4,0,-1.2,0,0.8,0
+
+A ROBOT is a URDF or xacro file, a package:// address, or - for standard input. Every command has
+--json for scripts and --help with an example. Exit codes: 0 fine, 1 the command ran and found
+something wrong, 2 it could not run (usage, or input that cannot be read).
+"""
+
+
+class Commands(TyperGroup):
+    """The commands; errors of the package end them with one line, without a traceback."""
+
+    def invoke(self, ctx: Any) -> object:      # of a private type of typer
+        """Run the chosen command."""
+        try:
+            return super().invoke(ctx)
+        except RbdError as error:
+            text = str(error)
+        except OSError as error:
+            if error.strerror is None or error.filename is None:
+                raise
+            text = f'{error.strerror}: {error.filename}'
+        typer.echo(f'rbd {ctx.invoked_subcommand}: error: {text}', err=True)
+        raise typer.Exit(USAGE)
+
+
+def help_text(text: str | None) -> str:
+    """
+    Return a help text whose indented lines, the examples, stay lines.
+
+    :param text: paragraphs, as a docstring has them.
+    """
+    paragraphs = (text or '').strip().split('\n\n')
+    return '\n\n'.join(f'\b\n{each}' if each.startswith(' ') else each.replace('\n', ' ')
+                       for each in paragraphs)
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, rich_markup_mode='rich',
+                  pretty_exceptions_enable=False, help=help_text(_HELP),
+                  context_settings={'help_option_names': ['-h', '--help']})
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f'rbd_ros {VERSION}')
+        raise typer.Exit
+
+
+@app.callback()
+def options(version: Annotated[bool, typer.Option(
+        '--version', callback=_version, is_eager=True,
+        help='Print the version.')] = False) -> None:
+    """Take the options in front of any command."""
+
+
+for _panel, _modules in PANELS.items():
+    for _module in _modules:
+        app.command(_module.__name__.rpartition('.')[2], help=help_text(_module.__doc__),
+                    rich_help_panel=_panel)(_module.run)
+
+
+def main() -> None:
+    """Run the command line; ends the process."""
+    app(prog_name='rbd')

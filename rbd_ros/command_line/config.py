@@ -1,0 +1,64 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Write the controller's parameter file of a robot.
+
+    rbd config robot.urdf > my_robot.yaml
+    rbd config robot.urdf --driver-adds none --release-torque gravity --effort-is-torque true
+
+Limits come from the URDF. Three questions that only you can answer are left as lines to choose
+from, unless the options answer them; the controller does not start before that. --all adds every
+other parameter, commented, with its default and meaning.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from rbd_ros.command_line.options import AsJson, Robot
+from rbd_ros.command_line.output import show
+import typer
+
+
+def run(
+    robot: Robot,
+    joints: Annotated[str | None, typer.Option(
+        metavar='A,B,C', help='Controlled joints in the order of the commands; all by default.',
+    )] = None,
+    rate: Annotated[float, typer.Option(metavar='HZ', help='Rate of joint_states.')] = 500.0,
+    driver_adds: Annotated[str | None, typer.Option(
+        help='What the driver adds: none, gravity or gravity_and_coriolis.')] = None,
+    release_torque: Annotated[str | None, typer.Option(
+        help='What remains when the controller ends: gravity or zero.')] = None,
+    effort_is_torque: Annotated[str | None, typer.Option(
+        help='Whether effort in joint_states is the joint torque: true or false.')] = None,
+    everything: Annotated[bool, typer.Option(
+        '--all', help='Add every other parameter as a comment.')] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print a parameter file."""
+    from rbd_ros.command_line.robots import read
+    from rbd_ros.control.described import config_text
+    answers = {'driver_adds': driver_adds, 'release_torque': release_torque,
+               'effort_is_torque': effort_is_torque}
+    text = config_text(
+        read(robot), 'standard input' if robot == '-' else robot, rate=rate,
+        joints=[name.strip() for name in joints.split(',')] if joints else None,
+        choices={name: answer for name, answer in answers.items() if answer is not None},
+        everything=everything)
+    if as_json:
+        show({'file': text}, True)
+    else:
+        print(text, end='')

@@ -1,0 +1,135 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Show a robot: its tree, masses, limits, reach, and what is doubtful about it.
+
+    rbd info robot.urdf
+    rbd info robot.urdf --json | jq .total_mass
+
+Reach is the largest distance of an outermost frame from the origin of the base, within the joint
+limits. Warnings are those of the loader; rbd check says more about each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson, Floating, Robot
+from rbd_ros.command_line.output import number, progress, show, table
+
+if TYPE_CHECKING:
+    from rbd_ros.model.model import Model
+    from rich.tree import Tree
+
+
+def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) -> None:
+    """Print what is known of a robot."""
+    from rich.markup import escape
+
+    from rbd_ros.command_line.robots import load
+    model, text, notes = load(robot, floating_base, quiet=True)
+    joints = _joints(model)
+    far = _reaches(text)
+    data = {
+        'name': model.name, 'bodies': model.nb, 'nq': model.nq, 'nv': model.nv,
+        'total_mass': model.total_mass, 'base': model.body_names[0],
+        'base_mass': float(model.inertia[0].m), 'joints': joints, 'bodies_of_tree': _bodies(model),
+        'frames': list(model.frame_names), 'reach': far, 'warnings': [str(note) for note in notes]}
+    head = (f'[bold]{escape(model.name)}[/]: {model.nb} moving bodies, nq = {model.nq}, nv = '
+            f'{model.nv}, {model.total_mass:.4g} kg moving')
+    rows = [[each['name'], each['type'], each['lower'], each['upper'], each['velocity'],
+             each['effort'], each['damping'], each['friction'], each['rotor_inertia']]
+            for each in joints]
+    limits = table('Joints (rad or m, N.m or N)', (
+        'joint', 'type', '>lower', '>upper', '>velocity', '>effort', '>damping', '>friction',
+        '>rotor'), rows)
+    reaches = table('Reach from the base, m', ('frame', '>reach'), list(far.items()))
+    warnings = [f'[yellow]warning:[/] {escape(note)}' for note in notes]
+    show(data, as_json, head, _tree(model), limits, *([reaches] if far else []), *warnings)
+
+
+def _joints(model: Model) -> list[dict[str, Any]]:
+    """Return the independent coordinates with their numbers."""
+    found = []
+    for name in model.independent_joint_names:
+        joint, at_q = model.joint[model.joint_index(name)], model.position_slice(name)
+        at_v = model.velocity_slice(name)
+        for k in range(at_v.start, at_v.stop):
+            # Positions and velocities of a joint with a quaternion do not correspond.
+            q = at_q.start + k - at_v.start if joint.additive else None
+            found.append({
+                'name': name, 'type': joint.type_name,
+                'lower': float('-inf') if q is None else model.lower[q],
+                'upper': float('inf') if q is None else model.upper[q],
+                'velocity': model.velocity_limit[k], 'effort': model.effort_limit[k],
+                'damping': model.damping[k], 'friction': model.friction[k],
+                'rotor_inertia': model.rotor_inertia[k]})
+    return found
+
+
+def _bodies(model: Model) -> list[dict[str, Any]]:
+    """Return the moving bodies; those that are fixed to each other are one."""
+    found = []
+    for i in range(1, model.nb + 1):
+        m, c, I_c = model.inertia[i].com_form() if model.inertia[i].m else (0.0, None, None)
+        found.append({
+            'name': model.body_names[i], 'parent': model.body_names[model.parent[i]],
+            'joint': model.joint_names[i - 1], 'mass': float(m),
+            'com': None if c is None else [float(x) for x in c],
+            'inertia': None if I_c is None else I_c.to_list(),
+            'frames': [name for name, frame in model.frames.items() if frame.body == i]})
+    return found
+
+
+def _tree(model: Model) -> Tree:
+    """Return the tree of bodies, each with the joint that carries it."""
+    from rich.markup import escape
+    from rich.tree import Tree
+
+    def label(i: int) -> str:
+        others = [name for name, frame in model.frames.items()
+                  if frame.body == i and name != model.body_names[i]]
+        text = escape(model.body_names[i])
+        mass = float(model.inertia[i].m)
+        if mass:
+            text += f'  {number(mass)} kg'
+        if others:
+            text += f'  [dim]with {escape(", ".join(others))}[/]'
+        if i:
+            joint = model.joint[i]
+            text = f'{escape(model.joint_names[i - 1])} [dim]({joint.type_name})[/] -> {text}'
+        return text
+
+    branches = {0: Tree(label(0), guide_style='dim')}
+    for i in range(1, model.nb + 1):
+        branches[i] = branches[model.parent[i]].add(label(i))
+    return branches[0]
+
+
+def _reaches(urdf: str) -> dict[str, float]:
+    """Return how far each outermost frame gets; the base stands still for that."""
+    from rbd_ros.command_line.reach import reach
+    from rbd_ros.command_line.robots import tips
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.model.urdf import load_urdf
+    model = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
+    names = tips(model)
+    compiled = Dynamics(model)
+    with progress('looking how far it reaches', len(names)) as step:
+        found = {}
+        for name in names:
+            found[name] = reach(compiled, name)
+            step()
+    return found

@@ -1,0 +1,30 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ['AsJson', 'Floating', 'Robot', 'Seed']
+
+Robot = Annotated[str, typer.Argument(
+    metavar='ROBOT', help='URDF or xacro file, package:// address, or - for standard input.')]
+Floating = Annotated[bool, typer.Option(
+    '--floating-base', help='Let the root link move freely, as that of a walking robot.')]
+AsJson = Annotated[bool, typer.Option('--json', help='Print JSON instead of tables.')]
+Seed = Annotated[int, typer.Option(help='Seed of the random states.')]

@@ -1,0 +1,124 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Tables, JSON and progress, the same for all commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+import json
+import math
+import sys
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console, Group, RenderableType
+
+__all__ = ['console', 'number', 'progress', 'show', 'table', 'warn']
+
+#: Columns of a table that goes to a file or another program.
+WIDE = 120
+
+
+def console(*, error: bool = False) -> Console:
+    """Return standard output, or standard error, as rich writes to it."""
+    from rich.console import Console
+    stream = sys.stderr if error else sys.stdout
+    found = Console(file=stream, highlight=False)
+    return found if found.is_terminal else Console(file=stream, highlight=False, width=WIDE)
+
+
+def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType) -> None:
+    """
+    Print a result.
+
+    :param data: all of it.
+    :param as_json: whether to print that.
+    :param parts: what a person reads instead.
+    """
+    if as_json:
+        print(json.dumps(plain(data), indent=1, allow_nan=False))
+        return
+    out = console()
+    for part in parts:
+        out.print(part)
+
+
+def plain(value: Any) -> Any:
+    """Return a value in types of JSON; infinity and NaN, which it lacks, become null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if hasattr(value, 'tolist'):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Group:
+    """
+    Return a table below its title.
+
+    :param columns: headings; one that begins with ``>`` stands above numbers.
+    :param rows: cells; floats are rounded to four digits.
+    """
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in columns:
+        right = heading.startswith('>')
+        made.add_column(heading.removeprefix('>'), justify='right' if right else 'left',
+                        no_wrap=right)
+    for row in rows:
+        made.add_row(*(Text(number(cell) if isinstance(cell, float) else str(cell))
+                       for cell in row))
+    return Group(Text(title, style='bold'), made)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number for people; what is not finite, such as no limit, is a dash."""
+    rounded = round(value, 9) + 0.0 if math.isfinite(value) else value
+    return f'{rounded:.{digits}g}' if math.isfinite(value) else '-'
+
+
+def warn(text: str) -> None:
+    """Print a warning beside the result."""
+    console(error=True).print(f'[yellow]warning:[/] {_escaped(text)}', soft_wrap=True)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+    return escape(text)
+
+
+@contextmanager
+def progress(doing: str, total: int) -> Iterator[Callable[[], None]]:
+    """
+    Show on a terminal how far long work is.
+
+    :param doing: what is done, as in "comparing".
+    :param total: number of steps; the function that is given counts one.
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    err = console(error=True)
+    with Progress(TextColumn('{task.description}'), BarColumn(), TextColumn(
+            '{task.completed}/{task.total}'), TimeElapsedColumn(), console=err, transient=True,
+            disable=not err.is_terminal) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,277 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Tests of a robot description for plausibility, each with advice.
+
+The loader refuses what cannot be a robot and notes what is doubtful. Here its notes are sorted
+into tests, and those tests are added that need the whole robot: its dynamics, its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.errors import ModelError, RbdError
+from rbd_ros.model.positions import random_position
+from rbd_ros.model.urdf import load_urdf
+from rbd_ros.model.urdf.check import fault_of
+from rbd_ros.model.urdf.document import read_xml
+from rbd_ros.model.urdf.elements import read_link
+from rbd_ros.view.shapes import missing_meshes, read_shapes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rbd_ros.model.model import Model
+    from rbd_ros.model.urdf.check import Note
+    from rbd_ros.model.urdf.elements import Link
+
+    Array = NDArray[np.float64]
+
+__all__ = ['examine', 'Finding', 'Test', 'TESTS']
+
+ERROR, WARNING = 'error', 'warning'
+#: Postures at which dynamics are looked at.
+POSTURES = 500
+#: kg/m^3: osmium, and air. A solid of the inertia of a link lies between them.
+DENSEST, LIGHTEST = 22600.0, 1.2
+#: rad/s; a faster joint is rather given in degrees.
+FASTEST = 100.0
+#: Least eigenvalue of the inertia matrix, with a diagonal of ones, that can be inverted.
+SINGULAR = 1e-12
+
+
+@dataclass
+class Subject:
+    """
+    The robot that is examined.
+
+    :param text: its URDF.
+    :param origin: its file, for meshes beside it.
+    :param model: with a fixed base.
+    :param notes: of the loader.
+    """
+
+    text: str
+    origin: str
+    model: Model
+    notes: list[Note]
+
+    @cached_property
+    def robot(self) -> Dynamics:
+        """Return what computes."""
+        return Dynamics(self.model)
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """Return the links as they are written."""
+        return [read_link(each, 0.0) for each in read_xml(self.text, 'the URDF').all('link')]
+
+    @cached_property
+    def postures(self) -> Array:
+        """Return random positions within the limits."""
+        rng = np.random.default_rng(0)
+        return np.array([random_position(self.model, rng) for _ in range(POSTURES)])
+
+
+class Test(NamedTuple):
+    """
+    One test.
+
+    :param name: in one word or two.
+    :param question: what is asked.
+    :param severity: of what is found.
+    :param advice: what to do about it.
+    :param notes: beginnings of the loader's notes that belong here.
+    :param look: returns what else is wrong, element by element.
+    """
+
+    name: str
+    question: str
+    severity: str
+    advice: str
+    notes: tuple[str, ...] = ()
+    look: Callable[[Subject], list[str]] | None = None
+
+
+class Finding(NamedTuple):
+    """What a test found; nothing, if the robot passed."""
+
+    test: Test
+    elements: list[str]
+
+
+def _incomplete_limits(subject: Subject) -> list[str]:
+    try:
+        load_urdf(subject.text, on_warning=lambda _: None)
+    except ModelError as error:
+        return [str(error).partition(';')[0]]
+    return []
+
+
+def _density(subject: Subject) -> list[str]:
+    """Return links whose ellipsoid of equal inertia is denser, or lighter, than solids are."""
+    found = []
+    for link in subject.links:
+        inertial = link.inertial
+        if inertial is None or inertial.mass <= 0.0 or fault_of(inertial) is not None:
+            continue
+        moments = np.linalg.eigvalsh(np.array(inertial.moments.to_list(), float))
+        squares = 2.5 / inertial.mass * (moments.sum() - 2.0 * moments)   # half axes, squared
+        volume = 4.0 / 3.0 * math.pi * math.sqrt(max(float(np.prod(squares)), 0.0))
+        density = inertial.mass / volume if volume > 0.0 else math.inf
+        flat = squares.min() <= 1e-3 * squares.max()    # plates and rods have little volume
+        if density < LIGHTEST or (density > DENSEST and not flat):
+            found.append(f'{link.element} as a solid body has {density:.3g} kg/m^3')
+    return found
+
+
+def _placeholders(subject: Subject) -> list[str]:
+    """Return links with the inertia that exporters write when they know none."""
+    found = []
+    for link in subject.links:
+        if link.inertial is not None:
+            I = link.inertial.moments
+            if I.xx == I.yy == I.zz == 1.0 and not (I.xy or I.xz or I.yz):
+                found.append(f'{link.element} has the inertia 1, 1, 1')
+    return found
+
+
+def _too_weak(subject: Subject) -> list[str]:
+    model = subject.model
+    if not model.nv:
+        return []
+    needed = np.abs(subject.robot.gravity(subject.postures)).max(axis=0)
+    found = []
+    for name in model.independent_joint_names:
+        part = model.velocity_slice(name)
+        limit = np.array(model.effort_limit[part])
+        weak = (needed[part] > limit) & (limit > 0.0)
+        if weak.any():
+            k = int(np.argmax(weak))
+            found.append(f'{name} needs up to {needed[part][k]:.3g} to hold the robot, its '
+                         f'limit is {limit[k]:.3g}')
+    return found
+
+
+def _fast(subject: Subject) -> list[str]:
+    model = subject.model
+    return [f'{name}: {model.velocity_limit[part.start]:g} rad/s'
+            for name in model.independent_joint_names
+            for part in [model.velocity_slice(name)]
+            if model.joint[model.joint_index(name)].type_name == 'revolute'
+            and FASTEST < model.velocity_limit[part.start] < math.inf]
+
+
+def _singular(subject: Subject) -> list[str]:
+    model = subject.model
+    if not model.nv:
+        return []
+    try:
+        H = subject.robot.mass_matrix(subject.postures[:50])
+    except RbdError as error:
+        return [str(error)]
+    d = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 0.0))
+    if not d.all():
+        joint = model.independent_joint_names[int(np.argmin(d.min(axis=0)))]
+        return [f'{joint} moves nothing that has inertia']
+    least = np.linalg.eigvalsh(H / d[:, :, None] / d[:, None, :])[:, 0].min()
+    return [f'the least eigenvalue of the scaled inertia matrix is {least:.1e}'
+            ] if least < SINGULAR else []
+
+
+def _meshes(subject: Subject) -> list[str]:
+    try:
+        shapes = [*read_shapes(subject.text), *read_shapes(subject.text, 'collision')]
+    except ModelError as error:
+        return [str(error)]
+    return missing_meshes(shapes, subject.origin)
+
+
+READABLE = Test(
+    'tree', 'Is it one tree of links and joints, with numbers that can be read?', ERROR,
+    'correct the element that is named; nothing else can be examined before')
+
+TESTS = (
+    READABLE,
+    Test('limits', 'Does every <limit> have effort and velocity?', ERROR,
+         'add them from the data sheet: URDF demands them, and the controller needs them',
+         look=_incomplete_limits),
+    Test('inertia', 'Can the inertia of each link belong to a rigid body?', ERROR,
+         'take mass, centre of mass and inertia from CAD again; check that the inertia is about '
+         'the centre of mass, in kg m^2', ('inertia that no rigid body has',)),
+    Test('leaves', 'Does each outermost moving link have inertia?', ERROR,
+         'give it mass and inertia, or fix its joint', ('moving leaf without inertia',)),
+    Test('singular', 'Does every motion of the joints move some mass?', ERROR,
+         'give inertia to the links behind the joint, or rotor inertia to the joint',
+         look=_singular),
+    Test('size', 'Are inertias those of parts of normal size and density?', WARNING,
+         'check the units: kg and kg m^2, not g or mm; check the mass',
+         ('inertia of a part larger',), _density),
+    Test('placeholder', 'Are inertias measured or computed, not left at a default?', WARNING,
+         'replace the default of the exporter by real numbers', look=_placeholders),
+    Test('angles', 'Are all angles in radians?', WARNING,
+         'divide by 57.3 if they are in degrees', ('angle of more than two turns',)),
+    Test('speed', 'Are velocity limits plausible?', WARNING,
+         'URDF has rad/s: convert from degrees or revolutions per minute', look=_fast),
+    Test('range', 'Do limits leave room for motion and force?', WARNING,
+         'enter the real limits; a zero effort or an empty range is seldom meant',
+         ('effort limit is zero', 'lower and upper limit are equal')),
+    Test('strength', 'Do the effort limits carry the weight of the robot in its range?', WARNING,
+         'check effort limits and masses, and in which direction gravity acts', look=_too_weak),
+    Test('meshes', 'Are the mesh files there?', WARNING,
+         'source the workspace of the description, or correct the address; dynamics do not need '
+         'meshes, viewers and collision checks do', look=_meshes),
+    Test('unused', 'Is everything used that the description says?', WARNING,
+         'correct or remove what is named; it changes nothing now', ('',)),
+)
+
+
+def examine(text: str, origin: str = '', step: Callable[[], None] = lambda: None) -> list[Finding]:
+    """
+    Apply every test to a robot.
+
+    :param text: its URDF.
+    :param origin: its file.
+    :param step: called after each test.
+    """
+    notes: list[Note] = []
+    try:
+        model = load_urdf(text, limits_optional=True,
+                          on_warning=notes.append)      # type: ignore[arg-type]
+    except ModelError as error:
+        return [Finding(READABLE, [str(error)])]
+    subject = Subject(text, origin, model, notes)
+    found = []
+    for test in TESTS:
+        elements = [f'{element} ({note.kind})' if test.name == 'unused' else element
+                    for note in notes if _belongs(note, test) for element in note.elements]
+        found.append(Finding(test, elements + (test.look(subject) if test.look else [])))
+        step()
+    return found
+
+
+def _belongs(note: Note, test: Test) -> bool:
+    """Return whether a note is of a test; what none claims is of the last one."""
+    first = next(each for each in TESTS
+                 if any(note.kind.startswith(start) for start in each.notes))
+    return first is test

@@ -1,0 +1,94 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How far a robot reaches: the largest distance of a frame from the base, within joint limits."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.model.positions import random_position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rbd_ros.dynamics.robot import Dynamics
+
+    Array = NDArray[np.float64]
+
+__all__ = ['reach']
+
+#: Random postures, those of them that are improved, and values that are tried of one joint.
+SAMPLES, KEPT, TRIED = 500, 8, 17
+#: Rounds over all joints; the range around the best value shrinks in each.
+ROUNDS, SHRINK = 12, 0.4
+
+
+def reach(robot: Dynamics, frame: str, seed: int = 0) -> float:
+    """
+    Return the largest distance of a frame from the origin of the base, m.
+
+    Random postures within the limits are improved joint by joint, which is exact where the
+    furthest posture is found from one of them: a maximum over a box, not a proof.
+
+    :param robot: with a fixed base.
+    :param frame: name of the frame.
+    :returns: infinity where a sliding joint has no limit.
+    """
+    model = robot.model
+    lower, upper = np.array(model.lower, float), np.array(model.upper, float)
+    path = set(model.support[model.frame(frame).body])
+    single = []         # coordinates that can be tried one by one
+    for name in model.independent_joint_names:
+        part, joint = model.position_slice(name), model.joint[model.joint_index(name)]
+        if part.stop - part.start != 1:
+            continue
+        k = part.start
+        endless = not (math.isfinite(lower[k]) and math.isfinite(upper[k]))
+        if endless and joint.type_name == 'prismatic' and model.joint_index(name) in path:
+            return math.inf
+        if endless:
+            lower[k], upper[k] = max(lower[k], -math.pi), min(upper[k], math.pi)
+        single.append(k)
+    rng = np.random.default_rng(seed)
+    q = np.array([random_position(model, rng) for _ in range(SAMPLES)])
+
+    def distance(states: Array) -> Array:
+        return np.linalg.norm(robot.pose(states, frame)[:, :3, 3], axis=1)
+    best = q[np.argsort(-distance(q))[:KEPT]]
+    return float(distance(_improved(best, single, lower, upper, distance)).max())
+
+
+def _improved(
+    q: Array, coordinates: list[int], lower: Array, upper: Array,
+    distance: Callable[[Array], Array],
+) -> Array:
+    """Return postures from which no single joint leads further, as fine as the grid gets."""
+    q = q.copy()
+    width = upper - lower
+    rows = np.arange(len(q))
+    for _ in range(ROUNDS):
+        for k in coordinates:
+            tried = np.repeat(q[:, None, :], TRIED + 1, axis=1)     # the last stays as it is
+            grid = q[:, k, None] + 0.5 * width[k] * np.linspace(-1.0, 1.0, TRIED)
+            tried[:, :TRIED, k] = np.clip(grid, lower[k], upper[k])
+            far = distance(tried.reshape(-1, q.shape[1])).reshape(len(q), -1)
+            q = tried[rows, far.argmax(axis=1)]
+        width = SHRINK * width
+    return q

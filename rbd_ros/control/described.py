@@ -1,0 +1,43 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The parameter file of a described robot: what its description says, in the template."""
+
+from __future__ import annotations
+
+from rbd_ros.control.parameters.template import parameter_file
+from rbd_ros.control.robot import make_robot
+from rbd_ros.model.urdf import load_urdf
+
+__all__ = ['config_text']
+
+
+def config_text(urdf: str, origin: str, *, joints: list[str] | None = None, rate: float = 500.0,
+                choices: dict[str, str] | None = None, everything: bool = False) -> str:
+    """
+    Return the parameter file of a described robot.
+
+    :param urdf: the text of the description.
+    :param origin: where it came from.
+    :param joints: controlled joints in the order of the commands; None: all movable ones.
+    :param rate: of joint_states, Hz.
+    :param choices: answers that are known already.
+    :param everything: whether every other parameter follows as a comment.
+    """
+    model = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
+    robot = make_robot(model, joints or ())
+    return parameter_file(
+        robot=model.name, joints=robot.joints, effort=robot.pick(model.effort_limit),
+        velocity=robot.pick(model.velocity_limit), tip=robot.tip, origin=origin, rate=rate,
+        choices=choices, everything=everything)

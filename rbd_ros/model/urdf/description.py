@@ -1,0 +1,58 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The text of a robot description in a file, expanded where it is written in xacro."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rbd_ros.errors import ModelError
+from rbd_ros.model.urdf.resources import find_resource
+
+__all__ = ['read_description']
+
+
+def read_description(file: str) -> str:
+    """
+    Return URDF text.
+
+    :param file: URDF or xacro file, also a ``package://`` or ``file://`` address.
+    :raises ModelError: for a file that cannot be read, or expanded.
+    """
+    path = Path(find_resource(file)) if '://' in file else Path(file).expanduser()
+    if path.suffix == '.xacro':
+        return _expanded(path)
+    try:
+        return path.read_text(encoding='utf-8')
+    except OSError as error:
+        raise ModelError(f'cannot read the robot description "{path}": {error.strerror}; give an '
+                         'existing file') from error
+    except UnicodeDecodeError as error:
+        raise ModelError(f'the robot description "{path}" is not text: {error.reason}') from error
+
+
+def _expanded(path: Path) -> str:
+    try:
+        import xacro
+    except ImportError as error:
+        raise ModelError(f'"{path}" is a xacro file, and xacro is not installed: install it '
+                         '(pip install xacro, or the package ros-jazzy-xacro), or expand the '
+                         'file elsewhere (xacro robot.urdf.xacro > robot.urdf)') from error
+    if not path.is_file():
+        raise ModelError(f'there is no robot description "{path}"')
+    try:
+        return xacro.process_file(str(path)).toxml()
+    except Exception as error:  # the file may run any code of its own
+        raise ModelError(f'xacro cannot expand "{path}": {error}') from error

@@ -1,0 +1,38 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The public names of the package, and where each of them lives."""
+
+from rbd_ros.algorithms.opspace import FULL, Handle, POINT
+from rbd_ros.dynamics.prescribed import HybridDynamics
+from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
+from rbd_ros.dynamics.uncompiled import (
+    bias, forward_dynamics, gravity, hybrid_dynamics, inverse_dynamics, jacobian, mass_matrix,
+    operational_space)
+from rbd_ros.errors import (
+    LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
+    SingularError, UnknownName, UnseenError,
+)
+from rbd_ros.model.builder import JointData, ModelBuilder
+from rbd_ros.model.coupling import Gear, Mimic
+from rbd_ros.model.model import Model
+from rbd_ros.model.urdf import load_urdf
+
+__all__ = [
+    'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'Gear', 'gravity', 'Handle',
+    'hybrid_dynamics', 'HybridDynamics', 'inverse_dynamics', 'jacobian', 'JointData',
+    'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder', 'ModelError',
+    'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT', 'RbdError',
+    'RbdWarning', 'SettingError', 'ShapeError', 'SingularError', 'UnknownName', 'UnseenError',
+]
