@@ -1,0 +1,349 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Linearisation on the manifold: recursions against differences, theorems, implicit steps."""
+
+import manifold_rig as rig
+import numpy as np
+import pytest
+from rbd_ros import SingularError
+from rbd_ros.algorithms.manifold import underlying
+from rbd_ros.algorithms.manifold.chart import choose, position
+from rbd_ros.algorithms.manifold.implicit import implicit_step, iteration_matrix
+from rbd_ros.algorithms.manifold.linearize import (
+    force_gradient, linear_form, linear_form_by_differences, naive_jacobian, oblique_projector,
+    on_manifold, orthogonal_projector, slopes, state_form_by_differences)
+from rbd_ros.algorithms.manifold.local_form import LocalForm
+from rbd_ros.algorithms.manifold.system import derivative, derivatives, State
+from rbd_ros.algorithms.manifold.underlying import Baumgarte
+from rbd_ros.dynamics.thesis_mechanisms import Pendulum
+
+REST = np.zeros(4)
+METHODS = ['partition', 'tangent', [0, 1], [1, 2]]
+
+
+def by_size(values):
+    """Return eigenvalues in an order that rounding cannot change."""
+    return np.array(sorted(values, key=lambda z: (round(z.real, 5), round(z.imag, 5))))
+
+
+def states():
+    """Return mechanisms in motion: planar, virtual link, ball joint."""
+    system, state = rig.moving_five_bar()
+    yield 'five_bar', system, state
+    system = rig.virtual()
+    yield 'virtual', system, virtual_state()
+    yield ('spatial', *rig.spatial_state())
+
+
+def virtual_state():
+    """Return the state of the fixture of a moving linearisation (virtual link, y = q_1, q_2)."""
+    system, a = rig.virtual(), np.arccos(2.0 / 3.0)
+    q = np.array([2.0 * np.pi / 3.0, np.pi / 3.0, 2.0 * np.pi / 3.0 - a, 2.0 * a, np.pi / 3.0 + a])
+    chart = choose(system, q, [0, 1])
+    G = np.linalg.inv(np.vstack([chart.R, system.jacobian(q)]))[:, :2]
+    return State(q, G @ [1.0, -0.5])
+
+
+@pytest.fixture(params=['five_bar', 'virtual', 'spatial'])
+def case(request):
+    """Return a mechanism and a state in motion."""
+    return next(x[1:] for x in states() if x[0] == request.param)
+
+
+# --- the local form -------------------------------------------------------------------------
+
+
+@pytest.mark.seed('SPENCER 45', 'SPENCER 40')
+@pytest.mark.parametrize('method', ['partition', 'tangent'])
+def test_local_form_by_recursion_is_that_by_differences(case, method):
+    """A of the local form, its upper blocks, and B, while moving and driven, any joints."""
+    system, state = case
+    tau = np.linspace(-1.0, 2.0, system.nv)
+    tau[-1] = 0.0                       # no force in a cut joint
+    form = LocalForm(system, state.q, lambda q, qd: tau, method=method)
+    found = linear_form(system, form.chart, state, tau)
+    expected = linear_form_by_differences(form, state)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found.A, expected, atol=2e-8 * scale)
+    p = form.chart.p
+    np.testing.assert_allclose(found.A[:p, p:], np.eye(p), atol=1e-15)
+    np.testing.assert_allclose(found.rate, form.vector_rate(np.concatenate(
+        form.coordinates(state))), atol=1e-9)
+    for k, e in enumerate(np.eye(system.nv)):
+        def rate(size, e=e):
+            form.tau = lambda q, qd: tau + size * e
+            return form.vector_rate(np.concatenate(form.coordinates(state)))
+        np.testing.assert_allclose(found.B[:, k], derivative(rate), atol=1e-9)
+
+
+@pytest.mark.seed('SPENCER 45', 'SPENCER 48')
+def test_moving_linearisation_with_a_virtual_link():
+    """All golden numbers of the five-bar in motion, in coordinates of the two base joints."""
+    system, state = rig.virtual(), virtual_state()
+    found = linear_form(system, choose(system, state.q, [0, 1]), state, np.zeros(5))
+    np.testing.assert_allclose(found.rate, [1.0, -0.5, 5.23145236, -5.13419690], atol=1e-8)
+    np.testing.assert_allclose(found.A[2:], [
+        [3.90597292, 1.48252054, -0.36377165, 0.40639946],
+        [1.81004237, 3.43168275, 0.62311954, -0.27672551]], atol=1e-8)
+    np.testing.assert_allclose(found.B[2:, :4], [
+        [0.17054118, -0.00725572, 0.11693753, -0.13772089],
+        [-0.00725572, 0.17054118, -0.19858026, 0.13772089]], atol=1e-8)
+    s = found.slopes
+    np.testing.assert_allclose(s.G[2:], [
+        [0.63729833, -1.13729833], [-0.77459667, 0.77459667], [-1.13729833, 0.63729833]],
+        atol=1e-8)
+    np.testing.assert_allclose(s.G_rate[2:], [
+        [0.22209652, 0.04676131], [-0.01118034, 0.12298374], [0.21091618, 0.16974504]],
+        atol=1e-8)
+    np.testing.assert_allclose(s.g_slope[2:], [
+        [0.77913267, 0.76100955], [-0.23048002, 0.51365337], [0.54865265, 1.27466292]],
+        atol=1e-8)
+
+
+@pytest.mark.seed('SPENCER 23', 'SPENCER 48')
+def test_slopes_of_the_null_space(case):
+    """dG/dy, dqd/dy and dqdd/dy at constant u and ydd are what differences on the manifold say."""
+    system, state = case
+    form = LocalForm(system, state.q, method='tangent')
+    chart, p = form.chart, form.chart.p
+    y, u = form.coordinates(state)
+    ydd = np.linspace(1.0, -2.0, p)
+
+    def G(dy):
+        q = position(system, chart, y + dy, state.q).q
+        K = chart.reduced(system.jacobian(q))
+        return q, np.linalg.inv(np.vstack([chart.R, K]))
+
+    def motion(dy):
+        q, inverse = G(dy)
+        v = inverse[:, :p] @ u
+        k = chart.reduced(system.constraint_bias(q, v))
+        return np.concatenate([v, inverse @ np.concatenate([ydd, k])])
+
+    at = motion(np.zeros(p))
+    found = slopes(system, chart, state, at[system.nv:])
+    both = derivatives(motion, p)
+    np.testing.assert_allclose(found.G_rate, both[:system.nv], atol=1e-8)
+    np.testing.assert_allclose(found.g_slope, both[system.nv:], atol=1e-7)
+    for i, e in enumerate(np.eye(p)):
+        slope = derivative(lambda h, e=e: G(h * e)[1][:, :p])
+        np.testing.assert_allclose(found.G_slopes[i], slope, atol=1e-8)
+        np.testing.assert_allclose(found.G_slopes[i] @ u, found.G_rate[:, i], atol=1e-11)
+    H = underlying.invariant_jacobian(system, *state)
+    np.testing.assert_allclose(H @ found.DPsi, 0.0, atol=1e-11)
+    np.testing.assert_array_equal(found.DPsi[:system.nv, p:], 0.0)
+    if system.model.nq == system.model.nv:      # coordinates that add up: mixed slopes commute
+        np.testing.assert_allclose(found.g_rate, 2.0 * found.G_rate, atol=1e-12)
+
+
+# --- the whole state ------------------------------------------------------------------------
+
+
+@pytest.mark.seed('SPENCER 38', 'SPENCER 39', 'SPENCER 41')
+def test_only_the_manifold_decides():
+    """[Df] depends on what f is off the manifold; [Df] P does not, and the recursion gives it."""
+    system, state = rig.moving_five_bar()
+
+    def pulled(q, qd):
+        return underlying.acceleration(system, q, qd, REST, Baumgarte(10.0, 10.0)).qdd
+
+    one = naive_jacobian(system, rig.lagrange(system), state)
+    two = naive_jacobian(system, pulled, state)
+    assert np.abs(one - two).max() > 10.0
+    H = underlying.invariant_jacobian(system, *state)
+    P = orthogonal_projector(H)
+    np.testing.assert_allclose(H @ P, 0.0, atol=1e-13)
+    np.testing.assert_allclose(P @ P, P, atol=1e-13)
+    assert np.linalg.matrix_rank(P) == 4
+    np.testing.assert_allclose(on_manifold(one, P), on_manifold(two, P), atol=1e-8)
+    for method in METHODS:
+        form = LocalForm(system, state.q, method=method)
+        R = form.chart.R
+        found = linear_form(system, form.chart, state, REST)
+        P = oblique_projector(found.slopes.DPsi, np.kron(np.eye(2), R))
+        np.testing.assert_allclose(H @ P, 0.0, atol=1e-12)
+        np.testing.assert_allclose(P @ P, P, atol=1e-12)
+        for Df in (one, two):
+            np.testing.assert_allclose(found.of_state(R), on_manifold(Df, P), atol=1e-7)
+        np.testing.assert_allclose(
+            state_form_by_differences(form, pulled, state), found.of_state(R), atol=1e-7)
+        assert np.linalg.matrix_rank(found.of_state(R), tol=1e-9) <= 4
+
+
+@pytest.mark.seed('SPENCER 42', 'SPENCER 43')
+def test_eigenvalues_at_an_equilibrium_are_those_of_the_mechanism():
+    """Both theorems: every projector and every chart gives 3.373 i, 3.969 i, and zeros."""
+    system, state = rig.equilibrium()
+    expected = [-3.968914j, -3.373259j, 3.373259j, 3.968914j]
+    Df = naive_jacobian(system, rig.lagrange(system), state)
+    H = underlying.invariant_jacobian(system, *state)
+    rng = np.random.default_rng(6)
+    tangent = np.linalg.svd(H)[2][4:].T
+    projectors = [orthogonal_projector(H)] + [
+        oblique_projector(tangent, rng.normal(size=(4, 8))) for _ in range(3)]
+    for P in projectors:
+        values = np.linalg.eigvals(on_manifold(Df, P))
+        order = values[np.argsort(np.abs(values))]
+        # zeros of a defective matrix are as good as the root of rounding
+        assert np.abs(order[:4]).max() < 1e-4
+        np.testing.assert_allclose(by_size(order[4:]), expected, atol=1e-5)
+    lower = {(0, 1): [[1.419703, 10.174537], [-21.600679, -28.550853]],
+             (0, 3): [[-13.246484, 1.484702], [3.152042, -13.884665]],
+             (1, 2): [[-11.378874, 5.366243], [0.0, -15.752275]]}
+    for pair, A_21 in lower.items():
+        A = linear_form(system, choose(system, state.q, pair), state, REST).A
+        np.testing.assert_allclose(A[2:, :2], A_21, atol=2e-5)
+        np.testing.assert_allclose(A[2:, 2:], 0.0, atol=1e-12)
+        np.testing.assert_allclose(by_size(np.linalg.eigvals(A)), expected, atol=1e-6)
+    pull = naive_jacobian(
+        system, lambda q, qd: underlying.acceleration(
+            system, q, qd, REST, Baumgarte(10.0, 10.0)).qdd, state)
+    values = np.linalg.eigvals(pull)
+    drift = values[np.abs(values + 10.0) < 0.1]
+    assert len(drift) == 4 and np.mean(drift).real == pytest.approx(-10.0, abs=1e-5)
+
+
+@pytest.mark.seed('SPENCER 32')
+def test_baumgarte_adds_the_roots_that_it_was_given():
+    """Off the manifold the linear drift decays as s^2 + 2 alpha s + beta^2 says."""
+    system, state = rig.equilibrium()
+    pull = Baumgarte(3.0, 5.0)
+    Df = naive_jacobian(system, lambda q, qd: underlying.acceleration(
+        system, q, qd, REST, pull).qdd, state)
+    values = np.linalg.eigvals(Df)
+    for root in (-3.0 + 4.0j, -3.0 - 4.0j):
+        assert np.count_nonzero(np.abs(values - root) < 1e-5) == 2
+
+
+@pytest.mark.seed('SPENCER 42', 'SPENCER 43')
+def test_elsewhere_eigenvalues_depend_on_the_coordinates():
+    """Where the five-bar does not rest, charts disagree, by the golden numbers."""
+    system, state = rig.five_bar(), State(rig.START, REST)
+    for pair, expected in (((0, 1), [1.456326, 2.624996]), ((0, 3), [1.501431, 1.914058])):
+        A = linear_form(system, choose(system, state.q, pair), state, REST).A
+        values = np.sort(np.linalg.eigvals(A).real)
+        np.testing.assert_allclose(values, [-expected[1], -expected[0], *expected], atol=1e-6)
+    H = underlying.invariant_jacobian(system, *state)
+    A = on_manifold(naive_jacobian(system, rig.lagrange(system), state), orthogonal_projector(H))
+    values = np.linalg.eigvals(A).real
+    np.testing.assert_allclose(np.sort(values[np.abs(values) > 0.1]),
+                               [-1.760641, -1.518088, 1.518088, 1.760641], atol=1e-5)
+
+
+@pytest.mark.seed('SPENCER 43')
+def test_state_form_is_the_local_form_and_the_turning_chart(case):
+    """A = DPsi A_local R + d(DPsi)/dt R everywhere (4.6), where coordinates add up."""
+    system, state = case
+    chart = choose(system, state.q)
+    found = linear_form(system, chart, state, np.zeros(system.nv))
+    s, two = found.slopes, np.kron(np.eye(2), chart.R)
+    turning = np.block([[s.G_rate, np.zeros_like(s.G)], [s.g_slope, s.g_rate - s.G_rate]])
+    upper = found.A.copy()
+    upper[:chart.p, :chart.p] = 0.0     # of the chart alone, not of the flow
+    np.testing.assert_allclose(found.of_state(chart.R), (s.DPsi @ upper + turning) @ two,
+                               atol=1e-11)
+
+
+def test_pendulum_swings_at_the_root_of_g():
+    """The hanging pendulum: the eigenvalues of [Df] P are those of the textbook."""
+    system, state = Pendulum(), State(np.array([0.0, -1.0]), np.zeros(2))
+
+    def acceleration(q, qd):
+        return underlying.acceleration(system, q, qd, np.zeros(2)).qdd
+
+    H = underlying.invariant_jacobian(system, *state)
+    A = on_manifold(naive_jacobian(system, acceleration, state), orthogonal_projector(H))
+    values = np.linalg.eigvals(A)
+    np.testing.assert_allclose(np.sort(values.imag)[[0, 3]], [-3.132092, 3.132092], atol=1e-6)
+    A = linear_form(system, choose(system, state.q), state, np.zeros(2)).A
+    np.testing.assert_allclose(A, [[0.0, 1.0], [-9.81, 0.0]], atol=1e-13)
+
+
+# --- what it is for -------------------------------------------------------------------------
+
+
+STIFF = np.diag([2e7, 0.0, 0.0, 0.0])
+SLOW = np.diag([2e4, 0.0, 0.0, 0.0])
+
+
+def spring(q, qd):
+    """Return a stiff spring and damper at the first joint."""
+    return -STIFF @ (q - rig.SWING) - SLOW @ qd
+
+
+@pytest.mark.seed('SPENCER 50')
+def test_implicit_steps_converge_quadratically():
+    """With 1 - h A Newton's steps shrink as squares; long steps stay stable on a stiff spring."""
+    system = rig.five_bar()
+    form = LocalForm(system, rig.SWING, spring)
+    state = form.state(*form.coordinates(State(rig.SWING, np.zeros(4))))
+    first = implicit_step(form, system, state, 0.02, applied=lambda q, qd: (-STIFF, -SLOW))
+    sizes = [x for x in first.sizes if x > 1e-9]
+    assert len(first.sizes) <= 6
+    for before, after in zip(sizes[1:], sizes[2:], strict=False):
+        assert after < 2.0 * before**1.7
+    blind = implicit_step(form, system, state, 2e-4)     # without the slope of the spring
+    exact = implicit_step(form, system, state, 2e-4, applied=lambda q, qd: (-STIFF, -SLOW))
+    assert len(blind.sizes) > len(exact.sizes)
+    for _ in range(10):
+        state = implicit_step(form, system, state, 0.02,
+                              applied=lambda q, qd: (-STIFF, -SLOW)).state
+        assert np.abs(underlying.invariants(system, *state)).max() < 1e-11
+    moved = np.abs(state.q - rig.SWING)
+    assert moved[0] < 1e-2 and moved[1:].max() > 0.02
+    # the explicit rule of the same steps is not stable
+    A = linear_form(system, form.chart, state, spring(*state), applied=(-STIFF, -SLOW)).A
+    stiffest = np.abs(np.linalg.eigvals(A)).max()
+    assert 0.02 * stiffest > 2.8 and np.linalg.cond(iteration_matrix(A, 0.02)) < 1e9
+    with pytest.raises(SingularError, match='shorter'):
+        implicit_step(form, system, state, 0.02)
+
+
+@pytest.mark.seed('SPENCER 50')
+@pytest.mark.parametrize('theta, order', [(1.0, 1), (0.5, 2)])
+def test_implicit_rules_have_their_order(theta, order):
+    """Halving the step divides the error by 2, and by 4 for trapezoids."""
+    system, ends = rig.five_bar(), []
+    for h in (0.01, 0.005, 0.0025):
+        form = LocalForm(system, rig.SWING)
+        state = form.state(*form.coordinates(State(rig.SWING, np.zeros(4))))
+        for _ in range(round(0.1 / h)):
+            state = implicit_step(form, system, state, h, theta=theta).state
+        ends.append(state.q)
+    ratio = np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(ends[1] - ends[2])
+    assert ratio == pytest.approx(2.0**order, rel=0.15)
+
+
+@pytest.mark.seed('SPENCER 51')
+def test_gradient_of_an_effort_along_the_manifold(case):
+    """The cost of the forces of a motion changes with y, u and ydd as differences say."""
+    system, state = case
+    form = LocalForm(system, state.q, method='tangent')
+    chart, p = form.chart, form.chart.p
+    y, u = form.coordinates(state)
+    ydd, weight = np.linspace(1.0, -2.0, p), np.eye(p) + 0.2
+
+    def cost(x):
+        at = form.state(y + x[:p], u + x[p:2 * p])
+        return np.array([force_gradient(system, chart, at, ydd + x[2 * p:], weight).cost])
+
+    found = force_gradient(system, chart, state, ydd, weight)
+    slope = derivatives(cost, 3 * p)[0]
+    gradient = np.concatenate([found.by_y, found.by_u, found.by_ydd])
+    np.testing.assert_allclose(gradient, slope, atol=2e-7 * np.abs(slope).max())
+    # the force is what forward dynamics needs to give that acceleration back
+    G = slopes(system, chart, state, np.zeros(system.nv)).G
+    tau = np.linalg.lstsq(G.T, found.force, rcond=None)[0]
+    np.testing.assert_allclose(linear_form(system, chart, state, tau).rate[p:], ydd, atol=1e-9)
