@@ -39,7 +39,7 @@ class ModelError(RbdError):
 
 
 class LoopError(ModelError):
-    """A model with kinematic loops where only trees are supported; the message names the joint."""
+    """Kinematic loops that cannot be, or where only trees are known; the message names a joint."""
 
 
 class ShapeError(RbdError, ValueError):

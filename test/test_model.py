@@ -30,6 +30,7 @@ from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Fixed, Free, Helical, Prismatic, Reversed, Revolute, Spherical
 from rbd_ros.model import positions, samples
 from rbd_ros.model.builder import JointData, ModelBuilder
+from rbd_ros.model.coupling import Mimic
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 
@@ -379,7 +380,13 @@ def test_lookups():
     (lambda b: b.add_body('c', 'a', Revolute('z')), 'three finite numbers, not .z'),
     (lambda b: ModelBuilder(gravity=(0.0, 9.81)), 'must be three finite numbers'),
     (lambda b: b.add_body('c', 'a').add_joint('k', 'c', 'a', Revolute(X)).build(),
-     'loop joint "k" connects "a" to itself'),
+     'loop joint "k" connects body "a" to itself: the links at its ends are fixed'),
+    (lambda b: b.add_body('c').add_loop_joint('k', 'a', 'c', Revolute(X)).build(),
+     'joint "k" closes no loop: nothing else connects "c" to the base'),
+    (lambda b: b.add_body('c', 'base', Revolute(X)).add_joint(
+        'k', 'a', 'c', Revolute(X), mimic=Mimic('j')).build(),
+     'loop joint "k" has no coordinate and cannot follow'),
+    (lambda b: b.build(spanning_tree='breadth'), 'it is "order" or "depth"'),
 ])
 def test_builder_refuses(break_it, words):
     """The builder names what is wrong."""

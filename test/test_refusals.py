@@ -49,25 +49,34 @@ def four_bar():
     return builder.build()
 
 
-@pytest.mark.parametrize('name', [
-    'forward_dynamics', 'inverse_dynamics', 'mass_matrix', 'bias', 'gravity', 'jacobian',
-    'operational_space'])
-def test_loops_are_refused_by_the_reference(name, four_bar):
-    """Every function of the reference names the joint that closes the loop."""
+def test_no_quantity_gives_a_silent_answer_of_the_tree(four_bar):
+    """What needs the inverse of H knows loops or refuses them; H itself is that of the tree."""
+    robot = rbd_ros.Dynamics(four_bar, backend='reference')
+    for name, row in TABLE.items():
+        if row.on_tree or row.loop_rules:
+            continue
+        target = {'frame': 'rocker', 'handles': 'rocker', 'joints': ('crank_joint',)}
+        with pytest.raises(rbd_ros.LoopError, match=(
+                'joint "pin" of "four bar" closes a kinematic loop between "rocker" and "base", '
+                f'and {name} knows trees only.*forward_dynamics, loop_dynamics')):
+            robot.kernel(name, target.get(row.target))
+    solving = {'inverse_mass_matrix', 'forward_dynamics_derivatives', 'hybrid_dynamics',
+               'joint_wrenches', 'floating_base_forward_dynamics', 'handle_inertia'}
+    assert not any(TABLE[name].on_tree or TABLE[name].loop_rules for name in solving)
     q = np.zeros(3)
-    inputs = {'gravity': (q,), 'mass_matrix': (q,), 'bias': (q, q), 'jacobian': (q, 'rocker'),
-              'operational_space': (q, q, 'rocker')}
-    with pytest.raises(rbd_ros.LoopError, match=(
-            r'joint "pin" of "four bar" closes a kinematic loop between "rocker" and "base"; '
-            r'dynamics are those of trees.*Leave that joint out')):
-        getattr(rbd_ros, name)(four_bar, *inputs.get(name, (q, q, q)))
+    with pytest.raises(rbd_ros.LoopError, match='"pin".* and inverse_mass_matrix knows trees'):
+        robot.inverse_mass_matrix(q)
+    open_arm = rbd_ros.Dynamics(four_bar.spanning_tree, backend='reference')
+    np.testing.assert_array_equal(robot.mass_matrix(q), open_arm.mass_matrix(q))
+    with pytest.raises(rbd_ros.ModelError, match='"four bar" has no closed loops'):
+        open_arm.loop_jacobian(q)
 
 
-def test_loops_are_refused_by_robot_and_simulator(four_bar):
-    """No compiled robot and no simulated one is made of it, nor any algorithm of trees run."""
+def test_loops_are_refused_by_algorithms_of_trees_and_simulator(four_bar):
+    """No simulated robot is made of it, nor any algorithm of trees run."""
     q, calm = [0.1] * 3, kinematics.Conditions(Vec3(0.0, 0.0, -9.81))
     attempts = [
-        lambda: rbd_ros.Dynamics(four_bar), lambda: compiled_engine(four_bar, 'rk4'),
+        lambda: compiled_engine(four_bar, 'rk4'),
         lambda: rnea.rnea(four_bar, q, q, q, calm),
         lambda: rnea.newton_euler_3d(four_bar, q, q, q, calm),
         lambda: rnea.gravity_forces(four_bar, q, calm),
@@ -105,12 +114,13 @@ def everything(robot, frame):
         about = () if row.target == 'robot' else (frame,)
         if row.target == 'joints':      # accelerations of some, forces of others
             inputs, about = ('q', 'qd', 'qdd', 'qdd'), (robot.model.joint_names[1:3],)
-        # those with a method of their own; the robots here have a fixed base
-        if hasattr(robot, name) and 'floating' not in name:
+        # those with a method of their own; the robots here have a fixed base, and no loops
+        if hasattr(robot, name) and 'floating' not in name and row.rules:
             calls[name] = (lambda *x, name=name, about=about: getattr(robot, name)(
                 *x, *about)), inputs
     # what operational_space and the derivatives of forward dynamics compute with
-    assert {name for name in TABLE if 'floating' not in name} - set(calls) == {
+    trees = {name for name, row in TABLE.items() if row.rules and 'floating' not in name}
+    assert trees - set(calls) == {
         'projection', 'projection_derivatives', 'forward_dynamics_derivative_factors'}
     return calls
 

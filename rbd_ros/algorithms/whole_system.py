@@ -66,6 +66,7 @@ class Solution(NamedTuple):
     :param f_c: the part of it that the bearings take, T lambda; the rest is the drive.
     :param rank: independent constraints; fewer than ``constraints`` in many loops.
     :param constraints: constraints of all joints.
+    :param loop_multipliers: lambda of the loop joints.
     """
 
     qdd: Array
@@ -74,6 +75,7 @@ class Solution(NamedTuple):
     f_c: Array
     rank: int
     constraints: int
+    loop_multipliers: Array
 
 
 def accelerations(
@@ -119,7 +121,7 @@ def accelerations(
     qdd = np.concatenate([
         np.linalg.lstsq(joints.S[i], relative[i] - joints.c[i], rcond=None)[0]
         for i in range(nb)])
-    return Solution(qdd, a, drive + f_c, f_c, solved.rank, int(start[-1]))          # 3.34
+    return Solution(qdd, a, drive + f_c, f_c, solved.rank, int(start[-1]), lam[start[nb]:])  # 3.34
 
 
 def _joints(

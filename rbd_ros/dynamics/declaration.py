@@ -41,6 +41,7 @@ def declare(
     own = {key: tuple(int(n) for n in shape) for key, shape in (shapes or {}).items()}
     return Quantity(
         name, tuple(inputs), _by_method(rule), tuple(environment), target,
+        loop_rules=_by_method(rule),
         derivative={} if derivative is None else _by_method(derivative), meaning=meaning,
         shapes=own)
 

@@ -60,7 +60,7 @@ class Environment:
         self._payload_frames: tuple[Frame, ...] = tuple(model.frame(name) for name in names)
         self._payloads = rows
         self._common: dict[str, Array] = {
-            'gravity': np.array(model.gravity), 'time': np.zeros(1),
+            'gravity': np.array(model.gravity), 'time': np.zeros(1), 'stabilization': np.zeros(2),
             'payload': rows if payload_frame is None else rows[0]}
 
     @property

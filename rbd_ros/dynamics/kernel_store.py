@@ -46,6 +46,7 @@ from rbd_ros.model.model import Model
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from rbd_ros.algorithms.loop_dynamics import Nominal
     from rbd_ros.compiler import Graph
     from rbd_ros.compiler.kernel import Bound
     from rbd_ros.compiler.source.c99 import Source
@@ -98,6 +99,8 @@ class KernelStore(Environment):
     :param simplify_inertias: whether inverse dynamics, bias, gravity and mass matrix are computed
         with dynamically equivalent inertias that have more zeros (RBDA 9.7): the same result but
         for rounding, in about a tenth fewer operations. All else uses the physical inertias.
+    :param closed_near: a position near one that closes the loops of the robot, where it has any;
+        without it, one is searched for from the neutral position and from random ones.
     :param progress: called with the name of a kernel and the share of it compiled, 0 to 1; by
         default a terminal, if there is one, shows a line.
     """
@@ -105,22 +108,23 @@ class KernelStore(Environment):
     def __init__(
         self, model: Model, *, backend: str = 'auto', payload_frame: str | None = None,
         payload_frames: Sequence[str] = (), cache: bool = True, progress: Progress | None = None,
-        simplify_inertias: bool = False,
+        simplify_inertias: bool = False, closed_near: ArrayLike | None = None,
     ) -> None:
         if not isinstance(model, Model):
             raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use '
                             'load_urdf or ModelBuilder')
         if backend not in BACKENDS:
             raise RbdError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
-        model.refuse_loops()
         self._backend, self._cache = backend, cache
         self._progress = progress or (_show if sys.stderr.isatty() else None)
         super().__init__(model, payload_frame, payload_frames)
         self._recipe = {
             'backend': backend, 'cache': cache, 'payload_frame': payload_frame,
-            'payload_frames': tuple(payload_frames), 'simplify_inertias': simplify_inertias}
+            'payload_frames': tuple(payload_frames), 'simplify_inertias': simplify_inertias,
+            'closed_near': closed_near}
+        self._closed_near = closed_near
         self._table: dict[str, Quantity] = dict(TABLE)
-        self._surroundings = Surroundings(self._table, self._payload_frames)
+        self._surroundings = Surroundings(self._table, self._payload_frames, self._nominal)
         self._shapes = {**input_shapes(model), 'payload': self._common['payload'].shape}
         self._existence = Existence(model, self._payload_frames)
         self._calls = _Calls(self)
@@ -303,9 +307,14 @@ class KernelStore(Environment):
     def _key(self, item: Computation) -> str:
         """Return the key of a quantity, '' for one that must be traced to be known."""
         rules = item.quantity.key or tuple(item.rules.items())
+        nominal = self._nominal() if item.quantity.regular and self.model.loops else None
         return kernel_key(
             self._model_of(item), item.name, rules, item.target, self._arguments(item),
-            self._payload_frames, modules=item.quantity.modules)
+            self._payload_frames, nominal, modules=item.quantity.modules)
+
+    def _nominal(self) -> Nominal:
+        """Return which constraints of loops are independent."""
+        raise NotImplementedError
 
     def _graph(self, item: Computation) -> Graph:
         """Trace a quantity; of several methods, the one with the fewest operations."""

@@ -31,11 +31,12 @@ from rbd_ros.algorithms.opspace import as_handles
 from rbd_ros.dynamics import handle_inputs
 from rbd_ros.dynamics.handle_inputs import Pattern
 from rbd_ros.dynamics.prescribed import prescribed_joints
-from rbd_ros.errors import RbdError, SingularError, UnknownName
+from rbd_ros.errors import ModelError, RbdError, SingularError, UnknownName
 from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
+    from rbd_ros.algorithms.loop_dynamics import Nominal
     from rbd_ros.algorithms.opspace import Handle
     from rbd_ros.compiler import Scalar
     from rbd_ros.model.model import Model
@@ -71,6 +72,11 @@ class Quantity(NamedTuple):
     :param compared: methods among which the choice is made where none is named, all by default:
         it spares tracing those that never need fewer operations than another.
     :param shapes: of inputs that only this quantity has.
+    :param loop_rules: by method, the rules for robots with closed loops, in place of ``rules``.
+    :param on_tree: whether what ``rules`` give for the spanning tree is also the answer for a
+        robot with loops, such as H and C of its equations.
+    :param loop_environment: what the robot gives besides, where it has loops.
+    :param regular: whether rules need to know which constraints of loops are independent.
     :param key: all that the graph depends on, where that is more than the code of the rules.
     :param modules: names of modules that are traced, besides those below.
     """
@@ -86,6 +92,10 @@ class Quantity(NamedTuple):
     where: Mapping[str, Callable[[Model], bool]] = _NONE
     compared: tuple[str, ...] = ()
     shapes: Mapping[str, Shape] = _NONE
+    loop_rules: Mapping[str, Rule] = _NONE
+    on_tree: bool = False
+    regular: bool = False
+    loop_environment: tuple[str, ...] = ()
     key: tuple[object, ...] = ()
     modules: tuple[str, ...] = ()
 
@@ -95,11 +105,20 @@ class Quantity(NamedTuple):
             return [self]
         return [self, self._replace(
             name=f'{self.name}_derivatives', rules=self.derivative, derivative=_NONE,
-            compared=(), meaning=f'partial derivatives of {self.name}')]
+            compared=(), loop_rules=_NONE, regular=False,
+            meaning=f'partial derivatives of {self.name}')]
 
     def suitable(self, model: Model) -> dict[str, Rule]:
-        """Return the rules that suit a model."""
-        return {name: rule for name, rule in self.rules.items()
+        """
+        Return the rules that suit a model.
+
+        :raises LoopError: for a robot with loops where there are none that know them.
+        """
+        rules = self.loop_rules if model.loops and not self.on_tree else self.rules
+        if not rules:
+            model.refuse_loops(self.name)
+            raise ModelError(f'"{model.name}" has no closed loops, and so no {self.name}')
+        return {name: rule for name, rule in rules.items()
                 if name not in self.where or self.where[name](model)}
 
     def of(
@@ -123,11 +142,12 @@ class Quantity(NamedTuple):
                 raise RbdError(
                     f'{self.name} has no method "{method}" for this robot; there is {known}')
             rules = {method: rules[method]}
-        elif self.compared:
+        elif self.compared and not (model.loops and self.loop_rules):
             rules = {name: rule for name, rule in rules.items() if name in self.compared}
         return Computation(
             self, ' '.join(word for word in words if word), inputs, rules,
-            (*self.environment, *values), about, {**self.shapes, **shapes}, values)
+            (*self.environment, *(self.loop_environment if model.loops else ()), *values),
+            about, {**self.shapes, **shapes}, values)
 
     def _about(
         self, model: Model, target: Target,
@@ -183,16 +203,22 @@ class Computation(NamedTuple):
         return cast('tuple[str, ...]', self.target) if self.quantity.target == 'joints' else ()
 
 
+def _unknown() -> Nominal:
+    raise RbdError('nothing has been decided about the loops of this robot')
+
+
 class Surroundings(NamedTuple):
     """
     What a rule may reach beyond its inputs.
 
     :param table: the quantities of the robot by name, those of the user among them.
     :param payload_frames: the frames whose payloads are an input.
+    :param nominal: returns which constraints of loops are independent.
     """
 
     table: Mapping[str, Quantity]
     payload_frames: tuple[Frame, ...] = ()
+    nominal: Callable[[], Nominal] = _unknown
 
 
 class State(NamedTuple):
@@ -266,6 +292,7 @@ def input_shapes(model: Model) -> dict[str, Shape]:
         'q': nq, 'qd': nv, 'qdd': nv, 'tau': nv, 'f_ext': (model.nb, 6), 'gravity': (3,),
         'joint_qdd': (max(model.nv - 6, 0),), 'joint_tau': (max(model.nv - 6, 0),),
         'payload': (10,), 'time': (1,), 'max_condition': (1,), 'known': nv,
+        'stabilization': (2,), 'loop_tau': (sum(loop.joint.nv for loop in model.loops),),
     }
 
 
@@ -278,6 +305,8 @@ def evaluate(
 
     :raises SingularError: where plain numbers are divided by zero.
     """
+    if item.quantity.on_tree:
+        model = model.spanning_tree
     try:
         results = rule(state(model, x, item.target, surroundings))
     except ZeroDivisionError as error:

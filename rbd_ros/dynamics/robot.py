@@ -28,6 +28,7 @@ from rbd_ros.dynamics.derivatives import DerivativeMethods
 from rbd_ros.dynamics.floating_base import FloatingBase
 from rbd_ros.dynamics.handle_store import cacheable, chosen, HandleStore
 from rbd_ros.dynamics.kernel_store import HANDLES
+from rbd_ros.dynamics.loops import LoopMethods
 from rbd_ros.dynamics.operational_space import (
     bound, invert, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.dynamics.prescribed import (
@@ -49,7 +50,7 @@ NO_BOUND = bound(None)
 _new = tuple.__new__        # of a named tuple, without the named arguments
 
 
-class Dynamics(DerivativeMethods, FloatingBase, HandleStore):
+class Dynamics(LoopMethods, DerivativeMethods, FloatingBase, HandleStore):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 
@@ -132,7 +133,8 @@ class Dynamics(DerivativeMethods, FloatingBase, HandleStore):
 
         :param f_ext: as for ``inverse_dynamics``.
         :param method: ``'aba'`` (articulated bodies, RBDA 7.3), ``'crba'`` (inertia matrix,
-            RBDA 6); None takes the one with fewer operations for this robot.
+            RBDA 6); None takes the one with fewer operations for this robot. A robot with closed
+            loops has ``'sparse'`` (RBDA 8.5); see ``loop_dynamics`` for others and for details.
         :returns: qdd, (nv,).
         """
         if f_ext is not None:

@@ -127,7 +127,7 @@ def lacking(
         return f'"{model.name}" has no moving mass, and so no centre of mass'
     if quantity in _BASES:
         held = model.independent_joint_names[1:]
-    elif quantity not in SOLVING:
+    elif quantity not in SOLVING or model.loops:     # loops may move what has no inertia
         return ''
     joint = massless_joint(model, inertia, held)
     if joint is None:

@@ -27,7 +27,7 @@ from types import MappingProxyType
 
 from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.dynamics import (
-    coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules,
+    coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules, loop_rules,
     regressor_rules, rules)
 from rbd_ros.dynamics.quantity import Quantity
 
@@ -44,38 +44,42 @@ _ROWS = (
                'planar': rules.inverse_dynamics_planar},
         where=_PLANAR,
         derivative={'recursion': derivative_rules.inverse_dynamics},
-        meaning='tau that gives accelerations qdd: recursive Newton-Euler (RBDA 5)'),
+        on_tree=True, meaning='tau that gives accelerations qdd: recursive Newton-Euler (RBDA 5)'),
     Quantity(
         'inverse_dynamics_second_derivatives', _QDD, environment=_GRAVITY,
         rules={'differentiated': derivative_rules.inverse_dynamics_second},
-        meaning='derivatives by q and qd of the derivatives of inverse_dynamics'),
+        on_tree=True, meaning='derivatives by q and qd of the derivatives of inverse_dynamics'),
     Quantity(
         'bias', _QD, environment=_GRAVITY,
         rules={'spatial': rules.bias_spatial, '3d': rules.bias_3d, 'planar': rules.bias_planar},
         where=_PLANAR,
+        on_tree=True,
         meaning='C(q, qd): joint forces of motion without acceleration, gravity included'),
     Quantity(
         'gravity', _Q, environment=_GRAVITY,
         rules={'composite': rules.gravity, 'planar': rules.gravity_planar}, where=_PLANAR,
-        meaning='g(q): joint forces that hold the robot still'),
+        on_tree=True, meaning='g(q): joint forces that hold the robot still'),
     Quantity(
         'joint_wrenches', _QDD, environment=_GRAVITY, rules={'spatial': rules.joint_wrenches},
         meaning='whole force across each joint, (nb, 6), body coordinates, angular first'),
     Quantity(
         'mass_matrix', _Q, rules={'crba': rules.mass_matrix, 'planar': rules.mass_matrix_planar},
         where=_PLANAR,
-        meaning='H(q), by composite rigid bodies (RBDA 6.2)'),
+        on_tree=True, meaning='H(q), by composite rigid bodies (RBDA 6.2)'),
     Quantity(
         'inverse_mass_matrix', _Q, rules={'ltdl': rules.inverse_mass_matrix},
         meaning='H(q)^-1, through its branch-sparse factors'),
     Quantity(
         'forward_dynamics', ('q', 'qd', 'tau'), environment=_GRAVITY,
+        loop_environment=('stabilization',),
         rules={'crba': rules.forward_dynamics_by_inertia,
                'aba': rules.forward_dynamics_by_bodies,
                'planar': rules.forward_dynamics_planar},
-        where=_PLANAR,
+        loop_rules={'sparse': loop_rules.forward_dynamics,
+                    'planar': loop_rules.forward_dynamics_planar},
+        where=_PLANAR, regular=True,
         derivative={'inverse': derivative_rules.forward_dynamics},
-        meaning='qdd under joint forces tau (RBDA 6 and 7)'),
+        meaning='qdd under joint forces tau (RBDA 6 and 7), loops included (RBDA 8)'),
     Quantity(
         'forward_dynamics_derivative_factors', ('q', 'qd', 'tau'), environment=_GRAVITY,
         rules={'inverse': derivative_rules.forward_dynamics_factors},
@@ -88,46 +92,51 @@ _ROWS = (
 
     Quantity(
         'coriolis_matrix', _QD, rules={'bodies': coriolis_rules.coriolis_matrix},
+        on_tree=True,
         meaning='C(q, qd) with dH/dt - 2 C skew-symmetric; C qd + g is the bias force'),
     Quantity(
         'christoffel_symbols', _Q, rules={'differentiated': coriolis_rules.christoffel_symbols},
-        meaning='Gamma with C = Gamma qd'),
+        on_tree=True, meaning='Gamma with C = Gamma qd'),
 
     # --- the whole robot ----------------------------------------------------------------------
     Quantity(
         'kinetic_energy', _QD, rules={'bodies': rules.kinetic_energy},
-        meaning='kinetic energy, rotors included'),
+        on_tree=True, meaning='kinetic energy, rotors included'),
     Quantity(
         'potential_energy', _Q, environment=_GRAVITY, rules={'composite': rules.potential_energy},
+        on_tree=True,
         meaning='potential energy of gravity, zero with all mass at the base origin'),
     Quantity(
         'center_of_mass', _Q, rules={'composite': rules.center_of_mass},
-        meaning='centre of mass of all that moves, base coordinates'),
+        on_tree=True, meaning='centre of mass of all that moves, base coordinates'),
     Quantity(
         'momentum', _QD, rules={'bodies': rules.momentum},
+        on_tree=True,
         meaning='spatial momentum about the base origin, base coordinates, angular first'),
     Quantity(
         'centroidal_momentum_matrix', _Q,
         rules={'composite': coriolis_rules.centroidal_momentum_matrix},
+        on_tree=True,
         meaning='A(q), 6 x nv: A qd is the momentum about the centre of mass, base axes'),
     Quantity(
         'centroidal_momentum_matrix_rate', _QD,
         rules={'composite': coriolis_rules.centroidal_momentum_matrix_rate},
-        meaning='dA/dt, 6 x nv'),
+        on_tree=True, meaning='dA/dt, 6 x nv'),
 
     # --- linear in the inertia parameters: these do not know a payload ------------------------
     Quantity(
         'torque_regressor', _QDD, environment=_GRAVITY, inertial=False,
         rules={'bodies': regressor_rules.torque_regressor},
+        on_tree=True,
         meaning='Y with Y pi the joint forces of bodies with parameters pi, nv x 10 nb'),
     Quantity(
         'energy_regressor', _QD, environment=_GRAVITY, inertial=False,
         rules={'bodies': regressor_rules.energy_regressor},
-        meaning='rows of kinetic and potential energy, 2 x 10 nb'),
+        on_tree=True, meaning='rows of kinetic and potential energy, 2 x 10 nb'),
     Quantity(
         'momentum_regressor', _QD, inertial=False,
         rules={'bodies': regressor_rules.momentum_regressor},
-        meaning='momentum about the base origin per parameter, 6 x 10 nb'),
+        on_tree=True, meaning='momentum about the base origin per parameter, 6 x 10 nb'),
 
     # --- a floating base: joint_qdd and joint_tau are of the joints after it --------------------
     Quantity(
@@ -155,22 +164,57 @@ _ROWS = (
         'floating_base_jacobian', _Q, target='frame', rules={'crba': floating_rules.jacobian},
         meaning='6 x (nv - 6): motion of a frame while the base gives way (RBDA Ex 9.4)'),
 
+    # --- closed loops: H and C are those of the spanning tree -----------------------------------
+    Quantity(
+        'loop_jacobian', _Q, inertial=False, rules={},
+        loop_rules={'walk': loop_rules.loop_jacobian},
+        meaning='K, n_c x nv: K qd = 0 for velocities that the loops allow (RBDA 8.19)'),
+    Quantity(
+        'loop_bias', _QD, inertial=False, rules={}, loop_rules={'walk': loop_rules.loop_bias},
+        meaning='k with K qdd = k (RBDA 8.47)'),
+    Quantity(
+        'loop_velocity', _QD, inertial=False, rules={},
+        loop_rules={'walk': loop_rules.loop_velocity},
+        meaning='T^T (v_J - sigma) of the loop joints, zero where velocities are consistent'),
+    Quantity(
+        'loop_error', _Q, inertial=False, rules={}, loop_rules={'walk': loop_rules.loop_error},
+        meaning='delta, by how much the loops are open (RBDA 8.3)'),
+    Quantity(
+        'loop_drive', (*_Q, 'loop_tau'), inertial=False, rules={},
+        loop_rules={'jacobian': loop_rules.loop_drive},
+        meaning='tau^a: forces at loop joints as joint forces (RBDA 8.31)'),
+    Quantity(
+        'bias_with_drives', (*_QD, 'loop_tau'), environment=_GRAVITY, rules={},
+        loop_rules={'recursion': loop_rules.bias_with_drives,
+                    'jacobian': loop_rules.bias_less_drives},
+        meaning='C - tau^a (RBDA Table 8.3)'),
+    Quantity(
+        'loop_dynamics', ('q', 'qd', 'tau'), environment=_GRAVITY, rules={},
+        loop_environment=('stabilization',), regular=True,
+        loop_rules={'sparse': loop_rules.loop_dynamics,
+                    'planar': loop_rules.loop_dynamics_planar}, where=_PLANAR,
+        meaning='qdd, lambda and forces of loop joints, smallest pivot, residual (RBDA 8.5)'),
+
     # --- a frame ------------------------------------------------------------------------------
     Quantity(
         'pose', _Q, target='frame', inertial=False, rules={'path': rules.pose},
+        on_tree=True,
         meaning='homogeneous matrix that takes points of a frame to base coordinates'),
     Quantity(
         'jacobian', _Q, target='frame', inertial=False, rules={'path': rules.jacobian},
+        on_tree=True,
         meaning='6 x nv Jacobian of a frame in its own coordinates, angular rows first'),
     Quantity(
         'velocity', _QD, target='frame', inertial=False, rules={'path': rules.velocity},
-        meaning='spatial velocity of a frame in its own coordinates'),
+        on_tree=True, meaning='spatial velocity of a frame in its own coordinates'),
     Quantity(
         'jacobian_rate', _QD, target='frame', inertial=False, rules={'path': rules.jacobian_rate},
+        on_tree=True,
         meaning='J-dot q-dot: spatial acceleration of a frame without joint accelerations'),
     Quantity(
         'frame_derivatives', _QDD, target='frame', inertial=False,
         rules={'path': derivative_rules.frame},
+        on_tree=True,
         meaning='derivatives of velocity and acceleration of a frame in its own coordinates'),
 
     # --- handles ------------------------------------------------------------------------------

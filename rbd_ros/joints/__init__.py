@@ -19,11 +19,11 @@ from rbd_ros.joints.base import Joint
 from rbd_ros.joints.compound import Composite, Reversed, RollPitchYaw, Universal
 from rbd_ros.joints.multi import Free, Planar, Spherical, Translation
 from rbd_ros.joints.rotation_vector import RotationVector
-from rbd_ros.joints.special import Prescribed, RackAndPinion, UserJoint
+from rbd_ros.joints.special import Prescribed, RackAndPinion, SphereInCylinder, UserJoint
 from rbd_ros.joints.verify import verify
 
 __all__ = [
     'Composite', 'Cylindrical', 'Fixed', 'Free', 'Helical', 'Joint', 'Planar', 'Prescribed',
     'Prismatic', 'RackAndPinion', 'Reversed', 'Revolute', 'RollPitchYaw', 'RotationVector',
-    'Spherical', 'Translation', 'Universal', 'UserJoint', 'verify',
+    'SphereInCylinder', 'Spherical', 'Translation', 'Universal', 'UserJoint', 'verify',
 ]

@@ -60,9 +60,16 @@ def angle_about(axis: Sequence[float], E: Mat3) -> Scalar:
 
 
 def whole_turns(angle: Scalar, estimate: Scalar) -> Scalar:
-    """Return the angle plus the whole turns that bring it next to an estimate (floats only)."""
-    turns = round((float(estimate) - float(angle)) / (2.0 * math.pi))
-    return angle + 2.0 * math.pi * turns
+    """Return the angle plus the whole turns that bring it next to an estimate."""
+    ahead = estimate - angle
+    return estimate - atan2(sin(ahead), cos(ahead))
+
+
+def tilt(axis: Sequence[float], E: Mat3) -> list[Scalar]:
+    """Return by how much the axis of F_p is turned away from that of F_s, about u and v."""
+    u, v = across(axis)
+    turned = E @ Vec3(*axis)
+    return [v.dot(turned), -u.dot(turned)]
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,10 @@ class Revolute(_Axial):
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
         """Return the angle, within half a turn."""
         return [angle_about(self.axis, X.E)]
+
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the tilt of the axis and the displacement, in F_s (RBDA Table 8.1)."""
+        return [*tilt(self.axis, X.E), *(X.E @ X.r)]
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the two couples across the axis and all forces."""
@@ -162,7 +173,7 @@ class Helical(_Axial):
         return (Motion(a, a * self.pitch),)
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
-        """Return the angle, with the turns that the distance tells; for plain floats."""
+        """Return the angle, with the turns that the distance tells."""
         angle = angle_about(self.axis, X.E)
         if self.pitch == 0.0:
             return [angle]

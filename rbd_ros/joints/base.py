@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 import math
 from typing import Protocol
 
-from rbd_ros.compiler import divide, jvp, less, sqrt, trace, where
+from rbd_ros.compiler import divide, Expr, jvp, less, sqrt, trace, where
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import Force, Motion, Scalar, small_motion, Transform, Vec3
 from rbd_ros.spatial.constant import SNAP
@@ -118,6 +119,16 @@ class Joint(ABC):
         rates = graph.evaluate(list(q), [t], list(self.q_dot(q, qd)), [1.0])
         return tuple(Force.from_list(rates[k:k + 6]) for k in range(0, len(rates), 6))
 
+    def constraint_at(self, X: Transform, t: Scalar = 0.0) -> tuple[Force, ...]:
+        """
+        Return the columns of T where the transform across the joint is X, as loops need it.
+
+        :param X: from F_p to F_s coordinates; it may violate the constraint a little.
+        """
+        if has_constant_constraint(self):
+            return self.constraint_subspace(self.neutral(), t)
+        return self.constraint_subspace(self.locate(X, t), t)
+
     def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """Return the derivative of q at the velocity qd."""
         return list(qd)
@@ -165,6 +176,19 @@ class Joint(ABC):
     def random(self, rng: Random) -> list[float]:
         """Return a random position."""
         return [float(rng.uniform(-math.pi, math.pi)) for _ in range(self.nq)]
+
+
+@lru_cache(maxsize=256)
+def has_constant_constraint(joint: Joint) -> bool:
+    """Return whether T of a joint is the same in F_s coordinates at every position and time."""
+    found: list[bool] = []
+
+    def look(q: Sequence[Scalar], t: Scalar) -> list[Scalar]:
+        T = [x for f in joint.constraint_subspace(q, t) for x in f.to_list()]
+        found.append(not any(isinstance(x, Expr) for x in T))
+        return [0.0]
+    trace(look, {'q': (joint.nq,), 't': ()})
+    return found[0]
 
 
 def unit_axis(axis: Sequence[float], what: str) -> tuple[float, float, float]:

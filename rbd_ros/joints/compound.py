@@ -242,6 +242,10 @@ class RollPitchYaw(_Chain):
         """Return the three forces through the centre."""
         return tuple(push(e) for e in UNITS)
 
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the displacement of the centre, in F_s."""
+        return [*(X.E @ X.r)]
+
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
         """Return roll, pitch and yaw, the pitch within a quarter turn."""
         (e11, e12, e13), (_, _, e23), (_, _, e33) = X.E.rows
@@ -317,6 +321,14 @@ class Reversed(Joint):
         """Return ^pX_s^* T: forces transform with the star that Table 4.2 lost."""
         X = self.joint.transform(q, t)
         return tuple(X.inv_apply(f) for f in self.joint.constraint_subspace(q, t))
+
+    def constraint_at(self, X: Transform, t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return T of the joint itself, carried to its predecessor."""
+        return tuple(X @ f for f in self.joint.constraint_at(X.inverse(), t))
+
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return minus the error of the joint itself: its velocity has the other sign."""
+        return [-x for x in self.joint.closure_error(X.inverse(), t)]
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
         """Return the joint's own position of the inverse transform."""

@@ -136,8 +136,12 @@ class Spherical(Joint):
         return tuple(turn(e) for e in UNITS)
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
-        """Return the quaternion of the rotation, for plain floats."""
+        """Return the quaternion of the rotation."""
         return [*quaternion.from_rotation(X.E)]
+
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the displacement of the centre, in F_s (RBDA Table 8.1)."""
+        return [*(X.E @ X.r)]
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three forces through the centre."""
@@ -185,8 +189,12 @@ class Free(Joint):
         return tuple(Motion.unit(i) for i in range(6))
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
-        """Return origin and quaternion, for plain floats."""
+        """Return origin and quaternion."""
         return [*X.r.to_list(), *quaternion.from_rotation(X.E)]
+
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return nothing: every transform is allowed."""
+        return []
 
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return no column."""

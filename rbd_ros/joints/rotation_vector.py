@@ -61,6 +61,10 @@ class RotationVector(Joint):
         """Return the shortest rotation vector of X, for plain floats."""
         return rotation_vector(X.E).to_list()
 
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the displacement of the centre, in F_s."""
+        return [*(X.E @ X.r)]
+
     def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three forces through the centre."""
         return tuple(push(e) for e in UNITS)

@@ -12,20 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joints beyond Table 4.1: user-defined, driven by time, and rack-and-pinion (RBDA 3.5, 4.6)."""
+"""Joints beyond Table 4.1: user-defined, driven by time, rack-and-pinion and others (RBDA 4.6)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
 
 from rbd_ros.compiler import cos, sin
 from rbd_ros.errors import ModelError
-from rbd_ros.joints.axial import angle_about, axis_rotation, whole_turns
-from rbd_ros.joints.base import couple, dual_complement, Joint, push, Random
-from rbd_ros.spatial import Force, Motion, Scalar, Transform, Vec3
+from rbd_ros.joints.axial import angle_about, axis_rotation, Prismatic, whole_turns
+from rbd_ros.joints.base import across, couple, dual_complement, Joint, push, Random, unit_axis
+from rbd_ros.joints.compound import Composite
+from rbd_ros.joints.multi import Spherical
+from rbd_ros.spatial import Force, Mat3, Motion, quaternion, Scalar, Transform, Vec3
 
 Scalars = Sequence[Scalar]
 
@@ -61,7 +63,7 @@ class RackAndPinion(Joint):
         return (Motion(Vec3.unit(2), Vec3(self.radius * c, -self.radius * s, 0.0)),)
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
-        """Return the angle, with the turns that the place on the rack tells; for plain floats."""
+        """Return the angle, with the turns that the place on the rack tells."""
         angle = angle_about((0.0, 0.0, 1.0), X.E)
         return [whole_turns(angle, X.r.x / self.radius) if self.radius else angle]
 
@@ -77,6 +79,50 @@ class RackAndPinion(Joint):
         x, y = Vec3.unit(0), Vec3.unit(1)
         return (couple(x), couple(y), Force(Vec3(0.0, 0.0, -along.x), x),
                 Force(Vec3(0.0, 0.0, -along.y), y), push(Vec3.unit(2)))
+
+
+@dataclass(frozen=True)
+class SphereInCylinder(Composite):
+    """
+    A ball on the successor that slides in a tube of the predecessor (RBDA 8.10).
+
+    It turns freely: q is [distance, quaternion]. In place of a revolute joint that closes a planar
+    loop it leaves two constraints of five, those that the plane does not satisfy by itself.
+
+    :param axis: direction of the tube in F_p, any length but zero.
+    """
+
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    joints: tuple[Joint, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        axis = unit_axis(self.axis, 'axis of a sphere-in-cylinder joint')
+        object.__setattr__(self, 'axis', axis)
+        object.__setattr__(self, 'joints', (Prismatic(self.axis), Spherical()))
+
+    @property
+    def type_name(self) -> str:
+        """Name of the joint type."""
+        return 'sphere in cylinder'
+
+    def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return distance and quaternion."""
+        return [Vec3(*self.axis).dot(X.r), *quaternion.from_rotation(X.E)]
+
+    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return the two forces across the tube, which turns in F_s."""
+        return self._across(quaternion.rotation(q[1:]))
+
+    def constraint_at(self, X: Transform, t: Scalar = 0.0) -> tuple[Force, ...]:
+        """Return the two forces across the tube."""
+        return self._across(X.E)
+
+    def closure_error(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
+        """Return the displacement of the ball across the tube."""
+        return [e.dot(X.r) for e in across(self.axis)]
+
+    def _across(self, E: Mat3) -> tuple[Force, ...]:
+        return tuple(push(E @ e) for e in across(self.axis))
 
 
 @dataclass(frozen=True)

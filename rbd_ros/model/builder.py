@@ -26,9 +26,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 import math
 
-from rbd_ros.errors import ModelError, UnknownName
+from rbd_ros.errors import LoopError, ModelError, UnknownName
 from rbd_ros.joints import Fixed, Joint, Reversed
-from rbd_ros.model.connectivity import spanning_tree
+from rbd_ros.model.connectivity import minimum_depth, spanning_tree
 from rbd_ros.model.coupling import Gear, Mimic
 from rbd_ros.model.independent import Arc, independent, JointData
 from rbd_ros.model.model import Frame, gravity_vector, LoopJoint, Model
@@ -66,6 +66,7 @@ class ModelBuilder:
         self._inertias = [base_inertia or RigidInertia.zero()]
         self._arcs: dict[str, Arc] = {}
         self._frames: dict[str, tuple[int, Transform]] = {}
+        self._closing: set[str] = set()
 
     def add_body(self, name: str, parent: str | None = None, joint: Joint | None = None,
                  placement: Transform | None = None, inertia: RigidInertia | None = None, *,
@@ -122,6 +123,22 @@ class ModelBuilder:
                                (X_S or identity) @ to_s, data or JointData(), mimic)
         return self
 
+    def add_loop_joint(self, name: str, predecessor: str, successor: str, joint: Joint,
+                       X_P: Transform | None = None,
+                       X_S: Transform | None = None) -> ModelBuilder:
+        """
+        Close a loop between two bodies (or frames): the joint never is one of the spanning tree.
+
+        It has no coordinate of its own and is passive; see ``Dynamics.loop_drive`` for a drive.
+
+        :param X_P: from predecessor coordinates to the joint's frame there; None if the same.
+        :param X_S: from successor coordinates to the joint's frame there; None if the same.
+        :returns: the builder itself.
+        """
+        self.add_joint(name, predecessor, successor, joint, X_P, X_S)
+        self._closing.add(name)
+        return self
+
     def add_frame(self, name: str, body: str, placement: Transform | None = None) -> ModelBuilder:
         """
         Name a frame fixed in a body (or in another frame).
@@ -135,9 +152,17 @@ class ModelBuilder:
         self._frames[name] = (node, (placement or Transform.identity()) @ to_body)
         return self
 
-    def build(self) -> Model:
-        """Return the model; the builder may go on being used."""
-        tree, chords = self._grow()
+    def build(self, spanning_tree: str = 'order') -> Model:
+        """
+        Return the model; the builder may go on being used.
+
+        :param spanning_tree: which joints close the loops, besides those of ``add_loop_joint``:
+            ``'order'`` takes each joint that closes a loop with joints added before it,
+            ``'depth'`` those that leave a tree of minimum depth (RBDA 10.2).
+        """
+        if spanning_tree not in ('order', 'depth'):
+            raise ModelError(f'spanning_tree is {spanning_tree!r}; it is "order" or "depth"')
+        tree, chords = self._grow(self._arcs_in_order(spanning_tree))
         frames = {name: Frame(name, *tree.place[node]) for name, node in self._nodes.items()}
         for name, (node, placement) in self._frames.items():
             body, to_node = tree.place[node]
@@ -162,9 +187,18 @@ class ModelBuilder:
             return self._frames[name]
         raise UnknownName('body', name, [*self._nodes, *self._frames])
 
-    def _grow(self) -> tuple[_Tree, list[Arc]]:
+    def _arcs_in_order(self, spanning_tree: str) -> list[Arc]:
+        """Return the joints, those of the spanning tree before those that may close loops."""
+        arcs = [arc for arc in self._arcs.values() if arc.name not in self._closing]
+        if spanning_tree == 'depth':
+            chosen = set(minimum_depth(
+                len(self._nodes), [(a.predecessor, a.successor) for a in arcs]))
+            arcs = [arcs[k] for k in sorted(range(len(arcs)), key=lambda k: k not in chosen)]
+        return arcs + [arc for arc in self._arcs.values() if arc.name in self._closing]
+
+    def _grow(self, arcs: Sequence[Arc]) -> tuple[_Tree, list[Arc]]:
         """Give numbers to the bodies, outward from the base, and merge what is fixed."""
-        names, arcs = list(self._nodes), list(self._arcs.values())
+        names = list(self._nodes)
         found = spanning_tree(len(names), [(a.predecessor, a.successor) for a in arcs],
                               names=names)
         tree = _Tree(names=[names[0]], inertia=[self._inertias[0]],
@@ -172,6 +206,9 @@ class ModelBuilder:
         for number, node, parent_node in zip(found.tree, found.order, found.parent_node,
                                              strict=True):
             arc = arcs[number]
+            if arc.name in self._closing:
+                raise LoopError(f'joint "{arc.name}" closes no loop: nothing else connects '
+                                f'"{names[node]}" to the base; use add_joint for it')
             forward = arc.successor == node                            # RBDA 4.1.4
             near, far = (arc.X_P, arc.X_S) if forward else (arc.X_S, arc.X_P)
             body, to_parent = tree.place[parent_node]
@@ -195,7 +232,12 @@ class ModelBuilder:
         p, to_p = tree.place[arc.predecessor]
         s, to_s = tree.place[arc.successor]
         if p == s:
-            raise ModelError(f'loop joint "{arc.name}" connects "{tree.names[p]}" to itself')
+            raise LoopError(
+                f'loop joint "{arc.name}" connects body "{tree.names[p]}" to itself: the links at '
+                'its ends are fixed to each other; leave it out, or let a joint between them move')
+        if arc.mimic is not None:
+            raise LoopError(f'loop joint "{arc.name}" has no coordinate and cannot follow '
+                            'another; let a joint of the tree follow')
         return LoopJoint(arc.name, arc.joint, p, s, arc.X_P @ to_p, arc.X_S @ to_s)
 
 

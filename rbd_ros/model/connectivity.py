@@ -22,7 +22,7 @@ variable are 0-based, with -1 for "no ancestor variable".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import itertools
 from typing import NamedTuple
 
@@ -88,6 +88,29 @@ def spanning_tree(count: int, arcs: Sequence[Arc], *,
         lost = ', '.join(f'"{called[node]}"' for node in range(count) if node not in seen)
         raise ModelError(f'not connected to the base "{called[0]}" by any joint: {lost}')
     return SpanningTree(tuple(tree), tuple(chords), tuple(order), tuple(parents))
+
+
+def minimum_depth(count: int, arcs: Sequence[Arc]) -> list[int]:
+    """
+    Return the arcs of a spanning tree of minimum depth, found breadth first (RBDA 10.2).
+
+    Bodies that the base cannot reach are left out.
+    """
+    near: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    for number, (p, s) in enumerate(arcs):
+        near[p].append((number, s))
+        near[s].append((number, p))
+    tree, seen, layer = [], {0}, [0]
+    while layer:
+        outer = []
+        for node in layer:
+            for number, other in near[node]:
+                if other not in seen:
+                    seen.add(other)
+                    tree.append(number)
+                    outer.append(other)
+        layer = outer
+    return tree
 
 
 def spanning_trees(count: int, arcs: Sequence[Arc]) -> Iterator[tuple[int, ...]]:
@@ -221,6 +244,48 @@ def expanded_parent(parent: Sequence[int], freedoms: Sequence[int]) -> tuple[int
             expanded.append(last[i])
             last[i] = len(expanded) - 1
     return tuple(expanded)
+
+
+def meeting_point(parent: Sequence[int], i: int, j: int) -> int:
+    """Return the nearest common ancestor of two bodies, as the walk of RBDA Table 8.4 finds it."""
+    while i != j:
+        i, j = (parent[i], j) if i > j else (i, parent[j])
+    return i
+
+
+def loop_path(parent: Sequence[int], predecessor: int, successor: int) -> dict[int, int]:
+    """
+    Return epsilon of the tree joints that a loop runs through, by body (8.18).
+
+    It is +1 on the way from the meeting point to the successor of the loop joint, -1 on the way
+    to the predecessor; joints that the loop does not involve are left out.
+    """
+    root = meeting_point(parent, predecessor, successor)
+    epsilon: dict[int, int] = {}
+    for sign, i in ((1, successor), (-1, predecessor)):
+        while i != root:
+            epsilon[i] = sign
+            i = parent[i]
+    return epsilon
+
+
+def loop_clusters(paths: Sequence[Iterable[int]]) -> tuple[tuple[int, ...], ...]:
+    """
+    Return the minimal loop clusters: sets of loops that share tree joints, 0-based (RBDA 8.9).
+
+    :param paths: for each loop, the tree joints that it runs through.
+    """
+    clusters: list[tuple[list[int], set[int]]] = []
+    for loop, path in enumerate(paths):
+        loops, joints = [loop], set(path)
+        apart = []
+        for others in clusters:
+            if joints.isdisjoint(others[1]):
+                apart.append(others)
+            else:
+                loops, joints = others[0] + loops, joints | others[1]
+        clusters = [*apart, (loops, joints)]
+    return tuple(sorted(tuple(sorted(loops)) for loops, _ in clusters))
 
 
 def depths(expanded: Sequence[int]) -> tuple[int, ...]:

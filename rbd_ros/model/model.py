@@ -117,7 +117,8 @@ class Model:
 
     def __repr__(self) -> str:
         """Return a line that tells robots apart."""
-        return f'<Model "{self.name}": {self.nb} bodies, nq = {self.nq}, nv = {self.nv}>'
+        loops = f', {len(self.loops)} loops' if self.loops else ''
+        return f'<Model "{self.name}": {self.nb} bodies, nq = {self.nq}, nv = {self.nv}{loops}>'
 
     # --- sizes and index sets -------------------------------------------------------------
 
@@ -186,10 +187,49 @@ class Model:
         """Return the mass of all that moves; what is fixed to the base does not count."""
         return sum((float(inertia.m) for inertia in self.inertia[1:]), 0.0)
 
-    def refuse_loops(self) -> None:
-        """
-        Raise an error if the robot has kinematic loops: dynamics are those of trees so far.
+    # --- loops ----------------------------------------------------------------------------
 
+    @cached_property
+    def spanning_tree(self) -> Model:
+        """Return the robot without its loop joints: the tree whose H and C the loops constrain."""
+        return dataclasses.replace(self, loops=()) if self.loops else self
+
+    @cached_property
+    def loop_rows(self) -> tuple[slice, ...]:
+        """Return per loop joint the rows of its constraints in K, k and delta (8.20)."""
+        return _offsets([loop.constraints for loop in self.loops])
+
+    @cached_property
+    def loop_constraints(self) -> int:
+        """Return n^c, the number of constraints of all loop joints (8.1)."""
+        return sum(loop.constraints for loop in self.loops)
+
+    @cached_property
+    def loop_paths(self) -> tuple[Mapping[int, int], ...]:
+        """Return per loop epsilon of the tree joints around it, by body: +1 or -1 (8.18)."""
+        return tuple(connectivity.loop_path(self.parent, loop.predecessor, loop.successor)
+                     for loop in self.loops)
+
+    @cached_property
+    def loop_clusters(self) -> tuple[tuple[int, ...], ...]:
+        """Return the minimal loop clusters: numbers of loops that share joints (RBDA 8.9)."""
+        return connectivity.loop_clusters([self._moved_by(path) for path in self.loop_paths])
+
+    def _moved_by(self, path: Mapping[int, int]) -> set[int]:
+        """Return the joints of a path, and those that followers among them follow."""
+        joints = set(path)
+        if self.coupling is not None:
+            for follower, leaders in zip(
+                    self.coupling.followers, self.coupling.leaders, strict=True):
+                if follower in path:
+                    joints.update(leaders)
+        return joints
+
+    def refuse_loops(self, what: str = 'this algorithm') -> None:
+        """
+        Raise an error if the robot has kinematic loops, where what is asked for knows trees only.
+
+        :param what: what to call it.
         :raises LoopError: which names a joint that closes a loop.
         """
         if not self.loops:
@@ -198,10 +238,10 @@ class Model:
         ends = ' and '.join(f'"{self.body_names[k]}"' for k in (loop.predecessor, loop.successor))
         more = f' (and {len(self.loops) - 1} more)' if len(self.loops) > 1 else ''
         raise LoopError(
-            f'joint "{loop.name}" of "{self.name}"{more} closes a kinematic loop between {ends}; '
-            'dynamics are those of trees, and without the loop they would be of another robot. '
-            'Leave that joint out for the dynamics of the open tree, or take '
-            'rbd_ros.algorithms.whole_system.accelerations, which knows loops but is not compiled')
+            f'joint "{loop.name}" of "{self.name}"{more} closes a kinematic loop between {ends}, '
+            f'and {what} knows trees only: its answer would be of another robot. Take '
+            'forward_dynamics, loop_dynamics or actuator_forces of rbd_ros.Dynamics, which know '
+            'loops, or model.spanning_tree for the open tree')
 
     # --- names ----------------------------------------------------------------------------
 

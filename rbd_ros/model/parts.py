@@ -63,3 +63,8 @@ class LoopJoint:
     successor: int
     X_P: Transform
     X_S: Transform
+
+    @property
+    def constraints(self) -> int:
+        """Return the number of constraints n_k^c = 6 - n_k that the joint imposes (8.1)."""
+        return 6 - self.joint.nv

@@ -179,7 +179,8 @@ def _transform(position: XYZ, orientation: XYZW) -> Transform:
 
 
 def _write_rotation(X: Transform, orientation: XYZW) -> None:
-    orientation.x, orientation.y, orientation.z, orientation.w = from_rotation(X.E)
+    x, y, z, w = map(float, from_rotation(X.E))
+    orientation.x, orientation.y, orientation.z, orientation.w = x, y, z, w
 
 
 def inertia_from_message(message: InertiaLike) -> RigidInertia:

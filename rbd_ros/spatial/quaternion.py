@@ -47,25 +47,29 @@ def rotation(p: Sequence[Scalar]) -> Mat3:
                  (xz + wy, yz - wx, 1.0 - (xx + yy))))
 
 
-def from_rotation(E: Mat3) -> list[float]:
+def from_rotation(E: Mat3) -> list[Scalar]:
     """
-    Return the unit quaternion with w >= 0 of a rotation matrix of plain floats.
+    Return the unit quaternion with w >= 0 of a rotation matrix.
 
     :param E: from F_p to F_s components, the transpose of the usual rotation matrix.
     """
-    e = [[float(x) for x in row] for row in E.rows]
+    e = E.rows
     trace = e[0][0] + e[1][1] + e[2][2]
-    k = max(range(4), key=lambda i: trace if i == 3 else e[i][i])
-    if k == 3:                       # start from the largest component: it divides the others
-        p = [e[1][2] - e[2][1], e[2][0] - e[0][2], e[0][1] - e[1][0], 1.0 + trace]
-    else:
+    p = [e[1][2] - e[2][1], e[2][0] - e[0][2], e[0][1] - e[1][0], 1.0 + trace]
+    largest = trace
+    for k in range(3):               # start from the largest component: it divides the others
         i, j = (k + 1) % 3, (k + 2) % 3
-        p = [0.0] * 4
-        p[k] = 1.0 + e[k][k] - e[i][i] - e[j][j]
-        p[i] = e[k][i] + e[i][k]
-        p[j] = e[k][j] + e[j][k]
-        p[3] = e[i][j] - e[j][i]
-    return unit(p if p[3] >= 0.0 else [-x for x in p])
+        other: list[Scalar] = [0.0] * 4
+        other[k] = 1.0 + e[k][k] - e[i][i] - e[j][j]
+        other[i] = e[k][i] + e[i][k]
+        other[j] = e[k][j] + e[j][k]
+        other[3] = e[i][j] - e[j][i]
+        better = less(largest, e[k][k])
+        p = [where(better, a, b) for a, b in zip(other, p, strict=True)]
+        largest = where(better, e[k][k], largest)
+    length = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    signed = where(less(p[3], 0.0), -length, length)
+    return [x / signed for x in p]
 
 
 def unit(p: Sequence[float]) -> list[float]:

@@ -1,0 +1,158 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The rules of robots with closed loops: constraints, and motion under them (RBDA 8).
+
+H and C are those of the spanning tree, over the independent coordinates; K has a row for each
+constraint of each loop joint and a column for each independent velocity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros.algorithms import dense, loops
+from rbd_ros.algorithms.loop_dynamics import REGULAR_PIVOT, solve_regular
+from rbd_ros.compiler import absolute, less, maximum, sqrt, where
+from rbd_ros.dynamics import rules
+
+if TYPE_CHECKING:
+    from rbd_ros.algorithms.loop_dynamics import Regular
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.dynamics.quantity import State
+
+    Values = Sequence[Scalar]
+    Matrix = list[list[Scalar]]
+    Results = Mapping[str, Sequence]
+
+
+class _Solved(NamedTuple):
+    """Motion under loops, with the constraints that it obeys."""
+
+    motion: Regular
+    K: Matrix
+    k: list[Scalar]
+
+
+# --- constraints ----------------------------------------------------------------------------
+
+
+def loop_jacobian(s: State) -> Results:
+    """Return K (8.19)."""
+    return {'K': [list(s.reduce(row)) for row in loops.jacobian(s.model, s.q, s.conditions.t)]}
+
+
+def loop_bias(s: State) -> Results:
+    """Return k with K qdd = k, not stabilised (8.47)."""
+    return {'k': loops.constraints(s.model, s.q, s.qd, s.g, s.conditions.t).k}
+
+
+def loop_velocity(s: State) -> Results:
+    """Return T^T (v_J - sigma) of the loop joints (8.7)."""
+    return {'velocity': loops.constraints(s.model, s.q, s.qd, s.g, s.conditions.t).velocity}
+
+
+def loop_error(s: State) -> Results:
+    """Return delta (RBDA 8.3)."""
+    return {'delta': loops.position_error(s.model, s.q, s.conditions.t)}
+
+
+def loop_drive(s: State) -> Results:
+    """Return tau^a of forces at loop joints (8.31)."""
+    tau_a = loops.drive_forces(s.model, s.q, s.inputs['loop_tau'], s.conditions.t)
+    return {'tau_a': s.reduce(tau_a)}
+
+
+def bias_with_drives(s: State) -> Results:
+    """Return C - tau^a in one recursion (RBDA Table 8.3)."""
+    if s.g is not None:         # what gears of changing ratio add is not in that recursion
+        return bias_less_drives(s)
+    C = loops.bias_with_drives(s.model, s.q, s.qd, s.inputs['loop_tau'], s.conditions)
+    return {'C': s.reduce(C)}
+
+
+def bias_less_drives(s: State) -> Results:
+    """Return C - tau^a as the difference of the two."""
+    C = rules.bias_3d(_tree(s))['tau']
+    return {'C': dense.subtract(C, loop_drive(s)['tau_a'])}
+
+
+# --- motion ---------------------------------------------------------------------------------
+
+
+def _tree(s: State) -> State:
+    """Return the state of the spanning tree, for algorithms that know trees."""
+    return s._replace(model=s.model.spanning_tree)
+
+
+def _solved(s: State, H: Sequence[Values], C: Values) -> _Solved:
+    two_alpha, beta_squared = s.inputs['stabilization']
+    found = loops.constraints(
+        s.model, s.q, s.qd, s.g, s.conditions.t, (two_alpha, beta_squared))
+    K = [list(s.reduce(row)) for row in found.K]
+    force = dense.subtract(s.tau, C)
+    return _Solved(solve_regular(H, rules.sparsity(s.model), force, K, found.k,
+                                 s.surroundings.nominal()), K, found.k)
+
+
+def _spatial(s: State) -> _Solved:
+    tree = _tree(s)
+    return _solved(s, rules.inertia(tree), rules.bias_3d(tree)['tau'])
+
+
+def _planar(s: State) -> _Solved:
+    tree = _tree(s)
+    return _solved(s, rules.mass_matrix_planar(tree)['H'], rules.bias_planar(tree)['tau'])
+
+
+def _sure(solved: _Solved) -> Results:
+    """Return qdd, not a number where the rows that count are not those of the regular case."""
+    regular = where(less(REGULAR_PIVOT, solved.motion.pivot),
+                    where(less(solved.motion.excess, REGULAR_PIVOT), 1.0, -1.0), -1.0)
+    doubt = sqrt(regular) - 1.0
+    return {'qdd': [x + doubt for x in solved.motion.qdd]}
+
+
+def forward_dynamics(s: State) -> Results:
+    """Return qdd under loops; NaN near a singularity (RBDA 8.5, method 2)."""
+    return _sure(_spatial(s))
+
+
+def forward_dynamics_planar(s: State) -> Results:
+    """Return qdd under loops through planar vectors; NaN near a singularity."""
+    return _sure(_planar(s))
+
+
+def _details(s: State, solved: _Solved) -> Results:
+    """Return all that is found on the way to qdd."""
+    motion = solved.motion
+    residual: Scalar = 0.0
+    for row, right in zip(solved.K, solved.k, strict=True):
+        residual = maximum(residual, absolute(dense.dot(row, motion.qdd) - right))
+    forces = loops.joint_forces(s.model, s.q, motion.multipliers, s.conditions.t)
+    return {'qdd': motion.qdd, 'multipliers': motion.multipliers,
+            'forces': [f.to_list() for f in forces], 'pivot': [motion.pivot],
+            'excess': [motion.excess], 'residual': [residual]}
+
+
+def loop_dynamics(s: State) -> Results:
+    """Return qdd, lambda, forces of loop joints, pivots and residual."""
+    return _details(s, _spatial(s))
+
+
+def loop_dynamics_planar(s: State) -> Results:
+    """Return the same through planar vectors."""
+    return _details(s, _planar(s))

@@ -1,0 +1,423 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Closed loops: constraints of loop joints, motion under them, closed positions (RBDA 8)."""
+
+import functools
+
+from joint_samples import lift_drift, lift_drift_rate, lift_subspace, lift_transform, swing
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.algorithms import loops
+from rbd_ros.algorithms.kinematics import links
+from rbd_ros.compiler import sin
+from rbd_ros.joints import (
+    Cylindrical, Fixed, Helical, Planar, Prescribed, Prismatic, RackAndPinion, Reversed, Revolute,
+    RollPitchYaw, RotationVector, SphereInCylinder, Spherical, Translation, Universal, UserJoint)
+from rbd_ros.model import connectivity, mechanisms, positions, samples
+from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3, xlt
+
+MECHANISMS = {
+    'four_bar': mechanisms.four_bar, 'five_bar': mechanisms.five_bar,
+    'spatial_four_bar': mechanisms.spatial_four_bar, 'delta': mechanisms.delta,
+    'two_arm_grasp': mechanisms.two_arm_grasp, 'ladder': lambda: mechanisms.ladder(3)}
+#: Loop joints of every type that has constraints; the axis is no coordinate axis.
+AXIS = (0.36, 0.48, 0.8)
+JOINTS = (Revolute(AXIS), Prismatic(AXIS), Helical(AXIS, 0.3), Cylindrical(AXIS), Planar(AXIS),
+          Spherical(), RollPitchYaw(), RotationVector(), Translation(), Fixed(),
+          Universal((1.0, 0.0, 0.0), AXIS), RackAndPinion(0.4), SphereInCylinder(AXIS),
+          Reversed(Universal()), Reversed(SphereInCylinder()), Prescribed(Revolute(), swing),
+          UserJoint(1, 1, transform=lift_transform, subspace=lift_subspace, drift=lift_drift,
+                    drift_rate=lift_drift_rate, type_name='lift',
+                    locate=lambda X, t: [X.r.z - 0.5 * sin(t)]))
+
+
+@functools.cache
+def robot(name):
+    """Return a compiled mechanism and a closed position of it."""
+    model, q = MECHANISMS[name]()
+    made = rbd_ros.Dynamics(model, closed_near=q)
+    return made, made.assemble(q).require()
+
+
+def moving(name, seed=0):
+    """Return a robot in some motion that its loops allow: position, velocity, forces."""
+    made, q = robot(name)
+    rng = np.random.default_rng(seed)
+    step = 0.2 * made.consistent_velocity(q, rng.normal(size=made.model.nv))
+    q = made.assemble(positions.integrate(made.model, q.tolist(), step.tolist())).require()
+    qd = made.consistent_velocity(q, rng.normal(size=made.model.nv))
+    return made, q, qd, rng.normal(size=made.model.nv)
+
+
+# --- one loop joint ---------------------------------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 8-09', 'RBDA 8-10')
+@pytest.mark.parametrize('joint', JOINTS, ids=lambda joint: joint.type_name)
+def test_position_error_of_every_joint_type(joint):
+    """It vanishes at every position of the joint, and grows along T as the frame moves away."""
+    rng, t = np.random.default_rng(3), 0.4
+    X = joint.transform(joint.random(rng), t)
+    np.testing.assert_allclose(joint.closure_error(X, t), np.zeros(6 - joint.nv), atol=1e-12)
+    T = np.array([f.to_list() for f in joint.constraint_at(X, t)])
+    S = np.array([s.to_list() for s in joint.subspace(joint.locate(X, t), t)]).reshape(-1, 6)
+    np.testing.assert_allclose(T @ S.T, 0.0, atol=1e-12)
+    assert np.linalg.matrix_rank(np.vstack((T, S))) == 6
+    for h in (1e-4, 1e-5):
+        v = rng.normal(size=6)
+        moved = [np.array(joint.closure_error(_moved(X, h * v * sign), t)) for sign in (1.0, -1.0)]
+        np.testing.assert_allclose((moved[0] - moved[1]) / (2.0 * h), T @ v, atol=20.0 * h)
+
+
+def _moved(X, step):
+    """Return the transform after its successor frame has moved by a small step."""
+    w, v = Vec3(*step[:3].tolist()), Vec3(*step[3:].tolist())
+    turn = RotationVector().transform([*w])
+    return Transform(turn.E, v) @ X
+
+
+@pytest.mark.seed('RBDA 8-10')
+def test_table_of_position_errors():
+    """Table 8.1: entries of the 6 x 6 transform, to first order in the error."""
+    small = np.array([2.0, -3.0, 1.0, 1.5, -2.5, 3.5]) * 1e-5
+    z = (0.0, 0.0, 1.0)
+    expected = {
+        Fixed(): lambda X: 0.5 * np.array([
+            X[1, 2] - X[2, 1], X[2, 0] - X[0, 2], X[0, 1] - X[1, 0],
+            X[4, 2] - X[5, 1], X[5, 0] - X[3, 2], X[3, 1] - X[4, 0]]),
+        Revolute(z): lambda X: np.array([
+            X[1, 2], -X[0, 2], X[4, 2], -X[3, 2], X[3, 0] * X[1, 0] + X[3, 1] * X[1, 1]]),
+        Cylindrical(z): lambda X: np.array([X[1, 2], -X[0, 2], X[4, 2], -X[3, 2]]),
+        Prismatic(z): lambda X: np.array([
+            0.5 * (X[1, 2] - X[2, 1]), 0.5 * (X[2, 0] - X[0, 2]), 0.5 * (X[0, 1] - X[1, 0]),
+            X[4, 2], -X[3, 2]]),
+        Spherical(): lambda X: np.array([
+            X[4, :3] @ X[2, :3], X[5, :3] @ X[0, :3], X[3, :3] @ X[1, :3]])}
+    for joint, table in expected.items():
+        q = joint.random(np.random.default_rng(1))
+        X = _moved(joint.transform(q), small)
+        full = np.array([(X @ Motion.unit(i)).to_list() for i in range(6)]).T
+        np.testing.assert_allclose(joint.closure_error(X), table(full), atol=2e-9)
+        assert np.abs(table(full)).max() > 1e-5
+
+
+# --- constraints of a mechanism ---------------------------------------------------------------
+
+
+def loop_of(joint, seed=5):
+    """Return a tree of joints of all kinds whose two branches a joint connects."""
+    rng = np.random.default_rng(seed)
+    builder = rbd_ros.ModelBuilder('loop')
+    names = ('trunk', 'left', 'tip', 'right')
+    kinds = (Revolute(AXIS), Spherical(), Prismatic(AXIS), Universal())
+    for name, parent, kind in zip(names, ('base', 'trunk', 'left', 'trunk'), kinds, strict=True):
+        builder.add_body(name, parent, kind, samples.random_transform(rng),
+                         samples.random_inertia(rng))
+    builder.add_loop_joint('close', 'tip', 'right', joint, samples.random_transform(rng),
+                           samples.random_transform(rng))
+    return builder.build()
+
+
+@pytest.mark.seed('RBDA 8-03', 'RBDA 8-04', 'RBDA 8-05', 'RBDA 8-06', 'RBDA 8-17')
+@pytest.mark.parametrize('joint', JOINTS, ids=lambda joint: joint.type_name)
+def test_constraints_of_every_joint_type(joint):
+    """Everywhere, closed or not, K qd is T^T v_J, and its derivative K qdd - k."""
+    model, rng, t = loop_of(joint), np.random.default_rng(7), 0.4
+    q = np.array(positions.random_position(model, rng))
+    qd, qdd = rng.normal(size=(2, model.nv))
+    found = loops.constraints(model, q.tolist(), qd.tolist(), t=t)
+    K, k = np.array(found.K), np.array(found.k)
+    assert K.shape == (6 - joint.nv, model.nv)
+    np.testing.assert_array_equal(K, loops.jacobian(model, q.tolist(), t))
+    assert not K[:, model.velocity_slice('trunk_joint')].any()         # outside of the loop
+    sigma = np.array(loops.constraints(model, q.tolist(), [0.0] * model.nv, t=t).velocity)
+    np.testing.assert_allclose(K @ qd + sigma, found.velocity, atol=1e-12)
+
+    def at(h):
+        there = positions.integrate(model, q.tolist(), (h * qd + 0.5 * h * h * qdd).tolist())
+        return np.array(loops.constraints(
+            model, there, (qd + h * qdd).tolist(), t=t + h).velocity)
+    h = 1e-4
+    rate = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
+    np.testing.assert_allclose(rate, K @ qdd - k, atol=1e-8)
+
+
+@pytest.mark.seed('RBDA 8-05')
+def test_loop_jacobian_has_the_signs_of_the_two_sides():
+    """Epsilon is +1 towards the successor, -1 towards the predecessor, and 0 elsewhere."""
+    model = loop_of(Fixed())
+    path, = model.loop_paths
+    index = {name: model.body_index(name) for name in ('trunk', 'left', 'tip', 'right')}
+    assert path == {index['right']: 1, index['left']: -1, index['tip']: -1}
+    assert connectivity.meeting_point(model.parent, index['tip'], index['right']) == index['trunk']
+    # J_L of a body-fixed pair of frames is the difference of their Jacobians, in one frame
+    arm = rbd_ros.Dynamics(model.spanning_tree, backend='reference')
+    q = np.array(positions.random_position(model, np.random.default_rng(2)))
+    loop, tree = model.loops[0], links(model, q.tolist())
+    at = loops.position(model, tree, loop)
+    J = {name: arm.jacobian(q, name) for name in ('tip', 'right')}
+    to_s = np.array([(loop.X_S @ Motion.unit(i)).to_list() for i in range(6)]).T
+    to_p = np.array([(at.X @ (loop.X_P @ Motion.unit(i))).to_list() for i in range(6)]).T
+    np.testing.assert_allclose(loops.jacobian(model, q.tolist()),
+                               to_s @ J['right'] - to_p @ J['tip'], atol=1e-13)
+
+
+@pytest.mark.seed('RBDA 8-18')
+@pytest.mark.parametrize('distance', [1e4, 1e7])
+def test_constraints_do_not_depend_on_where_the_base_is(distance):
+    """Far from the origin not a digit of K, k and delta is lost."""
+    far = rbd_ros.ModelBuilder('far')
+    far.add_body('cart', 'base', Prismatic((1.0, 0.0, 0.0)), None, samples.random_inertia(
+        np.random.default_rng(0)))
+    for i, length in ((1, 0.3), (2, 0.8), (3, 0.6)):
+        far.add_body(f'bar_{i}', 'cart' if i == 1 else f'bar_{i - 1}', Revolute(),
+                     xlt((0.0, 0.3, 0.8)[i - 1], 0.0, 0.0), mechanisms.rod(length, 1.0))
+    far.add_loop_joint('close', 'cart', 'bar_3', Revolute(), xlt(0.9, 0.0, 0.0),
+                       xlt(0.6, 0.0, 0.0))
+    model = far.build()
+    q, qd = [0.3, 0.9, -0.4, -2.0], [distance, 1.3, -1.6, 0.6]
+    near = loops.constraints(model, [0.0, *q[1:]], [0.0, *qd[1:]])
+    there = loops.constraints(model, [distance, *q[1:]], qd)
+    for name in near._fields:
+        np.testing.assert_array_equal(getattr(there, name), getattr(near, name))
+
+
+# --- motion -----------------------------------------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 8-02', 'RBDA 8-13', 'RBDA 8-14', 'RBDA 8-22', 'RBDA 8-24',
+                  reason='one fixture of the reference has the numbers of all')
+def test_golden_four_bar():
+    """The four-bar linkage of the reference: K, accelerations, mobility, with and without SIC."""
+    made, _ = robot('four_bar')
+    q = np.array([0.9, -0.4262239867, -2.0418464295])
+    qd, tau = np.array([1.3, -1.641238173, 0.6428154012]), np.array([0.7, 0.0, 0.0])
+    qdd = [-16.3136955852, 21.1345466729, -7.6139929082]
+    K = made.loop_jacobian(q)
+    expected = np.zeros((5, 3))
+    expected[2] = -0.8999966562, -0.7128737757, 0.0
+    expected[3] = 0.0024533165, 0.2369421809, 0.6
+    assert not K[[0, 1, 4]].any()
+    # the reference has rows in base coordinates, here they are in those of the last bar
+    np.testing.assert_allclose(K[2:4].T @ K[2:4], expected.T @ expected, atol=1e-9)
+    np.testing.assert_allclose(made.forward_dynamics(q, qd, tau), qdd, atol=2e-7)
+    report = made.loop_report
+    assert (report.mobility, report.constraints, report.rank) == (1, 5, 2)
+    assert report.overconstraint == 3
+    sic = rbd_ros.Dynamics(mechanisms.four_bar(0.9, SphereInCylinder())[0], backend='python')
+    found = sic.loop_dynamics(q, qd, tau)
+    np.testing.assert_allclose(found.qdd, qdd, atol=2e-7)
+    np.testing.assert_allclose(found.multipliers, [0.3799206432, 21.6837549739], atol=1e-6)
+    assert (found.rank, sic.loop_report.overconstraint, found.method) == (2, 0, 'regular')
+
+
+@pytest.mark.seed('RBDA 8-13', 'RBDA 8-14', 'RBDA 8-15', 'RBDA 8-28')
+@pytest.mark.parametrize('name', MECHANISMS)
+def test_all_methods_agree(name):
+    """Compiled, direct, multipliers first, projected, and all bodies at once: one motion."""
+    made, q, qd, tau = moving(name)
+    f_ext = np.random.default_rng(9).normal(size=(made.model.nb, 6))
+    for loads in ((), (f_ext,)):
+        qdd = made.forward_dynamics(q, qd, tau, *loads)
+        size = np.abs(qdd).max()
+        for method in ('auto', 'direct', 'multipliers', 'projection', 'whole_system'):
+            found = made.loop_dynamics(q, qd, tau, *loads, method=method)
+            np.testing.assert_allclose(found.qdd, qdd, atol=1e-10 * size)
+            assert found.rank == made.loop_report.rank and found.residual < 1e-9 * size
+            assert found.method == ('regular' if method == 'auto' else method)
+        K, H = made.loop_jacobian(q), made.mass_matrix(q)
+        np.testing.assert_allclose(K @ qdd, made.loop_bias(q, qd), atol=1e-10 * size)
+        C = made.bias(q, qd, *loads)
+        np.testing.assert_allclose(H @ qdd + C - tau, K.T @ found.multipliers, atol=1e-8)   # 8.6
+    np.testing.assert_allclose(made.loop_error(q), 0.0, atol=1e-12)
+    np.testing.assert_allclose(made.loop_velocity(q, qd), 0.0, atol=1e-12)
+
+
+@pytest.mark.seed('RBDA 8-23')
+def test_dead_centre_of_a_parallelogram():
+    """Folded flat it loses a constraint; the rank is reported, and the motion goes on."""
+    builder = rbd_ros.ModelBuilder('parallelogram', gravity=mechanisms.DOWN)
+    rod = mechanisms.rod
+    builder.add_body('left', 'base', Revolute(), None, rod(0.5, 1.0))
+    builder.add_body('top', 'left', Revolute(), xlt(0.5, 0.0, 0.0), rod(1.0, 1.0))
+    builder.add_body('right', 'base', Revolute(), xlt(1.0, 0.0, 0.0), rod(0.5, 1.0))
+    builder.add_loop_joint('pin', 'top', 'right', Revolute(), xlt(1.0, 0.0, 0.0),
+                           xlt(0.5, 0.0, 0.0))
+    made = rbd_ros.Dynamics(builder.build(), backend='python', closed_near=[1.0, -1.0, 1.0])
+    assert made.loop_report.mobility == 1
+    zero = np.zeros(3)
+    for angle, rank, method in ((1.0, 2, 'regular'), (0.1, 2, 'regular'), (1e-4, 2, 'multipliers'),
+                                (0.0, 1, 'multipliers')):
+        q = angle * np.array([1.0, -1.0, 1.0])
+        found = made.loop_dynamics(q, zero, zero)
+        assert (found.rank, found.method) == (rank, method)
+        # a parallelogram: both sides turn together, the top stays level
+        moment = 2.0 * 0.5**2 / 3.0 + 1e-18 + 1.0 * 0.5**2
+        qdd = -9.81 * np.cos(angle) * (2.0 * 0.25 + 0.5) / moment
+        np.testing.assert_allclose(found.qdd, [qdd, -qdd, qdd], rtol=1e-9)
+        np.testing.assert_allclose(made.forward_dynamics(q, zero, zero), found.qdd, rtol=1e-12)
+    many = np.outer([1.0, 0.0, 0.5, 1e-4], [1.0, -1.0, 1.0])       # some regular, some not
+    for q, qdd in zip(many, made.forward_dynamics(many, zero, zero), strict=True):
+        np.testing.assert_allclose(qdd, made.loop_dynamics(q, zero, zero).qdd, rtol=1e-9)
+    out = np.empty(3)
+    assert made.forward_dynamics(zero, zero, zero, out=out) is out
+    np.testing.assert_allclose(out, [-23.544, 23.544, -23.544], rtol=1e-9)
+
+
+@pytest.mark.seed('RBDA 8-12', 'RBDA 8-16')
+@pytest.mark.parametrize('name', ['four_bar', 'spatial_four_bar'])
+def test_drives_in_loop_joints(name):
+    """Forces at loop joints do their power, and both ways to C - tau^a agree."""
+    made, q, qd, _ = moving(name)
+    n = sum(loop.joint.nv for loop in made.model.loops)
+    loop_tau = np.random.default_rng(1).normal(size=n)
+    tau_a = made.loop_drive(q, loop_tau)
+    C = made.bias(q, qd) - tau_a
+    np.testing.assert_allclose(made.bias_with_drives(q, qd, loop_tau), C, atol=1e-12)
+    for method in ('recursion', 'jacobian'):
+        kernel = made.kernel('bias_with_drives', method=method)
+        np.testing.assert_allclose(kernel(q, qd, loop_tau, made.gravity_vector), C, atol=1e-12)
+    # power: tau_k times the velocity across the loop joint
+    loop = made.model.loops[0]
+    tree = links(made.model, q.tolist())
+    at = loops.position(made.model, tree, loop)
+    v_J = np.array([column.to_list() for column in at.J.values()]).T @ qd[list(at.J)]
+    S = np.array([s.to_list() for s in loop.joint.subspace(loop.joint.locate(at.X))]).T
+    rate = np.linalg.lstsq(S, v_J, rcond=None)[0]
+    assert qd @ tau_a == pytest.approx(loop_tau @ rate, rel=1e-10)
+
+
+@pytest.mark.seed('RBDA 8-07', 'RBDA 8-08', 'RBDA 3-32')
+def test_stabilised_errors_die_out():
+    """An error follows (1 + t/T) exp(-t/T); without stabilisation it stays, and drifts."""
+    model, q = mechanisms.four_bar(0.9, Spherical())
+    made = rbd_ros.Dynamics(model, backend='python')
+    period, h = 0.1, 1e-3
+    start = np.array(q) + [0.0, 1e-6, 0.0]
+    for stabilised in (True, False):
+        made.set_stabilization(period if stabilised else None)
+        q, qd = start.copy(), np.zeros(3)
+        first = made.loop_error(q)
+        for _ in range(200):                         # 0.2 s by the classic Runge-Kutta method
+            k1 = made.forward_dynamics(q, qd, np.zeros(3))
+            k2 = made.forward_dynamics(q + 0.5 * h * qd, qd + 0.5 * h * k1, np.zeros(3))
+            k3 = made.forward_dynamics(
+                q + 0.5 * h * qd + 0.25 * h * h * k1, qd + 0.5 * h * k2, np.zeros(3))
+            k4 = made.forward_dynamics(
+                q + h * qd + 0.5 * h * h * k2, qd + h * k3, np.zeros(3))
+            q, qd = (q + h * qd + h * h / 6.0 * (k1 + k2 + k3),
+                     qd + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
+        share = np.linalg.norm(made.loop_error(q)) / np.linalg.norm(first)
+        expected = 3.0 * np.exp(-2.0) if stabilised else 1.0
+        assert share == pytest.approx(expected, rel=2e-3)
+    with pytest.raises(rbd_ros.RbdError, match='period is 0.0; it must be a positive number'):
+        made.set_stabilization(0.0)
+
+
+# --- closed positions -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('name', MECHANISMS)
+def test_assembly_closes_all_loops(name):
+    """From a position that is off by a tenth the loops close to the last digits."""
+    made, q = robot(name)
+    rng = np.random.default_rng(4)
+    off = positions.integrate(
+        made.model, q.tolist(), rng.uniform(-0.1, 0.1, made.model.nv).tolist())
+    assert np.abs(made.loop_error(off)).max() > 1e-3
+    found = made.assemble(off)
+    assert found.success and found.error < 1e-12 and found.iterations < 20
+    assert np.linalg.norm(positions.difference(
+        made.model, off, found.q.tolist())) < 1.0
+
+
+def test_assembly_modes_of_a_four_bar():
+    """With the crank held there are two, elbow up and elbow down."""
+    made, q = robot('four_bar')
+    modes = made.assemblies(q, ['joint_1'])
+    assert len(modes) == 2
+    np.testing.assert_allclose(modes[0], q, atol=1e-12)
+    for mode in modes:
+        assert mode[0] == q[0] and np.abs(made.loop_error(mode)).max() < 1e-12
+    # they are mirror images in the line from the crank's tip to the far pivot
+    tips = [made.pose(mode, 'bar_3')[:2, 3] for mode in modes]
+    tip, pivot = made.pose(q, 'bar_2')[:2, 3], np.array([0.9, 0.0])
+    line = (pivot - tip) / np.linalg.norm(pivot - tip)
+    mirrored = tip + 2.0 * line * (line @ (tips[0] - tip)) - (tips[0] - tip)
+    np.testing.assert_allclose(tips[1], mirrored, atol=1e-10)
+
+
+def test_what_cannot_be_closed():
+    """Bars too short, an axis the wrong way round and a rigid frame are told in words."""
+    builder = rbd_ros.ModelBuilder('short')
+    builder.add_body('a', 'base', Revolute(), None, mechanisms.rod(0.2, 1.0))
+    builder.add_body('b', 'a', Revolute(), xlt(0.2, 0.0, 0.0), mechanisms.rod(0.2, 1.0))
+    builder.add_loop_joint('far', 'base', 'b', Spherical(), xlt(1.0, 0.0, 0.0), xlt(0.2, 0.0, 0.0))
+    short = rbd_ros.Dynamics(builder.build(), backend='python')
+    with pytest.raises(rbd_ros.LoopError, match=(
+            r'"short" cannot be assembled from any of \d+ starts: loop joint "far" of "short" '
+            r'stays open by 0\.[56]\d* \(m or rad\)')):
+        short.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
+    result = short.assemble([0.3, 0.4])
+    assert not result.success and result.error > 0.5
+    with pytest.raises(rbd_ros.LoopError, match='"far"'):
+        result.require()
+    builder = rbd_ros.ModelBuilder('triangle')
+    ball = RigidInertia.from_com(1.0, Vec3.zero(), Sym3.diagonal(1.0, 1.0, 1.0))
+    builder.add_body('a', 'base', Revolute(), None, ball)
+    builder.add_body('b', 'base', Revolute(), xlt(0.5, 0.0, 0.0), ball)
+    builder.add_loop_joint('tie', 'a', 'b', Revolute(), xlt(0.3, 0.0, 0.0), xlt(0.4, 0.0, 0.0))
+    rigid = rbd_ros.Dynamics(builder.build(), backend='python')
+    with pytest.raises(rbd_ros.LoopError, match=(
+            '"triangle" cannot move: its loop joints take all 2 freedoms')):
+        rigid.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
+    # hinged frames that meet upside down: no error delta, but no closed loop either
+    turned = rbd_ros.ModelBuilder('turned')
+    turned.add_body('a', 'base', Revolute((1.0, 0.0, 0.0)), None, ball)
+    turned.add_loop_joint('hinge', 'base', 'a', Revolute())
+    upside = rbd_ros.Dynamics(turned.build(), backend='python')
+    found = upside.assemble([np.pi])
+    assert found.error < 1e-9 and not found.success
+    assert 'loop joint "hinge" of "turned" is closed the wrong way round' in found.text
+
+
+@pytest.mark.seed('RBDA 10-07')
+def test_spanning_tree_of_minimum_depth():
+    """A ring of bodies becomes two branches of half its length, and moves as the chain does."""
+    def ring(spanning_tree):
+        builder = rbd_ros.ModelBuilder('ring')
+        for k in range(1, 6):
+            builder.add_body(f'b{k}', f'b{k - 1}' if k > 1 else 'base', Revolute(),
+                             xlt(0.4, 0.0, 0.0), mechanisms.rod(0.4, 1.0), joint_name=f'j{k}')
+        builder.add_joint('last', 'b5', 'base', Revolute(), xlt(0.4, 0.0, 0.0))
+        return builder.build(spanning_tree)
+    chain, branched = ring('order'), ring('depth')
+    assert max(map(len, chain.support)) == 5 and max(map(len, branched.support)) == 3
+    assert len(chain.loops) == len(branched.loops) == 1
+    one, two = (rbd_ros.Dynamics(model, backend='python') for model in (chain, branched))
+    q = one.assemble([0.6, 1.0, 1.0, 1.0, 1.0]).require()
+    qdd = one.forward_dynamics(q, np.zeros(5), np.zeros(5))
+    other = np.zeros(5)
+    for name in ('j1', 'j2', 'j3', 'j4', 'j5'):
+        if name in branched.joint_names:
+            other[branched.position_slice(name)] = q[chain.position_slice(name)]
+    # the last joint, turned round, is one of the branched tree
+    other[branched.position_slice('last')] = -q.sum()
+    other = two.assemble(other).require()
+    found = two.forward_dynamics(other, np.zeros(5), np.zeros(5))
+    for name in set(branched.joint_names) & set(chain.joint_names):
+        assert found[branched.velocity_slice(name)] == pytest.approx(
+            qdd[chain.velocity_slice(name)], rel=1e-8)
