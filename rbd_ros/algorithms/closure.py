@@ -116,8 +116,8 @@ def assemble(mechanism: Mechanism, q: ArrayLike, fixed: Sequence[str] = ()) -> A
         K = mechanism.jacobian(q) * free
         step = -_damped(K, delta, damping)
         step *= min(1.0, LONGEST / max(float(np.abs(step).max(initial=0.0)), 1e-300))
-        tried = _within_limits(model, np.array(positions.integrate(model, q.tolist(),
-                                                                    step.tolist())))
+        moved = positions.integrate(model, q.tolist(), step.tolist())
+        tried: Array = np.clip(np.array(moved, float), model.lower, model.upper)
         error = mechanism.error(tried)
         steps += 1
         if np.linalg.norm(error) < np.linalg.norm(delta):
@@ -137,11 +137,6 @@ def _damped(K: Array, delta: Array, damping: float) -> Array:
     r = numerical_rank(sigma)
     weight = sigma[:r] / (sigma[:r]**2 + (damping * sigma[:1])**2)
     return V[:r].T @ (weight * (U[:, :r].T @ delta))
-
-
-def _within_limits(model: Model, q: Array) -> Array:
-    """Return q with every joint coordinate brought back to its limits."""
-    return np.clip(q, model.lower, model.upper)
 
 
 def _judged(mechanism: Mechanism, q: Array, delta: Array, steps: int) -> Assembly:
