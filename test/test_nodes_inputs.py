@@ -12,15 +12,23 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A flood on a topic costs a bounded share of the time, and its newest message is heard."""
+"""A flood on an input costs a bounded share of the time, and what is newest is heard."""
 
 import contextlib
+import sys
+import time
 from types import SimpleNamespace
 
+from isolation import own_domain
 import pytest
 from rbd_ros.control.repeats import Budget
-from rbd_ros.nodes.controller import bounded_topics
+from rbd_ros.nodes.controller import bounded, bounded_action, bounded_services, responses
+from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
+from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
+import rclpy
+from rclpy.action import ActionServer
+from std_srvs.srv import Trigger
 
 
 def test_budget_is_a_share_of_time():
@@ -41,7 +49,7 @@ class Node:
     def __init__(self, cost, depth=1):
         self.now = self.cpu = 0.0
         self.cost, self.kept, self.depth = cost, [], depth
-        self._subscriptions, self.timers, self.woken = [], [], 0
+        self._subscriptions, self._services, self.timers, self.woken = [], [], [], 0
         self.handed = []
 
     def create_subscription(self, kind, topic, callback, qos):
@@ -116,12 +124,17 @@ class Handle:
         return self._take(*given)
 
 
-def build(monkeypatch, cost, depth=1):
+def build(monkeypatch, cost, depth=1, **more):
     """Return a node on a fake clock, an input of it, and what it complains about."""
-    node, told = Node(cost, depth), []
-    monkeypatch.setattr(bounded_topics, 'time', SimpleNamespace(
+    node, told = clocked(monkeypatch, Node(cost, depth)), []
+    return node, BoundedInput(node, str, '/topic', node.take, 1, told.append, **more), told
+
+
+def clocked(monkeypatch, node):
+    """Return a node by whose time budgets are counted."""
+    monkeypatch.setattr(bounded, 'time', SimpleNamespace(
         monotonic=lambda: node.now, thread_time=lambda: node.cpu))
-    return node, BoundedInput(node, str, '/topic', node.take, 1, told.append), told
+    return node
 
 
 @pytest.mark.parametrize('cost', [1e-5, 3e-4, 5e-3])
@@ -184,3 +197,262 @@ def test_destroyed_while_flooded(monkeypatch):
     assert subject.polling
     subject.destroy()
     assert not node._subscriptions and not node.timers
+
+
+def test_where_each_message_counts_as_many_as_possible_are_read(monkeypatch):
+    """Those that were kept are read in their order, within the share of time."""
+    cost = 1e-3
+    node, subject, told = build(monkeypatch, cost, depth=20, newest=False)
+    last = node.run(5.0, 10_000)
+    assert subject.polling and len(told) == 1 and 'some of the newest' in told[0]
+    read = [message for _, message in node.handed]
+    assert read == sorted(read)
+    assert len(read) * (cost + 1e-4) <= SHARE * 5.0 + BURST + 2 * cost
+    assert len(read) > 0.8 * (SHARE * 5.0) / (cost + 1e-4)
+    node.run(1.0)
+    assert node.handed[-1][1] == last
+
+
+class Request:
+    """A request of a service."""
+
+    def __init__(self, number):
+        self.number = number
+
+
+class Service:
+    """A service as the executors of rclpy see it, and the middleware behind it."""
+
+    srv_type = SimpleNamespace(Request=Request, Response=dict)
+
+    def __init__(self, node, name, depth=10):
+        self.node, self.srv_name, self.kept, self.depth = node, name, [], depth
+        self.callback, self.sent, self.handle = self.work, [], Handle(None)
+        self.handle.service_take_request = lambda kind: (
+            self.kept.pop(0) if self.kept else (None, None))
+        node._services.append(self)
+
+    def work(self, request, response):
+        """Take processor time for an answer."""
+        self.node.cpu += self.node.cost
+        return {'number': request.number}
+
+    def send_response(self, response, header):
+        """Note an answer."""
+        assert isinstance(response, dict)
+        self.sent.append((self.node.now, response['number'], header))
+
+    def request(self, number):
+        """Bring a request to the executor, or into the history of the middleware."""
+        if self in self.node._services:
+            self.send_response(self.callback(Request(number), {}), -number)
+        else:
+            self.kept = [*self.kept, (Request(number), -number)][-self.depth:]
+
+
+def flood(node, services, seconds, rate):
+    """Bring requests to services in turn; returns the number of the last."""
+    count = 0
+    for k in range(round(seconds * 10_000)):
+        node.now += 1e-4
+        while count < (k + 1) * 1e-4 * rate:
+            count += 1
+            for service in services:
+                service.request(count)
+        for timer in node.timers:
+            if timer.runs and node.now >= timer.due:
+                timer.due += timer.period
+                timer.callback()
+    return count
+
+
+@pytest.mark.parametrize('cost', [2e-5, 3e-4, 4e-3])
+def test_a_flood_of_requests_gets_its_share(monkeypatch, cost):
+    """Each answer goes to who asked, the newest one too, within the share of time."""
+    node, told = clocked(monkeypatch, Node(cost)), []
+    service = Service(node, '/reset')
+    bound_services(node, told.append)
+    last = flood(node, [service], 5.0, 10_000)
+    most = bounded_services.SHARE * 5.0 + bounded_services.BURST + cost
+    assert 0.5 * most < len(service.sent) * (cost + 1e-4) <= most + 1e-4
+    assert len(told) == 1 and '/reset' in told[0]
+    flood(node, [], 1.0, 0)
+    assert all(number == -header for _, number, header in service.sent)
+    assert service.sent[-1][1] == last
+    flood(node, [], 9.0, 0)
+    assert node._services == [service]
+    service.request(last + 1)
+    assert service.sent[-1][0] == node.now  # answered at once again
+
+
+def test_a_flood_on_one_service_delays_no_other(monkeypatch):
+    """Whatever comes on the others, a stop is answered as it comes."""
+    node = clocked(monkeypatch, Node(1e-3))
+    stop, *others = [Service(node, name) for name in ('/stop', '/reset', '/get_state')]
+    bound_services(node, lambda _: None)
+    for k in range(5):
+        flood(node, others, 0.5, 5_000)
+        stop.request(k)
+        assert stop.sent[-1][:2] == (node.now, k)
+
+
+def test_requests_that_the_executor_had_taken_are_answered(monkeypatch):
+    """An executor may bring some more after the service was taken out of its hands."""
+    node = clocked(monkeypatch, Node(0.06))
+    service = Service(node, '/set_parameters')
+    bound_services(node, lambda _: None)
+    for k in range(40):  # the dearest request counts 5 ms
+        service.send_response(service.callback(Request(k), {}), -k)
+    count = len(service.sent)
+    assert 10 <= count <= 11 and [number for _, number, _ in service.sent] == list(range(count))
+    flood(node, [], 2.0, 0)
+    assert [number for _, number, _ in service.sent[count:]] == list(range(30, 40))
+
+
+def test_a_long_request_is_no_flood(monkeypatch):
+    """A configuration takes seconds; the activation after it is answered at once."""
+    node, told = clocked(monkeypatch, Node(3.0)), []
+    service = Service(node, '/change_state')
+    bound_services(node, told.append)
+    for k in range(4):
+        service.request(k)
+    assert len(service.sent) == 4 and not told
+
+
+class ActionNode(Node):
+    """A node with an action server, whose executor runs a task at once."""
+
+    def __init__(self, cost):
+        super().__init__(cost)
+        self.waitables, self.executor = [], SimpleNamespace(create_task=self.run_task)
+        self.add_waitable, self.remove_waitable = self.waitables.append, self.waitables.remove
+        self.goals, self.cancellations, self.done = 0, 0, []
+
+    def resolve_service_name(self, name):
+        """Return a name as it is."""
+        return name
+
+    def run_task(self, work, data):
+        """Run a coroutine that waits for nothing."""
+        with contextlib.suppress(StopIteration):
+            work(data).send(None)
+
+    def serve(self, server):
+        """Do what an executor does as long as something is ready."""
+        while server in self.waitables and (self.goals or self.cancellations):
+            server._is_goal_request_ready = bool(self.goals)
+            server._is_cancel_request_ready = bool(self.cancellations)
+            self.run_task(server.execute, server.take_data())
+
+
+def action_server(monkeypatch, node, told):
+    """Return a server whose middleware is the node."""
+    def made(self, *_, **__):
+        self._goal_handles = {}
+        node.add_waitable(self)
+
+    def take_data(self):
+        data = {}
+        for kind, flag, kept in (('goal', self._is_goal_request_ready, 'goals'),
+                                 ('cancel', self._is_cancel_request_ready, 'cancellations')):
+            if flag and getattr(node, kept):
+                setattr(node, kept, getattr(node, kept) - 1)
+                data[kind] = kind
+        return data | {'expired': ()}
+
+    async def execute(self, data):
+        for kind in ('goal', 'cancel'):
+            if kind in data:
+                node.cpu += node.cost
+                node.done.append((node.now, kind))
+    for method in (take_data, execute):
+        monkeypatch.setattr(ActionServer, method.__name__, method)
+    monkeypatch.setattr(ActionServer, '__init__', made)
+    return BoundedActionServer(node, object, '~/follow', told.append)
+
+
+def test_a_flood_of_goals_gets_its_share(monkeypatch):
+    """Goals take their share of time; a cancellation is not behind them in the queue."""
+    node, told = clocked(monkeypatch, ActionNode(1e-3)), []
+    server = action_server(monkeypatch, node, told)
+    asked = None
+    for k in range(30_000):
+        node.now += 1e-4
+        node.goals = min(node.goals + 1, 10)  # the middleware keeps so many
+        if k == 20_000:
+            node.cancellations, asked = 1, node.now
+        node.serve(server)
+        for timer in node.timers:
+            if timer.runs and node.now >= timer.due:
+                timer.due += timer.period
+                timer.callback()
+    most = bounded_action.SHARE * 3.0 + bounded_action.BURST + 2e-3
+    assert 0.5 * most < len(node.done) * 1.1e-3 <= most
+    assert len(told) == 1 and '~/follow' in told[0]
+    [cancelled] = [at for at, kind in node.done if kind == 'cancel']
+    assert cancelled - asked < 0.05
+    node.goals = 0
+    Node.run(node, 9.0)
+    assert node.waitables == [server]
+
+
+def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
+    """Others are answered; it is tried again after a while, as it may have been slow only."""
+    now, told, sent, codes = [10.0], [], [], {}
+    monkeypatch.setattr(responses, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(responses, '_send', lambda: lambda service, request, message: (
+        sent.append((request, message)) or codes.get(request[:16], 0)))
+    responder = responses.Responder(told.append)
+    service = SimpleNamespace(handle=contextlib.nullcontext(), srv_name='/stop')
+    service.handle.pointer = 1
+
+    def answer(client, message):
+        responder._hand_over(responses._Response(service, client * 16 + b'12345678', message,
+                                                 lambda _: None))
+        return [m for r, m in sent if r[:1] == client]
+    codes[b'a' * 16] = 2
+    assert answer(b'a', 1) == [1] and len(told) == 1 and '/stop' in told[0]
+    assert answer(b'a', 2) == [1]
+    assert answer(b'b', 3) == [3] and len(told) == 1
+    now[0] += 1.5
+    codes.clear()
+    assert answer(b'a', 4) == [1, 4]
+    assert answer(b'a', 5) == [1, 4, 5]
+
+
+def test_a_response_goes_through_rcl_without_the_interpreter():
+    """What the responder sends arrives at the client that asked; other headers are refused."""
+    context, told = rclpy.Context(), []
+    with own_domain():
+        rclpy.init(context=context)
+    node = rclpy.create_node('responses', context=context)
+    try:
+        service = node.create_service(Trigger, 'ask', lambda *_: None)
+        client = node.create_client(Trigger, 'ask')
+        assert client.wait_for_service(20.0)
+        sequence = client.handle.send_request(Trigger.Request())
+        request, header = until(lambda: service.handle.service_take_request(Trigger.Request))
+        assert request is not None
+        found = responses.request_id(header)
+        assert int.from_bytes(found[16:], sys.byteorder) == sequence
+        assert responses.request_id(42) is None
+        responder = responses.Responder(told.append)
+        assert not responder.send(service, Trigger.Response(), 42)
+        assert not responder.send(service, Trigger.Request(), header)
+        assert responder.send(service, Trigger.Response(success=True, message='well'), header)
+        answered, response = until(lambda: client.handle.take_response(Trigger.Response))
+        assert answered.request_id.sequence_number == sequence
+        assert response.success and response.message == 'well' and not told
+    finally:
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+def until(take):
+    """Return what is taken as soon as there is something."""
+    for _ in range(2000):
+        found = take()
+        if found is not None and found[0] is not None:
+            return found
+        time.sleep(0.01)
+    raise AssertionError('nothing came')

@@ -269,15 +269,19 @@ class Client:
 
     # -- what is asked --------------------------------------------------------------------------
 
-    def ask(self, kind: type, name: str, request: object) -> rclpy.Future:
-        """Begin to call a service of the controller."""
+    def service(self, kind: type, name: str) -> RosClient:
+        """Return the client of a service of the controller, which is there."""
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self.node.create_client(kind, f'controller/{name}')
             self.wait(client.service_is_ready, f'service {name}')
             time.sleep(0.2)  # the server must have found us too, or its answer is lost
         self.wait(client.service_is_ready, f'service {name}')
-        future = client.call_async(request)
+        return client
+
+    def ask(self, kind: type, name: str, request: object) -> rclpy.Future:
+        """Begin to call a service of the controller."""
+        future = self.service(kind, name).call_async(request)
         future.add_done_callback(lambda _: None)
         return future
 

@@ -37,9 +37,10 @@ from rbd_ros.control.references.results import GoalError, Outcome, ResultCode, S
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.callback_guard import last_line
+from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rbd_ros.nodes.controller.loop_node import LoopNode
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -58,15 +59,8 @@ _PERIOD = 0.02  # s between two looks at what the loop has ended
 _FEEDBACK = 0.1  # s between two messages of feedback
 _SLACK = 1e-3  # share of a velocity limit that rounding may take
 _MODE = 'computed_torque'
-
-
-class _Server(ActionServer):
-    """An action server whose goals are executing until somebody ends them."""
-
-    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
-        """Answer a goal if there is something to answer; executing alone gives nothing."""
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
+_MOST = 200  # goals that are not answered yet, or whose results are still kept
+RESULTS_KEPT = 10  # s that the result of a goal can be asked for, as in rcl_action
 
 
 @dataclass
@@ -111,10 +105,11 @@ class TrajectoryAction:
         self.refused = 0
         self.refusal = ''  # reason of the last one
         self.last: Outcome | None = None  # of the goal that ended last
-        self._server = _Server(
+        self._server = BoundedActionServer(
             node, FollowJointTrajectory, '~/follow_joint_trajectory',
-            execute_callback=self._unused, goal_callback=self._judge,
-            handle_accepted_callback=self._begin, cancel_callback=self._cancel)
+            node.get_logger().warning, execute_callback=self._unused,
+            goal_callback=self._judge, handle_accepted_callback=self._begin,
+            cancel_callback=self._cancel, result_timeout=RESULTS_KEPT)
         self._timer = node.create_timer(  # runs while there are goals
             _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
 
@@ -168,6 +163,9 @@ class TrajectoryAction:
     def _read(self, goal: FollowJointTrajectory.Goal) -> _Plan:
         """Return what the loop needs; a goal that cannot be followed raises GoalError."""
         cycle = _ready(self._cycle)
+        if self._server.known >= _MOST:  # each is named in every message of status
+            raise GoalError(ResultCode.INVALID_GOAL, f'{_MOST} goals have come within '
+                            f'{RESULTS_KEPT} s: wait for the answer to a goal')
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
             raise GoalError(ResultCode.INVALID_JOINTS,
                             'multi_dof_trajectory is not supported')

@@ -29,15 +29,17 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.payload import PayloadError, rotation
 from rbd_ros.control.safety.freshness import Freshness, StateAge
+from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.inputs import FramesOfRobot
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
 from rclpy.time import Time
 from sensor_msgs.msg import Imu
+from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
     from rbd_ros.control.cycle import Cycle
@@ -49,6 +51,11 @@ Array = npt.NDArray[np.float64]
 
 _TF_PERIOD = 0.01  # s between two looks at the buffer
 _JOIN = 1.0  # s
+_MOST_FRAMES = 2000  # of /tf that are kept
+
+# those of tf2's own listener
+_TF = QoSProfile(depth=100)
+_TF_STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def base_frames(robot: Robot) -> list[str]:
@@ -83,16 +90,19 @@ class GravityInput:
         self._turns: dict[str, Array] = {}  # axes of an IMU in the base, by frame
         self.refused = 0
         self.reason = f'nothing heard from {self.source}'
+        self._kept: set[str] = set()  # frames of TF
         self._node: Node | None = None
         if self._kind == 'parameter':
             return
         self._node = node = Node(
             f'{owner.get_name()}_gravity', namespace=owner.get_namespace(),
             use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
-            parameter_overrides=[Parameter('use_sim_time', value=settings.simulated)])
+            parameter_overrides=[Parameter('use_sim_time', value=settings.simulated),
+                                 NO_TYPE_DESCRIPTIONS])
         if self._kind == 'imu':
-            self._input = BoundedInput(node, Imu, owner.resolve_topic_name('~/imu'), self._on_imu,
-                                       qos_profile_sensor_data, owner.get_logger().warning)
+            self._inputs = [BoundedInput(
+                node, Imu, owner.resolve_topic_name('~/imu'), self._on_imu,
+                qos_profile_sensor_data, owner.get_logger().warning)]
         else:
             self._listen_to_tf(node)
         self._executor = make_executor(settings.text('executor'))
@@ -145,12 +155,38 @@ class GravityInput:
     # -- TF -------------------------------------------------------------------------------------
 
     def _listen_to_tf(self, node: Node) -> None:
-        from tf2_ros import Buffer, TransformException, TransformListener
+        from tf2_ros import Buffer, TransformException
         self._missing = TransformException
-        self._buffer = Buffer(node=node)
-        self._listener = TransformListener(self._buffer, node, spin_thread=False)
+        self._buffer = Buffer()  # without a service of its own
+        warn = self._owner.get_logger().warning
+        self._inputs = [
+            BoundedInput(node, TFMessage, '/tf', self._on_tf, _TF, warn, newest=False),
+            BoundedInput(node, TFMessage, '/tf_static', self._on_tf_static, _TF_STATIC, warn,
+                         newest=False)]
         node.create_timer(_TF_PERIOD, self._look_up,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _on_tf(self, message: TFMessage) -> None:
+        for transform in message.transforms:
+            if self._known(transform.child_frame_id):
+                self._buffer.set_transform(transform, 'tf')
+
+    def _on_tf_static(self, message: TFMessage) -> None:
+        for transform in message.transforms:
+            if self._known(transform.child_frame_id):
+                self._buffer.set_transform_static(transform, 'tf_static')
+
+    def _known(self, frame: str) -> bool:
+        """Return whether a frame is kept: a buffer never forgets one."""
+        if frame in self._kept:
+            return True
+        if len(self._kept) >= _MOST_FRAMES:
+            self._owner.get_logger().warning(
+                f'more than {_MOST_FRAMES} frames on /tf: "{frame}" is ignored',
+                throttle_duration_sec=5.0)
+            return False
+        self._kept.add(frame)
+        return True
 
     def _look_up(self) -> None:
         try:

@@ -31,6 +31,7 @@ from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
 from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
+from rbd_ros.nodes.controller.bounded_services import bound_services, NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.outputs import Output
@@ -74,7 +75,7 @@ class LoopNode(GuardedNode):
         super().__init__(
             f'{owner.get_name()}_loop', namespace=owner.get_namespace(),
             use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
-            parameter_overrides=[Parameter('use_sim_time', value=simulated)])
+            parameter_overrides=[Parameter('use_sim_time', value=simulated), NO_TYPE_DESCRIPTIONS])
         self.simulated = simulated
         self.output: Output | None = None
         self.surprises = 0  # states that only rclpy's own reader understood
@@ -98,6 +99,7 @@ class LoopNode(GuardedNode):
                                       owner.get_logger().warning)
         self.create_service(Trigger, owner.resolve_service_name('~/stop'), self._on_stop)
         self.create_service(Trigger, owner.resolve_service_name('~/reset'), self._on_reset)
+        bound_services(self, owner.get_logger().warning)
 
     # -- from the other thread --------------------------------------------------------------
 

@@ -46,6 +46,7 @@ from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
 from rbd_ros.nodes.controller.autostart import Autostart, Starter
+from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.gravity_input import GravityInput
@@ -161,6 +162,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._description_input = BoundedInput(
             self, String, self.resolve_topic_name('robot_description'), self._on_description,
             LATCHED, self.get_logger().warning)
+        bound_services(self, self.get_logger().warning)
         self._start_timer = self.transitions.create_timer(
             0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self.begin = time.monotonic()

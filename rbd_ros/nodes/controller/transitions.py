@@ -27,6 +27,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
 from rbd_ros.nodes.controller.autostart import Autostart
+from rbd_ros.nodes.controller.bounded_services import bound_services, NO_TYPE_DESCRIPTIONS
 from rclpy.lifecycle import LifecycleNode
 from rclpy.service import Service
 
@@ -54,8 +55,10 @@ class TransitionNode(GuardedNode):
         self.guard, self._autostart = guard, autostart
         super().__init__(
             f'{owner.get_name()}_transitions', namespace=owner.get_namespace(),
-            use_global_arguments=False, start_parameter_services=False, enable_rosout=False)
+            use_global_arguments=False, start_parameter_services=False, enable_rosout=False,
+            parameter_overrides=[NO_TYPE_DESCRIPTIONS])
         self._log = owner.get_logger()
+        self._machine = owner._state_machine
         self._label: Callable[[], str] = lambda: owner._state_machine.current_state[1]
         # rclpy has no way to say which executor serves it: the same handle in another list.
         given = owner._service_change_state
@@ -68,6 +71,7 @@ class TransitionNode(GuardedNode):
             guard.service(self._on_change), group, given.qos_profile)
         group.add_entity(self._service)
         self._services.append(self._service)
+        bound_services(self, self._log.warning)
         self._wake_executor()
 
     def _on_change(self, request: ChangeState.Request,
@@ -77,13 +81,12 @@ class TransitionNode(GuardedNode):
         if self._autostart.yield_to(name) and self._label() == _ENDS.get(name):
             response.success = True
             return response
-        before = self._label()
-        try:
-            return self._change(request, response)
-        except RuntimeError as error:  # rcl raises where it should refuse
-            if self._label() != before:
-                raise
-            self._log.warning(f'transition {name or wanted.id} is refused: not possible '
-                              f'while {before} ({str(error).splitlines()[0]})')
+        machine = self._machine
+        if not any(name == label if wanted.label else wanted.id == number
+                   for number, label, *_ in machine.available_transitions):
+            # rcl would refuse it too, but with a line of its own on the console for each
+            self._log.warning(f'transition {name or wanted.id} is refused: not possible while '
+                              f'{self._label()}')
             response.success = False
             return response
+        return self._change(request, response)

@@ -1,0 +1,171 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Responses that nobody has to wait for.
+
+The middleware waits up to 100 ms for a client that has gone, or that it has not discovered yet,
+and rclpy holds the interpreter meanwhile: every thread stands still, the loop too. Here a thread
+of its own hands the responses to rcl, without the interpreter. A client that was waited for in
+vain is not waited for again for some time, so that others are answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+import ctypes
+from functools import cache
+import math
+from queue import SimpleQueue
+import sys
+import threading
+import time
+from typing import NamedTuple
+
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.service import Service
+
+__all__ = ['Responder', 'request_id']
+
+_MOST_GONE = 100  # clients remembered that were waited for in vain
+_AGAIN = 1.0  # s after which one is waited for again: its discovery may just take long
+_GUID, _SEQUENCE = 16, 24  # bytes of a client's name; where the number of a request ends
+_OBJECT = 2 * ctypes.sizeof(ctypes.c_void_p)  # bytes of a Python object before its content
+_OK, _TIMEOUT = 0, 2  # of rcl
+
+
+class _Functions(NamedTuple):
+    """What the type support of a message gives."""
+
+    create: Callable[[], int]
+    fill: Callable[[object, int], bool]
+    destroy: Callable[[int], None]
+
+
+class _Response(NamedTuple):
+    """A response on its way."""
+
+    service: Service
+    request: bytes  # rmw_request_id_s: the client, and the number of its request
+    message: int  # pointer
+    destroy: Callable[[int], None]
+
+
+class Responder:
+    """Sends responses of the services of one node."""
+
+    def __init__(self, failed: Callable[[str], object]) -> None:
+        """
+        Start the thread.
+
+        :param failed: gets a text when a response could not be sent.
+        """
+        self._failed = failed
+        self._waiting: SimpleQueue[_Response] = SimpleQueue()
+        self._gone: dict[bytes, float] = {}  # steady time of waiting in vain, by client
+        threading.Thread(target=self._run, name='responses', daemon=True).start()
+
+    def send(self, service: Service, response: object, header: object) -> bool:
+        """
+        Take a response.
+
+        :param service: of rclpy.
+        :param response: message.
+        :param header: of the request.
+        :returns: whether it was taken; if not, it must be sent in another way.
+        """
+        request, functions = request_id(header), _functions(service.srv_type.Response)
+        if (request is None or functions is None or _send() is None
+                or not isinstance(response, service.srv_type.Response)):
+            return False
+        message = functions.create()
+        if not functions.fill(response, message):
+            functions.destroy(message)
+            return False
+        self._waiting.put(_Response(service, request, message, functions.destroy))
+        return True
+
+    def _run(self) -> None:
+        while True:
+            response = self._waiting.get()
+            try:
+                self._hand_over(response)
+            except _rclpy.InvalidHandle:  # the service has just been destroyed
+                pass
+            finally:
+                response.destroy(response.message)
+
+    def _hand_over(self, response: _Response) -> None:
+        service, client, send = response.service, response.request[:_GUID], _send()
+        if send is None or time.monotonic() - self._gone.get(client, -math.inf) < _AGAIN:
+            return
+        with service.handle:
+            code = send(service.handle.pointer, response.request, response.message)
+        if code == _TIMEOUT:
+            self._gone.pop(client, None)
+            if len(self._gone) >= _MOST_GONE:
+                del self._gone[next(iter(self._gone))]  # the oldest one
+            self._gone[client] = time.monotonic()
+        if code != _OK:
+            self._failed(f'no response on {service.srv_name}: the client has gone')
+
+
+def request_id(header: object) -> bytes | None:
+    """
+    Return the content of a request's header, which rclpy does not give; None if it is not found.
+
+    :param header: of rclpy, whose object has a pointer to it.
+    """
+    given = getattr(header, 'request_id', header)
+    if not isinstance(given, _rclpy.rmw_request_id_t):
+        return None
+    at = ctypes.c_void_p.from_address(id(given) + _OBJECT).value
+    content = ctypes.string_at(at, _SEQUENCE) if at else b''
+    number = int.from_bytes(content[_GUID:], sys.byteorder, signed=True)
+    return content if number == given.sequence_number else None
+
+
+@cache
+def _functions(kind: Hashable) -> _Functions | None:
+    """Return the functions of a type of messages."""
+    names = ('_CREATE_ROS_MESSAGE', '_CONVERT_FROM_PY', '_DESTROY_ROS_MESSAGE')
+    capsules = [getattr(kind, name, None) for name in names]
+    if None in capsules:
+        return None
+    content = ctypes.pythonapi.PyCapsule_GetPointer
+    content.restype, content.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    create, fill, destroy = (content(capsule, None) for capsule in capsules)
+    return _Functions(
+        ctypes.PYFUNCTYPE(ctypes.c_void_p)(create),
+        ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object, ctypes.c_void_p)(fill),
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(destroy))
+
+
+@cache
+def _send() -> Callable[[int, bytes, int], int] | None:
+    """Return what sends a response without the interpreter."""
+    try:
+        rcl, rcutils = ctypes.CDLL('librcl.so'), ctypes.CDLL('librcutils.so')
+        send, forget = rcl.rcl_send_response, rcutils.rcutils_reset_error
+    except (OSError, AttributeError):
+        return None
+    send.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    send.restype, forget.restype = ctypes.c_int, None
+
+    def sent(service: int, request: bytes, message: int) -> int:
+        code: int = send(service, request, message)
+        if code != _OK:
+            forget()
+        return code
+    return sent
