@@ -1,0 +1,123 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Shapes that stand for numbers: ellipsoids of matrices, boxes of inertias, bars of torques."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.spatial import Mat3
+from rbd_ros.spatial.quaternion import from_rotation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rbd_ros.spatial import RigidInertia
+
+    Array = NDArray[np.float64]
+
+__all__ = ['bars', 'Ellipsoid', 'ellipsoid', 'InertiaBox', 'inertia_box', 'quaternion']
+
+#: colours of a torque that is free, at its rate limit, at its torque limit
+COLOURS = ('#2b8a3e', '#e8a600', '#d6336c')
+
+
+class Ellipsoid(NamedTuple):
+    """Half-axes and the orientation of an ellipsoid, quaternion w, x, y, z."""
+
+    axes: tuple[float, float, float]
+    wxyz: tuple[float, float, float, float]
+
+
+class InertiaBox(NamedTuple):
+    """The homogeneous box with the mass and the moments of a body."""
+
+    edges: tuple[float, float, float]
+    centre: tuple[float, float, float]
+    wxyz: tuple[float, float, float, float]
+
+
+def quaternion(R: Array) -> tuple[float, float, float, float]:
+    """Return the rotation from a frame to its parent as a quaternion w, x, y, z."""
+    x, y, z, w = from_rotation(Mat3(tuple(map(tuple, R.T.tolist()))))
+    return w, x, y, z
+
+
+def ellipsoid(A: Array, largest: float) -> Ellipsoid:
+    """
+    Return the ellipsoid with the principal values of a matrix as half-axes.
+
+    :param A: symmetric, (3, 3), not negative.
+    :param largest: length of the longest half-axis, m. What is shorter than a fiftieth of it is
+        drawn as a fiftieth, so that a flat ellipsoid can still be seen.
+    """
+    values, R = _principal(A)
+    top = float(values.max())
+    share = values / top if top > 0.0 else np.zeros(3)
+    a, b, c = largest * np.clip(share, 0.02, 1.0)
+    return Ellipsoid((float(a), float(b), float(c)), quaternion(R))
+
+
+def inertia_box(inertia: RigidInertia) -> InertiaBox | None:
+    """
+    Return the box that has the inertia of a body, None for a body without mass.
+
+    A box with edges a, b, c has the moments m (b^2 + c^2) / 12 and so on.
+    """
+    m = float(inertia.m)
+    if m <= 0.0:
+        return None
+    _, c, I_c = inertia.com_form()
+    moments, R = _principal(np.array(I_c.to_list(), dtype=float))
+    squares = 6.0 * (moments.sum() - 2.0 * moments) / m
+    edges = np.sqrt(np.maximum(squares, 1e-6))
+    return InertiaBox((float(edges[0]), float(edges[1]), float(edges[2])),
+                      (float(c[0]), float(c[1]), float(c[2])), quaternion(R))
+
+
+def _principal(A: Array) -> tuple[Array, Array]:
+    """Return the principal values, and the axes as the columns of a rotation."""
+    values, R = np.linalg.eigh(0.5 * (A + A.T))
+    if np.linalg.det(R) < 0.0:
+        R[:, 2] = -R[:, 2]
+    return values, R
+
+
+def bars(
+    names: Sequence[str], torques: Sequence[float], limits: Sequence[float],
+    saturation: Sequence[int] = (),
+) -> str:
+    """
+    Return torques as horizontal bars, in HTML.
+
+    :param limits: the length of half a bar; infinite: no bar.
+    :param saturation: 0 free, 1 at the rate limit, 2 at the torque limit, per joint.
+    """
+    rows = []
+    for k, (name, torque, limit) in enumerate(zip(names, torques, limits, strict=True)):
+        level = saturation[k] if k < len(saturation) else 0
+        share = min(abs(torque) / limit, 1.0) if np.isfinite(limit) and limit > 0.0 else 0.0
+        left = 50.0 if torque >= 0.0 else 50.0 - 50.0 * share
+        rows.append(
+            f'<tr><td>{escape(name)}</td><td style="width:45%"><div style="position:relative;'
+            f'height:10px;background:#eee"><div style="position:absolute;left:{left:.1f}%;'
+            f'width:{50.0 * share:.1f}%;height:10px;background:{COLOURS[min(level, 2)]}"></div>'
+            f'</div></td><td style="text-align:right">{torque:.2f}</td></tr>')
+    return ('<table class="torques" style="width:100%;font-size:12px">' + ''.join(rows)
+            + '</table>')
