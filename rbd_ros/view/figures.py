@@ -56,7 +56,7 @@ class InertiaBox(NamedTuple):
 def quaternion(R: Array) -> tuple[float, float, float, float]:
     """Return the rotation from a frame to its parent as a quaternion w, x, y, z."""
     x, y, z, w = from_rotation(Mat3(tuple(map(tuple, R.T.tolist()))))
-    return w, x, y, z
+    return float(w), float(x), float(y), float(z)
 
 
 def ellipsoid(A: Array, largest: float) -> Ellipsoid:
