@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import ArrayLike
-    from viser import ViserServer
-
     from rbd_ros.model.model import Model
+    from viser import ViserServer
 
 __all__ = ['RobotScene']
 
