@@ -61,7 +61,8 @@ def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], No
     fixed = dict(zip(cast('list[str]', values['fixed_positions.joints']),
                      cast('list[float]', values['fixed_positions.values'])))
     robot = make_robot(model, cast('list[str]', values['joints']), fixed=fixed,
-                       tip=str(values['task.frame']), payload_frame=str(values['payload.frame']))
+                       tip=str(values['task.frame']), payload_frame=str(values['payload.frame']),
+                       passive=cast('list[str]', values['passive_joints']))
     if not values['rotor_inertia']:
         return robot
     _refuse(refusals(values, joints=len(robot.joints)))

@@ -57,7 +57,8 @@ class Disturbance:
         """
         self.observed = False  # whether the parameters ask for it
         self._bound, self._external = bound, external
-        self._observer = MomentumObserver(settings.joints('observer_gain').tolist())
+        self._observer = MomentumObserver(settings.joints('observer_gain').tolist(),
+                                          settings.robot.model.nv)
         self._time = -math.inf
         self._share = np.zeros_like(external)  # bound of the load, N.m
         self._usual_share = self._share.copy()
@@ -104,8 +105,8 @@ class Disturbance:
         inputs, outputs = self._bound.inputs, self._bound.outputs
         inputs['q'][:], inputs['qd'][:] = joints.q, joints.qd
         self._bound()
-        torque = self._observer.update(outputs['H'], joints.qd[joints.select], outputs['bias'],
-                                       limiter.last, now - self._time)
+        torque = self._observer.update(outputs['H'], joints.qd, outputs['bias'], limiter.last,
+                                       now - self._time)
         self._time = now
         if not is_finite(torque):  # an absurd velocity teaches nothing
             self.reset()

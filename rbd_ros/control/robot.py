@@ -45,6 +45,7 @@ class Robot:
     :param fixed: joints that nobody publishes, with their positions.
     :param tip: the frame that operational-space control moves.
     :param payload_frame: the frame that carries the payload.
+    :param passive: joints that are not controlled and that no motor moves.
     """
 
     model: Model
@@ -53,6 +54,12 @@ class Robot:
     fixed: Mapping[str, float]
     tip: str
     payload_frame: str
+    passive: tuple[str, ...] = ()
+
+    @property
+    def passive_index(self) -> list[int]:
+        """Return the positions of the passive joints in the vectors of the model."""
+        return [self.model.independent_joint_names.index(name) for name in self.passive]
 
     def pick(self, values: Sequence[Entry]) -> list[Entry]:
         """
@@ -116,7 +123,7 @@ class Robot:
 
 def make_robot(model: Model, joints: Sequence[str] = (), *,
                fixed: Mapping[str, float] | None = None, tip: str = '',
-               payload_frame: str = '') -> Robot:
+               payload_frame: str = '', passive: Sequence[str] = ()) -> Robot:
     """
     Choose the controlled joints of a model.
 
@@ -125,6 +132,7 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     :param fixed: joints that nobody publishes, with their positions.
     :param tip: frame of operational-space control; empty: the last one of the chain.
     :param payload_frame: frame that carries the payload; empty: the same.
+    :param passive: joints that no motor moves; they are not controlled, unless named in joints.
     """
     independent = model.independent_joint_names
     fixed = dict(fixed or {})
@@ -139,7 +147,8 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     if not independent:
         raise ModelError(f'robot "{model.name}" has no movable joint: the controller needs one or '
                          f'more that are revolute, continuous or prismatic')
-    chosen = tuple(joints) or tuple(name for name in independent if name not in fixed)
+    chosen = tuple(joints) or tuple(
+        name for name in independent if name not in fixed and name not in passive)
     for name in chosen:
         if name not in independent:
             if name in model.joint_names:
@@ -148,11 +157,27 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     if not chosen:
         raise ModelError(f'fixed_positions holds every movable joint of robot "{model.name}": '
                          f'leave at least one to be controlled')
+    _check_passive(passive, independent, chosen, fixed)
     tip = tip or _last_frame(model, chosen)
     model.frame(tip)
     model.frame(payload_frame or tip)
     index = tuple(independent.index(name) for name in chosen)
-    return Robot(model, chosen, index, fixed, tip, payload_frame or tip)
+    return Robot(model, chosen, index, fixed, tip, payload_frame or tip, tuple(passive))
+
+
+def _check_passive(passive: Sequence[str], independent: Sequence[str], chosen: Sequence[str],
+                   fixed: Mapping[str, float]) -> None:
+    """Refuse passive joints that are not there, come twice, are driven or do not move."""
+    for k, name in enumerate(passive):
+        if name not in independent:
+            raise UnknownName('joint', name, independent)
+        if name in passive[:k]:
+            raise ModelError(f'joint "{name}" is named twice in passive_joints')
+        if name in chosen:
+            raise ModelError(f'joint "{name}" is controlled and in passive_joints: choose one')
+        if name in fixed:
+            raise ModelError(f'joint "{name}" is in fixed_positions and in passive_joints: '
+                             'choose one')
 
 
 def _last_frame(model: Model, joints: Sequence[str]) -> str:

@@ -16,8 +16,10 @@
 One kernel per mode: dynamics, law and barriers of a whole cycle, traced and compiled together.
 
 Every kernel gets the vectors of the whole model and gives the controlled joints: joints that
-are not controlled move with their measured velocity and without acceleration. Gains, gravity,
-payload and references are inputs, so that changing them compiles nothing.
+are not controlled move with their measured velocity and without acceleration, unless they are
+passive. A passive joint has a known force instead, so that the laws find its acceleration with
+the torques of the others: hybrid dynamics (RBDA 9.1). Gains, gravity, payload and references are
+inputs, so that changing them compiles nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from rbd_ros.algorithms import opspace
 from rbd_ros.algorithms.jacobi import largest_and_smallest
 from rbd_ros.compiler import absolute, less_equal, sqrt
 from rbd_ros.control.joint_states.motion import REACH, WINDOW
-from rbd_ros.control.laws import barriers, joint_space, operational_space as task_law
+from rbd_ros.control.laws import (
+    barriers, joint_space, operational_space as task_law, passive)
 from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import torque_step
 from rbd_ros.dynamics.quantity import Quantity
@@ -64,7 +67,8 @@ _HUGE = 1e12
 
 KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 #: modules that are traced, besides the algorithms
-_TRACING = (__name__, *(module.__name__ for module in (barriers, joint_space, limits, task_law)))
+_TRACING = (__name__, *(
+    module.__name__ for module in (barriers, joint_space, limits, passive, task_law)))
 _BARRIER = barriers.Barrier._fields
 _FRICTION = joint_space.Friction._fields
 #: inputs that every robot knows
@@ -133,7 +137,7 @@ class TickKernels:
             f'tick_{name}', tuple(shapes), {'rule': self._functions[name]}, ('gravity',),
             shapes=own, modules=_TRACING,
             key=(type(self), robot.index, robot.tip, tuple(robot.continuous), self._driver_adds,
-                 self._knows, self._axes))
+                 self._knows, self._axes, robot.passive))
         self._dynamics.add(quantity)
         try:
             return self._dynamics.bind(quantity.name)
@@ -148,8 +152,19 @@ class TickKernels:
     def _bias(self, s: State, **changed: Any) -> list[Scalar]:
         return self._pick(s.compute('bias', method='3d', **changed))
 
-    def _inertia(self, s: State) -> list[list[Scalar]]:
-        return [self._pick(row) for row in self._pick(s.compute('mass_matrix'))]
+    def _torque(self, s: State, qdd: Vector) -> list[Scalar]:
+        """Return the torques that accelerate the controlled joints as given."""
+        robot, known = self.robot, self._spread(qdd)
+        if not robot.passive:
+            return self._pick(s.compute('inverse_dynamics', method='3d', qdd=known))
+        for i, force in zip(robot.passive_index, self._passive_force(s), strict=True):
+            known[i] = force
+        moved = [name for name in robot.model.independent_joint_names if name not in robot.passive]
+        return self._pick(s.compute('hybrid_dynamics', moved, known=known)['tau'])
+
+    def _passive_force(self, s: State) -> list[Scalar]:
+        """Return the force on the passive joints: the damping that the description gives them."""
+        return [-self.robot.model.damping[i] * s.inputs['qd'][i] for i in self.robot.passive_index]
 
     def _pick(self, values: Sequence[Entry]) -> list[Entry]:
         return self.robot.pick(values)
@@ -233,10 +248,9 @@ class TickKernels:
         x = s.inputs
         q, qd = self._pick(x['q']), self._pick(x['qd'])
         law = joint_space.computed_torque(
-            lambda _q, _qd, qdd: self._pick(s.compute(
-                'inverse_dynamics', method='3d', qdd=self._spread(qdd))),
-            q, qd, x['reference'], stiffness=x['stiffness'], damping=x['damping'],
-            integral=x['integral'], continuous=self.robot.continuous)
+            lambda _q, _qd, qdd: self._torque(s, qdd), q, qd, x['reference'],
+            stiffness=x['stiffness'], damping=x['damping'], integral=x['integral'],
+            continuous=self.robot.continuous)
         # That of the reference: measured velocity would feed its noise back.
         rubbing = joint_space.friction_torque(x['reference'][1], self._friction(x))
         law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]
@@ -246,14 +260,27 @@ class TickKernels:
     def _tip(self, s: State) -> dict[str, Sequence]:
         """Return what both the law and the report know of the tip."""
         tip = self.robot.tip
-        J = [self._pick(row) for row in s.compute('jacobian', tip)]
+        J, H = s.compute('jacobian', tip), s.compute('mass_matrix')
         rate, pose = s.compute('jacobian_rate', tip), s.compute('pose', tip)
         chosen = [AXES.index(axis) for axis in self._axes]
         return {
-            'H': self._inertia(s), 'bias': self._bias(s), 'J': J,
+            'H': [self._pick(row) for row in self._pick(H)], 'bias': self._bias(s),
+            'J': [self._pick(row) for row in J],
             'rate': [rate[i] for i in chosen], 'chosen': chosen,
             'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
             'velocity': s.compute('velocity', tip)}
+
+    def _yielding(self, s: State, tip: dict[str, Sequence]) -> dict[str, Sequence]:
+        """Return the same as felt where passive joints give way."""
+        robot, chosen = self.robot, tip['chosen']
+        if not robot.passive:
+            return tip
+        rate = s.compute('jacobian_rate', robot.tip)
+        H, bias, J, rate = passive.felt(
+            s.compute('mass_matrix'), s.compute('bias', method='3d'),
+            s.compute('jacobian', robot.tip), rate, self._passive_force(s),
+            controlled=robot.index, passive=robot.passive_index)
+        return tip | {'H': H, 'bias': bias, 'J': J, 'rate': [rate[i] for i in chosen]}
 
     def _project(self, tip: Mapping[str, Sequence],
                  H: Sequence[Vector]) -> opspace.Projection:
@@ -272,7 +299,7 @@ class TickKernels:
                 for i, row in enumerate(matrix)]
 
     def _task(self, s: State) -> dict[str, Sequence]:
-        x, tip = s.inputs, self._tip(s)
+        x, tip = s.inputs, self._yielding(s, self._tip(s))
         R, H, q, qd = tip['R'], tip['H'], self._pick(x['q']), self._pick(x['qd'])
         error = task_law.pose_error(R, tip['p'], x['R_ref'], x['p_ref'])
         lead = [e if axis in self._axes else 0.0 for axis, e in zip(AXES, error)]
@@ -341,8 +368,9 @@ class TickKernels:
                    for i, rate in zip(chosen, tip['rate'])]
 
     def _momentum(self, s: State) -> dict[str, Sequence]:
-        """Return what the momentum observer needs."""
-        return {'H': self._inertia(s), 'bias': self._bias(s), 'gravity': self._gravity(s)}
+        """Return what the momentum observer needs; all joints share in the momentum."""
+        return {'H': self._pick(s.compute('mass_matrix')), 'bias': self._bias(s),
+                'gravity': self._gravity(s)}
 
     def _report(self, s: State) -> dict[str, Sequence]:
         """Return what is published about the dynamics."""

@@ -17,7 +17,8 @@ External joint torque and wrench by observing the generalised momentum.
 
 The momentum p = H qd obeys p' = tau + tau_ext - C + H' qd. Over one period, with the rule of
 the midpoint for H' qd, its change is H_mid (qd1 - qd0) exactly, so that neither H' nor an
-acceleration is needed. The observer filters what the model does not explain:
+acceleration is needed. Joints that others move count with their measured velocity: H has their
+columns. The observer filters what the model does not explain:
 
     r' = K (tau_ext - r)
 """
@@ -38,19 +39,21 @@ Array = npt.NDArray[np.float64]
 class MomentumObserver:
     """Estimate the external joint torque; first-order, exact for constant torques."""
 
-    def __init__(self, gain: Sequence[float]) -> None:
+    def __init__(self, gain: Sequence[float], variables: int = 0) -> None:
         """
         Start without knowledge.
 
         :param gain: K, bandwidth per joint, 1/s.
+        :param variables: velocities that share in the momentum; 0: those of these joints.
         """
         self.gain = np.array(gain, dtype=float)
         if not (np.isfinite(self.gain).all() and (self.gain > 0.0).all()):
             raise ValueError(f'observer gains must be positive and finite: {self.gain}')
         n = len(self.gain)
+        m = variables or n
         self.torque = np.zeros(n)  # r, estimate of tau_ext
         self._H, self._qd, self._C, self._tau = (
-            np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n))
+            np.zeros((n, m)), np.zeros(m), np.zeros(n), np.zeros(n))
         self._known = False
 
     def reset(self) -> None:
@@ -63,8 +66,8 @@ class MomentumObserver:
         """
         Take the state at the end of a period.
 
-        :param H: inertia matrix.
-        :param qd: velocity.
+        :param H: rows of the inertia matrix, of the observed joints.
+        :param qd: velocity, one number for each column.
         :param bias: C(q, qd) with gravity.
         :param tau: torque that acts from now on; the one given before acted in the period.
         :param dt: length of the period, s.

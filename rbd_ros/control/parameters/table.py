@@ -128,6 +128,7 @@ _ROBOT = (
           'controller waits for the topic robot_description.'),
     _text('robot_description_file', '', 'URDF or xacro file, used if robot_description is empty.'),
     _text('joints', [], 'Controlled joints, in command order. If empty, all movable joints.'),
+    _text('passive_joints', [], 'Joints that no motor moves, such as a hanging tool.'),
     _text('fixed_positions.joints', [], 'Joints that nobody publishes.'),
     Parameter('fixed_positions.values', DOUBLES, [], 'rad or m',
               'Their positions, one for each name.', structural=True),
