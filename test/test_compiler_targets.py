@@ -17,18 +17,22 @@
 import ctypes
 import random
 import shutil
+import struct
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from random_graphs import random_program
+import rbd_ros
 from rbd_ros import compiler
 from rbd_ros.compiler import (
-    compile as compile_graph, emit_c, emit_objects, host, sin, sqrt, tan, Target, trace)
+    code_size, compile as compile_graph, emit_c, emit_objects, host, sin, sqrt, tan, Target,
+    trace)
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import scalar_modules
 from rbd_ros.compiler.scalar import FLOAT32
+from rbd_ros.model.samples import general_chain
 
 COMPILER = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
 EXACT = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'min', 'max', 'lt', 'le', 'select')
@@ -189,3 +193,31 @@ def test_importing_the_package_loads_no_code_generator():
     assert callable(compiler.emit_objects)
     with pytest.raises(AttributeError, match="has no attribute 'emit_subjects'"):
         compiler.emit_subjects  # noqa: B018
+
+
+def executable_bytes(data):
+    """Return the size of the sections of an ELF file that hold instructions, by its headers."""
+    start, = struct.unpack_from('<Q', data, 0x28)
+    size, count = struct.unpack_from('<HH', data, 0x3A)
+    headers = [struct.unpack_from('<IIQQQQ', data, start + k * size) for k in range(count)]
+    return sum(length for _, kind, flags, _, _, length in headers if kind == 1 and flags & 4)
+
+
+@pytest.mark.seed('RBDA 10-24')
+@pytest.mark.parametrize('architecture', ['x86_64', 'aarch64'])
+def test_size_of_the_code_grows_with_the_operations(architecture):
+    """Straight lines: so many bytes for each operation, on any processor, however long."""
+    target = Target(f'{architecture}-unknown-linux-gnu', '', '')
+    operations, sizes = [], []
+    for n in (2, 4, 8, 16):
+        robot = rbd_ros.Dynamics(general_chain(n), backend='python')
+        graph = robot.kernel('inverse_dynamics').graph
+        objects = emit_objects(graph, target=target)
+        assert code_size(objects) == sum(map(executable_bytes, objects)) > 0
+        operations.append(graph.count().total)
+        sizes.append(code_size(objects))
+    slopes = np.diff(sizes) / np.diff(operations)
+    # past 2000 operations the code is cut, and keeps values in memory in between
+    assert slopes.max() < 2.0 * slopes.min()
+    assert 3.0 < slopes.min() and slopes.max() < 16.0           # bytes
+    assert code_size(objects * 2) == 2 * sizes[-1] and code_size([]) == 0

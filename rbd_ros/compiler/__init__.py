@@ -17,12 +17,13 @@ A tracing compiler for functions of small arrays; knows nothing of robots.
 
 ``trace`` runs a function once on traced scalars and gives its Graph; ``compile`` makes a Graph
 executable; ``jacobian``, ``gradient``, ``jvp`` and ``vjp`` differentiate it; ``emit_c`` and
-``emit_python`` write it down, ``emit_objects`` makes object code to link.
+``emit_python`` write it down, ``emit_objects`` makes object code to link, ``code_size`` weighs it.
 """
 
 from typing import TYPE_CHECKING
 
 from rbd_ros.compiler.backends import compile  # noqa: A004
+from rbd_ros.compiler.code_size import code_size
 from rbd_ros.compiler.graph.differentiate import gradient, jacobian, jvp, vjp
 from rbd_ros.compiler.graph.expression import Expr, Scalar
 from rbd_ros.compiler.graph.functions import (
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
     from rbd_ros.compiler.native.llvm_kernel import emit_objects
 
 __all__ = [
-    'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar', 'Target',
-    'absolute', 'acos', 'asin', 'atan2', 'clamp', 'compile', 'compile_python', 'cos', 'divide',
-    'emit_c', 'emit_objects', 'emit_python', 'exp', 'gradient', 'host', 'is_one', 'is_zero',
-    'jacobian', 'jvp', 'less', 'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin',
-    'sqrt', 'tan', 'tanh', 'trace', 'vjp', 'where',
+    'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar',
+    'Target', 'absolute', 'acos', 'asin', 'atan2', 'clamp', 'code_size', 'compile',
+    'compile_python', 'cos', 'divide', 'emit_c', 'emit_objects', 'emit_python', 'exp',
+    'gradient', 'host', 'is_one', 'is_zero', 'jacobian', 'jvp', 'less', 'less_equal', 'log',
+    'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace', 'vjp', 'where',
 ]
 
 
