@@ -32,7 +32,7 @@ PARTS = {
     'compile': ('benchmark.compiling', 'compilation, cold and from the cache, and the import'),
     'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
     'ik': ('benchmark.inverse_kinematics',
-           'targets that inverse kinematics reaches, beside pink'),
+           'targets that inverse kinematics reaches, beside pink and mink'),
     'handles': ('benchmark.handles',
                 'cost of the inertia of 1 to 12 handles by each method, with a plot'),
     'node': ('benchmark.node.report',

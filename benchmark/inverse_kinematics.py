@@ -12,14 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Inverse kinematics of reachable targets: how many are found, beside pink."""
+"""Inverse kinematics of reachable targets: how many are found, beside pink and mink."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 import time
 
+from benchmark.mujoco_bridge import without_shapes
 from benchmark.robots import robot_file
+import mujoco
 import numpy as np
 import pinocchio as pin
 
@@ -34,7 +36,7 @@ TARGETS = 1000
 SEED = 1
 TOLERANCE = 1e-4            # m, and rad
 RESTARTS = 20
-STEPS = 200                 # of one attempt of pink
+STEPS = 200                 # of one attempt of pink or mink
 
 
 class Case:
@@ -45,6 +47,8 @@ class Case:
         self.model = rbd_ros.load_urdf(path, on_warning=lambda text: None)
         self.robot = rbd_ros.Dynamics(self.model)
         self.peer = pin.buildModelFromUrdf(path)
+        self.mujoco = mujoco.MjModel.from_xml_string(
+            without_shapes(robot_file(name).read_text(encoding='utf-8')))
         rng = np.random.default_rng(seed)
         self.targets = [self.robot.pose(positions.random_position(self.model, rng), self.frame)
                         for _ in range(count)]
@@ -58,18 +62,25 @@ class Case:
 
     def pink(self, target: np.ndarray, restarts: int) -> bool:
         """Return whether pink does, from the same start and as many random ones."""
+        return self._again(self._pink_once, target, restarts)
+
+    def mink(self, target: np.ndarray, restarts: int) -> bool:
+        """Return whether mink does, from the same starts as pink."""
+        return self._again(self._mink_once, target, restarts)
+
+    def _again(self, once: Callable[[np.ndarray, np.ndarray], bool], target: np.ndarray,
+               restarts: int) -> bool:
         rng, q = np.random.default_rng(0), self.start
         for _ in range(restarts + 1):
-            if self._pink_once(target, q):
+            if once(target, np.array(self.model.expand_q(q.tolist()))):
                 return True
             q = np.array(positions.random_position(self.model, rng))
         return False
 
-    def _pink_once(self, target: np.ndarray, start: np.ndarray) -> bool:
+    def _pink_once(self, target: np.ndarray, q: np.ndarray) -> bool:
         import pink
         from pink.limits import ConfigurationLimit
         from pink.tasks import FrameTask
-        q = np.array(self.model.expand_q(start.tolist()))
         configuration = pink.Configuration(self.peer, self.peer.createData(), q)
         task = FrameTask(self.frame, 1.0, 1.0, lm_damping=0.1)
         task.set_target(pin.SE3(target[:3, :3], target[:3, 3]))
@@ -81,6 +92,27 @@ class Case:
             try:
                 v = pink.solve_ik(configuration, [task], 0.5, solver='daqp', limits=limits)
             except pink.exceptions.PinkError:
+                return False
+            configuration.integrate_inplace(v, 0.5)
+        return False
+
+    def _mink_once(self, target: np.ndarray, q: np.ndarray) -> bool:
+        import mink
+        configuration = mink.Configuration(self.mujoco)
+        placed = np.empty(self.mujoco.nq)
+        for name in self.model.joint_names:
+            placed[self.mujoco.joint(name).qposadr[0]] = q[self.model.joint_index(name) - 1]
+        configuration.update(placed)
+        task = mink.FrameTask(self.frame, 'body', 1.0, 1.0, lm_damping=0.1)
+        task.set_target(mink.SE3.from_matrix(target))
+        limits = [mink.ConfigurationLimit(self.mujoco)]
+        for _ in range(STEPS):
+            error = task.compute_error(configuration)
+            if max(np.linalg.norm(error[:3]), np.linalg.norm(error[3:])) < TOLERANCE:
+                return True
+            try:
+                v = mink.solve_ik(configuration, [task], 0.5, solver='daqp', limits=limits)
+            except mink.MinkError:
                 return False
             configuration.integrate_inplace(v, 0.5)
         return False
@@ -101,11 +133,10 @@ def report(count: int = TARGETS) -> tuple[str, dict[str, object]]:
     data: dict[str, object] = {}
     for name in ROBOTS:
         case = Case(name, count, SEED)
-        for label, search, restarts in (
-                ('rbd_ros, one start', case.ours, 0), ('pink, one start', case.pink, 0),
-                (f'rbd_ros, {RESTARTS} restarts', case.ours, RESTARTS),
-                (f'pink, {RESTARTS} restarts', case.pink, RESTARTS)):
-            share, spent = case.share(search, restarts)
-            lines.append(f'{name + ": " + label:34}{share:9.1%}{spent:9.2f}')
-            data[f'{name} {label}'] = {'share': share, 'ms': spent}
+        for restarts in (0, RESTARTS):
+            for who, search in (('rbd_ros', case.ours), ('pink', case.pink), ('mink', case.mink)):
+                label = f'{who}, {f"{restarts} restarts" if restarts else "one start"}'
+                share, spent = case.share(search, restarts)
+                lines.append(f'{name + ": " + label:34}{share:9.1%}{spent:9.2f}')
+                data[f'{name} {label}'] = {'share': share, 'ms': spent}
     return '\n'.join(lines), data
