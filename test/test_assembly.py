@@ -18,7 +18,7 @@ from hypothesis import given, HealthCheck, settings
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import aba, assembly, divide_and_conquer as dca, ltl
+from rbd_ros.algorithms import aba, assembly, divide_and_conquer as dca, joining, ltl
 from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.compiler import compile_python, trace
 from rbd_ros.errors import ModelError, SingularError
@@ -242,7 +242,7 @@ def test_what_divide_and_conquer_refuses():
     model = samples.random_tree(3, 1)
     s = State(model, 1)
     arguments = s.q.tolist(), s.qd.tolist(), s.tau.tolist(), conditions_of(model, s)
-    with pytest.raises(ModelError, match='joints that follow others or rotors'):
+    with pytest.raises(ModelError, match='rotors, whose inertia belongs to a joint'):
         dca.divide_and_conquer(with_rotors(model), *arguments)
     builder = rbd_ros.ModelBuilder('rod')
     rod = RigidInertia.from_com(1.0, Vec3(0.1, 0.0, 0.0), Sym3.diagonal(0.0, 0.2, 0.2))
@@ -273,8 +273,8 @@ def bodies_and_joints(model, s):
     leaves, joints = [None], [None]
     for i in dense.bodies:
         Phi = np.linalg.inv(dense.I[i])
-        leaves.append(dca.Handles((i,), Phi.tolist(), (a_g - Phi @ net[i]).tolist()))
-        joints.append(dca.Constraint(
+        leaves.append(joining.Handles((i,), Phi.tolist(), (a_g - Phi @ net[i]).tolist()))
+        joints.append(joining.Constraint(
             model.parent[i], i, dense.T[i].tolist(), dense.c[i].tolist()))
     return dense, leaves, joints
 
@@ -287,9 +287,9 @@ def test_chain_with_two_handles(seed):
     s = State(model, seed)
     dense, leaves, joints = bodies_and_joints(model, s)
     halves = [
-        dca.join(dca.side_by_side(leaves[1], leaves[2]), [joints[2]], [1, 2]).handles,
-        dca.join(dca.side_by_side(leaves[3], leaves[4]), [joints[4]], [3, 4]).handles]
-    whole = dca.join(dca.side_by_side(*halves), [joints[3]], [1, 4])
+        joining.join(joining.side_by_side(leaves[1], leaves[2]), [joints[2]], [1, 2]).handles,
+        joining.join(joining.side_by_side(leaves[3], leaves[4]), [joints[4]], [3, 4]).handles]
+    whole = joining.join(joining.side_by_side(*halves), [joints[3]], [1, 4])
     # the projection method, with dense matrices (7.10 to 7.12)
     J = np.vstack([dense.jacobian(1), dense.jacobian(4)])
     H = dense.mass_matrix()
@@ -335,21 +335,21 @@ def test_two_joints_at_once():
     balls = []
     for offset in (0.2, -0.4):
         T = np.vstack([skew(centre + offset * direction), np.eye(3)])
-        balls.append(dca.Constraint(1, 2, T.tolist(), dense.c[2].tolist()))
-    both = dca.side_by_side(leaves[1], leaves[2])
-    one_by_one = dca.join(both, balls[:1], [1, 2]).handles
-    for joined in (dca.join(both, balls, [1, 2], redundant=True),
-                   dca.join(one_by_one, balls[1:], [1, 2], redundant=True)):
+        balls.append(joining.Constraint(1, 2, T.tolist(), dense.c[2].tolist()))
+    both = joining.side_by_side(leaves[1], leaves[2])
+    one_by_one = joining.join(both, balls[:1], [1, 2]).handles
+    for joined in (joining.join(both, balls, [1, 2], redundant=True),
+                   joining.join(one_by_one, balls[1:], [1, 2], redundant=True)):
         # through a singular system
         assert_near(joined.handles.b, np.concatenate(expected[1:]), limit=1e-9)
     # the hinge as one joint says the same of forces on both bodies
-    hinged = dca.join(both, [joints[2]], [1, 2]).handles
+    hinged = joining.join(both, [joints[2]], [1, 2]).handles
     assert_near(joined.handles.Phi, hinged.Phi, limit=1e-9)
     # a set of handles on the base: two joints close a loop through it
     axis = dense.T[2].tolist()
-    fixed = dca.join(both, [
-        joints[2], dca.Constraint(0, 1, np.eye(6).tolist(), [0.0] * 6),
-        dca.Constraint(0, 2, axis, [0.0] * 6)], [2], redundant=True)
+    fixed = joining.join(both, [
+        joints[2], joining.Constraint(0, 1, np.eye(6).tolist(), [0.0] * 6),
+        joining.Constraint(0, 2, axis, [0.0] * 6)], [2], redundant=True)
     S = dense.S[2]
     assert_near(fixed.handles.Phi, S @ np.linalg.solve(S.T @ dense.I[2] @ S, S.T), limit=1e-8)
 
@@ -358,8 +358,8 @@ def test_pseudo_inverse_of_a_singular_matrix():
     """The shortest solution is that of numpy, and what cannot be reached is left out."""
     A = np.random.default_rng(4).normal(size=(8, 5))
     Y, b = A @ A.T, np.random.default_rng(5).normal(size=8)
-    assert_near(dca.PseudoInverse(Y.tolist()).solve(b.tolist()),
+    assert_near(joining.PseudoInverse(Y.tolist()).solve(b.tolist()),
                 np.linalg.pinv(Y, rcond=1e-10) @ b, limit=1e-8)
     regular = A.T @ A
-    assert_near(dca.PseudoInverse(regular.tolist()).solve(b[:5].tolist()),
+    assert_near(joining.PseudoInverse(regular.tolist()).solve(b[:5].tolist()),
                 ltl.Dense(regular.tolist()).solve(b[:5].tolist()), limit=1e-10)

@@ -14,6 +14,7 @@
 
 """Gears, cams, differentials and rotors: q = gamma(y) with any law (RBDA 9.6)."""
 
+import dataclasses
 import math
 
 from hypothesis import given, HealthCheck, settings
@@ -22,12 +23,14 @@ import pinocchio as pin
 import pytest
 import rbd_ros
 from rbd_ros.algorithms import gears, whole_system
+from rbd_ros.algorithms.divide_and_conquer import divide_and_conquer
+from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.compiler import atan2, cos, sin, sqrt, trace
 from rbd_ros.errors import ModelError, SingularError, UnknownName
 from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.model import samples
 from rbd_ros.sim import Imperfections, Sensors, SimulatedRobot
-from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
 from test_dynamics_properties import assert_near
 from tree_oracle import SEEDS, State
 
@@ -194,8 +197,8 @@ def test_coriolis_matrix_and_momentum_of_changing_gears(geared):
 
 @few
 @given(SEEDS)
-def test_clusters_of_bodies_agree_with_projection(seed):
-    """Articulated clusters give the projected equation's answer: any tree, joints and gears."""
+def test_all_methods_agree_with_projection(seed):
+    """All methods give the projected equation's answer: any tree, joints, gears and rotors."""
     rng = np.random.default_rng(seed)
     nb = int(rng.integers(3, 9))
     builder = rbd_ros.ModelBuilder('random')
@@ -221,6 +224,16 @@ def test_clusters_of_bodies_agree_with_projection(seed):
     aba = robot.forward_dynamics(s.q, s.qd, s.tau, s.f_ext, method='aba')
     size = np.linalg.norm(H) * np.linalg.norm(aba)
     assert_near(H @ aba + robot.bias(s.q, s.qd, s.f_ext), s.tau, scale=size, limit=1e-11)
+    whole = whole_system.accelerations(model, s.q, s.qd, s.tau, s.f_ext)
+    assert_near(H @ whole.qdd, H @ aba, scale=size, limit=1e-10)
+    assert whole.rank == whole.constraints
+    light = dataclasses.replace(model, rotor_inertia=(0.0,) * model.nv)
+    expected = rbd_ros.Dynamics(light, backend='reference').forward_dynamics(
+        s.q, s.qd, s.tau, s.f_ext, method='aba')
+    found = divide_and_conquer(light, s.q.tolist(), s.qd.tolist(), s.tau.tolist(), Conditions(
+        Vec3(*model.gravity), [None, *(Force.from_list(f) for f in s.f_ext.tolist())]))
+    # it inverts the inertia of each body by itself, which costs digits
+    assert_near(H @ found, H @ expected, scale=size, limit=1e-8)
 
 
 def test_clusters_are_as_small_as_they_can_be(geared):

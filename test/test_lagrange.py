@@ -247,8 +247,3 @@ def test_what_lagrange_cannot_take_is_refused():
                      shapes.sphere(1.0, 0.1), joint_name='neck')
     with pytest.raises(ModelError, match=r'"neck" \(spherical\) .* use RotationVector'):
         lagrange.equations(builder.build())
-    builder.add_body('jaw', 'head', Revolute(), None, shapes.sphere(1.0, 0.1))
-    builder.add_body('lip', 'head', Revolute(), None, shapes.sphere(1.0, 0.1),
-                     mimic=rbd_ros.model.coupling.Mimic('jaw_joint'))
-    with pytest.raises(ModelError, match='has mimic joints'):
-        lagrange.inertia(builder.build())

@@ -134,8 +134,6 @@ def refuse_quasi_velocities(model: Model) -> None:
     :raises ModelError: which names the joint.
     """
     model.refuse_loops()
-    if model.coupling is not None:
-        raise ModelError(f'"{model.name}" has mimic joints: their coordinates are not independent')
     for name, joint in zip(model.joint_names, model.joint[1:], strict=True):
         if not joint.additive or joint.time_dependent:
             raise ModelError(
@@ -145,13 +143,18 @@ def refuse_quasi_velocities(model: Model) -> None:
 
 
 def kinetic_energy(model: Model) -> Energy:
-    """Return T(q, qd) of a model, rotors included, over any scalars (9.59; Liu 25)."""
+    """
+    Return T(q, qd) of a model, rotors included, over any scalars (9.59; Liu 25).
+
+    :param model: where joints follow others, q and qd are the independent coordinates.
+    """
     refuse_quasi_velocities(model)
 
-    def T(q: Values, qd: Values) -> Scalar:
+    def T(y: Values, yd: Values) -> Scalar:
+        q, qd = model.expand_q(y), model.expand_v(yd, y)
         tree = kinematics.links(model, q)
         total = energy.kinetic_energy(model, kinematics.velocities(model, tree, q, qd)[0])
-        for rotor, rate in zip(model.rotor_inertia, qd, strict=True):
+        for rotor, rate in zip(model.rotor_inertia, yd, strict=True):
             total = total + 0.5 * rotor * rate * rate
         return total
     return T
@@ -161,9 +164,9 @@ def lagrangian(model: Model) -> Energy:
     """Return L = T - P of a model under its own gravity."""
     T, g = kinetic_energy(model), Vec3(*model.gravity)
 
-    def L(q: Values, qd: Values) -> Scalar:
-        weight = energy.composite(model, kinematics.links(model, q)).h.dot(g)
-        return T(q, qd) + weight                            # P = -h . g
+    def L(y: Values, yd: Values) -> Scalar:
+        weight = energy.composite(model, kinematics.links(model, model.expand_q(y))).h.dot(g)
+        return T(y, yd) + weight                            # P = -h . g
     return L
 
 
@@ -176,8 +179,10 @@ def inertia(model: Model) -> Graph:
     """Return M(q) of a model, traced from its composite bodies, rotors included."""
     refuse_quasi_velocities(model)
 
-    def M(q: Values) -> dict[str, Matrix]:
-        H = crba(model, kinematics.links(model, q))
+    def M(y: Values) -> dict[str, Matrix]:
+        H = crba(model, kinematics.links(model, model.expand_q(y)))
+        if model.coupling is not None:
+            H = model.coupling.reduce_symmetric(H, y)                                      # 9.26
         for k, rotor in enumerate(model.rotor_inertia):
             H[k][k] = H[k][k] + rotor
         return {'M': H}

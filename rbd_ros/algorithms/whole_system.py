@@ -28,10 +28,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.algorithms import constraints
+from rbd_ros.algorithms.implicit_form import gear_constraint, own_places
 from rbd_ros.algorithms.kinematics import links, placements, velocities
 from rbd_ros.compiler import Scalar
 from rbd_ros.compiler.kernel import vector
-from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
 from rbd_ros.model.connectivity import incidence
 from rbd_ros.model.model import Model
@@ -60,12 +60,12 @@ class Solution(NamedTuple):
     """
     Motion and forces of a system.
 
-    :param qdd: accelerations of the tree joints, over velocity variables.
+    :param qdd: accelerations of the tree joints, over independent velocity variables.
     :param a: acceleration of each body in base coordinates, (nb, 6), angular first.
     :param f_J: force across each joint on its successor, base coordinates, (joints, 6).
-    :param f_c: the part of it that the bearings take, T lambda; the rest is the drive.
+    :param f_c: the part of it that the bearings take, T lambda; the rest is drive, gear and rotor.
     :param rank: independent constraints; fewer than ``constraints`` in many loops.
-    :param constraints: constraints of all joints.
+    :param constraints: constraints of all joints and gears.
     :param loop_multipliers: lambda of the loop joints.
     """
 
@@ -88,23 +88,26 @@ def accelerations(
 
     Loop joints are passive, and must be closed at q and qd: nothing is stabilised here.
 
-    :param q: positions of the tree joints; those of the loop joints follow.
+    Gears are constraints K qdd = k among others, rotors an inertia of their joint.
+
+    :param q: independent positions of the tree joints; those of the loop joints follow.
     :param f_ext: force of the environment on each body, (nb, 6), base coordinates.
     :param active: T_a of tree joints by name, 6 x n in body coordinates with T_a^T S = 1, where
         the drive does not act along S itself (3.35, example 3.2).
     """
-    if model.coupling is not None or any(model.rotor_inertia):
-        raise ModelError(f'"{model.name}" has joints that follow others or rotors, which the '
-                         'assembled system does not know; use forward_dynamics')
-    X_0, v, joints = _joints(
-        model, vector('q', q, model.nq).tolist(), vector('qd', qd, model.nv).tolist(), t)
+    y = vector('q', q, model.nq).tolist()
+    q_tree, qd_tree = model.expand_q(y), model.expand_v(vector('qd', qd, model.nv).tolist(), y)
+    own = own_places(model)[1]
+    at_joints = np.zeros(model.tree_nv)
+    at_joints[own] = vector('tau', tau, model.nv)
+    X_0, v, joints = _joints(model, q_tree, qd_tree, t)
     nb, n_J = model.nb, len(joints.ends)
     P = np.array(incidence(nb, joints.ends))
     start = np.concatenate([[0], np.cumsum([T.shape[1] for T in joints.T])])
     I_all, PT = np.zeros((6 * nb, 6 * nb)), np.zeros((6 * nb, start[-1]))
     force = np.zeros((nb, 6)) if f_ext is None else np.array(f_ext, float).reshape(nb, 6)
     a_g = np.array([0.0, 0.0, 0.0, *(model.gravity if gravity is None else gravity)])
-    drive = _drives(model, X_0, joints, vector('tau', tau, model.nv), active or {})
+    drive = _drives(model, X_0, joints, at_joints, active or {})
     for i in range(1, nb + 1):
         inertia = X_0[i].inv_apply(model.inertia[i])
         v_i, I_i = Motion.from_list(v[i].tolist()), np.array(inertia.to_list())
@@ -113,19 +116,38 @@ def accelerations(
         force[i - 1] += P[i - 1, :] @ drive
         for j in range(n_J):
             PT[6 * i - 6:6 * i, start[j]:start[j + 1]] = P[i - 1, j] * joints.T[j]
-    right = np.concatenate([T.T @ c for T, c in zip(joints.T, joints.c, strict=True)])      # 3.44
-    solved = constraints.implicit(I_all, np.zeros(6 * nb), force.ravel(), PT.T, right)      # 3.74
+    B, d = _relative(model, P, joints)                                              # qdd = B a - d
+    R = np.diag(model.rotor_inertia)
+    I_all += B[own].T @ R @ B[own]
+    gears = gear_constraint(model, q_tree, qd_tree)
+    K = np.array(gears.matrix(model.tree_nv), float).reshape(-1, model.tree_nv)
+    right = np.concatenate([*(T.T @ c for T, c in zip(joints.T, joints.c, strict=True)),     # 3.44
+                            K @ d + np.array(gears.k, float)])
+    solved = constraints.implicit(I_all, np.zeros(6 * nb), force.ravel() + B[own].T @ R @ d[own],
+                                  np.vstack([PT.T, K @ B]), right)                         # 3.74
     a, lam = solved.qdd.reshape(nb, 6), solved.multipliers
     f_c = np.array([joints.T[j] @ lam[start[j]:start[j + 1]] for j in range(n_J)])
-    relative = P.T @ a                                                                     # 3.68
-    qdd = np.concatenate([
-        np.linalg.lstsq(joints.S[i], relative[i] - joints.c[i], rcond=None)[0]
-        for i in range(nb)])
-    return Solution(qdd, a, drive + f_c, f_c, solved.rank, int(start[-1]), lam[start[nb]:])  # 3.34
+    qdd = B @ solved.qdd - d                                                               # 3.68
+    inside = K.T @ lam[start[-1]:]                          # what gears and rotors do to a joint
+    inside[own] -= R @ qdd[own]
+    for i in range(1, nb + 1):
+        drive[i - 1] += np.linalg.pinv(joints.S[i - 1]).T @ inside[model.v_index[i]]
+    return Solution(qdd[own], a, drive + f_c, f_c, solved.rank, len(right),                # 3.34
+                    lam[start[nb]:start[-1]])
+
+
+def _relative(model: Model, P: Array, joints: Joints) -> tuple[Array, Array]:
+    """Return B and d that give the accelerations of all tree joints, qdd = B a - d (3.68)."""
+    B, d = np.zeros((model.tree_nv, 6 * model.nb)), np.zeros(model.tree_nv)
+    for i in range(1, model.nb + 1):
+        at, S_inverse = model.v_index[i], np.linalg.pinv(joints.S[i - 1])
+        B[at] = np.kron(P[:, i - 1], S_inverse)
+        d[at] = S_inverse @ joints.c[i - 1]
+    return B, d
 
 
 def _joints(
-    model: Model, q: list[float], qd: list[float], t: float,
+    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], t: float,
 ) -> tuple[list[Transform], list[Array], Joints]:
     """Return i_X_0 and the base-coordinate velocity of every body, and all joints."""
     tree = links(model, q, t)

@@ -1,0 +1,202 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Constraints in implicit form, and methods that solve gears through them (RBDA 3.2, 9.6)."""
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import rbd_ros
+from rbd_ros.algorithms import constraints, lagrange, whole_system
+from rbd_ros.algorithms.divide_and_conquer import divide_and_conquer
+from rbd_ros.algorithms.implicit_form import gear_constraint, ImplicitConstraint
+from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.compiler import compile_python, cos, sin, trace
+from rbd_ros.spatial import Vec3
+from test_dynamics_properties import assert_near
+from test_gears import crane, derivative, in_order, L1, L2, LAWS, urdf
+from test_system import BAR_Q, BAR_QD, BAR_QDD, four_bar
+from tree_oracle import DenseTree, with_rotors
+
+Y, YD, YDD = np.random.default_rng(5).normal(size=(3, 4))
+
+
+@pytest.fixture(scope='module')
+def geared():
+    """Return the tree with a cam, a gear on the cam's joint, and a differential."""
+    return rbd_ros.load_urdf(urdf(), gears=LAWS)
+
+
+def error_of(names):
+    """Return phi of the gears of the tree in plain Python, over all joints in some order."""
+    def phi(q):
+        j = dict(zip(names, q))
+        return np.array([j['j3'] - j['j2'] - 0.3 * math.sin(2.0 * j['j2']),
+                         j['j6'] - 0.5 * j['j3'] * math.cos(j['j5']),
+                         j['j7'] - 0.5 * (j['j2'] - j['j4']) - 0.1])
+    return phi
+
+
+@pytest.mark.seed('RBDA 3-07', 'RBDA 3-09')
+def test_gears_in_both_forms(geared):
+    """The derivatives of phi are K and k; along q = gamma(y) phi = 0, K G = 0 and K g = k."""
+    names = geared.joint_names
+    phi = error_of(names)
+    q, qd = np.random.default_rng(2).normal(size=(2, 7))          # not on the gears
+    found = gear_constraint(geared, q.tolist(), qd.tolist())
+    order = [names.index(name) for name in ('j3', 'j6', 'j7')]
+    rows = [[row.get(k) for row in found.K].index(1.0) for k in order]  # by the joint that follows
+    np.testing.assert_allclose(np.array(found.phi)[rows], phi(q), rtol=1e-13)
+    K = np.array(found.matrix(7))[rows]
+    slopes = np.transpose([derivative(lambda s, e=e: phi(q + s * e)) for e in np.eye(7)])
+    np.testing.assert_allclose(K, slopes, atol=1e-10)
+    h = 1e-3
+    path = [phi(q + n * h * qd) for n in (-2, -1, 0, 1, 2)]
+    bent = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) @ path / (12.0 * h * h)    # K_dot q_dot
+    np.testing.assert_allclose(np.array(found.k)[rows], -bent, atol=1e-8)
+    assert np.abs(bent).max() > 0.1
+
+    q, qd = geared.expand_q(Y.tolist()), geared.expand_v(YD.tolist(), Y.tolist())
+    found = gear_constraint(geared, q, qd)
+    K, G = np.array(found.matrix(7)), np.array(geared.coupling.G(Y.tolist()))
+    g = np.array(geared.coupling.g(Y.tolist(), YD.tolist()))
+    np.testing.assert_allclose(found.phi, np.zeros(3), atol=1e-14)
+    np.testing.assert_allclose(K @ G, np.zeros((3, 4)), atol=1e-14)
+    np.testing.assert_allclose(K @ g, found.k, atol=1e-13)
+    assert np.abs(K @ g).max() > 0.1
+
+
+def test_linear_gears_in_implicit_form():
+    """Chains of mimics lead to the joints that move freely; an offset is in phi and not in K."""
+    laws = {'j7': LAWS['j7'], 'j6': rbd_ros.Mimic('j7', 3.0, 1.0)}
+    model = rbd_ros.load_urdf(urdf(), gears=laws)
+    names = model.joint_names
+    q = dict(zip(names, [0.3, -0.2, 0.5, 0.7, -0.4, 0.9, 0.1]))
+    found = gear_constraint(model, [q[name] for name in names], [0.0] * 7)
+    expected = {'j7': (q['j7'] - 0.5 * (q['j2'] - q['j4']) - 0.1, {'j2': -0.5, 'j4': 0.5}),
+                'j6': (q['j6'] - 1.5 * (q['j2'] - q['j4']) - 1.3, {'j2': -1.5, 'j4': 1.5})}
+    assert found.k == [0.0, 0.0]
+    for phi, row in zip(found.phi, found.K):
+        follower = next(names[k] for k, value in row.items() if value == 1.0)
+        value, others = expected.pop(follower)
+        assert phi == pytest.approx(value, rel=1e-14)
+        assert {names[k]: slope for k, slope in row.items() if names[k] != follower} == others
+    assert not expected
+
+
+@pytest.mark.seed('RBDA 3-07', 'RBDA 3-09')
+def test_a_loop_in_both_forms():
+    """The crane's pin as phi(q) = 0 fits its gamma: K G = 0, K g = k, and the same motion."""
+    model = crane(closed=False)
+    names = model.joint_names
+
+    def phi(q):                 # the pin on the first link and on the piston
+        j = dict(zip(names, q))
+        return [L2 * cos(j['shoulder']) - L1 - j['piston'] * cos(j['cylinder']),
+                L2 * sin(j['shoulder']) - j['piston'] * sin(j['cylinder'])]
+    loop = ImplicitConstraint(phi, 4)
+    y, yd, tau = [0.7, 0.4], [1.3, -0.6], np.array([5.0, 2.0])
+    q, qd = model.expand_q(y), model.expand_v(yd, y)
+    G, g = np.array(model.coupling.G(y)), np.array(model.coupling.g(y, yd))
+    np.testing.assert_allclose(loop.phi(q), [0.0, 0.0], atol=1e-14)
+    np.testing.assert_allclose(loop.K(q) @ G, np.zeros((2, 2)), atol=1e-13)
+    np.testing.assert_allclose(loop.K(q) @ g, loop.k(q, qd), atol=1e-12)
+    assert np.abs(loop.k(q, qd)).max() > 0.1
+    # K and G are each other's complement, so that both forms make the same motion
+    assert constraints.rank_of(loop.K(q)) + constraints.rank_of(G) == 4
+    dense = DenseTree(crane(closed=True), q, qd)
+    H, C = dense.mass_matrix(), dense.rnea(np.zeros(4), model.gravity)
+    forces = np.linalg.lstsq(G.T, tau, rcond=None)[0]
+    one = constraints.implicit(H, C, forces, loop.K(q), loop.k(q, qd))
+    two = constraints.explicit(H, C, forces, G, g)
+    np.testing.assert_allclose(one.qdd, two.qdd, rtol=1e-9)
+    np.testing.assert_allclose(loop.K(q).T @ one.multipliers, two.tau_c, atol=1e-9)
+
+
+@pytest.mark.seed('RBDA 3-07')
+def test_phi_of_the_four_bar():
+    """Differentiating the closure of the four-bar gives the reference accelerations."""
+    bars = four_bar()
+
+    def phi(q):
+        a, b, c = q[0], q[0] + q[1], q[0] + q[1] + q[2]
+        return [0.3 * cos(a) + 0.8 * cos(b) + 0.6 * cos(c) - 0.9,
+                0.3 * sin(a) + 0.8 * sin(b) + 0.6 * sin(c)]
+    loop = ImplicitConstraint(phi, 3)
+    dense = DenseTree(bars, BAR_Q, BAR_QD)
+    H, C = dense.mass_matrix(), dense.rnea(np.zeros(3), bars.gravity)
+    found = constraints.implicit(H, C, [0.7, 0.0, 0.0], loop.K(BAR_Q), loop.k(BAR_Q, BAR_QD))
+    np.testing.assert_allclose(loop.K(BAR_Q) @ BAR_QD, [0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(found.qdd, BAR_QDD, atol=2e-7)
+    with pytest.raises(rbd_ros.ShapeError, match='qd'):
+        loop.k(BAR_Q, [0.0])
+
+
+@pytest.fixture(scope='module')
+def projected(geared):
+    """Return the accelerations by Pinocchio's H and C, with G and g by differences."""
+    theirs = pin.buildModelFromXML(urdf())
+    names, data = list(theirs.names[1:]), theirs.createData()
+    q = in_order(Y, names)
+    G = np.transpose([derivative(lambda s, e=e: in_order(Y + s * e, names)) for e in np.eye(4)])
+    h = 1e-3
+    path = [in_order(Y + k * h * YD, names) for k in (-2, -1, 0, 1, 2)]
+    g = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) @ path / (12.0 * h * h)
+    H = pin.crba(theirs, data, q)
+    H = np.triu(H) + np.triu(H, 1).T
+    C = pin.nle(theirs, data, q, G @ YD)
+    return G.T @ H @ G, G.T @ (C + H @ g)
+
+
+@pytest.mark.seed('RBDA 9-17')
+def test_all_methods_move_a_geared_tree_as_pinocchios_projection(geared, projected):
+    """Divide and conquer, the assembled system and Lagrange know gears, rotors where they can."""
+    H, C = projected
+    tau = np.array([0.7, -1.3, 0.4, 2.1])
+    expected = np.linalg.solve(H, tau - C)
+    lists = Y.tolist(), YD.tolist(), tau.tolist()
+    gravity = Vec3(*geared.gravity)
+    assert_near(divide_and_conquer(geared, *lists, Conditions(gravity)), expected, limit=1e-7)
+    whole = whole_system.accelerations(geared, *lists)
+    assert_near(whole.qdd, expected, limit=1e-7)
+    assert (whole.rank, whole.constraints) == (7 * 5 + 3, 7 * 5 + 3)
+    graph = trace(lambda q, qd, tau: {'qdd': divide_and_conquer(
+        geared, q, qd, tau, Conditions(gravity))}, {'q': 4, 'qd': 4, 'tau': 4})
+    assert_near(compile_python(graph)(Y, YD, tau), expected, limit=1e-7)
+    found = lagrange.equations(geared).evaluate(*lists[:2], YDD.tolist())
+    assert_near(found, H @ YDD + C, limit=1e-7)
+    assert_near(np.reshape(lagrange.inertia(geared).evaluate(lists[0]), (4, 4)), H, limit=1e-9)
+
+    heavy = with_rotors(geared)
+    R = np.diag(heavy.rotor_inertia)
+    moved = whole_system.accelerations(heavy, *lists)
+    assert_near(moved.qdd, np.linalg.solve(H + R, tau - C), limit=1e-7)
+    found = lagrange.equations(heavy).evaluate(*lists[:2], YDD.tolist())
+    assert_near(found, (H + R) @ YDD + C, limit=1e-7)
+
+
+def test_forces_across_geared_joints(geared):
+    """What crosses a joint moves all that it carries, as Newton's and Euler's laws say."""
+    heavy = with_rotors(geared)
+    tau = np.array([0.7, -1.3, 0.4, 2.1])
+    found = whole_system.accelerations(heavy, Y, YD, tau)
+    robot = rbd_ros.Dynamics(geared, backend='reference')
+    wrenches = robot.joint_wrenches(Y, YD, found.qdd)
+    q = geared.expand_q(Y.tolist())
+    tree = DenseTree(geared, q, geared.expand_v(YD.tolist(), Y.tolist()))
+    for i in range(1, geared.nb + 1):
+        in_base = tree.X[i].T @ wrenches[i - 1]
+        np.testing.assert_allclose(found.f_J[i - 1], in_base, atol=1e-9)
