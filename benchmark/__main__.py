@@ -22,7 +22,7 @@ import json
 from pathlib import Path
 import sys
 
-from benchmark.timing import machine
+from rbd_ros.command_line.timing import machine
 
 #: What can be measured: the module whose ``report`` gives a text and its numbers, and a sentence.
 PARTS = {

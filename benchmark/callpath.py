@@ -21,9 +21,9 @@ import ctypes
 import os
 
 from benchmark.robots import robot_file
-from benchmark.timing import best_times
 import numpy as np
 import rbd_ros
+from rbd_ros.command_line.timing import best_times
 from rbd_ros.compiler import Kernel
 
 #: States in a batch.

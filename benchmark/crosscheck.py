@@ -17,38 +17,29 @@ Compare every quantity with Pinocchio on every robot of example-robot-data, and 
 
 Run as ``python -m benchmark.crosscheck``. Each robot is loaded with a fixed and with a floating
 base, compiled, and asked for 20 random states one by one and as a batch; both are judged alike,
-by :mod:`benchmark.judge`. No error may pass 1e-10, and what comes from solving with the inertia
-matrix must solve Pinocchio's equation of motion to 1e-13. Robots that cannot be read, and robots
-that have no acceleration because a joint moves without inertia, are those named here, no others.
+by :mod:`rbd_ros.peers.judge`. No error may pass 1e-10, and what comes from solving with the
+inertia matrix must solve Pinocchio's equation of motion to 1e-13. Robots that cannot be read, and
+robots that have no acceleration because a joint moves without inertia, are those named here, no
+others.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-import math
+from collections.abc import Callable
 from pathlib import Path
-import re
 import sys
 import time
-from typing import NamedTuple, TYPE_CHECKING
 import warnings
 
-from benchmark.judge import (
-    ACCELERATION, FORCE, INERTIA, judge, judge_solution, MOBILITY, PLAIN, residual_of_inverse,
-    residual_of_motion, Units, Verdict, worst)
-from benchmark.mujoco_bridge import MujocoRobot
-from benchmark.pinocchio_bridge import PinocchioRobot, random_position
 from benchmark.robots import all_files, robots_folder
-import numpy as np
 import rbd_ros
-from rbd_ros.errors import ModelError, RbdError, SingularError
-from rbd_ros.model.urdf.loader import SNAP_ANGLE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from rbd_ros.errors import ModelError, RbdError
+from rbd_ros.peers.comparison import (
+    compare, MUJOCO_QUANTITIES, peer_text, QUANTITIES, Quantity, random_states, Result)
+from rbd_ros.peers.judge import Verdict
+from rbd_ros.peers.mujoco_robot import MujocoRobot
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 
 # Neither Pinocchio nor we can read these: a link is missing, a file has no robot in it.
 UNREADABLE = ('falcon', 'ur3')
@@ -59,145 +50,6 @@ SINGULAR = ('bravo7_gripper', 'bluevolta_bravo7_gripper', 'falcon_bravo7_gripper
 NOT_COMPARED = ('nothing moves with a fixed base', 'cannot float')
 MUJOCO = ('ur5_gripper', 'xarm7', 'go2', 'g1_29dof_rev_1_0', 'talos_reduced', 'bolt',
           'simple_humanoid', 'double_pendulum', 'centauro', 'solo12')
-
-
-class States(NamedTuple):
-    """Random states of one robot; first axis: the states."""
-
-    q: Array
-    qd: Array
-    qdd: Array
-    tau: Array
-    f_ext: Array
-
-
-def random_states(model: rbd_ros.Model, count: int, seed: int = 0) -> States:
-    """Return states with positions anywhere and everything else of order one."""
-    rng = np.random.default_rng(seed)
-    q = np.array([random_position(model, rng) for _ in range(count)])
-    qd, qdd, tau = rng.normal(size=(3, count, model.nv))
-    return States(q, qd, qdd, tau, rng.normal(size=(count, model.nb, 6)))
-
-
-class Quantity(NamedTuple):
-    """
-    Something both libraries can be asked for.
-
-    :param inputs: fields of States that go into it.
-    :param kind: of its units, see :mod:`benchmark.judge`; accelerations and H^-1 are solved for.
-    :param by: the method that only ours is told.
-    """
-
-    label: str
-    method: str
-    inputs: tuple[str, ...]
-    kind: str = PLAIN
-    by: str | None = None
-    of_frame: bool = False
-
-    @property
-    def solved(self) -> bool:
-        """Whether it comes from solving with H."""
-        return self.kind in (ACCELERATION, MOBILITY)
-
-
-QUANTITIES = (
-    Quantity('inverse dynamics', 'inverse_dynamics', ('q', 'qd', 'qdd'), FORCE),
-    Quantity('inverse dynamics, f_ext', 'inverse_dynamics', ('q', 'qd', 'qdd', 'f_ext'), FORCE),
-    Quantity('gravity', 'gravity', ('q',), FORCE),
-    Quantity('bias', 'bias', ('q', 'qd'), FORCE),
-    Quantity('mass matrix', 'mass_matrix', ('q',), INERTIA),
-    Quantity('inverse mass matrix', 'inverse_mass_matrix', ('q',), MOBILITY),
-    Quantity('forward dynamics', 'forward_dynamics', ('q', 'qd', 'tau'), ACCELERATION),
-    Quantity('forward dynamics, crba', 'forward_dynamics', ('q', 'qd', 'tau'), ACCELERATION,
-             'crba'),
-    Quantity('forward dynamics, f_ext', 'forward_dynamics', ('q', 'qd', 'tau', 'f_ext'),
-             ACCELERATION, 'aba'),
-    Quantity('kinetic energy', 'kinetic_energy', ('q', 'qd')),
-    Quantity('potential energy', 'potential_energy', ('q',)),
-    Quantity('centre of mass', 'center_of_mass', ('q',)),
-    Quantity('momentum', 'momentum', ('q', 'qd')),
-    Quantity('frame pose', 'pose', ('q',), of_frame=True),
-    Quantity('frame Jacobian', 'jacobian', ('q',), of_frame=True),
-    Quantity('frame velocity', 'velocity', ('q', 'qd'), of_frame=True),
-    Quantity('Jdot qd', 'jacobian_rate', ('q', 'qd'), of_frame=True),
-)
-MUJOCO_QUANTITIES = tuple(each for each in QUANTITIES if each.label in (
-    'inverse dynamics', 'bias', 'mass matrix', 'forward dynamics'))
-
-
-class Result(NamedTuple):
-    """The outcome of one quantity on one robot."""
-
-    label: str
-    verdict: Verdict
-
-
-def compare(
-    robot: rbd_ros.Dynamics, peer: PinocchioRobot | MujocoRobot, states: States,
-    quantities: tuple[Quantity, ...] = QUANTITIES, *, batch: bool = True, singular: bool = False,
-) -> Iterator[Result]:
-    """
-    Yield the verdict on each quantity.
-
-    :param batch: whether to ask for all states at once as well.
-    :param singular: whether this robot has no acceleration; then, and only then, every quantity
-        that is solved for must be refused.
-    """
-    units = Units([peer.mass_matrix(q) for q in states.q])
-    for quantity in quantities:
-        frames = some_frames(robot.model) if quantity.of_frame else ('',)
-        for frame in frames:
-            try:
-                verdict = _compare_one(robot, peer, states, units, quantity, frame, batch)
-                if singular and quantity.solved:
-                    verdict = Verdict(np.inf, 0.0, 'a singular robot was not refused')
-            except SingularError as error:
-                refused = singular and quantity.solved
-                verdict = Verdict(0.0 if refused else np.inf, 1.0, str(error))
-            yield Result(quantity.label, verdict)
-
-
-def _compare_one(
-    robot: rbd_ros.Dynamics, peer: PinocchioRobot | MujocoRobot, states: States, units: Units,
-    quantity: Quantity, frame: str, batch: bool,
-) -> Verdict:
-    options = {'method': quantity.by} if quantity.by else {}
-    inputs = [getattr(states, name) for name in quantity.inputs]
-    tail = (frame,) if frame else ()
-    ask = getattr(robot, quantity.method)
-    answer = getattr(peer, quantity.method)
-    found = [np.array([ask(*row, *tail, **options) for row in zip(*inputs)])]
-    if batch:
-        found.append(np.asarray(ask(*inputs, *tail, **options)))
-    theirs = np.array([answer(*row, *tail) for row in zip(*inputs)])
-    if not quantity.solved:
-        return worst([judge(ours, theirs, quantity.kind, units) for ours in found])
-    return worst([judge_solution(ours, theirs, quantity.kind, units,
-                                 _residual(quantity, ours, states, units, peer))
-                  for ours in found])
-
-
-def _residual(
-    quantity: Quantity, ours: Array, states: States, units: Units,
-    peer: PinocchioRobot | MujocoRobot,
-) -> tuple[Array, Array]:
-    shape = units.H.shape if quantity.kind == MOBILITY else units.H.shape[:2]
-    if ours.shape != shape or not np.isfinite(ours).all():
-        return np.array([np.inf]), np.ones(1)
-    if quantity.kind == MOBILITY:
-        return residual_of_inverse(ours, units)
-    f_ext = states.f_ext if 'f_ext' in quantity.inputs else None
-    return residual_of_motion(ours, units, peer, states.q, states.qd, states.tau, f_ext)
-
-
-def some_frames(model: rbd_ros.Model) -> tuple[str, ...]:
-    """Return the last link of the deepest body, and a link half-way."""
-    depth = [len(path) for path in model.support]
-    bodies = [int(np.argmax(depth)), (model.nb + 1) // 2]
-    return tuple(dict.fromkeys(
-        [name for name, frame in model.frames.items() if frame.body == body][-1]
-        for body in bodies))
 
 
 def short_name(path: Path) -> str:
@@ -215,25 +67,6 @@ def load(path: Path, floating: bool) -> tuple[rbd_ros.Model, str]:
         if 'mimics' not in str(error):
             raise
         return rbd_ros.load_urdf(path, floating, mimic=False), f'mimics left free: {error}'
-
-
-def peer_text(path: Path) -> str:
-    """
-    Return the URDF with right angles as exact as we take them.
-
-    A file that writes pi as 3.14159265359 means pi: :func:`rbd_ros.load_urdf` reads it so. Other
-    libraries do not, and their robot is another one by 2e-13 rad, more than rounding.
-    """
-    def exact(attribute: re.Match[str]) -> str:
-        try:
-            angles = [float(word) for word in attribute[2].split()]
-        except ValueError:
-            return attribute[0]  # inside a comment
-        turns = [round(angle / (0.5 * math.pi)) * (0.5 * math.pi) for angle in angles]
-        words = [turn if abs(turn - angle) <= SNAP_ANGLE else angle
-                 for turn, angle in zip(turns, angles)]
-        return f'{attribute[1]}{" ".join(map(repr, words))}{attribute[3]}'
-    return re.sub(r"""(\srpy\s*=\s*["'])([^"']*)(["'])""", exact, path.read_text())
 
 
 class Report:
@@ -289,7 +122,7 @@ def check_robot(
         model, note = load(path, floating)
         if model.nb == 0:
             raise RbdError('nothing moves with a fixed base')
-        peer = peer_of(model, peer_text(path), floating)
+        peer = peer_of(model, peer_text(path.read_text()), floating)
     except (RbdError, ValueError) as error:
         reason = str(error).splitlines()[0].replace(str(path), path.name)
         expected = path.stem in UNREADABLE or any(word in reason for word in NOT_COMPARED)

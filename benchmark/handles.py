@@ -20,10 +20,10 @@ from pathlib import Path
 
 from benchmark.picture import draw
 from benchmark.robots import robot_file
-from benchmark.timing import best_times
 import numpy as np
 
 import rbd_ros
+from rbd_ros.command_line.timing import best_times
 from rbd_ros.model.positions import random_position
 
 #: Six directions each, outermost bodies first.

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable
 import time
 
-from benchmark.mujoco_bridge import without_shapes
 from benchmark.robots import robot_file
 import mujoco
 import numpy as np
@@ -28,6 +27,7 @@ import pinocchio as pin
 import rbd_ros
 from rbd_ros.dynamics.inverse_kinematics import inverse_kinematics
 from rbd_ros.model import positions
+from rbd_ros.peers.mujoco_robot import without_shapes
 
 #: Robots and the frame that is sent to targets.
 ROBOTS = {'ur5': 'tool0', 'panda': 'panda_hand'}

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from benchmark.robots import FILES, robot_file
 
-from rbd_ros import Dynamics, load_urdf
+from rbd_ros import load_urdf
 from rbd_ros.algorithms import aba, crba, kinematics, rnea
 from rbd_ros.algorithms.equivalence import simplified_inertias
+from rbd_ros.command_line.ops import operation_counts
 from rbd_ros.compiler import OperationCount, trace
 from rbd_ros.model.model import Model
 from rbd_ros.model.samples import general_chain
@@ -66,10 +67,8 @@ def chain_counts(n: int) -> dict[str, OperationCount]:
 
 def robot_counts(model: Model) -> dict[str, OperationCount]:
     """Return the counts of every quantity and method of a robot, gravity being an input."""
-    robot = Dynamics(model, backend='reference')
-    return {f'{name} ({method})': robot.kernel(name, method=method).count()
-            for name in ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
-            for method in robot.methods(name)}
+    return {f'{name} ({method})': count
+            for (name, method), count in operation_counts(model).items()}
 
 
 def report() -> tuple[str, dict[str, object]]:

@@ -26,10 +26,10 @@ from functools import partial
 from pathlib import Path
 
 from benchmark.picture import draw
-from benchmark.timing import best_times
 import numpy as np
 
 import rbd_ros
+from rbd_ros.command_line.timing import best_times
 from rbd_ros.compiler import code_size, emit_objects
 from rbd_ros.model.samples import general_chain
 

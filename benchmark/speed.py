@@ -23,14 +23,14 @@ import sys
 from typing import NamedTuple
 
 from benchmark.handles import HANDLES
-from benchmark.pinocchio_bridge import PinocchioRobot
 from benchmark.robots import robot_file
-from benchmark.timing import best_times
 import numpy as np
 import pinocchio as pin
 
 import rbd_ros
+from rbd_ros.command_line.timing import best_times
 from rbd_ros.model.positions import random_position
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 
 #: The built-in arm.
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'

@@ -14,7 +14,6 @@
 
 """The Coriolis matrix, Christoffel symbols and centroidal momentum, against other libraries."""
 
-from benchmark.pinocchio_bridge import PinocchioRobot, SWAP
 from hypothesis import given, HealthCheck, settings
 from linted import ROOT
 import numpy as np
@@ -26,6 +25,7 @@ from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import sin
 from rbd_ros.joints import Prescribed, Revolute
 from rbd_ros.model import positions, samples
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot, SWAP
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
 

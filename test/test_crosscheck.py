@@ -32,10 +32,11 @@ import rbd_ros
 pytest.importorskip('pinocchio', reason='Pinocchio is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
-from benchmark import crosscheck, judge  # noqa: E402, I100
-from benchmark.mujoco_bridge import MujocoRobot  # noqa: E402
-from benchmark.pinocchio_bridge import PinocchioRobot, read_mimics  # noqa: E402
+from benchmark import crosscheck  # noqa: E402, I100
 from benchmark.robots import all_files  # noqa: E402
+from rbd_ros.peers import judge  # noqa: E402
+from rbd_ros.peers.mujoco_robot import MujocoRobot  # noqa: E402
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot, read_mimics  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 URDF = Path(__file__).parent / 'urdf'
@@ -55,7 +56,7 @@ def load(path, floating):
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         model, _ = crosscheck.load(path, floating)
-    return model, PinocchioRobot(model, crosscheck.peer_text(path), floating)
+    return model, PinocchioRobot(model, crosscheck.peer_text(path.read_text()), floating)
 
 
 def check(robot, peer, count, quantities=crosscheck.QUANTITIES, batch=False, singular=False):
@@ -112,7 +113,7 @@ def test_second_opinion(name, floating):
     path = next(path for path in all_files() if path.stem == name)
     model, _ = load(path, floating)
     try:
-        peer = MujocoRobot(model, crosscheck.peer_text(path), floating)
+        peer = MujocoRobot(model, crosscheck.peer_text(path.read_text()), floating)
     except ValueError as error:
         assert name == 'xarm7' and 'cannot float' in str(error)
         return
@@ -283,12 +284,11 @@ def test_report_fails_with_what_is_not_expected(monkeypatch, tmp_path, capsys):
     assert 'FAILS' in capsys.readouterr().out
 
 
-def test_the_peer_reads_right_angles_as_we_do(tmp_path):
+def test_the_peer_reads_right_angles_as_we_do():
     """An angle that load_urdf takes for a right one is so for the other library, and no other."""
-    file = tmp_path / 'angles.urdf'
-    file.write_text("""<origin rpy="3.14159265359 0.1 -1.57079632679"/>
-        <origin rpy='1.5707963 0 0'/> <!-- rpy="${pi} 0 0" -->""")
-    assert crosscheck.peer_text(file) == f"""<origin rpy="{math.pi} 0.1 {-math.pi / 2}"/>
+    text = """<origin rpy="3.14159265359 0.1 -1.57079632679"/>
+        <origin rpy='1.5707963 0 0'/> <!-- rpy="${pi} 0 0" -->"""
+    assert crosscheck.peer_text(text) == f"""<origin rpy="{math.pi} 0.1 {-math.pi / 2}"/>
         <origin rpy='1.5707963 0.0 0.0'/> <!-- rpy="${{pi}} 0 0" -->"""
 
 

@@ -14,7 +14,6 @@
 
 """Derivatives of dynamics, frames and operational spaces, against other libraries and methods."""
 
-from benchmark.pinocchio_bridge import PinocchioRobot, SWAP
 from benchmark.robots import robot_file
 from hypothesis import given, HealthCheck, settings
 from linted import ROOT
@@ -31,6 +30,7 @@ from rbd_ros.errors import SingularError
 from rbd_ros.joints import Prescribed, Revolute
 from rbd_ros.model import positions, samples
 from rbd_ros.model.model import Frame
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot, SWAP
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 from tree_oracle import assert_near, SEEDS, State, TREES
 

@@ -14,7 +14,6 @@
 
 """The inertia of many handles: six methods against dense matrices, Pinocchio, each other."""
 
-from benchmark.pinocchio_bridge import PinocchioRobot
 from benchmark.robots import robot_file
 from hypothesis import given, HealthCheck, settings
 import numpy as np
@@ -23,6 +22,7 @@ import rbd_ros
 from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.joints import Free, Revolute
 from rbd_ros.model import samples
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rbd_ros.spatial import InverseInertia
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
 

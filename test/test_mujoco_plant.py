@@ -19,11 +19,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmark.mujoco_plant import Plant, PlantOptions
-from benchmark.pinocchio_bridge import PinocchioRobot
 from benchmark.robots import robot_file
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 
 ARM = (Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf').read_text()
 JOINTS = [f'joint_{k}' for k in range(1, 8)]

@@ -14,7 +14,6 @@
 
 """Regressors of torque, energy and momentum: linear in the parameters, and Pinocchio's."""
 
-from benchmark.pinocchio_bridge import PinocchioRobot
 from hypothesis import given, HealthCheck, settings
 from linted import ROOT
 import numpy as np
@@ -24,6 +23,7 @@ import rbd_ros
 from rbd_ros.algorithms import energy, regressor
 from rbd_ros.algorithms.kinematics import links, velocities
 from rbd_ros.identification import body_parameters
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rbd_ros.spatial import Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
 

@@ -32,7 +32,7 @@ import pytest
 FLOORS = (
     'version', 'errors', 'compiler.graph', 'compiler.scalar', 'compiler.kernel', 'compiler.source',
     'compiler.native', 'compiler',
-    'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'identification',
+    'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'identification', 'peers',
     'control.repeats', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',
     'control.tick', 'control.modes', 'control.loop', 'control', 'control.judgement',

@@ -30,8 +30,8 @@ import time
 from benchmark.node import controller
 from benchmark.node.arm import JOINTS, motion
 from benchmark.node.messages import joint_state, STAMP, stamp_into
-from benchmark.timing import best_times
 import numpy as np
+from rbd_ros.command_line.timing import best_times
 from rbd_ros.nodes.controller.node import ControllerNode
 import rclpy
 

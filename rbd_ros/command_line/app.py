@@ -25,7 +25,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Annotated, Any
 
-from rbd_ros.command_line import check, config, info, ops, torque
+from rbd_ros.command_line import (
+    bench, check, codegen, compare, config, info, ops, torque)
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer
@@ -36,8 +37,8 @@ __all__ = ['app', 'main']
 #: The commands, under the headings of the help.
 PANELS: dict[str, tuple[ModuleType, ...]] = {
     'Look at a robot': (info, check),
-    'Compute': (torque, ops),
-    'Make files': (config,),
+    'Compute': (torque, compare, ops, bench),
+    'Make files': (codegen, config),
 }
 #: Exit code of a command that could not do its work: wrong usage, or wrong input.
 USAGE = 2

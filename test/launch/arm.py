@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmark.pinocchio_bridge import PinocchioRobot
 import numpy as np
 from rbd_ros import load_urdf
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 
 RATE = 200.0
 STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3

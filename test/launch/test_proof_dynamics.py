@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import unittest
 
-from benchmark.pinocchio_bridge import PinocchioRobot
 from launch import LaunchDescription
 from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
@@ -33,6 +32,7 @@ import launch_testing.markers
 import numpy as np
 from paths import AXES, bounds, Quintic, random_path, Robot, ROBOTS
 import pytest
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 import rclpy
 import rig
 from rosgraph_msgs.msg import Clock

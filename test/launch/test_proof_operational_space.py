@@ -24,7 +24,6 @@ from collections.abc import Callable
 import unittest
 
 import arm
-from benchmark.pinocchio_bridge import PinocchioRobot
 from closed_loop import assert_clean_end, ClosedLoop, description, RATE
 from geometry_msgs.msg import PoseStamped
 from launch import LaunchDescription
@@ -34,6 +33,7 @@ import numpy as np
 import pinocchio
 import pytest
 from rbd_ros import load_urdf
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from std_msgs.msg import Float64MultiArray
 from stepped import URDF
 

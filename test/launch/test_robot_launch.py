@@ -32,7 +32,6 @@ import time
 import unittest
 
 import arm
-from benchmark.pinocchio_bridge import PinocchioRobot
 from benchmark.robots import robot_file
 from diagnostic_msgs.msg import DiagnosticArray
 from launch import LaunchDescription
@@ -45,6 +44,7 @@ import numpy as np
 import pytest
 from rbd_ros import load_urdf
 from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rcl_interfaces.srv import DescribeParameters, ListParameters
 import rclpy
 import rig

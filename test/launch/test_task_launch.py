@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import unittest
 
-from benchmark.pinocchio_bridge import PinocchioRobot
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from launch import LaunchDescription
@@ -34,6 +33,7 @@ import numpy as np
 import pinocchio
 import pytest
 from rbd_ros import load_urdf
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 import rclpy
 from rclpy.publisher import Publisher
 import rig

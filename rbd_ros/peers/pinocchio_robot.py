@@ -30,24 +30,14 @@ import numpy as np
 import pinocchio as pin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from numpy.typing import ArrayLike, NDArray
 
-    from numpy.typing import NDArray
-
-    from rbd_ros import Model
+    from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
 
 # Linear-first to angular-first and back.
 SWAP = np.array([3, 4, 5, 0, 1, 2])
-
-
-def random_position(model: Model, rng: np.random.Generator) -> Array:
-    """Return a random position over the independent coordinates, limits left aside."""
-    q = np.zeros(model.nq)
-    for name in model.independent_joint_names:
-        q[model.position_slice(name)] = model.joint[model.joint_index(name)].random(rng)
-    return q
 
 
 class Follower(NamedTuple):
@@ -64,8 +54,8 @@ def read_mimics(urdf: str) -> dict[str, Follower]:
     for joint in ElementTree.fromstring(urdf).iter('joint'):
         mimic = joint.find('mimic')
         if mimic is not None and joint.get('type') != 'fixed':
-            found[joint.get('name')] = Follower(
-                mimic.get('joint'), float(mimic.get('multiplier', 1.0)),
+            found[joint.attrib['name']] = Follower(
+                mimic.attrib['joint'], float(mimic.get('multiplier', 1.0)),
                 float(mimic.get('offset', 0.0)))
     for name, (leader, multiplier, offset) in found.items():
         while leader in found:
@@ -127,7 +117,7 @@ class PinocchioRobot:
             B[rows, columns] = follower.multiplier if follower else 1.0
         return B
 
-    def position(self, q: Sequence[float]) -> Array:
+    def position(self, q: ArrayLike) -> Array:
         """Return a position in Pinocchio's coordinates."""
         q = np.asarray(q, float)
         out = pin.neutral(self.pin)

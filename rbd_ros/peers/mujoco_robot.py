@@ -30,7 +30,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rbd_ros import Model
+    from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
 

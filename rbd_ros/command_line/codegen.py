@@ -1,0 +1,74 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Write C99 for a robot, without any dependency: functions, header, example, CMake file.
+
+    rbd codegen robot.urdf --out firmware
+    cmake -S firmware -B firmware/build
+    cmake --build firmware/build
+    firmware/build/example
+
+The functions keep no state and allocate nothing; gravity is an argument of those that need it. The
+example calls each of them and compares with what this program computed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+from typing import Annotated
+
+from rbd_ros.command_line.options import AsJson, Floating, Robot
+from rbd_ros.command_line.output import progress, show, table
+import typer
+
+#: What a quantity of a frame is called, among those that --frame adds.
+OF_FRAME = ('pose', 'jacobian', 'jacobian_rate')
+
+
+def run(
+    robot: Robot,
+    out: Annotated[Path, typer.Option(metavar='DIR', help='Folder to write to.')],
+    quantity: Annotated[list[str] | None, typer.Option(
+        help='A quantity of the Python API, such as gravity; may be repeated. By default those '
+             'of joint space.')] = None,
+    frame: Annotated[str | None, typer.Option(
+        help='Add pose, Jacobian and its rate of this frame.')] = None,
+    prefix: Annotated[str | None, typer.Option(
+        help='Begins every name; the name of the robot by default.')] = None,
+    scalar: Annotated[str, typer.Option(help='Type of the numbers: double or float.')] = 'double',
+    floating_base: Floating = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a project of C."""
+    from rbd_ros.command_line.c_project import c_project
+    from rbd_ros.command_line.robots import load
+    from rbd_ros.dynamics.kernel_store import STANDARD
+    model = load(robot, floating_base, quiet=as_json).model
+    chosen: list[tuple[str, str | None]] = [(name, None) for name in quantity or STANDARD]
+    if frame is not None:
+        chosen += [(name, frame) for name in OF_FRAME]
+    start = prefix or re.sub(r'\W+', '_', f'r{model.name}' if model.name[0].isdigit()
+                             else model.name, flags=re.ASCII)
+    with progress('tracing and writing', 1) as step:
+        files = c_project(model, chosen, prefix=start, scalar=scalar)
+        step()
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (out / name).write_text(text)
+    rows = [[name, text.count('\n'), len(text)] for name, text in files.items()]
+    show({'folder': str(out), 'files': list(files), 'prefix': start, 'scalar': scalar}, as_json,
+         table(f'Written to {out}', ('file', '>lines', '>bytes'), rows),
+         f'build: cmake -S {out} -B {out}/build && cmake --build {out}/build')

@@ -1,0 +1,106 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Compare every quantity of a robot with Pinocchio and MuJoCo, whichever is installed.
+
+    rbd compare robot.urdf
+    rbd compare robot.urdf --floating-base --states 50
+
+Random states are computed by both; errors are relative, in units of energy that let no joint hide
+behind a heavier one. What is solved with the inertia matrix must also solve the other library's
+equation of motion. The exit code is 1 if an error passes its limit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson, Floating, Robot, Seed
+from rbd_ros.command_line.output import progress, show, table, warn
+import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.command_line.robots import Loaded
+
+
+def run(
+    robot: Robot,
+    states: Annotated[int, typer.Option(min=1, help='Number of random states.')] = 10,
+    seed: Seed = 0,
+    floating_base: Floating = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a robot with other libraries; exit with 1 if they disagree."""
+    from rbd_ros.command_line.robots import load
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.errors import ModelError, RbdError
+    from rbd_ros.peers.comparison import compare, random_states
+    loaded = load(robot, floating_base, quiet=as_json)
+    if not loaded.model.nv:
+        raise ModelError(f'robot "{loaded.model.name}" has no movable joint: nothing to compare')
+    compiled = Dynamics(loaded.model)
+    peers, reasons = _peers(loaded, floating_base)
+    for reason in reasons:
+        warn(reason)
+    if not peers:
+        raise RbdError('there is nothing to compare with: install Pinocchio (pip install pin) or '
+                       'MuJoCo (pip install mujoco)')
+    asked = random_states(loaded.model, states, seed)
+    data, rows, failed = [], [], 0
+    with progress('comparing', sum(len(each) for _, each in peers.values())) as step:
+        for name, (peer, quantities) in peers.items():
+            for quantity in quantities:
+                for label, verdict in compare(compiled, peer, asked, (quantity,)):
+                    failed += not verdict.passes
+                    rows.append([name, label, f'{verdict.error:.1e}', f'{verdict.limit:.0e}',
+                                 'ok' if verdict.passes else 'FAILS', verdict.note])
+                    data.append({'library': name, 'quantity': label, 'error': verdict.error,
+                                 'limit': verdict.limit, 'passes': verdict.passes,
+                                 'note': verdict.note})
+                step()
+    show({'robot': loaded.model.name, 'states': states, 'comparisons': data, 'failed': failed,
+          'not_compared': reasons}, as_json, table(
+              f'{loaded.model.name}, {states} states', (
+                  'library', 'quantity', '>error', '>limit', 'verdict', 'note'), rows),
+         f'{len(rows)} comparisons, {failed} beyond the limit')
+    if failed:
+        raise typer.Exit(1)
+
+
+def _peers(loaded: Loaded, floating_base: bool) -> tuple[dict[str, Any], list[str]]:
+    """Return the libraries that have this robot with what to ask them, and why others have not."""
+    from rbd_ros.peers.comparison import MUJOCO_QUANTITIES, peer_text, QUANTITIES
+    urdf = peer_text(loaded.text)
+    found: dict[str, Any] = {}
+    reasons: list[str] = []
+    try:
+        from rbd_ros.peers.pinocchio_robot import PinocchioRobot
+        found['Pinocchio'] = PinocchioRobot(loaded.model, urdf, floating_base), QUANTITIES
+    except ImportError:
+        reasons.append('Pinocchio is not installed: pip install pin')
+    except ValueError as error:
+        reasons.append(f'Pinocchio cannot load this robot: {error}')
+    try:
+        from rbd_ros.peers.mujoco_robot import MujocoRobot
+        if any(loaded.model.rotor_inertia) or loaded.model.coupling is not None:
+            reasons.append('MuJoCo reads no rotors and no mimic joints from a URDF')
+        else:
+            found['MuJoCo'] = MujocoRobot(
+                loaded.model, urdf, floating_base), MUJOCO_QUANTITIES
+    except ImportError:
+        reasons.append('MuJoCo is not installed: pip install mujoco')
+    except ValueError as error:
+        reasons.append(f'MuJoCo cannot load this robot: {error}')
+    return found, reasons

@@ -1,0 +1,120 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands that measure, compare and write code: ``rbd codegen``, ``compare`` and ``bench``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+from command_rig import data, PLANAR, rbd
+import pytest
+from rbd_ros.command_line import bench
+from rbd_ros.peers import comparison
+
+
+@pytest.fixture(scope='module')
+def planar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of the planar arm."""
+    file = tmp_path_factory.mktemp('robot') / 'planar.urdf'
+    file.write_text(PLANAR)
+    return file
+
+
+def build(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build a project, or say why that cannot be done, and run its example."""
+    for tool in ('cmake', 'cc'):
+        if shutil.which(tool) is None:
+            pytest.skip(f'{tool} is not installed')
+    for words in (['-S', folder, '-B', folder / 'build', '-DCMAKE_C_FLAGS=-Wall -Wextra -Werror'],
+                  ['--build', folder / 'build']):
+        done = subprocess.run(['cmake', *map(str, words)], capture_output=True, text=True,
+                              check=False, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return subprocess.run([str(folder / 'build' / 'example')], capture_output=True, text=True,
+                          check=False, timeout=20)
+
+
+def test_codegen(planar: Path, tmp_path: Path) -> None:
+    """The project builds without warnings, its example agrees, and sees a wrong number."""
+    folder = tmp_path / 'out'
+    made = data('codegen', planar, '--out', folder, '--frame', 'tip')
+    assert sorted(made['files']) == sorted(path.name for path in folder.iterdir())
+    done = build(folder)
+    assert done.returncode == 0 and 'all as expected' in done.stdout, done.stdout
+    for name in ('inverse_dynamics: tau', 'mass_matrix: H', 'jacobian_tip: J', 'pose_tip: T'):
+        assert f'{name}: ' in done.stdout
+    source = folder / 'planar.c'
+    text = source.read_text()
+    assert ' sin(' in text
+    source.write_text(text.replace(' sin(', ' cos('))
+    done = build(folder)
+    assert done.returncode == 1 and 'differ from what was expected' in done.stdout
+
+
+def test_codegen_in_single_precision(planar: Path, tmp_path: Path) -> None:
+    """Numbers are float throughout; names begin as asked; one quantity is one function."""
+    rbd('codegen', planar, '--out', tmp_path, '--scalar', 'float', '--prefix', 'arm',
+        '--quantity', 'gravity')
+    header = (tmp_path / 'arm.h').read_text()
+    assert 'void arm_gravity(const float q[2]' in header and 'double' not in header
+    assert build(tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize('words, text', [
+    (('--scalar', 'half'), 'must be one of double, float'),
+    (('--prefix', 'my arm'), 'must be an identifier'),
+    (('--quantity', 'gravty'), 'did you mean "gravity"'),
+    (('--frame', 'tool'), 'no frame "tool"'),
+])
+def test_codegen_refuses(planar: Path, tmp_path: Path, words: tuple[str, str], text: str) -> None:
+    """What cannot be written is refused with its reason, before anything is written."""
+    assert text in rbd('codegen', planar, '--out', tmp_path / 'out', *words, code=2)[1]
+    assert not (tmp_path / 'out').exists()
+
+
+def test_compare(planar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both libraries agree on the robot; about another robot they do not, which is exit code 1."""
+    for name in ('pinocchio', 'mujoco'):
+        pytest.importorskip(name, reason=f'{name} is not installed')
+    found = data('compare', planar, '--states', '3')
+    assert {each['library'] for each in found['comparisons']} == {'Pinocchio', 'MuJoCo'}
+    assert found['failed'] == 0 and found['not_compared'] == []
+    heavier = PLANAR.replace('<mass value="1"/>', '<mass value="1.000001"/>')
+    monkeypatch.setattr(comparison, 'peer_text', lambda urdf: heavier)
+    wrong = {(each['library'], each['quantity']) for each in data(
+        'compare', planar, '--states', '3', code=1)['comparisons'] if not each['passes']}
+    assert {(library, quantity) for library in ('Pinocchio', 'MuJoCo')
+            for quantity in ('inverse dynamics', 'mass matrix', 'forward dynamics')} <= wrong
+    assert not [quantity for _, quantity in wrong if quantity.startswith('frame')]
+
+
+def test_compare_without_libraries(planar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where none is installed the error says how to get them."""
+    for name in ('pinocchio', 'mujoco'):
+        monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, f'rbd_ros.peers.{name}_robot', raising=False)
+    error = rbd('compare', planar, code=2)[1]
+    assert 'pip install pin' in error and 'pip install mujoco' in error
+
+
+def test_bench(planar: Path) -> None:
+    """Every quantity has its times."""
+    found = data('bench', planar, '--repetitions', '1')
+    assert [each['quantity'] for each in found['times']] == list(bench.QUANTITIES)
+    assert all(each[key] > 0.0 for each in found['times']
+               for key in ('bound_us', 'checked_us', 'batch_us'))
