@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from typing import NamedTuple
 import weakref
 
 import numpy as np
@@ -253,6 +254,37 @@ def test_fixed_arguments_are_read_at_every_call(kernel):
         call(q)
     with pytest.raises(TypeError, match='takes 3 arguments'):
         call(q, m)
+
+
+class Named(NamedTuple):
+    """Results by name."""
+
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+
+
+def test_named_results_are_made_by_the_machine_code(kernel, monkeypatch):
+    """A caller returns the type of tuple it was made with, on both paths, and leaks none."""
+    q, m, t = np.array([0.3, -0.4]), np.arange(6.0).reshape(2, 3), np.array(1.5)
+    call, expected = kernel.caller(m, t, result=Named), kernel(q, m, t)
+    assert type(expected) is tuple
+    by_slow_path = call(q.tolist())
+    out = tuple(np.zeros_like(x) for x in expected)
+    assert call(q, out=out) is out                          # what is given is returned as it is
+    many = call(np.tile(q, (4, 1)))
+    monkeypatch.setattr(Kernel, '__call__', None)           # from here on, machine code alone
+    found = call(q)
+    for result in (found, by_slow_path):
+        assert type(result) is Named and result._fields == ('a', 'b', 'c')
+        same(tuple(result), expected)
+    assert type(many) is Named and many.b.shape == (4, 2, 2)
+    assert gc.is_tracked(found)
+    fresh = call(q)
+    counts = sys.getrefcount(fresh), sys.getrefcount(fresh[0]), sys.getrefcount(Named)
+    for _ in range(100):
+        call(q)
+    assert counts == (2, 2, sys.getrefcount(Named))
 
 
 def test_references_are_balanced(kernel, single):

@@ -42,7 +42,7 @@ from rbd_ros.algorithms.kinematics import (
 from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.compiler import jacobian, trace
 from rbd_ros.joints.base import Joint
-from rbd_ros.spatial import Force, Motion, Transform
+from rbd_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,10 +85,6 @@ class Change(NamedTuple):
     psi_v: Motion
     psi_a: Motion
     psi_d: Motion
-
-    def seen_from_root(self, X: Transform) -> Change:
-        """Return the same in other coordinates, from which X leads here."""
-        return Change(*(X.inv_apply(x) for x in self))
 
 
 class RneaDerivatives(NamedTuple):
@@ -184,13 +180,6 @@ def rnea_derivatives(
     mine, inside = changes(model, tree, q, qd, qdd, dynamics.v, dynamics.a, conditions.t)
     answers = _answers(model, tree, mine, dynamics, conditions)
 
-    # A common frame for each subtree of the base: that of its first body, whose S is simplest.
-    root = [Transform.identity()]
-    for i in range(1, model.nb + 1):
-        root.append(Transform.identity() if model.parent[i] == 0
-                    else tree.Xup[i] @ root[model.parent[i]])
-    seen = [[x.seen_from_root(X) for x in column] for X, column in zip(root, mine, strict=True)]
-
     n = model.tree_nv
     dq: Matrix = [[0.0] * n for _ in range(n)]
     dqd: Matrix = [[0.0] * n for _ in range(n)]
@@ -202,14 +191,16 @@ def rnea_derivatives(
                 dq[row][column] = (answer.to_position(x)
                                    + own.S[row - at.start].dot(dynamics.f[j]))
                 dqd[row][column], H[row][column] = answer.to_velocity(x), answer.I_s.dot(x.s)
-            far = answer.seen_from_root(root[j])
-            i = model.parent[j]
-            while i != 0:
-                for column, x in zip(range(*model.v_index[i].indices(n)), seen[i], strict=True):
-                    dq[row][column], dqd[row][column] = far.to_position(x), far.to_velocity(x)
-                    dq[column][row], dqd[column][row] = x.s.dot(far.f_q), x.s.dot(far.f_qd)
-                    H[row][column] = H[column][row] = x.s.dot(far.I_s)
-                i = model.parent[i]
+            # Up the tree link by link: in the coordinates of joint i most of its s and psi is
+            # zero, which saves more than moving the answer to one frame for all of them.
+            i = j
+            while model.parent[i] != 0:
+                answer, i = answer.seen_from_parent(tree.Xup[i]), model.parent[i]
+                for column, x in zip(range(*model.v_index[i].indices(n)), mine[i], strict=True):
+                    dq[row][column] = answer.to_position(x)
+                    dqd[row][column] = answer.to_velocity(x)
+                    dq[column][row], dqd[column][row] = x.s.dot(answer.f_q), x.s.dot(answer.f_qd)
+                    H[row][column] = H[column][row] = x.s.dot(answer.I_s)
     return RneaDerivatives(dq, dqd, H)
 
 
@@ -230,8 +221,8 @@ class _Answer(NamedTuple):
     f_qd: Force
     f_x: Force | None
 
-    def seen_from_root(self, X: Transform) -> _Answer:
-        """Return the same in other coordinates, from which X leads here."""
+    def seen_from_parent(self, X: Transform) -> _Answer:
+        """Return the same in the coordinates of the parent, from which X leads here."""
         return _Answer(X.inv_apply(self.I_s), X.inv_apply(self.B_s), X.inv_apply(self.f_q),
                        X.inv_apply(self.f_qd),
                        None if self.f_x is None else X.inv_apply(self.f_x))
@@ -259,12 +250,42 @@ def _answers(
     found: list[list[_Answer]] = [[]]
     for i in range(1, model.nb + 1):
         f = dynamics.f[i] + f_x[i]                      # what moves the subtree, whoever pushes
+        B = _Factor.of(Idot[i], h[i])
         found.append([_Answer(
-            I_c[i] @ x.s, Idot[i] @ x.s - x.s.cross(h[i]),
-            x.s.cross(f) + I_c[i] @ x.psi_a + Idot[i] @ x.psi_v + x.psi_v.cross(h[i]),
-            I_c[i] @ x.psi_d + Idot[i] @ x.s + x.s.cross(h[i]),
+            I_c[i] @ x.s, B.transpose_times(x.s),
+            x.s.cross(f) + (I_c[i] @ x.psi_a + B.times(x.psi_v)), I_c[i] @ x.psi_d + B.times(x.s),
             None if conditions.f_ext is None else x.s.cross(f_x[i])) for x in mine[i]])
     return found
+
+
+class _Factor(NamedTuple):
+    """
+    The operator B_c = [M 0; -2 p x 0] of a subtree: half of its terms cancel by structure.
+
+    For a body of particles B is 2 sum m P^T dP/dt with the Jacobian P = [-r x, 1] of a particle;
+    the rate of P, [-v x, 0], has no linear column.
+
+    :param M: angular part of dI/dt, less n x, where n is the angular momentum.
+    :param p: twice the linear momentum.
+    """
+
+    M: Mat3
+    p: Vec3
+
+    @classmethod
+    def of(cls, Idot: RigidInertia, h: Force) -> _Factor:
+        """Return the factor of a subtree from the rate of its inertia and its momentum."""
+        I, n = Idot.I, h.ang
+        return cls(Mat3(((I.xx, I.xy + n.z, I.xz - n.y), (I.xy - n.z, I.yy, I.yz + n.x),
+                         (I.xz + n.y, I.yz - n.x, I.zz))), h.lin * 2.0)
+
+    def times(self, x: Motion) -> Force:
+        """Return B x = dI/dt x + x x* h."""
+        return Force(self.M @ x.ang, x.ang.cross(self.p))
+
+    def transpose_times(self, x: Motion) -> Force:
+        """Return B^T x = dI/dt x - x x* h: a couple."""
+        return Force(self.M.transpose_times(x.ang) + self.p.cross(x.lin), Vec3.zero())
 
 
 class FrameDerivatives(NamedTuple):

@@ -154,7 +154,8 @@ def inverse(H: Matrix, parent: Sequence[int]) -> list[list[Scalar]]:
                 row[k] = row.get(k, 0.0) - L[i][j] * value
         row[i] = 1.0
         K.append(row)
-    scaled = [{k: value / D[k] for k, value in row.items()} for row in K]
+    D_inv = [1.0 / d for d in D]                        # a division takes as long as ten products
+    scaled = [{k: value * D_inv[k] for k, value in row.items()} for row in K]
     X: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):

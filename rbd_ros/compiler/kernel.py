@@ -155,7 +155,8 @@ class Kernel:
         self.run(inputs, buffers)
         return finish(targets, buffers)
 
-    def caller(self, *fixed: Array) -> Callable[..., Array | tuple[Array, ...]]:
+    def caller(self, *fixed: Array, result: type[tuple] = tuple,
+               ) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
@@ -163,14 +164,18 @@ class Kernel:
 
         :param fixed: arrays for the last inputs; they are read, and checked, at every call, so
             that writing into them changes the results.
+        :param result: type of tuple for several results, such as a named one; a given ``out`` is
+            returned as it is.
         """
         def call(*arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
                  ) -> Array | tuple[Array, ...]:
             values = (*arrays, *fixed)
             many = any(_axes(x) == len(a.shape) + 1 for a, x in zip(self.inputs, values))
-            if many:
-                return self.batch(*values, out=out)
-            return Kernel.__call__(self, *values, out=out)
+            found = (self.batch(*values, out=out) if many
+                     else Kernel.__call__(self, *values, out=out))
+            if out is not None or not isinstance(found, tuple):
+                return found
+            return tuple.__new__(result, found)
         return call
 
     def batch(self, *arrays: ArrayLike, out: Array | Sequence[Array] | None = None,

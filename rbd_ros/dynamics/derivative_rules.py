@@ -70,13 +70,35 @@ def inverse_dynamics(s: State) -> Results:
 def forward_dynamics_factors(s: State) -> Results:
     """Return H^-1, and the derivatives of tau at the accelerations that tau causes."""
     Hinv = ltl.inverse(rules.inertia(s), rules.sparsity(s.model))
-    rhs = [t - c for t, c in zip(s.tau, rules.bias_3d(s)['tau'], strict=True)]
+    rhs = [t - c for t, c in zip(s.tau, _bias(s), strict=True)]
     qdd = [opspace.sum_products(row, rhs) for row in Hinv]                                 # 6.1
-    y, yd = s.inputs['q'], s.inputs['qd']
-    d = inverse_dynamics(s._replace(qdd=s.model.expand_a(qdd, yd, y),
-                                    inputs={**s.inputs, 'qdd': qdd}))
+    d = _inverse_dynamics_at(s, qdd)
     return {'Hinv': Hinv if s.model.nv else rules.EMPTY, 'dtau_dq': d['dtau_dq'],
             'dtau_dqd': d['dtau_dqd']}
+
+
+def _inverse_dynamics_at(s: State, qdd: Sequence[Scalar]) -> Results:
+    y, yd = s.inputs['q'], s.inputs['qd']
+    return inverse_dynamics(s._replace(
+        qdd=s.model.expand_a(qdd, yd, y), inputs={**s.inputs, 'qdd': qdd}))
+
+
+def _bias(s: State) -> Sequence[Scalar]:
+    """
+    Return C, which tau is at zero acceleration.
+
+    Its terms of velocity are of second order in qd: half of their derivative times qd. That one
+    does not depend on qdd and is wanted anyway, so that only the forces at rest are added.
+    """
+    if s.model.time_dependent:
+        return rules.bias_spatial(s)['tau']
+    if s.conditions.f_ext is None:
+        rest = rules.gravity(s)['tau']
+    else:
+        rest = rules.bias_3d(s._replace(qd=[0.0] * s.model.tree_nv, g=None))['tau']
+    slope = _inverse_dynamics_at(s, [0.0] * s.model.nv)['dtau_dqd']
+    return [f + 0.5 * opspace.sum_products(row, s.inputs['qd'])
+            for f, row in zip(rest, slope, strict=True)]
 
 
 def forward_dynamics(s: State) -> Results:

@@ -26,6 +26,8 @@ from rbd_ros.algorithms.opspace import as_handles, Handle
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernel_store import HANDLES, KernelStore
 from rbd_ros.dynamics.operational_space import invert, refuse_singular, UNBOUNDED
+from rbd_ros.dynamics.results import (
+    ForwardDynamicsDerivatives, FrameDerivatives, InverseDynamicsDerivatives, SecondDerivatives)
 from rbd_ros.model.model import Model
 
 if TYPE_CHECKING:
@@ -39,71 +41,6 @@ if TYPE_CHECKING:
 #: product by BLAS is faster, and so is the compilation.
 PRODUCTS_IN_KERNEL = 16
 _new = tuple.__new__        # of a named tuple, without the named arguments
-
-
-class InverseDynamicsDerivatives(NamedTuple):
-    """
-    Derivatives of tau = ID(q, qd, qdd), each (nv, nv): row is the force, column the variable.
-
-    :param dtau_dq: by position, along the velocity variables.
-    :param dtau_dqd: by velocity.
-    :param dtau_dqdd: by acceleration: H(q).
-    """
-
-    dtau_dq: Array
-    dtau_dqd: Array
-    dtau_dqdd: Array
-
-
-class ForwardDynamicsDerivatives(NamedTuple):
-    """
-    Derivatives of qdd = FD(q, qd, tau), each (nv, nv): row is the acceleration.
-
-    :param dqdd_dq: by position, along the velocity variables.
-    :param dqdd_dqd: by velocity.
-    :param dqdd_dtau: by joint force: H(q)^-1.
-    """
-
-    dqdd_dq: Array
-    dqdd_dqd: Array
-    dqdd_dtau: Array
-
-
-class SecondDerivatives(NamedTuple):
-    """
-    Second derivatives of tau = ID(q, qd, qdd), each (nv, nv, nv).
-
-    The last axis is the variable of the second differentiation. Between the positions of ball
-    joints and free bodies the order matters, as rotations do not commute.
-
-    :param d2tau_dq2: ``dtau_dq`` by position.
-    :param d2tau_dqd_dq: ``dtau_dqd`` by position.
-    :param d2tau_dqd2: ``dtau_dqd`` by velocity.
-    :param dH_dq: H by position.
-    """
-
-    d2tau_dq2: Array
-    d2tau_dqd_dq: Array
-    d2tau_dqd2: Array
-    dH_dq: Array
-
-
-class FrameDerivatives(NamedTuple):
-    """
-    Derivatives of the spatial velocity v and acceleration a of a frame, each (6, nv).
-
-    In the frame's own coordinates, angular rows first; a is without gravity.
-
-    :param J: of v by qd and of a by qdd; also how the pose moves with q.
-    :param dv_dq: of v by position, along the velocity variables.
-    :param da_dq: of a by position.
-    :param da_dqd: of a by velocity.
-    """
-
-    J: Array
-    dv_dq: Array
-    da_dq: Array
-    da_dqd: Array
 
 
 class OperationalSpaceDerivatives(NamedTuple):
@@ -151,9 +88,10 @@ class DerivativeMethods(KernelStore):
         if f_ext is not None:
             call = self._calls['inverse_dynamics_derivatives', None, True]
             return _new(InverseDynamicsDerivatives, call(q, qd, qdd, f_ext, out=out))
-        call = self._calls['inverse_dynamics_derivatives']
+        if out is None:
+            return self._calls['inverse_dynamics_derivatives'](q, qd, qdd)
         return _new(InverseDynamicsDerivatives,
-                    call(q, qd, qdd) if out is None else call(q, qd, qdd, out=out))
+                    self._calls['inverse_dynamics_derivatives'](q, qd, qdd, out=out))
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None,
@@ -163,30 +101,27 @@ class DerivativeMethods(KernelStore):
 
         :param f_ext: as for ``forward_dynamics``.
         """
-        many = self.model.nv > PRODUCTS_IN_KERNEL
-        name = 'forward_dynamics_derivative_factors' if many else 'forward_dynamics_derivatives'
-        if f_ext is None:
-            found = self._calls[name](q, qd, tau)
-        else:
-            found = self._calls[name, None, True](q, qd, tau, f_ext)
-        if many:
-            Hinv, dtau_dq, dtau_dqd = found
-            minus = -Hinv
-            found = minus @ dtau_dq, minus @ dtau_dqd, Hinv
-        return _new(ForwardDynamicsDerivatives, found)
+        if self.model.nv <= PRODUCTS_IN_KERNEL:
+            if f_ext is None:
+                return self._calls['forward_dynamics_derivatives'](q, qd, tau)
+            return self._calls['forward_dynamics_derivatives', None, True](q, qd, tau, f_ext)
+        name = 'forward_dynamics_derivative_factors'
+        Hinv, dtau_dq, dtau_dqd = (self._calls[name](q, qd, tau) if f_ext is None else
+                                   self._calls[name, None, True](q, qd, tau, f_ext))
+        minus = -Hinv
+        return ForwardDynamicsDerivatives(minus @ dtau_dq, minus @ dtau_dqd, Hinv)
 
     def inverse_dynamics_second_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
     ) -> SecondDerivatives:
         """Return the second derivatives of the joint forces: for arms, they grow as nv^3."""
-        return _new(SecondDerivatives, self._calls['inverse_dynamics_second_derivatives'](
-            q, qd, qdd))
+        return self._calls['inverse_dynamics_second_derivatives'](q, qd, qdd)
 
     def frame_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
     ) -> FrameDerivatives:
         """Return the derivatives of the velocity and acceleration of a frame."""
-        return _new(FrameDerivatives, self._calls['frame_derivatives', frame](q, qd, qdd))
+        return self._calls['frame_derivatives', frame](q, qd, qdd)
 
     def operational_space_derivatives(
         self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle],

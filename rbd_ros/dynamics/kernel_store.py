@@ -38,6 +38,7 @@ from rbd_ros.dynamics.operational_space import UNBOUNDED
 from rbd_ros.dynamics.quantity import (
     Computation, evaluate, find, input_shapes, Quantity, Rule, Surroundings)
 from rbd_ros.dynamics.reference_kernel import ReferenceKernel
+from rbd_ros.dynamics.results import RESULTS
 from rbd_ros.dynamics.singular_inertia import Existence
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import RbdError, UnseenError
@@ -343,7 +344,8 @@ class KernelStore(Environment):
         depends = self._existence.depends_on_payload(kind, held)
         own = {name: np.array(value, dtype=float) for name, value in item.values.items()}
         given = {**self._common, **own}
-        call = self._kernel(item).caller(*[given[name] for name in item.common])
+        call = self._kernel(item).caller(
+            *[given[name] for name in item.common], result=RESULTS.get(kind, tuple))
         if not depends:
             return call
         payload, check = self._common['payload'], self._existence.check

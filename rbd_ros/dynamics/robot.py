@@ -167,11 +167,10 @@ class Dynamics(LoopMethods, DerivativeMethods, FloatingBase, HandleStore):
             f_ext is not None, method)
         known = known_side(self.model, flags, qdd, tau)
         try:
-            found = call(q, qd, known) if f_ext is None else call(q, qd, known, f_ext)
+            return call(q, qd, known) if f_ext is None else call(q, qd, known, f_ext)
         except NonFiniteError:
             refuse_unknown(self.model, flags, qdd, tau)
             raise
-        return HybridDynamics(*found)
 
     def _hybrid(
         self, prescribed: tuple[str, ...], loaded: bool, method: str | None,

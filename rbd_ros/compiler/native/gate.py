@@ -17,10 +17,11 @@ The call from Python as machine code: checks, allocation and kernel in one built
 
 ``rbd_call`` takes exactly what the kernel takes. It looks at type, element type, shape, layout
 and finiteness of every array, makes the results unless ``out`` is given, and runs the kernel.
-Its ``self`` is a tuple: the checked Python path, then arrays that stand for the last inputs where
-the caller gives fewer. Whatever it does not recognise at once it hands, untouched, to the Python
-path, which converts or raises. ``rbd_bound`` takes nothing, checks nothing and works on
-one block of memory. Neither contains an address of the process; they read them from a table.
+Its ``self`` is a tuple: the checked Python path, the type of tuple for several results, then
+arrays that stand for the last inputs where the caller gives fewer. Whatever it does not recognise
+at once it hands, untouched, to the Python path, which converts or raises. ``rbd_bound`` takes
+nothing, checks nothing and works on one block of memory. Neither contains an address of the
+process; they read them from a table.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from rbd_ros.compiler.native.target import pointer
 #: Elements whose finiteness is checked without a loop.
 _UNROLLED = 64
 _LANES = 4
+#: Items of ``self`` before the arrays.
+_OWN = 2
 
 
 class Writer:
@@ -116,10 +119,10 @@ def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
     w = Writer()
     fixed = w.load('%self', object_layout.TUPLE_SIZE)
     total = w.value(f'add i64 {fixed}, %nargs')
-    w.equal(total, str(len(inputs) + 1))
+    w.equal(total, str(len(inputs) + _OWN))
     # Item k is at args + 8 k, or among the fixed ones, which begin as if at index nargs.
     back = w.value('mul i64 %nargs, -8')
-    own = w.value(f'add i64 %self, {object_layout.TUPLE_ITEMS + 8}')
+    own = w.value(f'add i64 %self, {object_layout.TUPLE_ITEMS + 8 * _OWN}')
     base = w.value(f'add i64 {own}, {back}')
     given = []
     for k, argument in enumerate(inputs):
@@ -226,7 +229,7 @@ def _allocate(w: Writer, outputs: Sequence[Argument]) -> tuple[str, list[str]]:
         w.require(w.value(f'icmp ne i64 {array}, 0'), 'failed')
         w.lines += ['br label %made', 'failed:', 'ret i64 0', 'made:']
         return array, [w.load(array, object_layout.DATA)]
-    answer = w.call('PyTuple_New', 'i64', [('i64', str(len(outputs)))])
+    answer = _new_tuple(w, len(outputs))
     w.require(w.value(f'icmp ne i64 {answer}, 0'), 'failed')
     taken = []
     for k, argument in enumerate(outputs):
@@ -242,6 +245,18 @@ def _allocate(w: Writer, outputs: Sequence[Argument]) -> tuple[str, list[str]]:
         w.lines += ['br label %made']
     w.lines += ['failed:', 'ret i64 0', 'made:']
     return answer, taken
+
+
+def _new_tuple(w: Writer, count: int) -> str:
+    """Return a new tuple, of the type that the caller wants."""
+    kind = w.load('%self', object_layout.TUPLE_ITEMS + 8)
+    plain = w.value(f'icmp eq i64 {kind}, {w.entry("tuple")}')
+    w.lines += [f'br i1 {plain}, label %plain_tuple, label %named_tuple', 'plain_tuple:']
+    own = w.call('PyTuple_New', 'i64', [('i64', str(count))])
+    w.lines += ['br label %tuple', 'named_tuple:']
+    named = w.call('PyType_GenericAlloc', 'i64', [('i64', kind), ('i64', str(count))])
+    w.lines += ['br label %tuple', 'tuple:']
+    return w.value(f'phi i64 [ {own}, %plain_tuple ], [ {named}, %named_tuple ]')
 
 
 def _new_array(w: Writer, argument: Argument) -> str:

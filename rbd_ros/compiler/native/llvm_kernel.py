@@ -117,18 +117,21 @@ class Program(Kernel):
         """Compute the outputs, unchecked."""
         self._function(*[x.ctypes.data for x in inputs], *[y.ctypes.data for y in outputs])
 
-    def caller(self, *fixed: Array) -> Callable[..., Array | tuple[Array, ...]]:
+    def caller(self, *fixed: Array, result: type[tuple] = tuple,
+               ) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
         :param fixed: arrays for the last inputs; they are read, and checked, at every call, so
             that writing into them changes the results.
+        :param result: type of tuple for several results, such as a named one; a given ``out`` is
+            returned as it is.
         """
-        slow = super().caller(*fixed)
+        slow = super().caller(*fixed, result=result)
         if not self._definitions:
             return slow
         # The tuple keeps this object, and so the code, alive.
-        return object_layout.make_function(self._definitions[0], (slow, *fixed))
+        return object_layout.make_function(self._definitions[0], (slow, result, *fixed))
 
     def bind(self) -> Bound:
         """Return the kernel bound to buffers of its own, for loops that call it every cycle."""

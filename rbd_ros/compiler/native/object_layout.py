@@ -58,7 +58,8 @@ _C_VERSIONS = (0x01000009, 0x02000000)
 #: Addresses of this process that the gate reads from a table, by position; code on disk must not
 #: contain them.
 TABLE = ('ndarray', 'float64', 'float', 'tuple', 'out', 'none', 'PyArray_NewFromDescr',
-         'PyObject_Vectorcall', 'Py_IncRef', 'Py_DecRef', 'PyTuple_New', 'PyTuple_SetItem')
+         'PyObject_Vectorcall', 'Py_IncRef', 'Py_DecRef', 'PyTuple_New', 'PyTuple_SetItem',
+         'PyType_GenericAlloc')
 _OUT = sys.intern('out')
 _FLOAT64 = np.dtype(np.float64)
 _NONE = None
