@@ -140,9 +140,9 @@ def test_batches_of_every_length(backend):
     calls['handle_inertia'] = (
         lambda q: robot.handle_inertia(q, model.frame_names[-1], damping=1e-6)[:2], ('q',))
     for name, (call, inputs) in calls.items():
+        singles = [call(*(state[key][k] for key in inputs)) for k in range(3)]
         for count in (0, 1, 3):
             batch = call(*(state[key][:count] for key in inputs))
-            singles = [call(*(state[key][k] for key in inputs)) for k in range(max(count, 1))]
             several = isinstance(batch, tuple)
             for k, y in enumerate(batch if several else [batch]):
                 one = [np.asarray(single[k] if several else single) for single in singles]
@@ -466,7 +466,7 @@ def test_kernels_of_handles_are_bounded(monkeypatch):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_a_new_point_compiles_nothing(backend):
     """Handles anywhere on a body are the frames that stand there, from one kernel."""
-    base = samples.random_tree(4, 2)
+    base = samples.random_tree(4, 3)
     builder, rng = rbd_ros.ModelBuilder(), np.random.default_rng(3)
     names = ['base', *(f'b{i}' for i in range(1, 5))]
     for i in range(1, 5):

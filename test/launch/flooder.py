@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Flood a topic from a process of its own: flooder.py kind messages_per_second seconds."""
+"""
+Flood topics from a process of its own: flooder.py messages_per_second seconds.
+
+Each line of its input names a flood; it answers ``begun``, and then with the number of messages.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,11 @@ import time
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped
 import rclpy
+from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
 
 JOINTS = [f'joint_{k}' for k in range(1, 8)]  # of the built-in arm
 Q = [0.3, 0.5, -0.4, -1.2, 0.6, 0.7, 0.9]
@@ -56,10 +60,8 @@ def messages(kind: str) -> tuple[type, str, list[object]]:
     return table[kind]
 
 
-def main(kind: str, rate: float, seconds: float) -> None:
-    """Publish until the time is over; tell how many."""
-    rclpy.init()
-    node = rclpy.create_node('flooder')
+def flood(node: Node, kind: str, rate: float, seconds: float) -> None:
+    """Publish until the time is over; print how many."""
     type_, topic, samples = messages(kind)
     publisher = node.create_publisher(type_, topic, 1)
     data = itertools.cycle([serialize_message(each) for each in samples])
@@ -74,9 +76,18 @@ def main(kind: str, rate: float, seconds: float) -> None:
             count += 1
         time.sleep(2e-4)
     print(count, flush=True)
+    node.destroy_publisher(publisher)
+
+
+def main(rate: float, seconds: float) -> None:
+    """Take orders until the input ends."""
+    rclpy.init()
+    node = rclpy.create_node('flooder')
+    for line in sys.stdin:
+        flood(node, line.strip(), rate, seconds)
     node.destroy_node()
     rclpy.shutdown()
 
 
 if __name__ == '__main__':
-    main(sys.argv[1], float(sys.argv[2]), float(sys.argv[3]))
+    main(float(sys.argv[1]), float(sys.argv[2]))

@@ -51,9 +51,16 @@ def system() -> Iterator[Standing]:
 def test_floods_on_the_slow_path(system: Standing) -> None:
     """Whatever comes how often, the robot runs on and each state has its torque."""
     slow_path_alone(system)
-    for kind in ('payload', 'trajectory', 'bad trajectory', 'pose', 'twist', 'dead_man',
-                 'description', 'names'):
-        flood(system, kind)
+    flooder = subprocess.Popen(
+        [sys.executable, str(FLOODER), str(PER_SECOND), str(SECONDS)], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True, bufsize=1)
+    try:
+        for kind in ('payload', 'trajectory', 'bad trajectory', 'pose', 'twist', 'dead_man',
+                     'description', 'names'):
+            flood(system, flooder, kind)
+    finally:
+        flooder.communicate(timeout=60.0)
+    assert flooder.returncode == 0
 
 
 def slow_path_alone(system: Standing) -> None:
@@ -69,19 +76,17 @@ def slow_path_alone(system: Standing) -> None:
     np.testing.assert_allclose(client.commands[-1].effort, GRAVITY, rtol=0, atol=1e-6)
 
 
-def flood(system: Standing, kind: str) -> None:
+def flood(system: Standing, flooder: subprocess.Popen[str], kind: str) -> None:
     """Expect: thousands of messages per second make neither a gap nor a fault nor many lines."""
     client = system.client
     wanted = 'operational_space' if kind in ('pose', 'twist') else 'computed_torque'
     client.must_set({'mode': wanted})
     client.wait(lambda: client.last('mode') == wanted, wanted)
-    flooder = subprocess.Popen(
-        [sys.executable, str(FLOODER), kind, str(PER_SECOND), str(SECONDS)],
-        stdout=subprocess.PIPE, text=True)
-    assert flooder.stdout is not None
-    flooder.stdout.readline()
+    assert flooder.stdin is not None and flooder.stdout is not None
+    flooder.stdin.write(f'{kind}\n')
+    assert flooder.stdout.readline() == 'begun\n'
     begin, lines = time.monotonic(), len(client.heard['log'])
-    sent = int(flooder.communicate(timeout=60.0)[0])
+    sent = int(flooder.stdout.readline())
     seconds, gap = time.monotonic() - begin, system.largest_gap(begin)
     lines = len(client.heard['log']) - lines
     print(f'{kind}: {sent / seconds:.0f} Hz, largest gap {1e3 * gap:.1f} ms, {lines} lines')

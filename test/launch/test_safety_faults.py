@@ -115,8 +115,9 @@ class TestFaults(unittest.TestCase):
         self.assertLess(took, configured + self.client.margin(self.begin))
 
     def renew(self) -> None:
-        """Lose the state and reset, so that everything is announced anew."""
-        self.client.wait_said('state', 'fault', self.driver.silence(), 30.0)
+        """Deactivate and activate, so that everything is announced anew."""
+        for transition in (rig.DEACTIVATE, rig.ACTIVATE):
+            self.assertTrue(self.client.transition(transition), self.client.last('log'))
         self.setUp()
 
     def expect_lost(self, good: float, reason: str, patience: float = STATE_TIMEOUT) -> None:
