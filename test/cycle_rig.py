@@ -29,7 +29,8 @@ from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import AXES, KERNELS, TickKernels
+from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.tip import AXES
 
 Array = npt.NDArray[np.float64]
 

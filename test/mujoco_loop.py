@@ -34,7 +34,8 @@ from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.references.trajectory import read_points
 from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import AXES, KERNELS, TickKernels
+from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.tip import AXES
 from rbd_ros.sim.robot import SimulatedRobot
 import yaml
 

@@ -22,7 +22,7 @@ from rbd_ros import Dynamics
 from rbd_ros.control.carrying import Carrying
 from rbd_ros.control.payload import payload_vector, PayloadError
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.tick import AXES
+from rbd_ros.control.tip import AXES
 
 PERIOD = 0.001
 LOWER, UPPER = np.array(MODEL.lower), np.array(MODEL.upper)

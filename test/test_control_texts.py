@@ -26,7 +26,7 @@ from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import AXES
+from rbd_ros.control.tip import AXES
 from rbd_ros.errors import ModelError, SettingError
 
 ROOT = Path(__file__).parents[1]

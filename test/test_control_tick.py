@@ -22,7 +22,8 @@ import pytest
 from rbd_ros import Dynamics, load_urdf
 from rbd_ros.control.payload import payload_vector
 from rbd_ros.control.robot import make_robot
-from rbd_ros.control.tick import AXES, KERNELS, TickKernels
+from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.tip import AXES
 from scipy.spatial.transform import Rotation
 
 URDF = Path(__file__).parent / 'urdf'

@@ -441,7 +441,8 @@ def keys(tmp_path_factory):
 
 @pytest.mark.parametrize(('file', 'changed'), [
     ('sim/frames.py', [2]), ('sim/step.py', [1]), ('control/laws/joint_space.py', [3]),
-    ('control/tick.py', [3]), *((file, [0, 1, 2, 3]) for file in (
+    ('control/tick.py', [3]), ('control/terms.py', [3]), ('control/tip.py', [3]),
+    *((file, [0, 1, 2, 3]) for file in (
         'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
         'dynamics/table.py', 'compiler/graph/simplify.py', 'compiler/native/modules.py'))])
 def test_sources_are_part_of_the_key(file, changed, tmp_path, keys):

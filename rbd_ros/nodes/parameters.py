@@ -20,8 +20,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import math
 from typing import cast
 
-from rbd_ros.control.parameters import table
-from rbd_ros.control.parameters.table import Parameter as Row, PARAMETERS, refusals, Value
+from rbd_ros.control.parameters import row as rows
+from rbd_ros.control.parameters.judging import refusals
+from rbd_ros.control.parameters.row import Parameter as Row, Value
+from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.errors import nearest, SettingError
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult)
@@ -33,12 +35,12 @@ from rclpy.parameter import Parameter
 __all__ = ['declare', 'judge', 'read', 'refused', 'unknown']
 
 _TYPES = {
-    table.BOOL: ParameterType.PARAMETER_BOOL,
-    table.INTEGER: ParameterType.PARAMETER_INTEGER,
-    table.DOUBLE: ParameterType.PARAMETER_DOUBLE,
-    table.STRING: ParameterType.PARAMETER_STRING,
-    table.DOUBLES: ParameterType.PARAMETER_DOUBLE_ARRAY,
-    table.STRINGS: ParameterType.PARAMETER_STRING_ARRAY,
+    rows.BOOL: ParameterType.PARAMETER_BOOL,
+    rows.INTEGER: ParameterType.PARAMETER_INTEGER,
+    rows.DOUBLE: ParameterType.PARAMETER_DOUBLE,
+    rows.STRING: ParameterType.PARAMETER_STRING,
+    rows.DOUBLES: ParameterType.PARAMETER_DOUBLE_ARRAY,
+    rows.STRINGS: ParameterType.PARAMETER_STRING_ARRAY,
 }
 
 
@@ -106,17 +108,17 @@ def _descriptor(row: Row) -> ParameterDescriptor:
     limits = []
     if row.choices:
         limits.append('one of ' + ', '.join(row.choices))
-    elif row.kind == table.DOUBLES and math.isfinite(row.upper - row.lower):
+    elif row.kind == rows.DOUBLES and math.isfinite(row.upper - row.lower):
         limits.append(f'each between {row.lower:g} and {row.upper:g}')
     if row.structural:
         limits.append('read-only while active')
     descriptor = ParameterDescriptor(
         name=row.name, type=_TYPES[row.kind], description=text,
         additional_constraints='; '.join(limits))
-    if row.kind == table.DOUBLE and math.isfinite(row.upper - row.lower):
+    if row.kind == rows.DOUBLE and math.isfinite(row.upper - row.lower):
         descriptor.floating_point_range = [
             FloatingPointRange(from_value=row.lower, to_value=row.upper, step=0.0)]
-    elif row.kind == table.INTEGER and math.isfinite(row.upper - row.lower):
+    elif row.kind == rows.INTEGER and math.isfinite(row.upper - row.lower):
         descriptor.integer_range = [
             IntegerRange(from_value=int(row.lower), to_value=int(row.upper), step=1)]
     return descriptor

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_ros.compiler.graph.graph import Argument, Graph
+from rbd_ros.compiler.native.body import Body, first_of_two_products, Layout
 from rbd_ros.compiler.native.instructions import Lanes
 from rbd_ros.compiler.native.loader import Code
-from rbd_ros.compiler.native.modules import (
-    Body, first_of_two_products, function, in_parts, Layout, module, PART, whole)
+from rbd_ros.compiler.native.modules import function, in_parts, module, PART, whole
 from rbd_ros.compiler.native.pool import run_together
 from rbd_ros.compiler.native.shuffle import join, piece, shuffle
 from rbd_ros.compiler.native.target import pointer

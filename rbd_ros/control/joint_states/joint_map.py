@@ -29,6 +29,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from rbd_ros.control.joint_states.history import History
 from rbd_ros.control.joint_states.layout import AgeLimits, Arrival, as_slice, Layout, Values
 from rbd_ros.control.joint_states.motion import Motion
 from rbd_ros.control.repeats import shortened
@@ -248,38 +249,17 @@ class JointMap:
         expiry = self._ages()
         if not self.motion.calm and now <= expiry[joints].min():
             return Cause.IMPLAUSIBLE, self.motion.reason
+        history = History(list(self._layouts.values()), self.limits.state_timeout,
+                          self.unreadable, *self._garbage)
         missing = [i for i in joints if now > expiry[i]] or [
-            i for i in joints if self._lags(i)]  # the next one came too late
+            i for i in joints if history.lags(i)]  # the next one came too late
         cause = Cause.PRESCRIBED_STALE
         if not missing or not set(self.controlled.tolist()).isdisjoint(missing):
             cause = Cause.STATE_STALE
         reasons: dict[str, list[str]] = {}
         for i in missing:
-            reasons.setdefault(self._account(i, now), []).append(self.names[i])
+            reasons.setdefault(history.account(i, now), []).append(self.names[i])
         return cause, '; '.join(f'{", ".join(names)}: {why}' for why, names in reasons.items())
-
-    def _witness(self, joint: int) -> StateAge | None:
-        """Return the age of what brought a joint last; None if nothing ever did."""
-        ages = [layout.age for layout in self._layouts.values() if joint in layout.target]
-        return max(ages, key=lambda age: age.heard, default=None)
-
-    def _lags(self, joint: int) -> bool:
-        age = self._witness(joint)
-        return age is not None and age.excess > 0.5 * age.timeout
-
-    def _account(self, joint: int, now: float) -> str:
-        """Say why the state of one joint is too old, or never was."""
-        age = self._witness(joint)
-        limit = age.timeout if age is not None else self.limits.state_timeout
-        if age is not None and now - age.heard <= 0.5 * limit:
-            return age.account(now)
-        text = 'in no message so far' if age is None else age.account(now)
-        at, why = self._garbage
-        if now - at <= limit:
-            return f'{text}; {self.unreadable} unreadable, the last one: {why}'
-        if any(now - layout.age.heard <= 0.5 * limit for layout in self._layouts.values()):
-            text += ', while other messages arrive'
-        return text
 
     def take_notices(self) -> list[str]:
         """Return what must be announced, once."""

@@ -31,17 +31,13 @@ from typing import Protocol
 from rbd_ros.compiler import Bound
 from rbd_ros.control.assembly import (
     build_robot, build_settings, check_values, compile_kernels, described_end, described_output)
-from rbd_ros.control.carrying import Carrying
 from rbd_ros.control.cycle import Cycle
-from rbd_ros.control.load import payload_of
-from rbd_ros.control.parameters.table import PARAMETERS
-from rbd_ros.control.payload import PayloadError
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.nodes import parameters
-from rbd_ros.nodes.callback_guard import Guard, GuardedNode, last_line
+from rbd_ros.nodes.callback_guard import Guard, GuardedNode
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
@@ -53,16 +49,15 @@ from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.outputs import command_qos, make_output
+from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.controller.reports import Reports
 from rbd_ros.nodes.controller.source import DescriptionSource
 from rbd_ros.nodes.controller.transitions import TransitionNode
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
-from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
@@ -147,8 +142,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.ending = threading.Event()  # the process ends: stop waiting for anything
         self.doing = ''  # transition under way
         self._activation: Activation | None = None
-        self._active = False
-        self._robot: Robot | None = None
+        self.active = False
+        self.robot: Robot | None = None
         self._description = DescriptionSource()
         self._source = ''  # URDF of the configured robot
         self._announcer = Announcer(self)
@@ -157,8 +152,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.realtime: dict[str, str] = {}  # what became of each setting
         self.action = TrajectoryAction(self, self.loop_node, self.lock)
         self._diagnostics = Diagnostics(self, parts=self)
-        self.add_on_set_parameters_callback(self._judge)
-        self.add_post_set_parameters_callback(self._apply)
+        ParameterChanges(self, self, simulated=self.loop_node.simulated)
         self._description_input = BoundedInput(
             self, String, self.resolve_topic_name('robot_description'), self._on_description,
             LATCHED, self.get_logger().warning)
@@ -177,7 +171,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         if message.data == self._description.topic_text:
             return
         first = not self._description.topic_text
-        if self._active and self._source == self._description.topic_text and self._source:
+        if self.active and self._source == self._description.topic_text and self._source:
             self.get_logger().error('robot_description has changed and is ignored while '
                                     'active: deactivate, clean up and configure to use it')
         elif not first:
@@ -233,7 +227,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         if settings.flag('realtime.lock_memory'):
             self.realtime |= lock_memory(log.warning)
         with self.lock:
-            self._robot, self._source = robot, text
+            self.robot, self._source = robot, text
             self._build(settings, kernels)
         log.info(described_output(settings, self.resolve_topic_name('~/commands')))
         log.info(described_end(settings))
@@ -274,7 +268,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self.autostart.retire()
         if not begun:
             return FAILURE
-        self._active = True
+        self.active = True
         return super().on_activate(state)
 
     def _cancel_activation(self, who: str) -> bool:
@@ -298,7 +292,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self.get_logger().error(f'the stop sequence did not end within {_PATIENCE:g} s: '
                                     'still active')
             return FAILURE
-        self._active = False
+        self.active = False
         return super().on_deactivate(state)
 
     @_transition('cleaning up')
@@ -311,7 +305,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop as in deactivation, then forget the robot."""
         self.stop(Cause.DEACTIVATED)
-        self._active = False
+        self.active = False
         self.forget()
         return SUCCESS
 
@@ -321,7 +315,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.autostart.retire()
         if not self.stop(Cause.EXCEPTION):
             self.get_logger().fatal('the stop sequence did not end in time')
-        self._active = False
+        self.active = False
         self.forget()
         return SUCCESS
 
@@ -334,7 +328,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             for part in parts:
                 part.destroy()
             self._announcer.detach()
-            self.cycle = self._robot = self._activation = None
+            self.cycle = self.robot = self._activation = None
             self._source = ''
         thaw_garbage()  # kernels and buffers of the robot hang together in circles
 
@@ -381,49 +375,3 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self._start_timer.cancel()
         else:
             self.autostart.step()
-
-    # -- parameters -----------------------------------------------------------------------------
-
-    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
-        """Check changes as a set; an exception rejects them, too."""
-        try:
-            return self._judgement(changes)
-        except PayloadError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        except Exception:
-            trace = traceback.format_exc()
-            self.get_logger().error(f'parameter change rejected:\n{trace}')
-            return SetParametersResult(successful=False, reason=last_line(trace))
-
-    def _judgement(self, changes: list[Parameter]) -> SetParametersResult:
-        if self.doing:
-            return SetParametersResult(
-                successful=False, reason='parameters cannot be changed while the controller '
-                                         f'is {self.doing}: wait until it has finished')
-        if any(change.name == 'use_sim_time' for change in changes):
-            return SetParametersResult(successful=False, reason='use_sim_time can only be set '
-                                                                'at startup')
-        current = parameters.read(self)
-        joints = len(self._robot.joints) if self._robot is not None else 0
-        result = parameters.judge(changes, current, active=self._active, joints=joints)
-        if result.successful and self._robot is not None:
-            merged = current | {change.name: change.value for change in changes}
-            settings = Settings(self._robot, merged, simulated=False)
-            reasons = settings.refusals()
-            if self.cycle is not None and any(c.name.startswith('payload.') for c in changes):
-                Carrying(self.cycle).check(payload_of(settings))
-            result = SetParametersResult(successful=not reasons, reason='; '.join(reasons))
-        return result
-
-    def _apply(self, changes: list[Parameter]) -> None:
-        cycle, robot = self.cycle, self._robot
-        if cycle is None or robot is None:
-            return
-        structural = [change.name for change in changes if change.name in PARAMETERS
-                      and PARAMETERS[change.name].structural]
-        if structural:
-            self.get_logger().warning(f'{", ".join(structural)}: takes effect at the next '
-                                      'configuration')
-        settings = Settings(robot, parameters.read(self), simulated=self.loop_node.simulated)
-        cycle.accepted = settings  # a goal that follows its answer is judged by it
-        cycle.loop.post(lambda _now, _steady: cycle.apply(settings))

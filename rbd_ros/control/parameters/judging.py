@@ -1,0 +1,78 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A set of values is judged as a whole before anything is applied; each refusal has a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.parameters.rules import rules
+from rbd_ros.control.parameters.table import defaults, PARAMETERS
+
+__all__ = ['per_joint', 'refusals']
+
+
+def wrong_count(name: str, count: int, n: int) -> str:
+    """Return what to say of a per-joint parameter with too many or too few entries."""
+    return f'{name} has {count} entries; give one for all, or one for each of the {n} joints'
+
+
+def per_joint(name: str, value: Sequence[float], n: int,
+              fallback: Sequence[float] = ()) -> list[float]:
+    """
+    Spread a per-joint parameter over the joints.
+
+    :param name: of the parameter, for the error.
+    :param value: none, one or n numbers.
+    :param n: number of controlled joints.
+    :param fallback: numbers to take where none is given.
+    """
+    if len(value) == n:
+        return [float(x) for x in value]
+    if len(value) == 1:
+        return [float(value[0])] * n
+    if not value and len(fallback) == n:
+        return [float(x) for x in fallback]
+    raise ValueError(wrong_count(name, len(value), n))
+
+
+def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None = None, *,
+             active: bool = False, joints: int = 0) -> list[str]:
+    """
+    Judge a set of changes as a whole; empty if it may be applied.
+
+    :param changes: new values by name.
+    :param current: values in force; None: the defaults.
+    :param active: whether the controller is active, which locks structural parameters.
+    :param joints: number of controlled joints, 0 while it is not known.
+    """
+    current = defaults() if current is None else current
+    reasons = []
+    for name, value in changes.items():
+        parameter = PARAMETERS.get(name)
+        if parameter is None:
+            continue  # not ours: use_sim_time, QoS overrides
+        reason = parameter.refusal(value)
+        if reason:
+            reasons.append(reason)
+        elif active and parameter.structural and value != current.get(name):
+            reasons.append(f'{name} cannot be changed while active: deactivate first')
+        elif parameter.each_joint and isinstance(value, (list, tuple)):
+            if joints and len(value) not in (0, 1, joints):
+                reasons.append(wrong_count(name, len(value), joints))
+            elif not value and parameter.default:
+                reasons.append(f'{name} must have at least one entry')
+    return reasons or rules({**current, **changes})

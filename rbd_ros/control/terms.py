@@ -1,0 +1,77 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Terms of the equation of motion for the controlled joints, traced as parts of a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.control.robot import Entry, Robot
+    from rbd_ros.dynamics.quantity import State
+
+__all__ = ['Terms']
+
+
+class Terms:
+    """
+    What the laws need of the dynamics.
+
+    Joints that are not controlled move with their measured velocity and without acceleration,
+    passive ones as their known force and the torques of the others make them.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """
+        Take the robot.
+
+        :param robot: model and controlled joints.
+        """
+        self.robot = robot
+
+    def gravity(self, s: State, **changed: Any) -> list[Scalar]:
+        """Return g(q), at a state with other inputs where some are given."""
+        return self.pick(s.compute('gravity', **changed))
+
+    def bias(self, s: State, **changed: Any) -> list[Scalar]:
+        """Return C(q, qd), gravity included."""
+        return self.pick(s.compute('bias', method='3d', **changed))
+
+    def torque(self, s: State, qdd: Sequence[Scalar]) -> list[Scalar]:
+        """Return the torques that accelerate the controlled joints as given."""
+        robot, known = self.robot, self._spread(qdd)
+        if not robot.passive:
+            return self.pick(s.compute('inverse_dynamics', method='3d', qdd=known))
+        for i, force in zip(robot.passive_index, self.passive_force(s), strict=True):
+            known[i] = force
+        moved = [name for name in robot.model.independent_joint_names if name not in robot.passive]
+        return self.pick(s.compute('hybrid_dynamics', moved, known=known)['tau'])
+
+    def passive_force(self, s: State) -> list[Scalar]:
+        """Return the force on the passive joints: the damping that the description gives them."""
+        return [-self.robot.model.damping[i] * s.inputs['qd'][i] for i in self.robot.passive_index]
+
+    def pick(self, values: Sequence[Entry]) -> list[Entry]:
+        """Return the controlled joints' part of a vector of the model."""
+        return self.robot.pick(values)
+
+    def _spread(self, values: Sequence[Scalar]) -> list[Scalar]:
+        """Return a vector of the model that is zero but for the controlled joints."""
+        whole: list[Scalar] = [0.0] * self.robot.model.nv
+        for i, value in zip(self.robot.index, values, strict=True):
+            whole[i] = value
+        return whole

@@ -1,0 +1,106 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Changes of parameters at run time: judged as a set, then handed to the loop."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Protocol, TYPE_CHECKING
+
+from rbd_ros.control.carrying import Carrying
+from rbd_ros.control.load import payload_of
+from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.payload import PayloadError
+from rbd_ros.control.settings import Settings
+from rbd_ros.nodes import parameters
+from rbd_ros.nodes.callback_guard import last_line
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.parameter import Parameter
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+    from rbd_ros.control.robot import Robot
+    from rclpy.node import Node
+
+__all__ = ['ParameterChanges']
+
+
+class Host(Protocol):
+    """What the controller is doing, and with which robot."""
+
+    doing: str  # transition under way
+    active: bool
+    robot: Robot | None
+    cycle: Cycle | None
+
+
+class ParameterChanges:
+    """Checks and applies changes of the parameters of a node."""
+
+    def __init__(self, node: Node, host: Host, *, simulated: bool) -> None:
+        """
+        Listen to changes.
+
+        :param node: whose parameters they are.
+        :param host: what the controller is doing.
+        :param simulated: whether the control clock is the simulated one.
+        """
+        self._node, self._host, self._simulated = node, host, simulated
+        node.add_on_set_parameters_callback(self._judge)
+        node.add_post_set_parameters_callback(self._apply)
+
+    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+        """Check changes as a set; an exception rejects them, too."""
+        try:
+            return self._judgement(changes)
+        except PayloadError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        except Exception:
+            trace = traceback.format_exc()
+            self._node.get_logger().error(f'parameter change rejected:\n{trace}')
+            return SetParametersResult(successful=False, reason=last_line(trace))
+
+    def _judgement(self, changes: list[Parameter]) -> SetParametersResult:
+        if self._host.doing:
+            return SetParametersResult(
+                successful=False, reason='parameters cannot be changed while the controller '
+                                         f'is {self._host.doing}: wait until it has finished')
+        if any(change.name == 'use_sim_time' for change in changes):
+            return SetParametersResult(successful=False, reason='use_sim_time can only be set '
+                                                                'at startup')
+        current, host = parameters.read(self._node), self._host
+        joints = len(host.robot.joints) if host.robot is not None else 0
+        result = parameters.judge(changes, current, active=host.active, joints=joints)
+        if result.successful and host.robot is not None:
+            merged = current | {change.name: change.value for change in changes}
+            settings = Settings(host.robot, merged, simulated=False)
+            reasons = settings.refusals()
+            if host.cycle is not None and any(c.name.startswith('payload.') for c in changes):
+                Carrying(host.cycle).check(payload_of(settings))
+            result = SetParametersResult(successful=not reasons, reason='; '.join(reasons))
+        return result
+
+    def _apply(self, changes: list[Parameter]) -> None:
+        cycle, robot = self._host.cycle, self._host.robot
+        if cycle is None or robot is None:
+            return
+        structural = [change.name for change in changes if change.name in PARAMETERS
+                      and PARAMETERS[change.name].structural]
+        if structural:
+            self._node.get_logger().warning(
+                f'{", ".join(structural)}: takes effect at the next configuration')
+        settings = Settings(robot, parameters.read(self._node), simulated=self._simulated)
+        cycle.accepted = settings  # a goal that follows its answer is judged by it
+        cycle.loop.post(lambda _now, _steady: cycle.apply(settings))
