@@ -18,8 +18,8 @@ import math
 from pathlib import Path
 
 import pytest
-from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.judging import refusals
+from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.sim.settings import SETTINGS, Settings
 

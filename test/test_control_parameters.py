@@ -18,8 +18,8 @@ import math
 
 import pytest
 
-from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.judging import per_joint, refusals
+from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 
 
