@@ -219,7 +219,7 @@ def carrying():
 
 TEN = [LOAD.m, *LOAD.h, *LOAD.I.entries()]
 ABOUT = {'robot': None, 'frame': 'b2', 'handles': 'b2', 'joints': ('j0', 'j2')}
-EVERY = [(name, ABOUT[row.target]) for name, row in TABLE.items()]
+EVERY = [(name, ABOUT[row.target]) for name, row in TABLE.items() if row.rules]
 WITHOUT_INERTIA = {name for name, row in TABLE.items() if not row.inertial}
 
 

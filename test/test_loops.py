@@ -14,9 +14,8 @@
 
 """Closed loops: constraints of loop joints, motion under them, closed positions (RBDA 8)."""
 
-import functools
-
 from joint_samples import lift_drift, lift_drift_rate, lift_subspace, lift_transform, swing
+from loop_rig import MECHANISMS, moving, robot
 import numpy as np
 import pytest
 import rbd_ros
@@ -29,10 +28,6 @@ from rbd_ros.joints import (
 from rbd_ros.model import connectivity, mechanisms, positions, samples
 from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3, xlt
 
-MECHANISMS = {
-    'four_bar': mechanisms.four_bar, 'five_bar': mechanisms.five_bar,
-    'spatial_four_bar': mechanisms.spatial_four_bar, 'delta': mechanisms.delta,
-    'two_arm_grasp': mechanisms.two_arm_grasp, 'ladder': lambda: mechanisms.ladder(3)}
 #: Loop joints of every type that has constraints; the axis is no coordinate axis.
 AXIS = (0.36, 0.48, 0.8)
 JOINTS = (Revolute(AXIS), Prismatic(AXIS), Helical(AXIS, 0.3), Cylindrical(AXIS), Planar(AXIS),
@@ -42,24 +37,6 @@ JOINTS = (Revolute(AXIS), Prismatic(AXIS), Helical(AXIS, 0.3), Cylindrical(AXIS)
           UserJoint(1, 1, transform=lift_transform, subspace=lift_subspace, drift=lift_drift,
                     drift_rate=lift_drift_rate, type_name='lift',
                     locate=lambda X, t: [X.r.z - 0.5 * sin(t)]))
-
-
-@functools.cache
-def robot(name):
-    """Return a compiled mechanism and a closed position of it."""
-    model, q = MECHANISMS[name]()
-    made = rbd_ros.Dynamics(model, closed_near=q)
-    return made, made.assemble(q).require()
-
-
-def moving(name, seed=0):
-    """Return a robot in some motion that its loops allow: position, velocity, forces."""
-    made, q = robot(name)
-    rng = np.random.default_rng(seed)
-    step = 0.2 * made.consistent_velocity(q, rng.normal(size=made.model.nv))
-    q = made.assemble(positions.integrate(made.model, q.tolist(), step.tolist())).require()
-    qd = made.consistent_velocity(q, rng.normal(size=made.model.nv))
-    return made, q, qd, rng.normal(size=made.model.nv)
 
 
 # --- one loop joint ---------------------------------------------------------------------------

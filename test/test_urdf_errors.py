@@ -100,7 +100,7 @@ REFUSED = {
         robot(link('a'), link('b'), link('c'), joint('j', 'b', 'c'), joint('k', 'c', 'b')),
         r'joints "k", "j" form a loop'),
     'ring alone': (robot(link('a'), link('b'), joint('j', 'a', 'b'), joint('k', 'b', 'a')),
-                   r'form a loop; URDF describes trees only'),
+                   r'form a loop; make a <loop_joint> of one'),
     'same link twice': (robot(link('a'), link('a')),
                         r'link "a" \(line 3\): the name is already that of link "a" \(line 2\)'),
     'same joint twice': (robot(link('a'), link('b'), link('c'), joint('j', 'a', 'b'),

@@ -309,7 +309,8 @@ def analyse(mechanism: Mechanism, near: ArrayLike | None = None) -> tuple[LoopRe
     names = tuple(tuple(model.loops[k].name for k in cluster) for cluster in model.loop_clusters)
     # powers of two: what is compiled must not depend on rounding
     scale[used] = 2.0 ** np.round(np.log2(scale[used]))
-    report = LoopReport(model.nv - rank, model.loop_constraints, rank, names, found[0])
+    usual = max(range(len(found)), key=lambda k: _least(Y[k][:, chosen]))
+    report = LoopReport(model.nv - rank, model.loop_constraints, rank, names, found[usual])
     return report, Nominal(rows, rest, tuple(scale.tolist()))
 
 

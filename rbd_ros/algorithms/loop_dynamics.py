@@ -122,6 +122,28 @@ def solve_regular(
     return Regular(ltl.solve_lower(L, parent, total), multipliers, pivot, excess)          # 8.37
 
 
+def constrained_columns(
+    H: Sequence[Values], parent: Sequence[int], K: Sequence[Values], nominal: Nominal,
+    rows: Sequence[Values],
+) -> Matrix:
+    """
+    Return for each row f^T the accelerations that the force f causes at zero velocity.
+
+    These are columns of H^-1 (1 - K^T A^-1 K H^-1): what f does less what the loops take of it.
+    """
+    L = ltl.ltl(H, parent)
+    Y = [ltl.solve_transposed(L, parent, K[i]) for i in nominal.rows]
+    chol, _ = _cholesky(Y, len(Y))
+    columns = []
+    for row in rows:
+        x = ltl.solve_transposed(L, parent, row)
+        lam = _solve_cholesky(chol, [dense.dot(y, x) for y in Y])
+        for factor, y in zip(lam, Y, strict=True):
+            x = [a - factor * b for a, b in zip(x, y, strict=True)]
+        columns.append(ltl.solve_lower(L, parent, x))
+    return columns
+
+
 def _cholesky(Y: Sequence[Values], r: int) -> tuple[Matrix, list[Scalar]]:
     """
     Return the factor of A = Y^T Y of the first r columns, and all pivots.

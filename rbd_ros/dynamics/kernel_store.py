@@ -47,6 +47,7 @@ from rbd_ros.model.model import Model
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from rbd_ros.algorithms.loop_coordinates import Pivot
     from rbd_ros.algorithms.loop_dynamics import Nominal
     from rbd_ros.compiler import Graph
     from rbd_ros.compiler.kernel import Bound
@@ -124,8 +125,10 @@ class KernelStore(Environment):
             'payload_frames': tuple(payload_frames), 'simplify_inertias': simplify_inertias,
             'closed_near': closed_near}
         self._closed_near = closed_near
+        self._steps: dict[tuple[str, ...], tuple[Pivot, ...]] = {}
         self._table: dict[str, Quantity] = dict(TABLE)
-        self._surroundings = Surroundings(self._table, self._payload_frames, self._nominal)
+        self._surroundings = Surroundings(
+            self._table, self._payload_frames, self._nominal, self._pivots)
         self._shapes = {**input_shapes(model), 'payload': self._common['payload'].shape}
         self._existence = Existence(model, self._payload_frames)
         self._calls = _Calls(self)
@@ -308,13 +311,20 @@ class KernelStore(Environment):
     def _key(self, item: Computation) -> str:
         """Return the key of a quantity, '' for one that must be traced to be known."""
         rules = item.quantity.key or tuple(item.rules.items())
-        nominal = self._nominal() if item.quantity.regular and self.model.loops else None
+        nominal: object = None
+        if item.quantity.regular and self.model.loops:
+            nominal = self._nominal() if item.quantity.target != 'joints' else self._pivots(
+                item.held)
         return kernel_key(
             self._model_of(item), item.name, rules, item.target, self._arguments(item),
             self._payload_frames, nominal, modules=item.quantity.modules)
 
     def _nominal(self) -> Nominal:
         """Return which constraints of loops are independent."""
+        raise NotImplementedError
+
+    def _pivots(self, names: tuple[str, ...]) -> tuple[Pivot, ...]:
+        """Return the steps that solve the loops for all but some joints."""
         raise NotImplementedError
 
     def _graph(self, item: Computation) -> Graph:

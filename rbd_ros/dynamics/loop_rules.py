@@ -24,10 +24,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import dense, loops
-from rbd_ros.algorithms.loop_dynamics import REGULAR_PIVOT, solve_regular
+from rbd_ros.algorithms import dense, loops, opspace
+from rbd_ros.algorithms.loop_coordinates import map_of, SMALLEST_PIVOT
+from rbd_ros.algorithms.loop_dynamics import constrained_columns, REGULAR_PIVOT, solve_regular
 from rbd_ros.compiler import absolute, less, maximum, sqrt, where
 from rbd_ros.dynamics import rules
+from rbd_ros.dynamics.handle_inputs import mask_of
 
 if TYPE_CHECKING:
     from rbd_ros.algorithms.loop_dynamics import Regular
@@ -90,6 +92,21 @@ def bias_less_drives(s: State) -> Results:
     return {'C': dense.subtract(C, loop_drive(s)['tau_a'])}
 
 
+def loop_map(s: State) -> Results:
+    """Return G and g, by steps of elimination that were chosen once; NaN where they do not do."""
+    found = loops.constraints(s.model, s.q, s.qd, s.g, s.conditions.t)
+    K = [list(s.reduce(row)) for row in found.K]
+    solved = map_of(K, found.k, s.surroundings.pivots(s.target))
+    doubt = _doubt(less(SMALLEST_PIVOT, solved.pivot))
+    return {'G': [[x + doubt for x in row] for row in solved.G],
+            'g': [x + doubt for x in solved.g]}
+
+
+def _doubt(sure: Scalar) -> Scalar:
+    """Return zero where a condition holds, else NaN."""
+    return sqrt(where(sure, 1.0, -1.0)) - 1.0
+
+
 # --- motion ---------------------------------------------------------------------------------
 
 
@@ -120,10 +137,13 @@ def _planar(s: State) -> _Solved:
 
 def _sure(solved: _Solved) -> Results:
     """Return qdd, not a number where the rows that count are not those of the regular case."""
-    regular = where(less(REGULAR_PIVOT, solved.motion.pivot),
-                    where(less(solved.motion.excess, REGULAR_PIVOT), 1.0, -1.0), -1.0)
-    doubt = sqrt(regular) - 1.0
+    doubt = _doubt(_regular(solved.motion))
     return {'qdd': [x + doubt for x in solved.motion.qdd]}
+
+
+def _regular(motion: Regular) -> Scalar:
+    """Return 1 where the rows that count are those of the regular case, else 0."""
+    return where(less(REGULAR_PIVOT, motion.pivot), less(motion.excess, REGULAR_PIVOT), 0.0)
 
 
 def forward_dynamics(s: State) -> Results:
@@ -156,3 +176,41 @@ def loop_dynamics(s: State) -> Results:
 def loop_dynamics_planar(s: State) -> Results:
     """Return the same through planar vectors."""
     return _details(s, _planar(s))
+
+
+# --- handles --------------------------------------------------------------------------------
+
+
+def _projected(s: State) -> opspace.Projection:
+    """Return what handles feel of a robot whose loops take part of every force (RBDA 7.2, 8.5)."""
+    tree = _tree(s)
+    mask = mask_of(s.target)
+    J = rules.task_jacobian(s, s.target)
+    rate = opspace.task_bias(s.model, s.q, s.qd, s.target, s.conditions.t, s.g)
+    if mask is not None:
+        J = opspace.masked(J, mask)
+        rate = [m * a for m, a in zip(mask, rate, strict=True)]
+    passive = s._replace(tau=[0.0] * s.model.nv)
+    H, C = rules.inertia(tree), rules.bias_3d(tree)['tau']
+    free = _solved(passive, H, C)
+    columns = constrained_columns(
+        H, rules.sparsity(s.model), free.K, s.surroundings.nominal(), J)
+    doubt = _doubt(_regular(free.motion))
+    columns = [[x + doubt for x in column] for column in columns]
+    m = len(J)
+    Phi = dense.zeros(m, m)
+    for i in range(m):
+        for j in range(i + 1):
+            Phi[i][j] = Phi[j][i] = dense.dot(J[i], columns[j])
+    b = [a + dense.dot(row, free.motion.qdd) for a, row in zip(rate, J, strict=True)]
+    return opspace.Projection(J, Phi, b, dense.transposed(columns, s.model.nv))
+
+
+def projection(s: State) -> Results:
+    """Return what the projection method knows without the inverse of Phi."""
+    return _projected(s)._asdict()
+
+
+def operational_space(s: State) -> Results:
+    """Return the operational space of handles on a robot with loops."""
+    return rules.space(s, _projected(s))

@@ -36,6 +36,7 @@ from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
+    from rbd_ros.algorithms.loop_coordinates import Pivot
     from rbd_ros.algorithms.loop_dynamics import Nominal
     from rbd_ros.algorithms.opspace import Handle
     from rbd_ros.compiler import Scalar
@@ -164,7 +165,7 @@ class Quantity(NamedTuple):
             return target, model.frame(target), _NONE, _NONE
         if self.target == 'joints':
             names = prescribed_joints(model, cast('Sequence[str]', target or ()))
-            return f'prescribed {" ".join(names)}', names, _NONE, _NONE
+            return f'of {" ".join(names)}', names, _NONE, _NONE
         handles = as_handles(model, target)
         if all(handle_inputs.is_plain(model, handle) for handle in handles):
             label = ' '.join(f'{handle.frame.name}{handle.rows}' for handle in handles)
@@ -203,7 +204,7 @@ class Computation(NamedTuple):
         return cast('tuple[str, ...]', self.target) if self.quantity.target == 'joints' else ()
 
 
-def _unknown() -> Nominal:
+def _unknown(*_: object) -> Any:
     raise RbdError('nothing has been decided about the loops of this robot')
 
 
@@ -214,11 +215,13 @@ class Surroundings(NamedTuple):
     :param table: the quantities of the robot by name, those of the user among them.
     :param payload_frames: the frames whose payloads are an input.
     :param nominal: returns which constraints of loops are independent.
+    :param pivots: returns the steps that solve the loops for all but some joints, by name.
     """
 
     table: Mapping[str, Quantity]
     payload_frames: tuple[Frame, ...] = ()
     nominal: Callable[[], Nominal] = _unknown
+    pivots: Callable[[tuple[str, ...]], tuple[Pivot, ...]] = _unknown
 
 
 class State(NamedTuple):

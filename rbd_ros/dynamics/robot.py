@@ -28,7 +28,7 @@ from rbd_ros.dynamics.derivatives import DerivativeMethods
 from rbd_ros.dynamics.floating_base import FloatingBase
 from rbd_ros.dynamics.handle_store import cacheable, chosen, HandleStore
 from rbd_ros.dynamics.kernel_store import HANDLES
-from rbd_ros.dynamics.loops import LoopMethods
+from rbd_ros.dynamics.loop_drives import LoopDriveMethods
 from rbd_ros.dynamics.operational_space import (
     bound, invert, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.dynamics.prescribed import (
@@ -50,7 +50,7 @@ NO_BOUND = bound(None)
 _new = tuple.__new__        # of a named tuple, without the named arguments
 
 
-class Dynamics(LoopMethods, DerivativeMethods, FloatingBase, HandleStore):
+class Dynamics(LoopDriveMethods, DerivativeMethods, FloatingBase, HandleStore):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 

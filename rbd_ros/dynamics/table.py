@@ -180,6 +180,10 @@ _ROWS = (
         'loop_error', _Q, inertial=False, rules={}, loop_rules={'walk': loop_rules.loop_error},
         meaning='delta, by how much the loops are open (RBDA 8.3)'),
     Quantity(
+        'loop_map', _QD, inertial=False, rules={}, target='joints', regular=True,
+        loop_rules={'elimination': loop_rules.loop_map},
+        meaning='G and g: qd = G yd and qdd = G ydd + g, y of some joints (RBDA 8.8)'),
+    Quantity(
         'loop_drive', (*_Q, 'loop_tau'), inertial=False, rules={},
         loop_rules={'jacobian': loop_rules.loop_drive},
         meaning='tau^a: forces at loop joints as joint forces (RBDA 8.31)'),
@@ -221,11 +225,15 @@ _ROWS = (
     Quantity(
         'projection', _QD, environment=_GRAVITY, target='handles',
         rules=handle_rules.PROJECTION, where=handle_rules.WHERE, compared=('ltl', 'pv'),
+        loop_rules={'ltl': loop_rules.projection}, loop_environment=('stabilization',),
+        regular=True,
         derivative={'differentiated': derivative_rules.projection},
         meaning='Phi, b, J and H^-1 J^T of some handles: all that needs no inverse of Phi'),
     Quantity(
         'operational_space', (*_QD, 'max_condition'), environment=_GRAVITY, target='handles',
         rules=handle_rules.SPACE, where=handle_rules.WHERE, compared=('ltl', 'pv'),
+        loop_rules={'ltl': loop_rules.operational_space}, loop_environment=('stabilization',),
+        regular=True,
         meaning='operational-space inertia of some handles and what belongs to it (RBDA 7.2)'),
     Quantity(
         'inverse_handle_inertia', _Q, target='handles', rules=handle_rules.INVERSE,

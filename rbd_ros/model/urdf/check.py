@@ -108,7 +108,7 @@ def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
         if joint.child in carrier:
             other = carrier[joint.child].element
             raise ModelError(f'link "{joint.child}" is carried by two joints, {other} and '
-                             f'{joint.element}; URDF has no loops: remove one')
+                             f'{joint.element}; make a <loop_joint> of one to close a loop')
         carrier[joint.child] = joint
     roots = [name for name in links if name not in carrier]
     if len(roots) > 1:
@@ -121,7 +121,7 @@ def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
         while name not in hanging:
             if name in path:
                 ring = ', '.join(f'"{carrier[each].name}"' for each in path)
-                raise ModelError(f'joints {ring} form a loop; URDF describes trees only')
+                raise ModelError(f'joints {ring} form a loop; make a <loop_joint> of one')
             path[name] = None
             name = carrier[name].parent
         hanging.update(path)
@@ -164,7 +164,8 @@ def check_inertias(links: Iterable[Link], notes: Notes, *, strict: bool) -> None
 
 def check_leaves(model: Model, notes: Notes, *, strict: bool) -> None:
     """Refuse (strict) or note outermost bodies that have no inertia where their joint moves."""
-    coupled = set() if model.coupling is None else model.coupling.coupled
+    coupled = set() if model.coupling is None else set(model.coupling.coupled)
+    coupled.update(end for loop in model.loops for end in (loop.predecessor, loop.successor))
     for i in range(1, model.nb + 1):
         if model.children[i] or i in coupled:
             continue

@@ -30,6 +30,7 @@ from rbd_ros.model.model import Model
 from rbd_ros.model.urdf import check
 from rbd_ros.model.urdf.document import Element, read_xml
 from rbd_ros.model.urdf.elements import JointText, Link, read_joint, read_link
+from rbd_ros.model.urdf.loop_joints import LoopText, read_loop_joints
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.model.urdf.transmissions import apply_transmissions
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
@@ -53,6 +54,7 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     joints are merged, every link keeps its frame. With a fixed base the root link is body 0
     and its inertia does not count in ``total_mass``; with a floating one it is body 1 on a
     free joint called "root_joint". ``mimic`` joints follow their leader (``model.coupling``).
+    ``<loop_joint>`` elements close loops, see :mod:`rbd_ros.model.urdf.loop_joints`.
 
     :param source: a path, a ``package://`` or ``file://`` address, or the XML itself.
     :param floating_base: whether the root link moves freely.
@@ -96,8 +98,9 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     joints = _mimics(joints, notes) if mimic else {
         each.name: replace(each, mimic=None) for each in joints.values()}
     laws = _laws(gears, joints)
+    loops = read_loop_joints(robot, links, joints, snap_angle)
     model = _build(name, links, _without_losses(joints, laws, notes), root, floating_base, gravity,
-                   laws, rotor_bodies)
+                   laws, rotor_bodies, loops)
     check.check_leaves(model, notes, strict=strict)
     notes.emit(name)
     return model
@@ -105,7 +108,8 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
 
 def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root: str,
            floating_base: bool, gravity: Sequence[float],
-           laws: Mapping[str, Mimic | Gear], rotor_bodies: bool) -> Model:
+           laws: Mapping[str, Mimic | Gear], rotor_bodies: bool,
+           loops: Sequence[LoopText]) -> Model:
     """Hand the tree to the builder in the order of the file."""
     inertia = links[root].inertia()
     if floating_base:
@@ -128,6 +132,9 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
                           data=data, mimic=laws.get(joint.name))
     for rotor in rotors:
         _add_rotor(builder, joints[rotor])
+    for loop in loops:
+        builder.add_loop_joint(
+            loop.name, loop.predecessor, loop.successor, loop.joint, loop.X_P, loop.X_S)
     return builder.build()
 
 

@@ -1,0 +1,160 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A compiled robot with closed loops: independent coordinates and drives (RBDA 8.8, 8.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms import loop_coordinates
+from rbd_ros.algorithms.loop_coordinates import ActuatorForces, LoopMap, Pivot
+from rbd_ros.compiler.kernel import vector
+from rbd_ros.dynamics.loops import LoopMethods
+from rbd_ros.dynamics.prescribed import prescribed_joints, prescribed_variables
+from rbd_ros.errors import LoopError, RbdError, SingularError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+#: Share of K qdd by which given accelerations may miss k: what they were rounded to.
+INCONSISTENT = 1e-6
+
+
+class IndependentEquations(NamedTuple):
+    """
+    The equation of motion in independent coordinates: H ydd + C = G^T tau (8.45).
+
+    :param H: G^T H G, (n - r, n - r).
+    :param C: G^T (C + H g), (n - r,).
+    :param G: qd = G yd, (nv, n - r).
+    :param g: qdd = G ydd + g, (nv,).
+    """
+
+    H: Array
+    C: Array
+    G: Array
+    g: Array
+
+
+class LoopDriveMethods(LoopMethods):
+    """Independent coordinates and drives of robots with closed loops."""
+
+    def loop_map(
+        self, q: ArrayLike, qd: ArrayLike | None = None, independent: Sequence[str] = (),
+    ) -> LoopMap:
+        """
+        Return G and g: qd = G yd and qdd = G ydd + g for motions that the loops allow (RBDA 8.8).
+
+        y are velocities of the robot itself, in its order. Steps of elimination are chosen once
+        and compiled; where they do not do, as near a dead centre, new ones are searched for.
+
+        :param qd: velocities, which g needs; zero by default.
+        :param independent: names of the joints whose velocities y are; by default the robot
+            chooses, always the same ones.
+        :raises SingularError: where the loops do not let these joints be independent.
+        """
+        q = vector('q', q, self.model.nq)
+        qd = np.zeros(self.model.nv) if qd is None else vector('qd', qd, self.model.nv)
+        names = prescribed_joints(self.model, independent)
+        steps = self._pivots(names)
+        dependent = tuple(step.column for step in steps)
+        kept = tuple(k for k in range(self.model.nv) if k not in dependent)
+        G, g = self._calls['loop_map', names](q, qd)
+        if not np.isnan(g[0]):
+            return LoopMap(G, g, kept, dependent)
+        scale = np.sqrt(np.array(self._nominal().scale))
+        return loop_coordinates.eliminate(
+            self.loop_jacobian(q), self.loop_bias(q, qd), kept, scale)
+
+    def _pivots(self, names: tuple[str, ...]) -> tuple[Pivot, ...]:
+        """Return steps of elimination that do at a usual position; sizes are powers of two."""
+        if names not in self._steps:
+            report = self.loop_report
+            held = np.flatnonzero(prescribed_variables(self.model, names)).tolist()
+            free = [k for k in range(self.model.nv) if k not in held]
+            if names and len(held) != report.mobility:
+                raise LoopError(
+                    f'{len(held)} velocities of {", ".join(names)} cannot be the independent '
+                    f'ones: the loops of "{self.model.name}" leave {report.mobility} freedoms')
+            K, scale = self.loop_jacobian(report.q), np.sqrt(np.array(self._nominal().scale))
+            found = loop_coordinates.pivots(K, scale, free, report.rank)
+            if len(found) < report.rank:
+                raise SingularError(
+                    f'the loops of "{self.model.name}" tie {", ".join(names)} to each other: '
+                    'these joints cannot be independent')
+            self._steps[names] = tuple(
+                step._replace(size=float(2.0 ** np.round(np.log2(step.size)))) for step in found)
+        return self._steps[names]
+
+    def independent_equations(
+        self, q: ArrayLike, qd: ArrayLike, independent: Sequence[str] = (),
+        f_ext: ArrayLike | None = None,
+    ) -> IndependentEquations:
+        """
+        Return H and C of the freedoms that the loops leave (RBDA 8.5, method 3).
+
+        ``ydd = solve(H, G.T @ tau - C)`` and ``qdd = G @ ydd + g`` are forward dynamics.
+
+        :param independent: as for ``loop_map``.
+        :param f_ext: as for ``inverse_dynamics``.
+        """
+        q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
+        found = self.loop_map(q, qd, independent)
+        H = self._calls['mass_matrix'](q)
+        C = self._calls['bias', None, f_ext is not None](
+            *((q, qd) if f_ext is None else (q, qd, f_ext)))
+        return IndependentEquations(found.G.T @ H @ found.G, found.G.T @ (C + H @ found.g),
+                                    found.G, found.g)
+
+    def actuator_forces(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, actuated: Sequence[str],
+        f_ext: ArrayLike | None = None, *, weights: ArrayLike | None = None,
+        limits: ArrayLike | None = None, preferred: ArrayLike | None = None,
+    ) -> ActuatorForces:
+        """
+        Return forces of the drives at some joints that make a motion (RBDA 8.12).
+
+        Of many answers, the one with the smallest weighted sum of squares. Where the drives
+        cannot make the motion, the one that comes nearest, with what is missing as ``residual``.
+
+        :param qdd: accelerations that the loops allow; see ``consistent_acceleration``.
+        :param actuated: names of the joints with drives.
+        :param f_ext: as for ``inverse_dynamics``.
+        :param weights: of the squares of the drives' forces, one for each velocity of theirs.
+        :param limits: largest force of each; ``model.effort_limit`` has those of the description.
+        :param preferred: forces from which the answer differs as little as can be.
+        :raises LoopError: for accelerations that the loops do not allow.
+        """
+        q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
+        qdd = vector('qdd', qdd, self.model.nv)
+        K, k = self.loop_jacobian(q), self.loop_bias(q, qd)
+        missed = float(np.abs(K @ qdd - k).max(initial=0.0))
+        if missed > INCONSISTENT * max(1.0, float((np.abs(K) @ np.abs(qdd)).max(initial=0.0))):
+            raise LoopError(
+                f'the loops of "{self.model.name}" do not allow these accelerations: K qdd misses '
+                f'k by {missed:.3g}; take consistent_acceleration(q, qd, qdd)')
+        names = prescribed_joints(self.model, actuated)
+        if not names:
+            raise RbdError('actuated names no joint: give the joints that have drives')
+        at = np.flatnonzero(prescribed_variables(self.model, names)).tolist()
+        tau = self._calls['inverse_dynamics', None, f_ext is not None](
+            *((q, qd, qdd) if f_ext is None else (q, qd, qdd, f_ext)))
+        return loop_coordinates.actuator_forces(
+            self.loop_map(q).G, tau, at, weights=weights, limits=limits, preferred=preferred)
