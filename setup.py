@@ -42,8 +42,10 @@ setup(
     license='Apache-2.0',
     extras_require={
         'config': ['PyYAML'],
+        'contact': ['clarabel'],
         'dashboard': ['pycollada', 'trimesh>=4,<6', 'viser>=1,<2', 'websockets>=13.1,<17'],
         'identification': ['clarabel', 'rosbags'],
+        'meshes': ['coal'],
         'plot': ['matplotlib>=3.6,<4', 'rosbags'],
         'test': ['pytest'],
     },

@@ -77,7 +77,7 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
         ``warnings`` module as ``RbdWarning``.
     :raises ModelError: for a description that cannot be a robot; names the element.
     """
-    data, origin = _read(source, max_bytes)
+    data, origin = read_source(source, max_bytes)
     robot = read_xml(data, origin)
     if robot.tag != 'robot':
         raise ModelError(f'{origin}: the root element is <{robot.tag}>, URDF has <robot>')
@@ -199,7 +199,9 @@ def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, Joint
     return checked
 
 
-def _read(source: str | bytes | os.PathLike[str], max_bytes: int) -> tuple[bytes | str, str]:
+def read_source(
+    source: str | bytes | os.PathLike[str], max_bytes: int = LARGEST,
+) -> tuple[bytes | str, str]:
     """Return the document and how to call it in errors."""
     if isinstance(source, bytes) or (isinstance(source, str) and _looks_like_xml(source)):
         _check_size(len(source), max_bytes, 'the URDF text')

@@ -1,0 +1,154 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Shapes that bodies touch with, each about its own origin, and where they are on a body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import ModelError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+#: Points around each rim of a cylinder.
+RIM = 12
+
+
+def _positive(shape: str, **sizes: float) -> None:
+    for name, value in sizes.items():
+        if not 0.0 < value < math.inf:
+            raise ModelError(f'{name} of a {shape} is {value}; it must be positive and finite')
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A ball."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that are not positive."""
+        _positive('sphere', radius=self.radius)
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """All points within a radius of a segment along z; length without the caps."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that are not positive."""
+        _positive('capsule', radius=self.radius, length=self.length)
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """A cylinder along z."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that are not positive."""
+        _positive('cylinder', radius=self.radius, length=self.length)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A block, by its full lengths along x, y and z."""
+
+    size: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that are not positive."""
+        for axis, value in zip('xyz', self.size, strict=True):
+            _positive('box', **{f'size along {axis}': value})
+
+
+@dataclass(frozen=True)
+class HalfSpace:
+    """Everything below z = 0: a floor or a wall."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMesh:
+    """
+    The convex hull of some points.
+
+    :param vertices: corners of the hull, (n, 3).
+    :param name: of the file, for messages.
+    """
+
+    vertices: Array
+    name: str = ''
+
+
+Shape = Sphere | Capsule | Cylinder | Box | HalfSpace | ConvexMesh
+
+
+@dataclass(frozen=True, eq=False)
+class CollisionShape:
+    """
+    A shape on a body.
+
+    :param link: name of the link that it belongs to.
+    :param body: index of the body that carries it; 0 for the base.
+    :param shape: the shape.
+    :param R: rotation from coordinates of the shape to those of the body, (3, 3).
+    :param p: origin of the shape in body coordinates, m.
+    """
+
+    link: str
+    body: int
+    shape: Shape
+    R: Array = field(default_factory=lambda: np.eye(3))
+    p: Array = field(default_factory=lambda: np.zeros(3))
+
+
+def sample_points(shape: Shape) -> tuple[Array, float]:
+    """
+    Return points of a shape and the radius of the balls around them that stand for it.
+
+    Spheres are exact, and on a plane capsules and boxes are too. On anything else capsules are
+    rows of balls, boxes and meshes their corners, and cylinders polygons.
+
+    :returns: points (n, 3) in coordinates of the shape, and the radius.
+    """
+    if isinstance(shape, Sphere):
+        return np.zeros((1, 3)), shape.radius
+    if isinstance(shape, Capsule):
+        count = 2 + math.ceil(shape.length / shape.radius)
+        z = np.linspace(-0.5, 0.5, count) * shape.length
+        return np.column_stack([0.0 * z, 0.0 * z, z]), shape.radius
+    if isinstance(shape, Box):
+        corners = np.array(np.meshgrid(*[[-0.5, 0.5]] * 3)).reshape(3, -1).T
+        return corners * np.array(shape.size), 0.0
+    if isinstance(shape, Cylinder):
+        angle = 2.0 * math.pi * np.arange(RIM) / RIM
+        rim = np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle]) * shape.radius
+        return np.vstack([rim + [0.0, 0.0, 0.5 * s * shape.length] for s in (-1.0, 1.0)]), 0.0
+    if isinstance(shape, ConvexMesh):
+        return shape.vertices, 0.0
+    raise ModelError('a half-space has no points: it can be part of the scene, not of a robot')

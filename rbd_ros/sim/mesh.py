@@ -1,0 +1,119 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Convex meshes, through the library coal, which is imported when a mesh is read."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import ModelError
+from rbd_ros.model.collision_shapes import (
+    Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rbd_ros.model.collision_shapes import Shape
+
+    Array = NDArray[np.float64]
+
+#: Depth of a vertex below the hull, over the size of the mesh, from which it is not convex.
+DENT = 1e-3
+
+
+def coal() -> ModuleType:
+    """Return the library, or say how to get it."""
+    try:
+        import coal  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ModelError('convex meshes need the package coal: pip install coal') from error
+    return coal
+
+
+def read_mesh(path: str, scale: Sequence[float] = (1.0, 1.0, 1.0), *, hull: bool = False,
+              ) -> ConvexMesh:
+    """
+    Return a convex mesh from a file (STL, DAE, OBJ ...).
+
+    :param path: of the file.
+    :param scale: along the axes of the mesh.
+    :param hull: take the convex hull of a mesh that is not convex; refused otherwise.
+    :raises ModelError: for a file that is missing, empty or not convex.
+    """
+    library = coal()
+    try:
+        vertices = np.array(library.MeshLoader().load(path, np.array(scale, float)).vertices())
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f'the mesh "{path}" cannot be read: {error}') from None
+    return convex_mesh(vertices, path, hull=hull)
+
+
+def convex_mesh(vertices: Array, name: str = 'mesh', *, hull: bool = False) -> ConvexMesh:
+    """
+    Return the convex mesh of some vertices.
+
+    :param hull: as for :func:`read_mesh`.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+    vertices = np.asarray(vertices, float)
+    try:
+        found = ConvexHull(vertices)
+    except (QhullError, ValueError):
+        raise ModelError(f'the mesh "{name}" has no volume') from None
+    depth = -(vertices @ found.equations[:, :3].T + found.equations[:, 3]).max(axis=1)
+    size = float(np.ptp(vertices, axis=0).max())
+    if not hull and depth.max() > DENT * size:
+        raise ModelError(f'the mesh "{name}" is not convex: a vertex is {depth.max():.3g} m below '
+                         'its hull; split it into convex parts, or take its hull (hull=True)')
+    return ConvexMesh(vertices[found.vertices], name)
+
+
+def distance(
+    one: Shape, R_1: Array, p_1: Array, two: Shape, R_2: Array, p_2: Array,
+) -> tuple[float, Array, Array]:
+    """
+    Return the distance of two shapes and the nearest points of both; negative if they overlap.
+
+    :param one: at least one of the shapes is a mesh or a cylinder; others have closed forms.
+    """
+    library = coal()
+    request, result = library.DistanceRequest(), library.DistanceResult()
+    found = library.distance(
+        _object(library, one), library.Transform3s(R_1, p_1), _object(library, two),
+        library.Transform3s(R_2, p_2), request, result)
+    return found, result.getNearestPoint1(), result.getNearestPoint2()
+
+
+def _object(library: ModuleType, shape: Shape) -> object:
+    if isinstance(shape, Sphere):
+        return library.Sphere(shape.radius)
+    if isinstance(shape, Capsule):
+        return library.Capsule(shape.radius, shape.length)
+    if isinstance(shape, Cylinder):
+        return library.Cylinder(shape.radius, shape.length)
+    if isinstance(shape, Box):
+        return library.Box(*shape.size)
+    if isinstance(shape, HalfSpace):
+        return library.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    points = library.StdVec_Vec3s()
+    for vertex in shape.vertices:
+        points.append(vertex)
+    return library.Convex.convexHull(points, True, 'Qt')
