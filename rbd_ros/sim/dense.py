@@ -1,0 +1,64 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+Steps of integration with dense output (RBDA 11.45 to 11.51): the state at any time within one.
+
+An event inside a step is found on the polynomial that the step itself gives: no dynamics are
+computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Slope = Callable[[Array], Array]
+
+
+class DenseStep(NamedTuple):
+    """One step from ``start`` over ``h`` seconds, by the slopes of its one or two stages."""
+
+    start: Array
+    h: float
+    slopes: tuple[Array, ...]
+
+    def at(self, share: float) -> Array:
+        """Return the state at a share of the step, 0 to 1 (11.47, 11.51)."""
+        if len(self.slopes) == 1:
+            return self.start + self.h * share * self.slopes[0]                          # 11.47
+        k1, k2 = self.slopes
+        second = 0.75 * share * share
+        return self.start + self.h * ((share - second) * k1 + second * k2)               # 11.51
+
+
+def euler_step(slope: Slope, y: Array, h: float) -> DenseStep:
+    """Return a step of Euler's rule (11.46), order 1."""
+    return DenseStep(y, h, (slope(y),))
+
+
+def heun_step(slope: Slope, y: Array, h: float) -> DenseStep:
+    """Return a step of Heun's rule with the second stage at two thirds (11.48-11.50), order 2."""
+    k1 = slope(y)
+    return DenseStep(y, h, (k1, slope(y + (2.0 / 3.0) * h * k1)))
+
+
+STEPS = {'euler': euler_step, 'heun': heun_step}
