@@ -194,6 +194,21 @@ def test_a_payload_that_cannot_be_held_is_refused():
     judge.check(payload_vector(0.0, COM, [0.0] * 6))
 
 
+def test_the_heaviest_payload_that_can_be_held():
+    """One per cent below what the worst joint can hold is taken, one per cent above is not."""
+    arm = Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
+    arm.restart()
+    empty = carrying(0.0).gravity(arm.q)
+    per_kg = carrying(1.0).gravity(arm.q) - empty
+    most = np.min((TORQUE - np.sign(per_kg) * empty) / np.maximum(np.abs(per_kg), 1e-9))
+    judge = Carrying(arm.cycle)
+    judge.check(payload_vector(0.99 * most, COM, [0.0] * 6))
+    with pytest.raises(PayloadError, match='cannot be held'):
+        judge.check(payload_vector(1.01 * most, COM, [0.0] * 6))
+    arm.cycle.load.gravity.value[:] *= 0.9  # on a hill, or in a lift that falls
+    judge.check(payload_vector(1.01 * most, COM, [0.0] * 6))
+
+
 def test_without_a_state_no_payload_is_judged():
     """Nobody knows what a payload needs before the pose is known."""
     arm = Arm()

@@ -126,12 +126,30 @@ def test_payload_in_another_frame_has_the_same_energy():
     (-1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], 'negative'),
     (1.0, [0, 0, math.nan], [0.1, 0, 0, 0.1, 0, 0.1], 'not finite'),
     (1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.5], 'impossible for a rigid body'),
+    (1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.2001], 'impossible for a rigid body'),
     (1.0, [0, 0, 0], [-0.1, 0, 0, 0.1, 0, 0.1], 'impossible for a rigid body'),
     (0.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], 'without mass')])
 def test_impossible_payloads_are_refused(mass, com, inertia, word):
     """Each impossible payload has its reason."""
     with pytest.raises(PayloadError, match=word):
         payload_vector(mass, com, inertia)
+
+
+def test_a_plate_without_thickness_is_a_payload():
+    """One principal moment may be the sum of the others."""
+    vector = payload_vector(1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.2])
+    np.testing.assert_allclose(vector, [1, 0, 0, 0, 0.1, 0, 0, 0.1, 0, 0.2], atol=1e-15)
+
+
+def test_a_clock_that_goes_back_does_not_turn_a_ramp_around():
+    """Before its begin a ramp is where it began, not beyond."""
+    ramp = PayloadRamp(2.0)
+    one = payload_vector(1.0, [0.1, 0, 0], [0.01, 0, 0, 0.01, 0, 0.01])
+    ramp.set(10.0, one)
+    ramp.update(12.0)
+    ramp.set(12.0, 3.0 * one)
+    ramp.update(11.0)
+    np.testing.assert_allclose(ramp.value, one, atol=1e-15)
 
 
 def test_payload_ramp_is_linear():
@@ -174,7 +192,8 @@ def test_gravity_source_times_out_and_slews():
     before = source.value.copy()
     assert source.update(0.1)
     assert np.linalg.norm(source.value - before) == pytest.approx(0.5, rel=1e-12)
-    assert not source.update(0.6)
+    assert source.update(0.5)  # exactly as old as it may be
+    assert not source.update(math.nextafter(0.5, 1.0))
     assert GravitySource([0, 0, -9.81]).update(1e9)  # a constant does not age
     with pytest.raises(PayloadError, match='length'):
         source.orientation(0.0, [0.0, 0.0, 0.0, 0.0])

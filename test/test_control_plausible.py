@@ -191,6 +191,25 @@ def test_second_publisher_of_the_same_joints(lies, ahead):
     assert 'two publishers' in lies.pair.arms[0].cycle.fault_text()
 
 
+@pytest.mark.parametrize('every, off', [(5, 0.4), (23, -1.1), (90, 0.2)])
+def test_a_second_publisher_that_is_much_slower(lies, every, off):
+    """However few its messages among those of the first one, the eleventh is a fault."""
+    other = START.copy()
+    other[4] += off
+    found = lies.run(1.5, lambda k: (other if k % every == every - 1 else START, np.zeros(7)))
+    assert found == pytest.approx(11 * every * PERIOD, abs=1.5 * PERIOD)
+    assert lies.fault.cause is Cause.IMPLAUSIBLE
+    assert 'joint_5 jumped from' in lies.fault.detail
+
+
+def test_a_sensor_that_errs_now_and_then_is_borne(lies):
+    """A wrong message every 1.1 s, and nine at once, are left out without a fault."""
+    other = START.copy()
+    other[4] += 0.3
+    bad = {*range(100, 10_000, 1100), *range(3000, 3036, 4)}
+    assert lies.run(8.0, lambda k: (other if k in bad else START, np.zeros(7))) is None
+
+
 def test_a_second_publisher_right_before_the_first_one():
     """Messages that disagree are counted, not timed: each may be followed by a good one."""
     arm = Arm()
@@ -260,3 +279,13 @@ def test_two_sources_do_not_start():
     assert arm.state == 'probing' and not arm.sent
     cause, text = arm.cycle.joints.diagnose(arm.time)
     assert cause is Cause.IMPLAUSIBLE and 'joint_1 jumped' in text
+
+
+def test_a_clock_that_goes_back_shows_with_any_message():
+    """A message of somebody else is enough: nobody waits for the timer."""
+    arm = Arm()
+    arm.restart()
+    before = arm.time - 1.0
+    arm.cycle.state(before, before, ('finger',), [0.0], [0.0], (), before + 1e4)
+    assert arm.state == 'state lost'
+    assert 'backwards by 1 s' in arm.cycle.fault_text()

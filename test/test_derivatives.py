@@ -315,6 +315,20 @@ def test_operational_space(arm):
         assert_near(ours, theirs, scale=1.0, limit=1e-7)
 
 
+def test_operational_space_of_a_masked_handle(arm):
+    """A direction that does not count has no derivative; the others are those without it."""
+    s, plain = State(arm.model, 8), uncompiled(arm)
+    rows = rbd_ros.POINT
+    masked = plain.operational_space_derivatives(s.q, s.qd, [
+        arm.handle('tool0', point=(0.0, 0.1, 0.2), rows=rows, mask=[1.0, 0.0, 1.0])])
+    fewer = plain.operational_space_derivatives(s.q, s.qd, [
+        arm.handle('tool0', point=(0.0, 0.1, 0.2), rows=np.asarray(rows)[[0, 2]])])
+    assert not masked.dLambda_dq[1].any() and not masked.dbias_dq[1].any()
+    assert_near(masked.dLambda_dq[np.ix_([0, 2], [0, 2])], fewer.dLambda_dq, scale=1.0)
+    assert_near(masked.dbias_dq[[0, 2]], fewer.dbias_dq, scale=1.0)
+    assert_near(masked.dbias_dqd[[0, 2]], fewer.dbias_dqd, scale=1.0)
+
+
 def test_compiled_second_derivatives_of_an_elbow():
     """The compiled tensor of a two-joint arm: dH/dq is what its Christoffel symbols come from."""
     robot = rbd_ros.Dynamics(samples.regular_tree(2, skew=0.0), cache=False)

@@ -22,7 +22,7 @@ import rbd_ros
 from rbd_ros import compiler
 from rbd_ros.algorithms import lagrange
 from rbd_ros.errors import ModelError
-from rbd_ros.joints import Revolute, RotationVector, Spherical
+from rbd_ros.joints import Prismatic, Revolute, RotationVector, Spherical
 from rbd_ros.model import samples
 from rbd_ros.model.builder import JointData
 from rbd_ros.spatial import quaternion, RigidInertia, shapes, Sym3, Vec3, xlt
@@ -240,10 +240,22 @@ def test_quaternion_coordinates_are_redundant():
     assert 0.5 * pd @ M @ pd == pytest.approx(0.5 * w @ H @ w, rel=1e-12)
 
 
+class Lift(Prismatic):
+    """A joint whose velocity is the rate of its position, and that moves with time besides."""
+
+    time_dependent = True
+
+
 def test_what_lagrange_cannot_take_is_refused():
     """A joint with quasi-velocities is named, with what to use in its place."""
     builder = rbd_ros.ModelBuilder('ball')
     builder.add_body('head', 'base', Spherical(), xlt(0.0, 0.0, 1.0),
                      shapes.sphere(1.0, 0.1), joint_name='neck')
     with pytest.raises(ModelError, match=r'"neck" \(spherical\) .* use RotationVector'):
+        lagrange.equations(builder.build())
+    builder = rbd_ros.ModelBuilder('lift')
+    lift = Lift()
+    assert lift.additive
+    builder.add_body('cabin', 'base', lift, None, shapes.sphere(1.0, 0.1), joint_name='rope')
+    with pytest.raises(ModelError, match='"rope"'):
         lagrange.equations(builder.build())

@@ -53,6 +53,10 @@ _MEMORY = 1.1
 #: messages that may disagree at least, however few come
 _LEAST = 5
 
+#: messages that may disagree at once, and that are forgotten in one second: a second publisher
+#: much slower than the first one is no sensor that errs now and then
+_ERRORS, _FORGOTTEN = 10.0, 1.0
+
 #: changes between two sources of one joint that make them two, not a change of the layout
 _SWAPS = 10
 
@@ -99,6 +103,7 @@ class Motion:
         self.wrong = ''  # why the messages cannot be believed any more
         self.reason = ''  # why the last doubtful one could not be true
         self._swaps = self._count = 0
+        self._errors, self._erred = 0.0, 0.0  # number, control time of the last one
         self._moves: list[tuple[int, int, float, float]] = []
         self.mismatch[:] = 0.0
         self.patience.restart()
@@ -143,9 +148,17 @@ class Motion:
             # Messages count, not time: what disagrees may come right before what does not.
             self._count += 1
             late = self.patience.runs_out(self._count * self._step, bool(reason))
+            if reason:
+                late = self._err(now) or late
             self.wrong = reason if late else ''
             self.reason = reason or self.reason
         return reason
+
+    def _err(self, now: float) -> bool:
+        """Count a message that cannot be true; return whether there were too many lately."""
+        forgotten = _FORGOTTEN * max(now - self._erred, 0.0)
+        self._errors, self._erred = max(self._errors - forgotten, 0.0) + 1.0, now
+        return self._errors > _ERRORS
 
     def _disagreement(self, layout: Layout, source: Layout, joint: int, before: float, now: float,
                       since: float) -> str:
