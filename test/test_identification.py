@@ -248,7 +248,9 @@ def test_bags_that_cannot_serve(tmp_path, arm):
     model, rows = arm.model, rows_of(3)
     (tmp_path / 'text').mkdir()
     (tmp_path / 'text' / 'metadata.yaml').write_text('a: 1\n')
+    (tmp_path / 'cut.mcap').write_bytes(b'\x89MCAP0\r\n')
     cases = [
+        (tmp_path / 'cut.mcap', 'is no rosbag that can be read'),
         (tmp_path / 'nothing', 'is no rosbag that can be read'),
         (tmp_path / 'text', 'is no rosbag that can be read'),
         (write(tmp_path / 'a', model, rows, topic='/other'), r'no topic .*topics: /other'),
@@ -263,6 +265,19 @@ def test_bags_that_cannot_serve(tmp_path, arm):
     floating = rbd_ros.load_urdf(ARM, floating_base=True, on_warning=lambda text: None)
     with pytest.raises(ident.BagError, match='several coordinates'):
         ident.read_joint_states(tmp_path / 'a', floating)
+
+
+def test_measurements_that_are_no_numbers(arm):
+    """A wrong shape and what is not finite are named, before a solver meets them."""
+    q, qd, qdd = np.random.default_rng(4).normal(size=(3, 20, 7))
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    tau[3, 2] = np.nan
+    with pytest.raises(rbd_ros.errors.NonFiniteError, match=r'of 140 is not finite \(1 such'):
+        ident.identify_payload(arm, 'tool0', q, qd, qdd, tau, slowest=0.0)
+    with pytest.raises(rbd_ros.ShapeError, match=r'tau has shape \(20, 6\), expected \(20, 7\)'):
+        ident.identify_payload(arm, 'tool0', q, qd, qdd, tau[:, :6])
+    with pytest.raises(rbd_ros.errors.NonFiniteError, match='regressor 1 of 3 is not finite'):
+        ident.fit([[1.0], [np.inf], [2.0]], [1.0, 2.0, 3.0])
 
 
 def test_smoothing():
@@ -282,6 +297,20 @@ def test_smoothing():
         ident.smooth(noisy, 400.0)
     with pytest.raises(ident.BagError, match='too few'):
         ident.smooth(ident.Recording(*(x[:5] for x in noisy)), 10.0)
+
+
+def test_efforts_that_are_late():
+    """Torques of the period before, moved back by half of it, are those of the positions."""
+    t = np.arange(0.0, 4.0, 0.01)
+    q = np.sin(3.0 * t)[:, None]
+    held = np.cos(2.0 * (t - 0.005))[:, None]             # the mean of the period that has ended
+    late = ident.Recording(t, q, np.zeros_like(q), np.full_like(q, np.nan), held)
+    found, plain = ident.smooth(late, 10.0, 0.005), ident.smooth(late, 10.0)
+    np.testing.assert_allclose(found.tau[:, 0], np.cos(2.0 * found.t), atol=2e-4)
+    np.testing.assert_array_equal(found.q, plain.q)
+    assert np.abs(plain.tau[:, 0] - np.cos(2.0 * plain.t)).max() > 5e-3
+    with pytest.raises(rbd_ros.RbdError, match='effort_delay of 9 s must be shorter'):
+        ident.smooth(late, 10.0, 9.0)
 
 
 def test_without_the_optional_packages(monkeypatch, tmp_path, arm):

@@ -20,7 +20,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import ShapeError, SingularError
+from rbd_ros.errors import NonFiniteError, ShapeError, SingularError
 from rbd_ros.model.positions import random_position
 
 if TYPE_CHECKING:
@@ -94,6 +94,15 @@ def design(
     return Y.reshape(-1, Y.shape[2])
 
 
+def refuse_non_finite(A: Array, b: Array) -> None:
+    """Raise an error where the equations A x = b hold NaN or infinity, which says where."""
+    for what, rows in (('regressor', A.reshape(len(A), -1)), ('measurement', b[:, None])):
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        if bad.size:
+            raise NonFiniteError(f'{what} {bad[0]} of {len(rows)} is not finite ({bad.size} such '
+                                 'rows): leave out samples that hold NaN or infinity')
+
+
 def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = ()) -> Estimate:
     """
     Return the least-squares solution of A x = b.
@@ -107,6 +116,7 @@ def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = ()) -> Estimate:
     rows, count = A.shape
     if b.shape != (rows,):
         raise ShapeError(f'{b.size} measurements for {rows} rows of the regressor')
+    refuse_non_finite(A, b)
     size = np.linalg.norm(A, axis=0)
     felt = size > NOTHING * size.max(initial=0.0)
     size = np.where(felt, size, 1.0)

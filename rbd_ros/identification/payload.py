@@ -21,7 +21,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms.regressor import inertia_from_parameters, inertia_parameters, PARAMETERS
-from rbd_ros.errors import RbdError
+from rbd_ros.errors import RbdError, ShapeError
 from rbd_ros.identification.fit import Estimate, fit
 from rbd_ros.identification.parameters import is_physical
 from rbd_ros.identification.physical import physical_fit
@@ -94,7 +94,10 @@ def identify_payload(
     own = slice(10 * (place.body - 1), 10 * place.body)
     counts = (np.abs(rate) >= slowest) | (np.array(model.friction) == 0.0)
     A = (robot.torque_regressor(*states)[:, :, own] @ carried)[counts]
-    b = (np.atleast_2d(np.asarray(tau, float)) - known)[counts]
+    measured = np.atleast_2d(np.asarray(tau, float))
+    if measured.shape != known.shape:
+        raise ShapeError(f'tau has shape {np.shape(tau)}, expected {known.shape}, as qd')
+    b = (measured - known)[counts]
     estimate = fit(A, b, [f'{word} of the payload' for word in PARAMETERS])
     x = estimate.parameters
     if not is_physical(x[None])[0]:

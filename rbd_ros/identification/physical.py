@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.errors import RbdError, ShapeError
+from rbd_ros.identification.fit import refuse_non_finite
 from rbd_ros.identification.parameters import pseudo_inertia
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def physical_fit(
     if b.shape != (len(A),) or p < 10 * bodies:
         raise ShapeError(f'A is {A.shape}, b {b.shape}: needs a row per measurement and ten '
                          f'columns for each of {bodies} bodies')
+    refuse_non_finite(A, b)
     start = np.zeros(p) if prior is None else np.asarray(prior, float)
     # Columns of one length, and rows as few as columns, so that the solver sees numbers near one.
     size = np.linalg.norm(A, axis=0)

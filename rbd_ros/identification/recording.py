@@ -21,7 +21,9 @@ The bag is read by the package ``rosbags``, which needs no ROS; it is imported w
 from __future__ import annotations
 
 from pathlib import Path
+import struct
 from typing import Any, NamedTuple, TYPE_CHECKING
+import zlib
 
 import numpy as np
 
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 _TYPE = 'sensor_msgs/msg/JointState'
 #: Samples that the filter needs.
 _FEWEST = 30
+
+#: What rosbags raises, beside its own errors, on a file that was cut off or overwritten.
+_DAMAGED = (TypeError, ValueError, KeyError, IndexError, AssertionError, struct.error, zlib.error)
 
 
 class BagError(RbdError):
@@ -110,10 +115,11 @@ def _messages(path: Path, topic: str) -> list[Any]:
         from rosbags.typesys import get_typestore, Stores
     except ImportError as error:
         raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
+    damaged = (AnyReaderError, OSError, *_DAMAGED)
     try:
         reader = AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY))
         reader.open()
-    except (AnyReaderError, OSError) as error:
+    except damaged as error:
         raise BagError(f'{path} is no rosbag that can be read: {error}') from error
     try:
         found = [each for each in reader.connections if each.topic == topic]
@@ -124,11 +130,13 @@ def _messages(path: Path, topic: str) -> list[Any]:
             raise BagError(f'{path}: topic "{topic}" has type {found[0].msgtype}, not {_TYPE}')
         return [reader.deserialize(raw, each.msgtype)
                 for each, _, raw in reader.messages(connections=found)]
+    except damaged as error:
+        raise BagError(f'{path}: the messages on "{topic}" cannot be read: {error}') from error
     finally:
         reader.close()
 
 
-def smooth(recording: Recording, cutoff: float) -> Recording:
+def smooth(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Recording:
     """
     Return the motion on an even grid, without noise, with velocities and accelerations.
 
@@ -136,6 +144,8 @@ def smooth(recording: Recording, cutoff: float) -> Recording:
     velocities and accelerations are differences of what is left, with the ends cut off.
 
     :param cutoff: Hz; some ten times the fastest of the wanted motion.
+    :param effort_delay: s by which efforts are older than the positions beside them: half a period
+        where a driver reports the torque that it held in the period before, as the simulator does.
     """
     from scipy.signal import butter, filtfilt       # heavy, and for this alone
     t = recording.t
@@ -145,13 +155,15 @@ def smooth(recording: Recording, cutoff: float) -> Recording:
     if not 0.0 < cutoff < 0.5 / step:
         raise RbdError(f'cutoff of {cutoff:g} Hz must lie between 0 and half the rate of the '
                        f'recording, {0.5 / step:.4g} Hz')
+    if not abs(effort_delay) < t[-1] - t[0]:
+        raise RbdError(f'effort_delay of {effort_delay:g} s must be shorter than the recording')
     even = np.arange(t[0], t[-1], step)
     b, a = butter(4, 2.0 * cutoff * step)
 
-    def filtered(x: Array) -> Array:
-        grid = np.column_stack([np.interp(even, t, column) for column in x.T])
+    def filtered(x: Array, late: float = 0.0) -> Array:
+        grid = np.column_stack([np.interp(even, t - late, column) for column in x.T])
         return filtfilt(b, a, grid, axis=0)
-    q, tau = filtered(recording.q), filtered(recording.tau)
+    q, tau = filtered(recording.q), filtered(recording.tau, effort_delay)
     qd = np.gradient(q, step, axis=0)
     qdd = np.gradient(qd, step, axis=0)
     cut = slice(edge := min(int(3.0 / (cutoff * step)) + 2, len(even) // 4), len(even) - edge)
