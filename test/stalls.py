@@ -109,7 +109,8 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
     with turns.beside(), StallMeter() as meter:
         reports = runtestprotocol(item, log=False)
     if meter.longest > LONG and any(report.failed for report in reports):
-        say(item, f'failed, and this process was held up for {meter.longest:.2f} s: run again')
+        print_line(
+            item, f'failed, and this process was held up for {meter.longest:.2f} s: run again')
         with turns.alone():
             reports = runtestprotocol(item, log=False)
     for report in reports:
@@ -118,7 +119,7 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
     return True
 
 
-def say(item: pytest.Item, text: str) -> None:
+def print_line(item: pytest.Item, text: str) -> None:
     """Write a line to the terminal, whatever is captured; a worker has standard error alone."""
     capture = item.config.pluginmanager.get_plugin('capturemanager')
     with capture.global_and_fixture_disabled() if capture else nullcontext():

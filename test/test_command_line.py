@@ -176,11 +176,11 @@ def test_config(planar: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize('words, text', [
-    (('info', 'nothing.urdf'), 'no file for "nothing.urdf"'),
-    (('info', '{folder}'), 'no file for'),
+    (('info', 'nothing.urdf'), 'file "nothing.urdf" not found'),
+    (('info', '{folder}'), 'not found (searched: '),
     (('info', '{empty}'), 'not well-formed XML'),
-    (('check', 'nothing.urdf'), 'no file for'),
-    (('config', 'nothing.urdf'), 'no file for'),
+    (('check', 'nothing.urdf'), 'not found (searched: '),
+    (('config', 'nothing.urdf'), 'not found (searched: '),
     (('ops', '{empty}'), 'not well-formed XML'),
     (('torque', '{arm}', '--q', '1,2,3'), '--q has 3 numbers, "seven_joint_arm" needs 7: joint_1'),
     (('torque', '{arm}', '--q', 'joint_8=1'), 'did you mean "joint_7"'),

@@ -91,21 +91,21 @@ REFUSED = {
     'unknown child': (pair(child='zz'), r'joint "j" \(line 4\): child link "zz" does not exist'),
     'to itself': (pair(child='a'), r'joint "j" \(line 4\) connects link "a" to itself'),
     'two roots': (robot(link('a'), link('b')),
-                  r'2 links are carried by no joint \("a", "b"\); a robot has one root'),
+                  r'2 links are the child of no joint \("a", "b"\); a robot has one root'),
     'loop over two joints': (
         robot(link('a'), link('b'), link('c'), joint('j', 'a', 'b'), joint('k', 'b', 'c'),
               joint('l', 'a', 'c')),
-        r'link "c" is carried by two joints, joint "k" \(line 6\) and joint "l" \(line 7\)'),
+        r'link "c" is the child of two joints, joint "k" \(line 6\) and joint "l" \(line 7\)'),
     'ring beside the tree': (
         robot(link('a'), link('b'), link('c'), joint('j', 'b', 'c'), joint('k', 'c', 'b')),
         r'joints "k", "j" form a loop'),
     'ring alone': (robot(link('a'), link('b'), joint('j', 'a', 'b'), joint('k', 'b', 'a')),
                    r'form a loop; make a <loop_joint> of one'),
     'same link twice': (robot(link('a'), link('a')),
-                        r'link "a" \(line 3\): the name is already that of link "a" \(line 2\)'),
+                        r'link "a" \(line 3\): the name is already used by link "a" \(line 2\)'),
     'same joint twice': (robot(link('a'), link('b'), link('c'), joint('j', 'a', 'b'),
                                joint('j', 'a', 'c')),
-                         r'joint "j" \(line 6\): the name is already that of joint "j" \(line 5'),
+                         r'joint "j" \(line 6\): the name is already used by joint "j" \(line 5'),
     'no limit': (pair(limit=''), r'joint "j" \(line 4\) is revolute and needs <limit'),
     'no limit, prismatic': (pair(kind='prismatic', limit=''), r'is prismatic and needs <limit'),
     'no effort': (robot(link('a'), link('b'), link('c'), link('d'),
@@ -126,16 +126,16 @@ REFUSED = {
     'zero axis': (pair(inside='<axis xyz="0 0 0"/>'),
                   r'joint "j" \(line 4\): axis \(0.0, 0.0, 0.0\) has no direction'),
     'axis of two': (pair(inside='<axis xyz="0 1"/>'),
-                    r'joint "j" \(line 4\): <axis xyz="0 1"> has 2 numbers, 3 needed'),
+                    r'joint "j" \(line 4\): <axis xyz="0 1"> must have 3 numbers, got 2'),
     'axis without numbers': (pair(inside='<axis/>'), r'needs the attribute "xyz"'),
     'word for a number': (pair(inside='<origin xyz="0 one 0"/>'),
-                          r'joint "j" \(line 4\): <origin xyz="0 one 0"> is not made of numbers'),
-    'underscore': (pair(inside='<origin xyz="0 1_0 0"/>'), r'is not made of numbers'),
+                          r'joint "j" \(line 4\): <origin xyz="0 one 0"> is not a list of '),
+    'underscore': (pair(inside='<origin xyz="0 1_0 0"/>'), r'is not a list of numbers'),
     'not a number': (pair(inside='<origin rpy="0 nan 0"/>'),
                      r'joint "j" \(line 4\): <origin rpy="0 nan 0"> is not finite'),
     'infinite': (pair(limit='<limit effort="inf" velocity="1"/>'), r'<limit effort="inf"> is not'),
     'too large': (robot(link('a', mass='1e999')), r'link "a" \(line 2\): <mass value="1e999"> is'),
-    'four numbers': (pair(inside='<origin xyz="0 0 0 0"/>'), r'has 4 numbers, 3 needed'),
+    'four numbers': (pair(inside='<origin xyz="0 0 0 0"/>'), r'must have 3 numbers, got 4'),
     'two orientations': (pair(inside='<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>'),
                          r'both rpy and quat_xyzw'),
     'zero quaternion': (pair(inside='<origin quat_xyzw="0 0 0 0"/>'), r'must not be zero'),
@@ -166,19 +166,19 @@ REFUSED = {
     'gear of zero': (
         robot(link('a'), link('b'), joint(), '<transmission name="t"><joint name="j"/><actuator>'
               '<mechanicalReduction>0</mechanicalReduction></actuator></transmission>'),
-        r'transmission "t" \(line 5\): gear ratio is zero'),
+        r'transmission "t" \(line 5\): the gear ratio must not be zero'),
     'gear in words': (
         robot(link('a'), link('b'), joint(), '<transmission name="t"><joint name="j"/><actuator>'
               '<mechanicalReduction>many</mechanicalReduction></actuator></transmission>'),
-        r'transmission "t" \(line 5\): <mechanicalReduction> is not made of numbers'),
+        r'transmission "t" \(line 5\): <mechanicalReduction> is not a list of numbers'),
     'negative rotor': (
         robot(link('a'), link('b'), joint(), '<transmission name="t"><joint name="j"/><actuator>'
               '<rotorInertia>-1</rotorInertia></actuator></transmission>'),
         r'transmission "t" \(line 5\): rotor inertia -1.0 is negative'),
-    'no such file': ('missing.urdf', r'no file for "missing.urdf" \(sought: missing.urdf\)'),
+    'no such file': ('missing.urdf', r'file "missing.urdf" not found \(searched: missing.urdf\)'),
     'package without path': ('package://arm', r'must read package://<package>/<path>'),
     'no such package': ('package://nowhere/a.urdf',
-                        r'no file for "package://nowhere/a.urdf" .* set AMENT_PREFIX_PATH'),
+                        r'file "package://nowhere/a.urdf" not found .* set AMENT_PREFIX_PATH'),
 }
 
 

@@ -47,7 +47,7 @@ def compare(contenders: Sequence[Contender], turns: int = TURNS, states: int = S
     seen: dict[str, list[dict]] = {contender.name: [] for contender in contenders}
     for k in range(turns):
         for contender in contenders:
-            say(f'turn {k + 1} of {turns}: {contender.name}')
+            progress(f'turn {k + 1} of {turns}: {contender.name}')
             seen[contender.name].append(turn(
                 contender, '--rate', RATE, '--warm', warm, '--count', states))
     return [latency(name, parts) for name, parts in seen.items()]
@@ -55,7 +55,7 @@ def compare(contenders: Sequence[Contender], turns: int = TURNS, states: int = S
 
 def long_run(seconds: float) -> Soak:
     """Run the controller at a steady rate, beside a watch over the machine."""
-    say(f'{SOAK_RATE:g} Hz for {seconds:g} s')
+    progress(f'{SOAK_RATE:g} Hz for {seconds:g} s')
     node = Contender('rbd_ros controller', (
         '-m', 'rbd_ros.nodes.controller.process', *controller.arguments(SOAK_RATE, 'joint_state')))
     with StallMonitor() as monitor:
@@ -66,7 +66,7 @@ def long_run(seconds: float) -> Soak:
 
 def tick() -> dict[str, float]:
     """Measure the time inside one tick, us."""
-    say('one tick')
+    progress('one tick')
     times = alone('-m', 'benchmark.node.tick')
     p50, p99 = np.percentile(times['paced'], (50.0, 99.0)).tolist()
     return {'paced_p50': p50, 'paced_p99': p99, 'busy_p50': float(np.median(times['busy'])),
@@ -125,8 +125,8 @@ def policy() -> str:
     return names.get(os.sched_getscheduler(0), 'other scheduling')
 
 
-def say(text: str) -> None:
-    """Tell progress."""
+def progress(text: str) -> None:
+    """Print progress."""
     print(f'{text} ...', file=sys.stderr, flush=True)
 
 

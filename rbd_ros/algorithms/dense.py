@@ -50,7 +50,7 @@ def transposed(A: Rows, columns: int) -> Matrix:
     """
     Return A^T.
 
-    :param columns: number of columns of A, which a matrix without rows cannot tell.
+    :param columns: number of columns of A, which a matrix without rows does not have.
     """
     return [[row[j] for row in A] for j in range(columns)]
 

@@ -176,7 +176,7 @@ def conditioned_inverse(Phi: Matrix, max_condition: Scalar) -> Spectrum:
 
     Policy: an eigenvalue of Phi below 1/max_condition of the largest one is raised to that value.
     Within the bound the result is Phi^-1; beyond it the inertia felt along the singular
-    directions stays finite and continuous, and ``condition`` tells that it happened.
+    directions stays finite and continuous, and ``condition`` shows that it happened.
     """
     w, V = symmetric_eigen(Phi)
     high, low = largest_and_smallest(w)

@@ -61,7 +61,7 @@ def read(robot: str) -> str:
     if robot == '-':
         return sys.stdin.read()
     if not robot.endswith('.xacro'):
-        find_resource(robot)                # its error says where the file was sought
+        find_resource(robot)                # its error lists where it was searched for
     return read_description(robot)
 
 

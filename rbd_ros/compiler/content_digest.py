@@ -165,7 +165,7 @@ class _Feeder:
         except Exception as error:
             raise UnseenError(value, 'what it holds cannot be read') from error
         if isinstance(parts, str):
-            raise UnseenError(value, f'all that it tells is its name, {parts}')
+            raise UnseenError(value, f'all that it shows is its name, {parts}')
         recipe, contents = parts[:3], parts[3:5]        # items of a list, pairs of a mapping
         self._items('made', [*recipe, *(c if c is None else list(c) for c in contents)])
 

@@ -24,7 +24,7 @@ __all__ = ['missing_states']
 def missing_states(account: str, *, topic: str, publishers: int,
                    not_controlled: Sequence[str] = ()) -> str:
     """
-    Say why there is no state and what to do.
+    Return why there is no state and what to do.
 
     :param account: joints without a state and why, from the joint map.
     :param topic: of the joint states, resolved.

@@ -101,7 +101,7 @@ def compile_kernels(settings: Settings) -> dict[str, Bound]:
 
 def described_output(settings: Settings, topic: str) -> str:
     """
-    Say what is sent, because a wrong belief about it drops the arm.
+    Describe what is sent, because a wrong belief about it drops the arm.
 
     :param settings: of the robot.
     :param topic: of the commands.
@@ -119,7 +119,7 @@ def described_output(settings: Settings, topic: str) -> str:
 
 def described_end(settings: Settings) -> str:
     """
-    Say what Ctrl-C will do, because an arm may fall by it.
+    Describe what Ctrl-C will do, because an arm may fall.
 
     :param settings: of the robot.
     """

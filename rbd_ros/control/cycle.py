@@ -101,7 +101,8 @@ class Cycle:
         joint_law = self.choice.joint
         self._disturbance = Disturbance(settings, kernels['momentum'], joint_law.external)
         self.loop.load = self._disturbance.load
-        self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load, self.tell)
+        self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load,
+                                self.announce)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
         self.stamp = (0, 0)  # s and ns of the last state that was accepted
@@ -161,7 +162,7 @@ class Cycle:
         self.now, self.steady, self.stamp = now, steady, self.arriving
         self.states += 1
         sent = self._supervise(now, steady, self.load.update(now))
-        self._tell_others(now, steady, sent)
+        self._notify_others(now, steady, sent)
         return sent
 
     @property
@@ -179,9 +180,9 @@ class Cycle:
         """
         if self.reference.goals.active is not None:
             self._judge_goal()
-        self._tell_others(now, steady, True)
+        self._notify_others(now, steady, True)
 
-    def _tell_others(self, now: float, steady: float, sent: bool) -> None:
+    def _notify_others(self, now: float, steady: float, sent: bool) -> None:
         if sent and (self._disturbance.observed or not self.calm
                      or self.supervisor.state is not State.RUNNING):
             self._disturbance.observe(now, self.joints, self.limiter)
@@ -320,7 +321,7 @@ class Cycle:
         if not self.dead_man.alive(steady) or not self.joints.ready(now):
             return False
         passed = self._check.passes(now, qd, self.choice.gravity, self.choice.gravity_columns,
-                                    self._fault_now, self.tell)
+                                    self._fault_now, self.announce)
         if passed:
             self.loop.begin_at(self._check.torque)
         return passed
@@ -328,12 +329,12 @@ class Cycle:
     def _fault_now(self, cause: Cause, detail: str) -> None:
         self.fault(self.steady, cause, detail)
 
-    def tell(self, kind: str, text: str) -> None:
+    def announce(self, kind: str, text: str) -> None:
         """
         Have something announced by a slower thread.
 
         :param kind: of event.
-        :param text: what to say.
+        :param text: of the event.
         """
         self.events.append((kind, text))
 

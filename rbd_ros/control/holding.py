@@ -45,7 +45,7 @@ class Holding:
     """Hold one robot where it was when holding began."""
 
     def __init__(self, law: JointLaw, joints: JointMap, names: Sequence[str], load: Array,
-                 tell: Callable[[str, str], None]) -> None:
+                 announce: Callable[[str, str], None]) -> None:
         """
         Take the parts.
 
@@ -53,16 +53,16 @@ class Holding:
         :param joints: the state.
         :param names: of the controlled joints.
         :param load: torque that the robot shows beside g(q), N.m; observed by somebody else.
-        :param tell: takes what must be logged.
+        :param announce: takes what must be logged.
         """
         self._law, self._joints, self._names, self._load = law, joints, tuple(names), load
-        self._tell = tell
+        self._announce = announce
         n = len(self._names)
         self._most, self._bound, self._way = np.zeros((3, n))
         # Gains of the law are those of the described inertia. A light wrist that carries what
         # is not described needs more: what its damper can settle, at most all at the distance.
         self._stiffness, self._damping = np.zeros((2, n))
-        self._told = -np.inf
+        self._announced = -np.inf
 
     @property
     def outputs(self) -> dict[str, Array]:
@@ -89,7 +89,7 @@ class Holding:
         self._law.enter(now)
         self._law.external[:] = self._load
         self._way[:] = 0.0
-        self._told = -np.inf
+        self._announced = -np.inf
 
     def compute(self, now: float) -> None:
         """
@@ -109,10 +109,10 @@ class Holding:
         np.clip(torque, gravity - self._bound, gravity + self._bound, out=torque)  # keeps NaN
 
     def _warn(self, now: float) -> None:
-        if now - self._told < _QUIET:
+        if now - self._announced < _QUIET:
             return
-        self._told = now
+        self._announced = now
         j = int(np.abs(self._way).argmax())
-        self._tell('warning', f'the hold yields to a push: {self._names[j]} has moved by '
-                              f'{abs(self._way[j]) + self._most[j]:.3g} so far. If nobody is '
-                              'pushing, the payload or the description is wrong')
+        self._announce('warning', f'the hold yields to a push: {self._names[j]} has moved by '
+                                  f'{abs(self._way[j]) + self._most[j]:.3g} so far. If nobody is '
+                                  'pushing, the payload or the description is wrong')

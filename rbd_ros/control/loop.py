@@ -78,7 +78,7 @@ class ControlLoop:
         """
         Wire the parts.
 
-        :param supervisor: says what is due.
+        :param supervisor: decides what is due.
         :param limiter: limits of the total torque.
         :param torques: buffers that ``compute`` fills.
         :param compute: evaluate the dynamics at the present state; exceptions are faults.
@@ -268,7 +268,7 @@ class ControlLoop:
 
     def begin_at(self, torque: Array | None) -> None:
         """
-        Say what acts before the first torque, so that it follows without a step.
+        Set what acts before the first torque, so that it follows without a step.
 
         :param torque: total torque, N.m; None: not known, what was sent last.
         """

@@ -49,7 +49,7 @@ _BEGINS = {
 
 def likely_causes(settings: Settings) -> str:
     """
-    Return what to look for when a robot does not do at the start what its model says.
+    Return what to look for when a robot does not do at the start what its model predicts.
 
     :param settings: valid set.
     """
@@ -91,7 +91,7 @@ class StartCheck:
 
     def passes(self, now: float, qd: Array, gravity: Callable[[], Array],
                columns: Callable[[], Array], fault: Callable[[Cause, str], None],
-               tell: Callable[[str, str], None]) -> bool:
+               announce: Callable[[str, str], None]) -> bool:
         """
         Take one state; return whether torque may begin.
 
@@ -100,7 +100,7 @@ class StartCheck:
         :param gravity: computes the gravity torque of the present state, N.m.
         :param columns: computes those of the three unit vectors of gravity, N.m.
         :param fault: takes the reason of a refusal.
-        :param tell: takes kind and text of a finding for the log.
+        :param announce: takes kind and text of a finding for the log.
         """
         joints = self._joints
         if self._passed:
@@ -119,14 +119,14 @@ class StartCheck:
         least = max(_EFFORTS if compare else 1, _INTERVALS + 1 if self._duration else 1)
         if count < least or now - self._times[0] < self._duration:
             return False
-        self._passed = self._rate_fits(fault, tell) and self._gravity_fits(
-            compare, gravity, columns, fault, tell)
+        self._passed = self._rate_fits(fault, announce) and self._gravity_fits(
+            compare, gravity, columns, fault, announce)
         if self._passed and self.torque is None and np.abs(qd).max() <= REST_SPEED:
             self.torque = gravity().copy()  # at rest it is there, whoever holds the robot
         return self._passed
 
     def _rate_fits(self, fault: Callable[[Cause, str], None],
-                   tell: Callable[[str, str], None]) -> bool:
+                   announce: Callable[[str, str], None]) -> bool:
         if len(self._times) <= _INTERVALS:
             return True
         interval = float(np.median(np.diff(self._times)))
@@ -136,14 +136,14 @@ class StartCheck:
         if wrong:
             fault(Cause.START_CHECK, wrong)
         elif warning:
-            tell('warning', f'start check: {warning}')
+            announce('warning', f'start check: {warning}')
         return not wrong
 
     def _gravity_fits(self, compare: bool, gravity: Callable[[], Array],
                       columns: Callable[[], Array], fault: Callable[[Cause, str], None],
-                      tell: Callable[[str, str], None]) -> bool:
+                      announce: Callable[[str, str], None]) -> bool:
         if not compare:
-            tell('warning' if self._compare else 'info', 'start check: ' + (
+            announce('warning' if self._compare else 'info', 'start check: ' + (
                 'joint_states has no effort for some joints' if self._compare
                 else 'effort_is_torque is false') + ', so gravity cannot be compared before '
                                                     'the first torque, which is g(q) if the '
@@ -153,14 +153,14 @@ class StartCheck:
         if finding.verdict is Verdict.MISMATCH:
             fault(Cause.START_CHECK, f'{finding.text}. {self._explain(columns())}')
             return False
-        tell('info' if finding.verdict is Verdict.MATCH else 'warning',
-             f'start check: {finding.text}; {_BEGINS[finding.verdict]}')
+        announce('info' if finding.verdict is Verdict.MATCH else 'warning',
+                 f'start check: {finding.text}; {_BEGINS[finding.verdict]}')
         if finding.verdict is not Verdict.UNKNOWN:
             self.torque = self._check.start(finding, gravity())
         return True
 
     def _explain(self, columns: Array) -> str:
-        """Say which gravity vector would explain the effort, or what else to look for."""
+        """Return which gravity vector would explain the effort, or what else to look for."""
         vector = gravity_that_fits(self._check.effort, columns, self._check.tolerance)
         if vector is None:
             return likely_causes(self._settings)

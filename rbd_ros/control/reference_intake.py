@@ -62,12 +62,12 @@ class Controlled(Protocol):
         :param detail: what exactly.
         """
 
-    def tell(self, kind: str, text: str) -> None:
+    def announce(self, kind: str, text: str) -> None:
         """
         Have something announced.
 
         :param kind: of event.
-        :param text: what to say.
+        :param text: of the event.
         """
 
 
@@ -129,7 +129,7 @@ class ReferenceIntake:
         """Log that a reference is rejected, once per kind of reason and second."""
         left = self._repeats.take(kind, self._cycle.steady)
         if left is not None:
-            self._cycle.tell('warning', counted(f'reference rejected: {reason}', left))
+            self._cycle.announce('warning', counted(f'reference rejected: {reason}', left))
 
     def refuse(self, reason: str) -> None:
         """

@@ -32,7 +32,7 @@ class Repeats:
 
     def __init__(self, period: float = 1.0, most: int = 1) -> None:
         """
-        Start with nothing said.
+        Start with nothing logged.
 
         :param period: s.
         :param most: texts of one kind that pass within a period.
@@ -43,7 +43,7 @@ class Repeats:
 
     def take(self, kind: Hashable, steady: float) -> int | None:
         """
-        Ask whether a text may be said now.
+        Return whether a text may be logged now.
 
         :param kind: what it is about.
         :param steady: steady time, s.
@@ -75,9 +75,9 @@ class Repeats:
 
 def counted(text: str, left: int) -> str:
     """
-    Return a text that says how many like it were left out before.
+    Return a text with the number of its like that were left out before.
 
-    :param text: to be said.
+    :param text: to be logged.
     :param left: number of those.
     """
     return f'{text} ({left} similar lines suppressed)' if left else text

@@ -63,7 +63,7 @@ def check(quantity: Quantity, known: Mapping[str, tuple[int, ...]]) -> None:
         if row.name in TABLE:
             raise RbdError(f'"{row.name}" is a quantity of the library; choose another name')
     if not quantity.rules:
-        raise RbdError(f'{name} has no rule')
+        raise RbdError(f'{name} has no rule; give a function that computes it from a state')
     for method, rule in (*quantity.rules.items(), *quantity.derivative.items()):
         if not callable(rule):
             raise RbdError(f'rule "{method}" of {name} is {rule!r}: it must be a function of a '

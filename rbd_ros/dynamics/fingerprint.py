@@ -71,6 +71,6 @@ def _circumstances(modules: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _explain(name: str, reason: str) -> None:
-    """Say once why a robot's kernels take longer to load."""
+    """Log once why a robot's kernels take longer to load."""
     _log.info('kernels of "%s" are traced at every start and kept on disk by their graphs: %s',
               name, reason)

@@ -89,7 +89,7 @@ class HandleStore(KernelStore):
         Return Lambda of one or more handles: what ``operational_space`` returns of it, for less.
 
         Redundant handles, such as two on one body, or one that a joint is missing for, have no
-        Lambda. Without damping that is an error; with it, the result tells what was lost.
+        Lambda. Without damping that is an error; with it, the result shows what was lost.
 
         :param frames: as for ``operational_space``.
         :param damping: what is added to the diagonal of Phi, 1/kg.

@@ -383,7 +383,7 @@ def _pair(name: str | tuple[str, Target]) -> tuple[str, Target]:
 
 
 def _identity(rules: Mapping[str, Rule]) -> object:
-    """Return what tells rules apart: their code, or themselves where that cannot be seen."""
+    """Return what distinguishes rules: their code, or themselves where that cannot be seen."""
     try:
         return digest(rules)
     except UnseenError:

@@ -152,7 +152,7 @@ def invert(
     J, Phi, b, HinvJT = projection
     w, V = np.linalg.eigh(Phi if mask is None else _without_masked(Phi, mask))
     w_max = w[..., -1:]
-    with np.errstate(divide='ignore', invalid='ignore'):    # Phi = 0 is told by the condition
+    with np.errstate(divide='ignore', invalid='ignore'):    # Phi = 0 shows in the condition
         inverse = 1.0 / np.maximum(w, w_max / max_condition)
         Lambda = (V * inverse[..., None, :]) @ np.swapaxes(V, -1, -2)
         condition = w_max / np.maximum(w[..., :1], w_max * 1e-16)

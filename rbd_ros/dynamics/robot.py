@@ -306,7 +306,7 @@ class Dynamics(LoopDriveMethods, DerivativeMethods, FloatingBase, HandleStore):
         At a singular pose some direction of the handles cannot be accelerated and Lambda does
         not exist. Without ``max_condition`` that is an error. With it, eigenvalues of Phi below
         1/max_condition of the largest are raised to that value: Lambda stays bounded, and
-        ``condition`` tells by how much the bound was passed.
+        ``condition`` shows by how much the bound was passed.
 
         :param frames: name of a frame (all six directions), or handles; several are stacked.
         :param max_condition: largest condition number of Phi that Lambda may show.

@@ -44,7 +44,7 @@ class SingularRegressor(SingularError):
     """
     A motion, or a robot, that leaves parameters undetermined.
 
-    :param names: of the parameters that cannot be told apart, those most in doubt first.
+    :param names: of the parameters that cannot be distinguished, those most in doubt first.
     :param rank: number of combinations that are determined.
     """
 
@@ -54,8 +54,8 @@ class SingularRegressor(SingularError):
         more = f' and {len(self.names) - _LISTED} more' if len(self.names) > _LISTED else ''
         super().__init__(
             f'the regressor determines {rank} of {count} parameters: {listed}{more} cannot be '
-            'told apart; move the joints that carry them, faster and in more directions, or fit '
-            'the base parameters alone')
+            'distinguished; move the joints that carry them, faster and in more directions, or '
+            'fit the base parameters alone')
 
 
 class Estimate(NamedTuple):

@@ -52,7 +52,7 @@ def physical_fit(
     :param b: what was measured, less what is known.
     :param bodies: their number.
     :param prior: parameters believed before, such as those of the model; zero if not given.
-    :param weight: of a deviation from the prior, relative to what the motion tells.
+    :param weight: of a deviation from the prior, relative to what the motion shows.
     """
     try:
         import clarabel  # type: ignore[import-untyped]

@@ -204,7 +204,7 @@ class UserJoint(Joint):
     A joint defined by functions, which may depend on time (RBDA 4.6).
 
     Every function takes (q, t) or (q, qd, t), where t may be ignored, and is written with the
-    functions of rbd_ros.compiler so that it can be traced. ``verify`` tells whether they agree.
+    functions of rbd_ros.compiler so that it can be traced. ``verify`` checks whether they agree.
 
     :param nq: number of position variables.
     :param nv: number of velocity variables.

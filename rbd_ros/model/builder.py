@@ -109,7 +109,7 @@ class ModelBuilder:
         :returns: the builder itself.
         """
         if name in self._arcs:
-            raise ModelError(f'two joints are named "{name}"')
+            raise ModelError(f'two joints are named "{name}"; rename one of them')
         p, to_p = self._find(predecessor)
         s, to_s = self._find(successor)
         if p == s:
@@ -177,7 +177,7 @@ class ModelBuilder:
 
     def _claim(self, name: str) -> None:
         if name in self._nodes or name in self._frames:
-            raise ModelError(f'two bodies or frames are named "{name}"')
+            raise ModelError(f'two bodies or frames are named "{name}"; rename one of them')
 
     def _find(self, name: str) -> tuple[int, Transform]:
         """Return the node of a body or frame and the transform from that node to it."""
@@ -253,7 +253,7 @@ def _expect(value: object, kind: type | tuple[type, ...], what: str) -> None:
 def _sound(inertia: RigidInertia, name: str) -> RigidInertia:
     """Return the inertia of a body, or refuse one that is not finite or of negative mass."""
     if inertia.m < 0.0:
-        raise ModelError(f'body "{name}": mass {inertia.m} is negative')
+        raise ModelError(f'body "{name}": mass {inertia.m} is negative; give zero or more, in kg')
     if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
         raise ModelError(f'body "{name}": the inertia is not finite')
     return inertia

@@ -116,7 +116,7 @@ class Model:
         return hash((self.name, self.parent, self.joint_names, self.body_names))
 
     def __repr__(self) -> str:
-        """Return a line that tells robots apart."""
+        """Return a line that distinguishes robots."""
         loops = f', {len(self.loops)} loops' if self.loops else ''
         return f'<Model "{self.name}": {self.nb} bodies, nq = {self.nq}, nv = {self.nv}{loops}>'
 

@@ -58,16 +58,16 @@ def last_line(trace: str) -> str:
 class Guard:
     """Wraps callbacks of one node."""
 
-    def __init__(self, failed: Callable[[str], None], told: Callable[[str], None],
+    def __init__(self, failed: Callable[[str], None], log: Callable[[str], None],
                  lock: threading.RLock | None = None) -> None:
         """
-        Say who hears of exceptions.
+        Choose who hears of exceptions.
 
         :param failed: gets the traceback; must see to it that the robot is stopped.
-        :param told: gets a text for the log, not more often than every few seconds.
+        :param log: gets a text for the log, not more often than every few seconds.
         :param lock: held while a callback runs, where another thread creates and destroys things.
         """
-        self._failed, self._told = failed, told
+        self._failed, self._log = failed, log
         self._lock = lock or contextlib.nullcontext()
         self._times: dict[str, float] = {}
 
@@ -83,7 +83,7 @@ class Guard:
         now = time.monotonic()
         if now - self._times.get(what + text, -_AGAIN) >= _AGAIN:
             self._times[what + text] = now
-            self._told(f'exception in {what}, the robot is stopped:\n{trace}')
+            self._log(f'exception in {what}, the robot is stopped:\n{trace}')
         self._failed(trace)
         return text
 

@@ -27,7 +27,7 @@ import os
 import select
 import stat
 
-__all__ = ['say', 'takes_lines', 'unblock']
+__all__ = ['print_line', 'takes_lines', 'unblock']
 
 
 def unblock(*descriptors: int) -> None:
@@ -68,7 +68,7 @@ def takes_lines(number: int) -> bool:
         return True
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """
     Write a line to standard error; nothing happens if nobody takes it.
 

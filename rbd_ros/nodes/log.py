@@ -120,10 +120,10 @@ class LogQueue:
             try:
                 line = self._waiting.get(timeout=1.0)
             except Empty:
-                self._tell_left_out()
+                self._log_left_out()
                 continue
             if line is None:
-                self._tell_left_out(math.inf)
+                self._log_left_out(math.inf)
                 return
             self._hand_on(line)
             time.sleep(1.0 / _OF_ALL if self._waiting.qsize() > _OF_ALL else 0.0)
@@ -131,13 +131,13 @@ class LogQueue:
     def _hand_on(self, line: _Line) -> None:
         if takes_lines(self._console):
             if self._unseen or self._dropped:
-                self._tell_lost(line.name)
+                self._log_lost(line.name)
         else:
             self._unseen += 1
         self._write(line)
 
-    def _tell_lost(self, name: str) -> None:
-        """Say what could not be read here."""
+    def _log_lost(self, name: str) -> None:
+        """Log how much could not be read here."""
         parts = []
         if self._unseen:
             parts.append(f'{self._unseen} lines were not printed, because this console was '
@@ -147,7 +147,7 @@ class LogQueue:
         self._unseen = self._dropped = 0
         self._write(_Line(name, int(LoggingSeverity.WARN), '; '.join(parts), '', __file__, 0))
 
-    def _tell_left_out(self, until: float | None = None) -> None:
+    def _log_left_out(self, until: float | None = None) -> None:
         """Log the last line of those left out at places that have become quiet, and how many."""
         with self._lock:
             quiet = self._repeats.overdue(time.monotonic() if until is None else until)

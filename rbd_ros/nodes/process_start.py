@@ -46,7 +46,7 @@ def explained(text: str) -> str:
     """
     Return what is wrong with the arguments of a process.
 
-    :param text: what rcl says.
+    :param text: error of rcl.
     """
     found = _FILE.search(text)
     if found:

@@ -45,7 +45,7 @@ _STAGES = (
     (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84))
-#: Difference of the two rules: what the error is told from.
+#: Difference of the two rules: the estimate of the error.
 _ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 #: A step is made shorter than the error asks for, and not changed by more than this at once.
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0

@@ -106,7 +106,7 @@ class SimulatedRobot:
 
     def brake(self, which: ArrayLike = True) -> None:
         """
-        Set the brakes: all of them, or (nv,) booleans that say which are on.
+        Set the brakes: all of them, or (nv,) booleans, true where one is on.
 
         A brake is ideal: it stops its joint within the next step and does not slip.
         """

@@ -92,14 +92,14 @@ def free_part(vector: Vector) -> Vector:
 
 
 def is_free(vector: Motion | Force, tolerance: float = 0.0) -> bool:
-    """Tell a pure translation or couple, up to a tolerance on the components of s."""
+    """Recognise a pure translation or couple, up to a tolerance on the components of s."""
     s, _ = _line_and_moment(vector)
     return max(abs(x) for x in s) <= tolerance
 
 
 def is_line(vector: Motion | Force, tolerance: float = 1.0e-12) -> bool:
     """
-    Tell a pure rotation or force: s . s_O = 0 and s is not zero (RBDA 2.5).
+    Recognise a pure rotation or force: s . s_O = 0 and s is not zero (RBDA 2.5).
 
     :param tolerance: on s . s_O relative to the product of the lengths.
     """

@@ -201,8 +201,8 @@ class TestSources(Case):
         client = self.client
         for file, reason in (
                 ('/no/such/robot.urdf', 'cannot read the robot description "/no/such/robot.urdf"'),
-                ('/no/such/robot.xacro', 'there is no robot description "/no/such/robot.xacro"'),
-                ('package://no_such/robot.urdf', 'no file for "package://no_such/robot.urdf"'),
+                ('/no/such/robot.xacro', 'robot description "/no/such/robot.xacro" does not exist'),
+                ('package://no_such/robot.urdf', 'file "package://no_such/robot.urdf" not found'),
                 (self.file('b.xacro', XACRO.replace('name="part"', 'name="bit"')),
                  'b.xacro": unknown macro name: xacro:part'),
                 (self.file('c.xacro', '<robot'), 'xacro cannot expand'),

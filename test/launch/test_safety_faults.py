@@ -202,7 +202,7 @@ class TestFaults(unittest.TestCase):
                          r'was 0\.\d+ s old when it arrived$', 2 * STATE_TIMEOUT)
 
     def test_zero_stamps(self) -> None:
-        """A driver that does not stamp is borne, and that is announced."""
+        """A driver that does not stamp is tolerated, and that is announced."""
         self.renew()
 
         def change(message: JointState) -> None:

@@ -129,7 +129,7 @@ def split_paths(root: Path, arguments: list[str]) -> tuple[list[str], list[str]]
 
 
 def kind(path: str, root: Path) -> str:
-    """Tell which stage a named file or folder belongs to."""
+    """Return which stage a named file or folder belongs to."""
     file = Path(os.path.relpath(root / path.partition('::')[0], root))
     if file.parts[:2] == ('test', 'launch'):
         return 'launch tests'

@@ -166,7 +166,7 @@ def choose(
     found = _condition(np.vstack([R, K]))
     if found > limit:
         raise SingularError(
-            f'these coordinates do not tell positions of the mechanism apart here: the condition '
+            f'these coordinates do not distinguish positions of the mechanism here: the condition '
             f'number of [R; K] is {found:.1e}, at most {limit:.1e} is allowed; choose others')
     return chart
 

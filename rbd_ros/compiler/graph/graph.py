@@ -209,7 +209,7 @@ def nest(elements: Sequence[Scalar], shape: tuple[int, ...]) -> Nested:
 def flatten(value: Nested, name: str) -> tuple[list[Scalar], tuple[int, ...]]:
     """Return the elements of nested sequences, and their shape."""
     shape = getattr(value, 'shape', ())
-    if 0 in shape:                  # the list of an empty array does not tell its shape
+    if 0 in shape:                  # the list of an empty array does not show its shape
         return [], tuple(shape)
     if hasattr(value, 'tolist'):
         value = value.tolist()

@@ -138,7 +138,7 @@ def folder() -> Path | None:
 @cache
 def explain(path: object, reason: str) -> None:
     """
-    Say once why nothing is kept.
+    Log once why nothing is kept.
 
     :param path: where it would have been.
     """
@@ -179,7 +179,7 @@ def read(key: str) -> Entry | None:
 
 def write(key: str, entry: Entry) -> None:
     """
-    Keep an entry under a key; says nothing if the disk refuses.
+    Keep an entry under a key; silent if the disk refuses.
 
     :param key: a digest.
     :param entry: what to keep.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @cache
 def _register_library() -> None:
-    """Tell LLVM where the C library's functions are; python may be linked without them."""
+    """Show LLVM where the C library's functions are; python may be linked without them."""
     try:
         library = ctypes.CDLL('libm.so.6')
     except OSError:

@@ -123,7 +123,7 @@ class _Scope:
 
 
 def _parameters(arguments: Sequence[Argument], names: Sequence[str], real: str) -> list[str]:
-    # An array bound in the parameter tells the reader its length; the compiler sees a pointer.
+    # An array bound in the parameter shows the reader its length; the compiler sees a pointer.
     return [f'{real} {name}[{a.size}]' if a.size else f'{real} *{name}'
             for a, name in zip(arguments, names)]
 

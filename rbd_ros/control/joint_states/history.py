@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What came of a joint so far, and why its state is too old: the words of a fault."""
+"""What came of a joint so far, and why its state is too old: the text of a fault."""
 
 from __future__ import annotations
 

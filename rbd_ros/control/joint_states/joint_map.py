@@ -150,7 +150,7 @@ class JointMap:
         if arrival is Arrival.REJECTED:
             return arrival
         self.accepted += 1
-        self._tell_motion(self.motion.accept(layout, now, velocity, stamp))
+        self._announce_motion(self.motion.accept(layout, now, velocity, stamp))
         if arrival is not Arrival.PROBE:
             self._store(layout, effort)
         return arrival
@@ -238,7 +238,7 @@ class JointMap:
 
     def diagnose(self, now: float) -> tuple[Cause, str]:
         """
-        Say which joints made the state too old and why, for the supervisor.
+        Return which joints made the state too old and why, for the supervisor.
 
         The answer rests on what came, not on who asks: it is the same whether a message or the
         timer finds the state too old.
@@ -319,7 +319,7 @@ class JointMap:
         return StateAge(limits.prescribed_timeout, probes=1, offset=limits.stamp_offset)
 
     def _take(self, layout: Layout, position: Values, velocity: Values, effort: Values) -> str:
-        """Copy the positions if all fields can be used, else say why not."""
+        """Copy the positions if all fields can be used, else return why not."""
         if len(position) != layout.count:
             return f'{len(position)} positions for {layout.count} names'
         if len(velocity) not in (0, layout.count):
@@ -332,7 +332,7 @@ class JointMap:
             return f'the position of {", ".join(bad)} is not finite'
         return ''
 
-    def _tell_motion(self, silent: Sequence[str]) -> None:
+    def _announce_motion(self, silent: Sequence[str]) -> None:
         """Announce once whose velocity is missing, and joints that come twice."""
         new = [name for name in silent if f'velocity {name}' not in self._announced]
         if new:

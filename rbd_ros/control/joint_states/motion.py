@@ -115,7 +115,7 @@ class Motion:
 
     def doubt(self, layout: Layout, now: float, stamp: float) -> str:
         """
-        Say why the positions of a message cannot be true; empty if they can.
+        Return why the positions of a message cannot be true; empty if they can.
 
         :param layout: its joints, with its positions.
         :param now: control time of reception, s.

@@ -200,7 +200,7 @@ def _scalar(text: str, *, plain: bool) -> bool | int | float | str:
 
 
 def _mixed(nodes: Iterable[yaml.Node], entries: list[object]) -> str:
-    """Say what is wrong with a list that rcl refuses."""
+    """Return what is wrong with a list that rcl refuses."""
     words = [node.value for node, entry in zip(nodes, entries) if isinstance(entry, bool)]
     if words:
         return _boolean(words[0])

@@ -26,7 +26,7 @@ __all__ = ['per_joint', 'refusals']
 
 
 def wrong_count(name: str, count: int, n: int) -> str:
-    """Return what to say of a per-joint parameter with too many or too few entries."""
+    """Return the refusal of a per-joint parameter with too many or too few entries."""
     return f'{name} has {count} entries; give one for all, or one for each of the {n} joints'
 
 

@@ -154,13 +154,13 @@ class StateAge:
         self._refused, self.reason = now, reason
 
     def lag(self) -> str:
-        """Say how late the last message was."""
+        """Return how late the last message was."""
         return (f'stamps fall behind reception: the state was {self.excess:.4g} s old when it '
                 f'arrived')
 
     def account(self, now: float) -> str:
         """
-        Say why the last state may not be used any more, whoever asks and whenever.
+        Return why the last state may not be used any more, whoever asks and whenever.
 
         The age has two parts: what the message had when it arrived, and the time since. The larger
         one is the reason, unless messages came that could not be used.
@@ -177,7 +177,7 @@ class StateAge:
         return self.reason or self.lag()
 
     def _break(self, now: float, since: float) -> str:
-        """Say why the stream must prove itself again."""
+        """Return why the stream must prove itself again."""
         if since < 0.0:
             return f'the clock of reception went back by {-since:.4g} s'
         if now - self._refused <= self.timeout:

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The supervisor: an explicit state machine that says what kind of torque is due now.
+The supervisor: an explicit state machine that decides what kind of torque is due now.
 
 It knows no robot and no control law. Two clocks enter every call: ``now`` is the control
 clock, on which states age and gains ramp (steady time, or the simulated time under sim time);
@@ -221,7 +221,7 @@ class Supervisor:
 
     def advance(self, now: float, steady: float) -> Due:
         """
-        Let time pass and say what is due.
+        Let time pass and return what is due.
 
         :param now: control time, s.
         :param steady: steady time, s.

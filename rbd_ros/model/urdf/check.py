@@ -92,7 +92,8 @@ def unique(items: Sequence[Link] | Sequence[JointText]) -> dict:
     for item in items:
         if item.name in table:
             first = table[item.name].element
-            raise ModelError(f'{item.element}: the name is already that of {first}')
+            raise ModelError(
+                f'{item.element}: the name is already used by {first}; rename one of them')
         table[item.name] = item
     return table
 
@@ -107,13 +108,13 @@ def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
                                  f'{nearest(name, links)}')
         if joint.child in carrier:
             other = carrier[joint.child].element
-            raise ModelError(f'link "{joint.child}" is carried by two joints, {other} and '
+            raise ModelError(f'link "{joint.child}" is the child of two joints, {other} and '
                              f'{joint.element}; make a <loop_joint> of one to close a loop')
         carrier[joint.child] = joint
     roots = [name for name in links if name not in carrier]
     if len(roots) > 1:
         listed = ', '.join(f'"{name}"' for name in roots[:8])
-        raise ModelError(f'{len(roots)} links are carried by no joint ({listed}); a robot has '
+        raise ModelError(f'{len(roots)} links are the child of no joint ({listed}); a robot has '
                          'one root: connect the others to it')
     hanging = set(roots)
     for name in links:

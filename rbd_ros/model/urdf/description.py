@@ -51,7 +51,8 @@ def _expanded(path: Path) -> str:
                          '(pip install xacro, or the package ros-jazzy-xacro), or expand the '
                          'file elsewhere (xacro robot.urdf.xacro > robot.urdf)') from error
     if not path.is_file():
-        raise ModelError(f'there is no robot description "{path}"')
+        raise ModelError(
+            f'the robot description "{path}" does not exist; give a URDF or xacro file')
     try:
         return xacro.process_file(str(path)).toxml()
     except Exception as error:  # the file may run any code of its own

@@ -121,5 +121,5 @@ def read_xml(
     except (expat.ExpatError, UnicodeError, LookupError) as error:
         raise ModelError(f'{origin} is not well-formed XML: {error}') from None
     if reader.root is None:
-        raise ModelError(f'{origin} has no XML element')
+        raise ModelError(f'{origin} holds no XML element; give the text of a URDF')
     return reader.root

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the elements of a URDF say, checked one by one and turned into numbers."""
+"""The elements of a URDF, checked one by one and turned into numbers."""
 
 from __future__ import annotations
 
@@ -103,13 +103,13 @@ def parse_numbers(text: str, count: int, where: Callable[[], str]) -> tuple[floa
     try:
         values = tuple(map(float, text.split()))
     except ValueError:
-        raise ModelError(f'{where()} is not made of numbers') from None
+        raise ModelError(f'{where()} is not a list of numbers') from None
     if '_' in text:
-        raise ModelError(f'{where()} is not made of numbers')
+        raise ModelError(f'{where()} is not a list of numbers')
     if not all(map(math.isfinite, values)):
         raise ModelError(f'{where()} is not finite')
     if len(values) != count:
-        raise ModelError(f'{where()} has {len(values)} numbers, {count} needed')
+        raise ModelError(f'{where()} must have {count} numbers, got {len(values)}')
     return values
 
 
@@ -139,7 +139,7 @@ def placement(owner: Element, parent: Element, snap: float) -> Transform:
 
 
 def read_link(element: Element, snap: float) -> Link:
-    """Return what a <link> says."""
+    """Return the content of a <link>."""
     name = required(element, 'name')
     inertial = element.first('inertial')
     if inertial is None:
@@ -150,7 +150,7 @@ def read_link(element: Element, snap: float) -> Link:
         raise ModelError(f'{element}: <inertial> needs a <{missing}> element')
     mass = number(mass_element, 'value', element)
     if mass < 0.0:
-        raise ModelError(f'{element}: mass {mass} is negative')
+        raise ModelError(f'{element}: mass {mass} is negative; give zero or more, in kg')
     ixx, ixy, ixz, iyy, iyz, izz = (number(inertia_element, entry, element)
                                     for entry in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'))
     X = placement(element, inertial, snap)
@@ -160,7 +160,7 @@ def read_link(element: Element, snap: float) -> Link:
 
 
 def read_joint(element: Element, snap: float) -> JointText:
-    """Return what a <joint> says."""
+    """Return the content of a <joint>."""
     name, kind = required(element, 'name'), required(element, 'type')
     if kind not in JOINT_TYPES:
         raise ModelError(f'{element}: type "{kind}" is unknown; URDF has {", ".join(JOINT_TYPES)}')
@@ -184,7 +184,8 @@ def _joint_model(element: Element, kind: str) -> Joint:
     axis = element.first('axis')
     x, y, z = (1.0, 0.0, 0.0) if axis is None else numbers(axis, 'xyz', element, 3)
     if math.hypot(x, y, z) < SHORTEST_AXIS:
-        raise ModelError(f'{element}: axis {(x, y, z)} has no direction')
+        raise ModelError(
+            f'{element}: axis {(x, y, z)} has no direction; give a vector that is not zero')
     return {'prismatic': Prismatic, 'planar': Planar}.get(kind, Revolute)((x, y, z))
 
 
@@ -196,7 +197,7 @@ def _joint_data(element: Element, kind: str) -> JointData:
         raise ModelError(f'{element} is {kind} and needs <limit lower upper effort velocity>')
     if limit is not None and kind not in ('fixed', 'floating', 'planar'):
         for entry in ('effort', 'velocity'):
-            if entry in limit.attributes:  # check_limits tells of all that lack one
+            if entry in limit.attributes:  # check_limits names all that lack one
                 given[entry] = number(limit, entry, element)
         for entry, value in given.items():
             if value < 0.0:

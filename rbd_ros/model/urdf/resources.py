@@ -38,7 +38,7 @@ def find_resource(address: str | os.PathLike[str], *,
 
     :param address: a path, ``file://`` or ``package://`` address.
     :param near: file or folder to search around; the current folder if not given.
-    :raises ModelError: if there is no such file; the message lists where it was sought.
+    :raises ModelError: if there is no such file; the message lists where it was searched for.
     """
     text = os.fspath(address)
     if text.startswith('package://'):
@@ -56,10 +56,10 @@ def find_resource(address: str | os.PathLike[str], *,
                 return candidate
         except OSError as error:
             raise ModelError(f'"{text[:80]}" cannot be a path: {error.strerror}') from None
-    sought = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
+    searched = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
     hint = ('; source the workspace or set AMENT_PREFIX_PATH'
             if text.startswith('package://') else '')
-    raise ModelError(f'no file for "{text}" (sought: {sought}){hint}')
+    raise ModelError(f'file "{text}" not found (searched: {searched}){hint}')
 
 
 def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Iterator[Path]:

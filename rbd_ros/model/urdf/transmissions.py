@@ -57,7 +57,7 @@ def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Not
             continue
         joint = joints[named[0]]
         if ratio == 0.0:
-            raise ModelError(f'{element}: gear ratio is zero')
+            raise ModelError(f'{element}: the gear ratio must not be zero')
         if rotor is not None and rotor < 0.0:
             raise ModelError(f'{element}: rotor inertia {rotor} is negative')
         ratio = 1.0 if ratio is None else ratio

@@ -99,7 +99,7 @@ class Activation:
         node, host = self._node, self._host
         topic = node.resolve_topic_name('~/commands')
         guard = OutputGuard()
-        told = -_AGAIN
+        logged = -_AGAIN
         host.wait(lambda: time.monotonic() - host.begin > DISCOVERY, DISCOVERY)
         while not host.ending.is_set():
             now = time.monotonic()
@@ -109,8 +109,8 @@ class Activation:
             if access is Access.REFUSED or self._cancelled.is_set():
                 self._refuse(text)
                 return False
-            if now - told >= _AGAIN:
-                told = now
+            if now - logged >= _AGAIN:
+                logged = now
                 node.get_logger().warning(text)
             host.wait(self._cancelled.is_set, 0.1)
         return False

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the control thread has to say, said from the other thread: log, mode, state, faults."""
+"""Announces events of the control thread from another one: log, mode, state, faults."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Announcer:
                         for kind in ('mode', 'state', 'fault')}
         self._saturation = node.create_publisher(UInt8MultiArray, '~/saturation', _LATCHED)
         self._last: dict[str, str] = {}
-        self._explained: tuple[str, str] = ('', '')  # faults, and what is said of them
+        self._explained: tuple[str, str] = ('', '')  # faults, and their explanation
         self._flags: list[int] = []
         node.create_timer(_PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._say('state', State.INACTIVE.value)
-        self._say('fault', '')
+        self._publish('state', State.INACTIVE.value)
+        self._publish('fault', '')
 
     def attach(self, cycle: Cycle) -> None:
         """
@@ -67,14 +67,14 @@ class Announcer:
         """
         self._cycle = cycle
         self._flags = []
-        self._say('mode', cycle.mode)
+        self._publish('mode', cycle.mode)
 
     def detach(self) -> None:
-        """Say what is left and stop listening."""
+        """Announce what is left and stop listening."""
         self.drain()
         self._cycle = None
 
-    def _say(self, kind: str, text: str) -> bool:
+    def _publish(self, kind: str, text: str) -> bool:
         if self._last.get(kind) == text:
             return False
         self._last[kind] = text
@@ -82,7 +82,7 @@ class Announcer:
         return True
 
     def drain(self) -> None:
-        """Say what has come up; for the thread of the lifecycle node."""
+        """Announce what has come up; for the thread of the lifecycle node."""
         cycle = self._cycle
         if cycle is None:
             return
@@ -94,12 +94,12 @@ class Announcer:
             elif kind == 'info':
                 log.info(text)
             elif kind == 'state':
-                self._say('state', text)
+                self._publish('state', text)
                 log.info(f'{text} ({cause})' if (cause := cycle.fault_text()) else text)
-            elif self._say(kind, text):
+            elif self._publish(kind, text):
                 log.info(f'{kind}: {text}')
         fault = self._explain(cycle)
-        if self._say('fault', fault) and fault:
+        if self._publish('fault', fault) and fault:
             log.error(fault)
         self._flag(cycle)
 

@@ -53,16 +53,16 @@ class Starter:
 class Autostart:
     """One automatic start of one process."""
 
-    def __init__(self, starter: Starter, tell: Callable[[str], None],
+    def __init__(self, starter: Starter, log: Callable[[str], None],
                  guard: Callable[[Callable[[], None]], Callable[[], None]]) -> None:
         """
         Begin with nothing done; ``step`` does the rest.
 
         :param starter: the lifecycle node, as far as it is needed.
-        :param tell: takes a text for the log.
+        :param log: takes a text for the log.
         :param guard: wraps what runs in the thread: an exception is logged and stops the robot.
         """
-        self._starter, self._tell, self._guard = starter, tell, guard
+        self._starter, self._log, self._guard = starter, log, guard
         self._over = threading.Event()
         self._worker: threading.Thread | None = None
         self.doing = ''  # transition that it began last
@@ -87,7 +87,7 @@ class Autostart:
         pending = not self._over.is_set() and self._starter.wanted()
         self._over.set()
         if pending and why:
-            self._tell(f'autostart cancelled by {why}')
+            self._log(f'autostart cancelled by {why}')
         return pending
 
     def step(self) -> None:

@@ -202,7 +202,7 @@ class GravityInput:
         except PayloadError as error:
             self._refuse(str(error))
             return
-        if stamp == 0.0:  # static all the way: it says the same for ever
+        if stamp == 0.0:  # static all the way: it never changes
             self._hand_over(down, self._clock())
         elif stamp != self._stamp:  # else it is the transform of before
             self._stamp = stamp

@@ -193,7 +193,7 @@ class ReferenceInputs:
             self._count(topic, guard)
 
     def _look_at_output(self) -> None:
-        """Say that somebody else has begun to send commands: the robot obeys both."""
+        """Warn that somebody else has begun to send commands: the robot obeys both."""
         topic = self._node.resolve_topic_name('~/commands')
         others = self._node.count_publishers(topic) - 1
         if others > 0 and self._cycle.supervisor.state not in _SILENT:

@@ -80,13 +80,13 @@ _PATIENCE = 10.0
 
 def _transition(doing: str) -> Callable[[Transition], Transition]:
     """
-    Make a transition that says what it does and what it raises: rclpy would not say a word.
+    Make a transition that shows what it does and logs what it raises: rclpy logs nothing.
 
     :param doing: what the controller does meanwhile.
     """
     def decorate(method: Transition) -> Transition:
         @wraps(method)
-        def told(self: ControllerNode, state: LifecycleState) -> TransitionCallbackReturn:
+        def reported(self: ControllerNode, state: LifecycleState) -> TransitionCallbackReturn:
             with self.lock:  # a change of parameters is before it or after it
                 self.doing = doing
             try:
@@ -98,7 +98,7 @@ def _transition(doing: str) -> Callable[[Transition], Transition]:
                 return ERROR
             finally:
                 self.doing = ''
-        return told
+        return reported
     return decorate
 
 
@@ -128,8 +128,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
         parameters.declare(self)
         self.loop_node = LoopNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
         self.loop_node.cancel = self._cancel_start
-        told = self.get_logger().fatal
-        guard = Guard(self.loop_node.fail, lambda text: told(text))
+        fatal = self.get_logger().fatal
+        guard = Guard(self.loop_node.fail, lambda text: fatal(text))
         self.autostart = Autostart(Starter(
             label=lambda: self._state_machine.current_state[1],
             wanted=lambda: bool(self.get_parameter('autostart').value),
@@ -188,7 +188,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         """Return whether there is a description, or a reason why there is none to report."""
         try:
             described = bool(self._find_description()[0])
-        except RbdError:  # configuring says why
+        except RbdError:  # configuring reports why
             return True
         if not described:
             self.get_logger().info(f'waiting for {self.resolve_topic_name("robot_description")}',

@@ -75,7 +75,7 @@ def main(args: list[str] | None = None) -> int:
         initialise(args)
         node = ControllerNode()
     except SettingError as error:
-        console.say(f'controller: {error}')
+        console.print_line(f'controller: {error}')
         rclpy.try_shutdown()
         return 1
     value = {name: node.get_parameter(name).value for name in (
@@ -110,7 +110,7 @@ def main(args: list[str] | None = None) -> int:
     node.log_queue.close()
     failure = ending.text if ending.cause is Cause.EXCEPTION else node.loop_node.failure
     if failure:
-        console.say(failure)
+        console.print_line(failure)
     code = 1 if failure else 0
     if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
         os._exit(code)

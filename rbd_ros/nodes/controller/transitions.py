@@ -60,7 +60,7 @@ class TransitionNode(GuardedNode):
         self._log = owner.get_logger()
         self._machine = owner._state_machine
         self._label: Callable[[], str] = lambda: owner._state_machine.current_state[1]
-        # rclpy has no way to say which executor serves it: the same handle in another list.
+        # rclpy has no way to choose which executor serves it: the same handle in another list.
         given = owner._service_change_state
         self._change: Callable[[ChangeState.Request, ChangeState.Response],
                                ChangeState.Response] = given.callback

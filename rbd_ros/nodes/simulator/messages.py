@@ -122,16 +122,16 @@ class Ending:
         self.started = True
         self._event.wait()
 
-    def outlive(self, commanded: Callable[[], float], tell: Callable[[str], None]) -> None:
+    def outlive(self, commanded: Callable[[], float], log: Callable[[str], None]) -> None:
         """
         Stay while somebody still drives the robot: one Ctrl-C reaches controller and driver alike.
 
         :param commanded: gives the steady time of the last command, s.
-        :param tell: takes a text for the log.
+        :param log: takes a text for the log.
         """
         end = time.monotonic() + OUTLIVE
         if not self.failure and time.monotonic() - commanded() < QUIET:
-            tell(f'waiting up to {OUTLIVE:g} s for commands to cease, so that the controller '
+            log(f'waiting up to {OUTLIVE:g} s for commands to cease, so that the controller '
                  'can stop the robot first')
         while not self.failure and time.monotonic() < min(commanded() + QUIET, end):
             time.sleep(0.02)
