@@ -201,7 +201,7 @@ class TestSources(Case):
         client = self.client
         for file, reason in (
                 ('/no/such/robot.urdf', 'cannot read the robot description "/no/such/robot.urdf"'),
-                ('/no/such/robot.xacro', 'robot description "/no/such/robot.xacro" does not exist'),
+                ('/no/such/robot.xacro', 'description "/no/such/robot.xacro" does not exist'),
                 ('package://no_such/robot.urdf', 'file "package://no_such/robot.urdf" not found'),
                 (self.file('b.xacro', XACRO.replace('name="part"', 'name="bit"')),
                  'b.xacro": unknown macro name: xacro:part'),

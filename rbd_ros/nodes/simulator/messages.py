@@ -132,6 +132,6 @@ class Ending:
         end = time.monotonic() + OUTLIVE
         if not self.failure and time.monotonic() - commanded() < QUIET:
             log(f'waiting up to {OUTLIVE:g} s for commands to cease, so that the controller '
-                 'can stop the robot first')
+                'can stop the robot first')
         while not self.failure and time.monotonic() < min(commanded() + QUIET, end):
             time.sleep(0.02)
