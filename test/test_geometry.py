@@ -212,7 +212,7 @@ def test_bad_meshes(tetrahedron, tmp_path, monkeypatch):
         mesh.read_mesh(str(tmp_path / 'missing.stl'))
     text = URDF.format('<collision><geometry><mesh filename="/no/such.stl"/></geometry>'
                        '</collision>')
-    with pytest.raises(ModelError, match='no file for "/no/such.stl"'):
+    with pytest.raises(ModelError, match='file "/no/such.stl" not found'):
         load_collisions(text, load_urdf(text, floating_base=True), read_mesh=mesh.read_mesh)
     monkeypatch.setitem(sys.modules, 'coal', None)
     with pytest.raises(ModelError, match='pip install coal'):
