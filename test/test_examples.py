@@ -297,3 +297,50 @@ def test_lift_off(run):
     np.testing.assert_allclose(stays.force.sum(), 5.0 * 9.81)
     assert x['found'][30.0][1].current.tolist() == [2, 3] and tips.acceleration[1] > 0.1
     assert 'corners [0, 1, 2, 3] stay' in printed
+
+
+@pytest.mark.seed('SPENCER 11', 'SPENCER 18')
+def test_coordinates_of_a_mechanism(run):
+    """Pivoting takes the pair of joints of least condition; the parallel robot's G is constant."""
+    x, printed = run('coordinates_of_a_mechanism')
+    assert x['best'] == min(x['conditions'], key=x['conditions'].get) == (0, 3)
+    np.testing.assert_allclose(x['G'], [[1, 0], [0, 1], [1, -1], [-1, 1]], atol=1e-13)
+    assert 'condition inf' in printed
+
+
+def test_linearize_a_five_bar(run):
+    """It hangs where its energy is least; there all coordinates agree, elsewhere they do not."""
+    x, _ = run('linearize_a_five_bar')
+    np.testing.assert_allclose(x['hanging'].q, [4.815082, -2.976091, 5.746795, -2.976091],
+                               atol=1e-4)
+    for pair in x['PAIRS']:
+        sizes = np.sort(np.abs(x['values']['hanging', pair]))
+        np.testing.assert_allclose(sizes, [3.373259, 3.373259, 3.968914, 3.968914], atol=1e-3)
+    one, two = (np.abs(x['values']['falling', pair]).max() for pair in x['PAIRS'][:2])
+    assert abs(one - two) > 0.5
+
+
+def test_drift_of_a_five_bar(run):
+    """Each remedy does better than the one before; all end in the same place."""
+    x, printed = run('drift_of_a_five_bar', '0.01', '1')
+    drift = {name: columns[1].max() for name, columns in x['record'].items()}
+    assert drift['projection'] < 1e-11 < drift['Baumgarte'] < drift['nothing'] < 1e-6
+    assert drift['local form'] < 1e-12
+    for end in x['ends'].values():
+        np.testing.assert_allclose(end, x['ends']['local form'], atol=1e-5)
+    assert printed.count('drift') == 4
+
+
+def test_five_bar_at_its_singularity(run):
+    """Released where it has lost a constraint it falls, within the error of the integrator."""
+    x, printed = run('five_bar_at_its_singularity', '4e-3', '1.2')
+    assert x['conditions'][0] > 1e12 and min(x['conditions']) < 2.0
+    assert x['drift'] < 1e-3 and max(x['errors']) < 0.1 and '2.82 s' in printed
+
+
+def test_five_bar_through_its_singularity(run):
+    """Both methods cross at 0.651 s and agree until then; projection keeps the energy."""
+    x, printed = run('five_bar_through_its_singularity', '2e-3', '0.8')
+    assert printed.count('0.65') == 2
+    name = 'singular values and projection'
+    assert x['record'][name][3].max() < 1e-3 and x['record'][name][2].max() < 1e-5

@@ -118,6 +118,16 @@ def test_iteration_stops_by_its_rate_of_contraction():
         if found.iterations > 2:    # the step before was not yet good enough
             assert before / (1.0 - before) * found.sizes[-2] > tolerance
         assert np.linalg.norm(found.q - exact) <= tolerance
+
+    class Slow(Pendulum):       # a slope five times too steep: the error shrinks by 0.8 a step
+
+        def jacobian(self, q):
+            return 5.0 * super().jacobian(q)
+
+    slow = Slow()
+    found = position(slow, choose(slow, np.array([0.6, 0.8]), [0]), np.zeros(1),
+                     np.array([0.6, 0.81]), tolerance=1e-4)
+    assert abs(found.q[1] - 0.8) <= 1.02e-4 < 6.0 * found.sizes[-1]
     circle = Pendulum()     # which has no point at q_1 = 0.6 + 5
     with pytest.raises(SingularError, match='does not contract'):
         position(circle, choose(circle, np.array([0.6, 0.8]), [0]), np.array([5.0]))
@@ -200,6 +210,20 @@ def test_coordinates_of_the_user_cover_the_circle():
         # on the circle qdd = G ydd + g is the textbook's: tangential plus centripetal
         np.testing.assert_allclose(G[:, 0], [-np.sin(y), np.cos(y)], atol=1e-12)
         np.testing.assert_allclose(g, -0.49 * found.q, atol=1e-12)
+
+
+@pytest.mark.seed('SPENCER 21')
+def test_curved_coordinates_have_a_rate():
+    """With y = q_1^2 the second derivative of y along qdd = G ydd + g is ydd."""
+    system, q = Pendulum(), np.array([0.6, 0.8])
+    v = 1.7 * np.array([-0.8, 0.6])
+    square = UserCoordinates(lambda q: q[:1]**2, lambda q: np.array([[2.0 * q[0], 0.0]]),
+                             lambda q, v: np.array([2.0 * v[0]**2]))
+    G, g = charts.motion_of(system, square, State(q, v))
+    ydd = 0.3
+    second = 2.0 * v[0]**2 + 2.0 * q[0] * (G[0, 0] * ydd + g[0])
+    assert second == pytest.approx(ydd) and 2.0 * q @ (G[:, 0] * ydd + g) == pytest.approx(
+        -2.0 * v @ v)
 
 
 def test_redundant_rows_are_left_out():

@@ -171,7 +171,8 @@ def test_five_bar_falls_from_its_singular_position():
     system, conditions = rig.five_bar(), []
 
     def acceleration(q, qd):
-        found = robust_acceleration(system, q, qd, REST)
+        # released: what else happens at the singular position is a choice of rounding
+        found = robust_acceleration(system, q, qd, REST, Options(release=True))
         conditions.append(found.condition)
         return found.qdd
 

@@ -29,7 +29,8 @@ import numpy as np
 
 from rbd_ros.algorithms import loops
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.algorithms.loop_dynamics import factor, Nominal, numerical_rank
+from rbd_ros.algorithms.loop_dynamics import factor, Nominal
+from rbd_ros.algorithms.rank import counted
 from rbd_ros.errors import LoopError, SingularError
 from rbd_ros.model import positions
 from rbd_ros.model.model import Model
@@ -134,7 +135,7 @@ def assemble(mechanism: Mechanism, q: ArrayLike, fixed: Sequence[str] = ()) -> A
 def _damped(K: Array, delta: Array, damping: float) -> Array:
     """Return the step d that reduces |K d - delta|^2 + damping^2 |d|^2."""
     U, sigma, V = np.linalg.svd(K, full_matrices=False)
-    r = numerical_rank(sigma)
+    r = counted(sigma)
     weight = sigma[:r] / (sigma[:r]**2 + (damping * sigma[:1])**2)
     return V[:r].T @ (weight * (U[:, :r].T @ delta))
 
@@ -218,7 +219,7 @@ def nearest_motion(H: Array, K: Array, right: Array, wanted: Array) -> Array:
     L = factor(H)
     Y = np.linalg.solve(L.T, K.T)
     V, sigma, U = np.linalg.svd(Y, full_matrices=False)
-    r = numerical_rank(sigma)
+    r = counted(sigma)
     missing = (U[:r] @ (right - K @ wanted)) / sigma[:r]
     return wanted + np.linalg.solve(L, V[:, :r] @ missing)
 
@@ -296,7 +297,7 @@ def analyse(mechanism: Mechanism, near: ArrayLike | None = None) -> tuple[LoopRe
     scale[scale <= 1e-24 * scale.max(initial=0.0)] = 0.0
     used = np.flatnonzero(scale)
     Y = [y[:, used] / np.sqrt(scale[used]) for y in Y]
-    ranks = [numerical_rank(np.linalg.svd(y, compute_uv=False)) for y in Y]
+    ranks = [counted(np.linalg.svd(y, compute_uv=False)) for y in Y]
     rank = max(ranks, default=0)
     if rank == model.nv:
         raise LoopError(

@@ -28,6 +28,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms import dense, ltl
+from rbd_ros.algorithms.rank import counted
 from rbd_ros.compiler import divide, maximum, minimum, sqrt
 from rbd_ros.errors import RbdError, SingularError
 
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
     Values = Sequence[Scalar]
     Matrix = list[list[Scalar]]
 
-#: Singular values of the scaled Y below this share of the largest count as zero.
-RANK_TOLERANCE = 1e-8
-#: Between the tolerance and this many times it the rank stays what it was.
-HYSTERESIS = 10.0
 #: Where the smallest scaled pivot of the regular solution is below this, or a row that is taken
 #: as dependent has a larger one, ``solve`` takes over.
 REGULAR_PIVOT = 1e-6
@@ -203,19 +200,6 @@ class LoopMotion(NamedTuple):
     method: str
 
 
-def numerical_rank(values: Array, previous: int | None = None) -> int:
-    """
-    Return how many singular values count, in descending order.
-
-    :param previous: the last answer on a motion: near the tolerance it is kept, so that rounding
-        does not make the rank jump back and forth.
-    """
-    largest = float(values.max(initial=0.0))
-    sure = int(np.count_nonzero(values > HYSTERESIS * RANK_TOLERANCE * largest))
-    perhaps = int(np.count_nonzero(values > RANK_TOLERANCE * largest))
-    return perhaps if previous is None else min(max(previous, sure), perhaps)
-
-
 def solve(
     H: ArrayLike, force: ArrayLike, K: ArrayLike, k: ArrayLike, scale: ArrayLike | None = None, *,
     method: str = 'multipliers', rank: int | None = None,
@@ -229,7 +213,7 @@ def solve(
     :param method: ``'direct'`` solves for both unknowns at once, ``'multipliers'`` for lambda
         first, ``'projection'`` on the motions that the loops allow: methods 1, 2 and 3 of
         RBDA 8.5. The first and the last need no inverse of H.
-    :param rank: that of the step before, see :func:`numerical_rank`.
+    :param rank: that of the step before, see :func:`rbd_ros.algorithms.rank.counted`.
     """
     if method not in METHODS:
         raise RbdError(f'no method "{method}" for loops (known: {", ".join(METHODS)})')
@@ -264,7 +248,7 @@ def _multipliers(
     Y = np.linalg.solve(L.T, K.T)                                                          # 8.38
     z = np.linalg.solve(L.T, force)
     V, sigma, U = np.linalg.svd(Y, full_matrices=False)
-    r = numerical_rank(sigma, rank)
+    r = counted(sigma, previous=rank)
     V, sigma, U = V[:, :r], sigma[:r], U[:r]
     missing = (U @ (k - Y.T @ z)) / sigma
     qdd = np.linalg.solve(L, z + V @ missing)              # A and its condition never occur
@@ -278,7 +262,7 @@ def _direct(
     n, m = H.shape[0], K.shape[0]
     size = float(np.sqrt(np.linalg.norm(H)))               # puts K between 1 and H
     U, sigma, V = np.linalg.svd(K, full_matrices=False)
-    r = numerical_rank(sigma, rank)
+    r = counted(sigma, previous=rank)
     K = size * (V[:r].T * sigma[:r]).T                     # r independent combinations of rows
     system = np.block([[H, K.T], [K, np.zeros((r, r))]])
     right = np.concatenate([force, size * (U[:, :r].T @ k)])
@@ -291,7 +275,7 @@ def _projection(
 ) -> tuple[Array, Array, int]:
     """Solve on the motions that the loops allow (8.42 to 8.46)."""
     U, sigma, V = np.linalg.svd(K)
-    r = numerical_rank(sigma, rank)
+    r = counted(sigma, previous=rank)
     G, g = V[r:].T, V[:r].T @ ((U[:, :r].T @ k) / sigma[:r])          # g = K^+ k, KG = 0
     ydd = np.linalg.solve(G.T @ H @ G, G.T @ (force - H @ g))                              # 8.45
     qdd = G @ ydd + g                                                                      # 8.42

@@ -16,7 +16,7 @@
 How many rows of a constraint count: the one place where a rank is decided from data.
 
 The decision is made on L^-T K^T, where H = L^T L, never on A = K H^-1 K^T, whose singular values
-are the squares of these: a direction lost at 1e-9 here is lost at 1e-18 there, below rounding.
+are the squares of these: a direction lost at 1e-8 here is lost at 1e-16 there, in rounding.
 Rows are scaled first, so that radians and metres compare; the threshold is relative to the
 largest singular value; and a rank once decided is kept while the value in question lies within a
 band about the threshold, so that it does not flicker from one step to the next. Accelerations
@@ -34,7 +34,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 #: Singular values below this share of the largest count as zero.
-TOLERANCE = 1e-9
+TOLERANCE = 1e-8
 #: Factor of the band about the threshold within which an earlier decision stays.
 BAND = 10.0
 
