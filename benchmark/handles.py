@@ -53,7 +53,7 @@ def report() -> tuple[str, dict[str, object]]:
         if n in TIMED:
             bound = robot.bind(QUANTITY, HANDLES[:n])
             bound.inputs['q'][:] = q
-            times[n] = best_times(bound, repetitions=7)[0] * 1e6
+            times[n] = best_times(bound, repetitions=400)[0] * 1e6
     lines = ['Talos, floating, handles of six directions; operations by method, time of the best:',
              f'{"handles":>8}' + ''.join(f'{name:>9}' for name in methods) + f'{"auto":>12}']
     for k, n in enumerate(SIZES):

@@ -58,14 +58,14 @@ def report() -> tuple[str, dict[str, object]]:
             for key, buffer in bound.inputs.items():
                 if key != 'gravity':
                     buffer[:] = q if key == 'q' else x
-            times[name].append(best_times(bound, repetitions=7)[0] * 1e6)
+            times[name].append(best_times(bound, repetitions=400)[0] * 1e6)
             kernel = robot.kernel(quantity, method=method)
             counts[name].append(kernel.count().total)
             if method == 'aba':
                 size.append(code_size(emit_objects(kernel.graph)))
                 states = np.tile(q, (BATCH, 1)), *(np.tile(x, (BATCH, 1)) for _ in range(2))
                 call = partial(robot.forward_dynamics, *states, method=method)
-                batch.append(best_times(call, repetitions=3)[0] * 1e6 / BATCH)
+                batch.append(best_times(call, repetitions=9)[0] * 1e6 / BATCH)
     lines = [f'{"joints":>8}' + ''.join(f'{name:>28}' for name in METHODS)]
     for k, n in enumerate(SIZES):
         lines.append(f'{n:8}' + ''.join(

@@ -468,3 +468,33 @@ last = Last()
 last.k, last.me = k, last
 """
     subprocess.run([sys.executable, '-c', code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize('operations', [1, 3000])
+def test_zeros_of_a_bound_kernel_are_left_out(operations):
+    """A large sparse result keeps its zeros in its own memory only: nobody can write there."""
+    def sparse(x):
+        value = x[0]
+        for _ in range(operations):
+            value = value * x[1] + x[0]
+        rows = [[0.0] * 50 for _ in range(50)]
+        rows[3][4], rows[49][49], rows[7][7] = value, x[0] - x[1], 2.5
+        return {'Y': rows, 'y': [value]}
+
+    kernel = compile_graph(trace(sparse, {'x': 2}), backend='llvm', cache=False)
+    x = np.array([0.25, 0.5])
+    expected = np.zeros((50, 50))
+    bound, out = kernel.bind(), (np.full((50, 50), 9.0), np.zeros(1))
+    kernel(x, out=out)                          # arrays of the caller get every element
+    expected[3, 4], expected[49, 49], expected[7, 7] = out[1][0], -0.25, 2.5
+    assert out[1][0] == pytest.approx(0.5 if operations > 1 else 0.375)
+    assert (out[0] == expected).all() and (kernel(x)[0] == expected).all()
+    for _ in range(2):
+        bound.inputs['x'][:] = x
+        bound()
+        assert (bound.outputs['Y'] == expected).all() and bound.outputs['y'] == out[1]
+    with pytest.raises(ValueError, match='read-only'):
+        bound.outputs['Y'][0, 0] = 1.0
+    bound.outputs['y'][0] = 1.0                 # has no zeros
+    many = kernel.batch(np.tile(x, (3, 1)))[0]
+    assert (many == expected).all()

@@ -46,7 +46,7 @@ BATCH = 4096
 
 def run(
     robot: Robot,
-    repetitions: Annotated[int, typer.Option(min=1, help='Turns to take the best of.')] = 7,
+    repetitions: Annotated[int, typer.Option(min=1, help='Turns to take the best of.')] = 200,
     floating_base: Floating = False,
     as_json: AsJson = False,
 ) -> None:

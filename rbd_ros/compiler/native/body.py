@@ -27,6 +27,7 @@ from rbd_ros.compiler.graph.partition import ANGULAR, LEAVES, Part
 from rbd_ros.compiler.native.instructions import double, Lanes, sine_cosine_name
 from rbd_ros.compiler.native.shuffle import join, piece
 from rbd_ros.compiler.native.target import pointer
+from rbd_ros.compiler.native.zeros import is_zero
 from rbd_ros.compiler.scalar import FLOAT64
 
 #: Lanes on which the scalar kernels find their sines and cosines: joints are independent. Wider
@@ -77,15 +78,17 @@ class Body:
     :param lanes: on how many lanes.
     :param layout: where inputs, outputs and slots are.
     :param alone: see ``first_of_two_products``, found once for all functions of a graph.
+    :param zeros: whether results that are always zero are stored.
     """
 
-    def __init__(self, graph: Graph, lanes: Lanes, layout: Layout, alone: set[int]) -> None:
+    def __init__(self, graph: Graph, lanes: Lanes, layout: Layout, alone: set[int],
+                 zeros: bool = True) -> None:
         self.graph, self.lanes, self.layout = graph, lanes, layout
         self.lines: list[str] = []
         self.names: dict[int, str] = {}
         self._angular: dict[tuple[str, int], str] = {}
         self._stores = 0
-        self._alone = alone
+        self._alone, self._zeros = alone, zeros
         self._waiting: dict[int, Place] = {}
         self._targets: dict[int, list[Place]] = {}
         self._starts = list(accumulate((a.size for a in graph.outputs), initial=0))
@@ -98,10 +101,8 @@ class Body:
             output may be an input.
         """
         nodes = self.graph.nodes
-        for element, i in part.results:
-            k = bisect_right(self._starts, element) - 1
-            self._targets.setdefault(i, []).append(
-                self.layout.outputs[k].plus(element - self._starts[k]))
+        self._leave(part.results if self._zeros else [
+            (element, i) for element, i in part.results if not is_zero(self.graph, i)])
         extra = [i for i in self._targets if nodes[i].op in LEAVES]
         for i in part.leaves:
             if nodes[i].op == 'const':
@@ -126,6 +127,20 @@ class Body:
                 self._store_results(i)
         self._store_constants()
         return self.lines
+
+    def write_zeros(self) -> list[str]:
+        """Return the lines that store the results which are always zero."""
+        self._leave([(element, i) for element, i in enumerate(self.graph.results)
+                     if is_zero(self.graph, i)])
+        self._store_constants()
+        return self.lines
+
+    def _leave(self, results: Sequence[tuple[int, int]]) -> None:
+        """Note where nodes are to be stored as elements of the results."""
+        for element, i in results:
+            k = bisect_right(self._starts, element) - 1
+            self._targets.setdefault(i, []).append(
+                self.layout.outputs[k].plus(element - self._starts[k]))
 
     def _fetch(self, values: Sequence[int]) -> None:
         """Load those of the values that wait for it."""

@@ -94,12 +94,14 @@ class Writer:
         self.require(self.value(f'icmp eq i64 {a}, {b}'), otherwise)
 
 
-def module(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
+def module(inputs: Sequence[Argument], outputs: Sequence[Argument],
+           bound: str = 'rbd_kernel') -> list[str]:
     """
     Return the lines of ``rbd_call`` and ``rbd_bound``, to stand beside ``rbd_kernel``.
 
     :param inputs: arguments of the kernel.
     :param outputs: its results.
+    :param bound: what a bound kernel runs, see ``zeros``.
     """
     shapes = {a.shape for a in outputs if a.shape}
     constants = [f'{_shape_name(s)} = private constant [{len(s)} x i64] ['
@@ -108,7 +110,7 @@ def module(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]
     loop = _finite_loop() if largest > _UNROLLED else []
     table = f'[{len(object_layout.TABLE)} x i64]'
     return [f'@rbd_table = global {table} zeroinitializer', *constants, *loop,
-            *_call(inputs, outputs), *_bound(inputs, outputs)]
+            *_call(inputs, outputs), *_bound(inputs, outputs, bound)]
 
 
 def _shape_name(shape: tuple[int, ...]) -> str:
@@ -290,10 +292,10 @@ def _given_out(w: Writer, outputs: Sequence[Argument], item: str) -> list[str]:
             for k, a in enumerate(outputs)]
 
 
-def _run(w: Writer, places: Sequence[str]) -> None:
+def _run(w: Writer, places: Sequence[str], kernel: str = 'rbd_kernel') -> None:
     real = pointer('double')
     pointers = [w.value(f'inttoptr i64 {place} to {real}') for place in places]
-    w.lines.append(f'call void @rbd_kernel({", ".join(f"{real} {p}" for p in pointers)})')
+    w.lines.append(f'call void @{kernel}({", ".join(f"{real} {p}" for p in pointers)})')
 
 
 def offsets(arguments: Sequence[Argument]) -> tuple[list[int], int]:
@@ -305,11 +307,12 @@ def offsets(arguments: Sequence[Argument]) -> tuple[list[int], int]:
     return starts, total
 
 
-def _bound(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
+def _bound(inputs: Sequence[Argument], outputs: Sequence[Argument], kernel: str) -> list[str]:
     """Return the function whose ``self`` is the array that holds all buffers."""
     w = Writer()
     data = w.load('%self', object_layout.DATA)
-    _run(w, [w.value(f'add i64 {data}, {8 * k}') for k in offsets([*inputs, *outputs])[0]])
+    _run(w, [w.value(f'add i64 {data}, {8 * k}') for k in offsets([*inputs, *outputs])[0]],
+         kernel)
     none = w.entry('none')
     w.call('Py_IncRef', 'void', [('i64', none)])
     return ['define i64 @rbd_bound(i64 %self, i64 %unused) nounwind {', *w.lines,

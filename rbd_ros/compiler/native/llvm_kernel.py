@@ -31,6 +31,7 @@ from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import part_size, scalar_modules
 from rbd_ros.compiler.native.target import binding, host, Target
+from rbd_ros.compiler.native.zeros import left_out
 from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
 #: what decides which machine code a graph becomes
@@ -85,7 +86,7 @@ class Program(Kernel):
         self.inputs, self.outputs = [
             tuple(Argument(name, tuple(shape)) for name, shape in about[side])
             for side in ('inputs', 'outputs')]
-        self._count = OperationCount(*about['count'])
+        self._count, self._zeros = OperationCount(*about['count']), about['zeros']
         self._source, self._key, self._options = source, key, options
         self.dtype = np.dtype(options.scalar.name)
         self._lock = threading.Lock()
@@ -144,6 +145,8 @@ class Program(Kernel):
         block = np.ndarray((total,), np.float64, memory, shift)
         views = [(a.name, block[k:k + a.size].reshape(a.shape))
                  for a, k in zip(arguments, starts, strict=True)]
+        for name, view in views[len(self.inputs):]:
+            view.flags.writeable = name not in self._zeros
         run = object_layout.make_function(self._definitions[1], block)
         count = len(self.inputs)  # an input and an output may have the same name
         return Bound(dict(views[:count]), dict(views[count:]), run)
@@ -269,10 +272,12 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
     if entry is None:
         graph = source = source if isinstance(source, Graph) else source()
         scalar.check(graph)
-        call = gate.module(graph.inputs, graph.outputs) if scalar is FLOAT64 else []
+        zeros = left_out(graph)
+        call = gate.module(graph.inputs, graph.outputs, 'rbd_nonzero' if zeros else 'rbd_kernel'
+                           ) if scalar is FLOAT64 else []
         texts = scalar_modules(graph, call, part_size(graph), table=target.table, scalar=scalar)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
-                 'count': graph.count()}
+                 'count': graph.count(), 'zeros': zeros}
         entry = disk.Entry(about, _emit(graph.name, texts, target, progress))
         if key:
             disk.write(key, entry)

@@ -25,6 +25,7 @@ from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import (
     declarations, Lanes, LIBRARY, library_loop, sine_cosine, sine_cosine_name)
 from rbd_ros.compiler.native.target import pointer
+from rbd_ros.compiler.native.zeros import left_out
 from rbd_ros.compiler.scalar import FLOAT32, FLOAT64, ScalarType
 
 #: Operations per function once a graph is cut, which it is past twice as many; measured: shorter
@@ -58,11 +59,11 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     real, alone = pointer(lanes.real), first_of_two_products(graph)
     arguments = [f'%in{k}' for k in range(len(graph.inputs))]
     results = [f'%out{k}' for k in range(len(graph.outputs))]
-    head = function('rbd_kernel', [f'{real} {a}' for a in arguments + results])
     outputs = [Place(name, 0) for name in results]
+    head, zeros = _head(graph, lanes, arguments, results), not left_out(graph)
     if len(parts) == 1:
         layout = Layout([Place(name, 0) for name in arguments], outputs, 0)
-        lines = Body(graph, lanes, layout, alone).write(parts[0])
+        lines = Body(graph, lanes, layout, alone, zeros).write(parts[0])
         return [module([*extra, *whole(head, lines, lanes, table)], table=table)]
     shared = Layout.of_workspace(graph)
     layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
@@ -73,13 +74,30 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     listed = ', '.join([real] * (1 + len(results)))
     texts = [module(driver, [f'declare void @rbd_part{k}({listed})' for k in range(len(parts))])]
     for k, part in enumerate(parts):
-        lines = Body(graph, lanes, layout, alone).write(part)
+        lines = Body(graph, lanes, layout, alone, zeros).write(part)
         # The workspace is the caller's own stack: nothing else points to it. Inputs and outputs
         # must never be called noalias, since an output may be an input.
         names = [f'{real} noalias %ws', *[f'{real} {name}' for name in results]]
         texts.append(module(whole(function(f'rbd_part{k}', names), lines, lanes, table),
                             table=table))
     return texts
+
+
+def _head(graph: Graph, lanes: Lanes, arguments: list[str], results: list[str]) -> str:
+    """
+    Return what comes before the body of a kernel.
+
+    Where a bound kernel leaves zeros out, the body is that of ``rbd_nonzero``, which it calls, and
+    ``rbd_kernel`` is that one and the zeros.
+    """
+    parameters = [f'{pointer(lanes.real)} {name}' for name in arguments + results]
+    if not left_out(graph):
+        return function('rbd_kernel', parameters)
+    layout = Layout([], [Place(name, 0) for name in results], 0)
+    return '\n'.join([
+        function('rbd_kernel', parameters), f'call void @rbd_nonzero({", ".join(parameters)})',
+        *Body(graph, lanes, layout, set()).write_zeros(), 'ret void', '}',
+        function('rbd_nonzero', parameters)])
 
 
 def in_parts(graph: Graph, size: int) -> Partition:
