@@ -134,6 +134,13 @@ def test_the_map_to_the_book_names_what_exists():
     assert not [name for name in names if not found(name)]
 
 
+def test_the_map_to_the_book_leads_to_every_example():
+    """Each example is a row of the last table of the map, with its question and no other file."""
+    text = (ROOT / 'docs' / 'book_map.md').read_text().partition('## Examples')[2]
+    named = re.findall(r'^\| [^|]+\? \| `examples/(\w+\.py)` \| [^|]+ \|$', text, re.M)
+    assert sorted(named) == sorted(path.name for path in (ROOT / 'examples').glob('*.py'))
+
+
 def test_the_map_to_the_book_has_every_method():
     """Every public method of Dynamics that computes something of the book is in the map."""
     text = (ROOT / 'docs' / 'book_map.md').read_text()
