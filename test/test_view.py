@@ -11,121 +11,126 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What a page shows: the links of a robot where they are, and shapes that stand for numbers."""
 
+"""The scene of a robot: shapes from its URDF, inertia boxes, poses; and ``rbd view``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+import socket
+import sys
 import urllib.request
 
+from command_rig import ARM, data, PLANAR, rbd
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.errors import SettingError
-from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
-from rbd_ros.view.figures import bars, ellipsoid, inertia_box, quaternion
-from rbd_ros.view.scene import RobotScene
-from rbd_ros.view.server import open_server
-from scipy.spatial.transform import Rotation
+from rbd_ros.view import scene as scenes, shapes
 
-ARM = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
-MISSING = """
-<robot name="r"><link name="base"/>
-  <link name="arm"><inertial><mass value="12"/><origin xyz="0.5 0 0"/>
-    <inertia ixx="0.05" iyy="1.04" izz="1.01" ixy="0" ixz="0" iyz="0"/></inertial>
-    <visual><geometry><mesh filename="package://nowhere/arm.stl"/></geometry></visual></link>
-  <joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
-  </joint></robot>"""
+VISUAL = """<visual><origin xyz="0.1 0 0.2" rpy="0 0 1.5707963267948966"/><geometry>{}</geometry>
+  <material name="red"/></visual>"""
 
 
-@pytest.fixture(scope='module')
-def server():
-    """Start a page at a free port."""
-    server = open_server('127.0.0.1', 0, 'test')
-    yield server
-    server.stop()
+def rotation(wxyz: np.ndarray) -> np.ndarray:
+    """Return the matrix of a quaternion."""
+    w, x, y, z = wxyz
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
 
 
-def homogeneous(node):
-    """Return the place of a node below its parent."""
-    w, x, y, z = node.wxyz
-    H = np.eye(4)
-    H[:3, :3] = Rotation.from_quat([x, y, z, w]).as_matrix()
-    H[:3, 3] = node.position
-    return H
+def dressed(*geometries: str) -> str:
+    """Return the planar arm with shapes on its tip."""
+    text = ''.join(VISUAL.format(each) for each in geometries)
+    return PLANAR.replace('<link name="tip"/>', f'<link name="tip">{text}</link>').replace(
+        '<robot name="planar">', '<robot name="planar"><material name="red">'
+        '<color rgba="1 0 0 0.5"/></material>')
 
 
-def test_links_are_where_the_kinematics_say(server):
-    """The chain of places in the scene ends where the compiled pose of the tool is."""
+def test_shapes_are_read() -> None:
+    """Kind, size, place and colour are those of the description."""
+    found = shapes.read_shapes(dressed(
+        '<box size="1 2 3"/>', '<cylinder radius="0.1" length="0.4"/>', '<sphere radius="0.2"/>',
+        '<mesh filename="package://a/b.stl" scale="1 1 2"/>'))
+    assert [(each.kind, each.size) for each in found] == [
+        ('box', (1.0, 2.0, 3.0)), ('cylinder', (0.1, 0.4)), ('sphere', (0.2,)),
+        ('mesh', (1.0, 1.0, 2.0))]
+    assert found[0].link == 'tip' and found[0].colour == (1.0, 0.0, 0.0, 0.5)
+    np.testing.assert_allclose(found[0].pose @ [1.0, 0.0, 0.0, 1.0], [0.1, 1.0, 0.2, 1.0],
+                               atol=1e-12)
+    assert shapes.missing_meshes(found) == ['package://a/b.stl']
+    with pytest.raises(rbd_ros.ModelError, match='link "tip" .*<cone> is unknown'):
+        shapes.read_shapes(dressed('<cone/>'))
+
+
+def test_poses_are_those_of_the_library() -> None:
+    """Every frame of the scene stands where the compiled robot has it."""
     model = rbd_ros.load_urdf(ARM)
-    scene = RobotScene(server, model, ARM.read_text(), ARM)
-    assert not scene.problems
-    q = np.linspace(-0.7, 0.9, 7)
-    scene.move(q)
-    H = np.eye(4)
-    for name in model.body_names[1:]:
-        H = H @ homogeneous(scene._nodes[name])
-        assert np.allclose(H, rbd_ros.Dynamics(model).pose(q, name), atol=1e-9), name
-    assert scene.path('tool0').startswith(scene.path(model.body_names[-1]))
+    robot = rbd_ros.Dynamics(model)
+    q = np.linspace(-0.9, 0.05, 7)
+    for name, (position, turn) in scenes.link_poses(model, q).items():
+        T = robot.pose(q, name)
+        np.testing.assert_allclose(position, T[:3, 3], atol=1e-12)
+        np.testing.assert_allclose(rotation(turn), T[:3, :3], atol=1e-12)
 
 
-def test_a_missing_mesh_is_named_and_replaced_by_a_box(server):
-    """The page says which mesh is missing; the body is seen all the same."""
-    scene = RobotScene(server, rbd_ros.load_urdf(MISSING), MISSING)
-    assert scene.problems == [
-        'link "arm": mesh package://nowhere/arm.stl is not there; a box of its inertia stands in']
-
-
-def test_the_box_of_an_inertia_has_that_inertia():
-    """A homogeneous box of the edges found has mass, centre and moments of the body."""
-    m, R = 12.0, Rotation.from_euler('xyz', [0.3, -0.8, 1.1]).as_matrix()
-    a, b, c = 0.1, 0.4, 1.0
+def test_inertia_box() -> None:
+    """The box of a solid box is that box, turned as it is."""
+    a, b, c, m = 0.1, 0.2, 0.4, 3.0
     moments = m / 12.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
-    I_c = R @ np.diag(moments) @ R.T
-    box = inertia_box(RigidInertia.from_com(m, Vec3(0.5, -0.2, 0.3), Sym3.from_matrix(I_c)))
-    assert np.allclose(sorted(box.edges), [a, b, c])
-    assert np.allclose(box.centre, [0.5, -0.2, 0.3])
-    w, x, y, z = box.wxyz
-    found = Rotation.from_quat([x, y, z, w]).as_matrix()
-    squares = np.array(box.edges) ** 2
-    again = found @ np.diag(m / 12.0 * (squares.sum() - squares)) @ found.T
-    assert np.allclose(again, I_c)
-    assert inertia_box(RigidInertia.from_com(0.0, Vec3(0, 0, 0), Sym3.zero())) is None
+    R = rotation(np.array([0.8, 0.36, 0.48, 0.0]))
+    I = R @ np.diag(moments) @ R.T
+    edges, centre, turn = scenes.inertia_box(RigidInertia.from_com(
+        m, Vec3(0.1, 0.2, 0.3), Sym3(I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2])))
+    np.testing.assert_allclose(sorted(edges), [a, b, c], atol=1e-12)
+    np.testing.assert_allclose(centre, [0.1, 0.2, 0.3], atol=1e-12)
+    long_axis = rotation(turn)[:, int(np.argmax(edges))]
+    assert abs(long_axis @ R[:, 2]) == pytest.approx(1.0)
 
 
-def test_an_ellipsoid_has_the_principal_axes_of_its_matrix():
-    """Turned back, the half-axes are the principal values in proportion."""
-    R = Rotation.from_euler('zyx', [0.4, 1.2, -0.6]).as_matrix()
-    figure = ellipsoid(R @ np.diag([4.0, 2.0, 1.0]) @ R.T, 0.2)
-    w, x, y, z = figure.wxyz
-    found = Rotation.from_quat([x, y, z, w]).as_matrix()
-    assert np.allclose(found @ np.diag(figure.axes) @ found.T,
-                       R @ np.diag([0.2, 0.1, 0.05]) @ R.T)
-    assert ellipsoid(np.diag([1.0, 0.0, 0.0]), 0.5).axes.count(0.01) == 2
-    assert max(ellipsoid(np.zeros((3, 3)), 0.5).axes) == 0.01
+def free_port() -> int:
+    """Return a port that nobody uses."""
+    with socket.socket() as holder:
+        holder.bind(('127.0.0.1', 0))
+        return holder.getsockname()[1]
 
 
-def test_quaternions_are_scalar_first_and_turn_child_to_parent():
-    """A quarter turn about z takes the child's x axis to the parent's y axis."""
-    R = Rotation.from_euler('z', 90, degrees=True).as_matrix()
-    assert np.allclose(quaternion(R), [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
+def test_scene(tmp_path: Path) -> None:
+    """Shapes hang at their links, links move, a page is served; what is missing is told."""
+    pytest.importorskip('viser', reason='viser is not installed: use ./run')
+    (tmp_path / 'tetra.obj').write_text(
+        'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n')
+    text = dressed('<box size="1 2 3"/>', '<cylinder radius="0.1" length="0.4"/>',
+                   '<sphere radius="0.2"/>', '<mesh filename="tetra.obj"/>',
+                   '<mesh filename="no.stl"/>')
+    model = rbd_ros.load_urdf(text)
+    server = scenes.start_server(port=free_port())
+    try:
+        made = scenes.RobotScene(server, model, shapes.read_shapes(text), near=tmp_path)
+        assert len(made.drawn) == 4 and made.problems == ['tip: no mesh file "no.stl"']
+        # the lower link carries the tip and is seen; the upper one has nothing but its inertia
+        assert [box.visible for box in made.boxes] == [True, False]
+        made.show([0.0, np.pi / 2])
+        np.testing.assert_allclose(made.links['tip'].position, [0.5, 0.0, -0.3], atol=1e-6)
+        page = urllib.request.urlopen(f'http://127.0.0.1:{server.get_port()}', timeout=20)
+        assert page.status == 200 and b'<html' in page.read()
+    finally:
+        scenes.stop_server(server)
 
 
-def test_bars_show_sign_share_and_saturation():
-    """A negative torque grows to the left; a limit that is reached has its colour."""
-    text = bars(['a<b', 'c'], [5.0, -20.0], [10.0, 10.0], [0, 2])
-    assert 'a&lt;b' in text
-    assert 'left:50.0%;width:25.0%' in text
-    assert 'left:0.0%;width:50.0%' in text
-    assert text.count('#d6336c') == 1
-    assert 'width:0.0%' in bars(['x'], [3.0], [np.inf])
+def test_view_command() -> None:
+    """The command says where the page is and ends by itself when told."""
+    pytest.importorskip('viser', reason='viser is not installed: use ./run')
+    port = free_port()
+    found = data('view', ARM, '--port', port, '--seconds', '0.2')
+    assert found['url'] == f'http://127.0.0.1:{port}' and 'tool0' in found['links']
+    assert found['problems'] == [] and json.dumps(found)
 
 
-def test_a_port_that_is_taken_is_an_error(server):
-    """Two pages at one port would be a riddle: the second does not start."""
-    with pytest.raises(SettingError, match=f'port {server.get_port()}.*choose another'):
-        open_server('127.0.0.1', server.get_port(), 'second')
-
-
-def test_the_page_is_served(server):
-    """A browser gets a page at the address."""
-    page = urllib.request.urlopen(f'http://127.0.0.1:{server.get_port()}', timeout=10).read()
-    assert b'<html' in page
+def test_without_viser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the extra."""
+    monkeypatch.setitem(sys.modules, 'viser', None)
+    assert 'rbd_ros[dashboard]' in rbd('view', ARM, code=2)[1]

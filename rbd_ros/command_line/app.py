@@ -26,7 +26,7 @@ from types import ModuleType
 from typing import Annotated, Any
 
 from rbd_ros.command_line import (
-    bench, check, codegen, compare, config, info, ops, torque)
+    bench, check, codegen, compare, config, identify, info, ops, plot, torque, view)
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer
@@ -36,9 +36,10 @@ __all__ = ['app', 'main']
 
 #: The commands, under the headings of the help.
 PANELS: dict[str, tuple[ModuleType, ...]] = {
-    'Look at a robot': (info, check),
+    'Look at a robot': (info, check, view),
     'Compute': (torque, compare, ops, bench),
     'Make files': (codegen, config),
+    'Recordings': (identify, plot),
 }
 #: Exit code of a command that could not do its work: wrong usage, or wrong input.
 USAGE = 2

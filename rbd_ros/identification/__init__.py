@@ -18,6 +18,7 @@ Which parameters does the real robot have? Regressors fitted to recorded motion.
 Works on arrays, over what :class:`rbd_ros.Dynamics` computes; needs no ROS.
 """
 
+from rbd_ros.identification.bag import BagError
 from rbd_ros.identification.fit import (
     base_parameters, BaseParameters, design, Estimate, fit, SingularRegressor)
 from rbd_ros.identification.parameters import (
@@ -25,7 +26,7 @@ from rbd_ros.identification.parameters import (
     with_parameters)
 from rbd_ros.identification.payload import identify_payload, Payload
 from rbd_ros.identification.physical import physical_fit
-from rbd_ros.identification.recording import BagError, read_joint_states, Recording, smooth
+from rbd_ros.identification.recording import read_joint_states, Recording, smooth
 
 __all__ = [
     'BagError', 'base_parameters', 'BaseParameters', 'body_parameters', 'design',

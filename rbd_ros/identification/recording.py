@@ -12,22 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-Recorded motion: joint states out of a rosbag, and accelerations out of them.
-
-The bag is read by the package ``rosbags``, which needs no ROS; it is imported when it is needed.
-"""
+"""Recorded motion: joint states out of a rosbag, and accelerations out of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-import struct
-from typing import Any, NamedTuple, TYPE_CHECKING
-import zlib
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from rbd_ros.errors import RbdError
+from rbd_ros.identification.bag import BagError, JOINT_STATE, read_messages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,16 +31,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_TYPE = 'sensor_msgs/msg/JointState'
 #: Samples that the filter needs.
 _FEWEST = 30
-
-#: What rosbags raises, beside its own errors, on a file that was cut off or overwritten.
-_DAMAGED = (TypeError, ValueError, KeyError, IndexError, AssertionError, struct.error, zlib.error)
-
-
-class BagError(RbdError):
-    """A bag that holds no motion of the robot; the message says what it holds."""
 
 
 class Recording(NamedTuple):
@@ -80,7 +67,7 @@ def read_joint_states(
     if model.nq != len(names) or model.nv != len(names):
         raise BagError(f'"{model.name}" has joints with several coordinates, which joint states '
                        'do not carry')
-    messages = _messages(Path(path), topic)
+    messages = read_messages(path, topic, JOINT_STATE)
     rows, missing = [], set(names)
     for message in messages:
         place = {name: k for k, name in enumerate(message.name)}
@@ -106,34 +93,6 @@ def read_joint_states(
     if not all(np.isfinite(x[first]).all() for x in (q, qd, tau)):
         raise BagError(f'{path}: joint states on "{topic}" hold NaN or infinity')
     return Recording(t[first], q[first], qd[first], np.full_like(qd[first], np.nan), tau[first])
-
-
-def _messages(path: Path, topic: str) -> list[Any]:
-    """Return the messages of a topic, whatever they hold."""
-    try:
-        from rosbags.highlevel import AnyReader, AnyReaderError
-        from rosbags.typesys import get_typestore, Stores
-    except ImportError as error:
-        raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
-    damaged = (AnyReaderError, OSError, *_DAMAGED)
-    try:
-        reader = AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY))
-        reader.open()
-    except damaged as error:
-        raise BagError(f'{path} is no rosbag that can be read: {error}') from error
-    try:
-        found = [each for each in reader.connections if each.topic == topic]
-        if not found:
-            known = ', '.join(sorted(reader.topics)) or 'none'
-            raise BagError(f'{path}: no topic "{topic}" (topics: {known})')
-        if found[0].msgtype != _TYPE:
-            raise BagError(f'{path}: topic "{topic}" has type {found[0].msgtype}, not {_TYPE}')
-        return [reader.deserialize(raw, each.msgtype)
-                for each, _, raw in reader.messages(connections=found)]
-    except damaged as error:
-        raise BagError(f'{path}: the messages on "{topic}" cannot be read: {error}') from error
-    finally:
-        reader.close()
 
 
 def smooth(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Recording:

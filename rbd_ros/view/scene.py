@@ -11,134 +11,207 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""A robot on a page: its links as the URDF shows them, or as boxes of their inertia."""
+
+"""
+A robot in a viser scene: meshes, primitive shapes and inertia boxes, posed by the model.
+
+The scene needs a running ``viser.ViserServer``; this module imports trimesh only when a mesh is
+to be loaded. A link is a frame of the scene below ``root``, and what belongs to it hangs there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+import io
+import math
+from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-
-from rbd_ros.errors import ModelError
-from rbd_ros.sim.frames import Frames
-from rbd_ros.view.figures import inertia_box, quaternion
-from rbd_ros.view.shapes import mesh_file, read_shapes, Shape
+from rbd_ros.algorithms.kinematics import links, placements
+from rbd_ros.errors import RbdError
+from rbd_ros.spatial import Mat3, quaternion
+from rbd_ros.view.shapes import mesh_file, Shape
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
     from rbd_ros.model.model import Model
-    from viser import ViserServer
+    from rbd_ros.spatial import RigidInertia, Transform
 
-__all__ = ['RobotScene']
+    Array = NDArray[np.float64]
 
-_BOX = (110, 140, 190)  # colour of a box that stands for an inertia
+__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server']
+
+INERTIA_COLOUR = (230, 140, 40)
+#: The largest mesh that is sent to a browser, bytes.
+LARGEST_MESH = 100 * 2**20
+
+
+def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
+    """
+    Return a web server for scenes, reached from this machine only unless told otherwise.
+
+    :param port: where it listens, or the next free one above.
+    """
+    try:
+        import viser
+    except ImportError as error:
+        raise RbdError('the 3-D view needs the packages viser and trimesh: pip install '
+                       '"rbd_ros[dashboard]"') from error
+    with redirect_stdout(io.StringIO()):        # it announces itself even if told to be silent
+        server = viser.ViserServer(host=host, port=port, verbose=False)
+    server.scene.set_up_direction('+z')
+    return server
+
+
+def stop_server(server: Any) -> None:
+    """End a server without a word."""
+    with redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+def link_poses(model: Model, q: ArrayLike) -> dict[str, tuple[Array, Array]]:
+    """
+    Return position and quaternion (w, x, y, z) of every frame of a robot in base coordinates.
+
+    :param q: independent positions, (nq,).
+    """
+    tree = links(model, model.expand_q(np.asarray(q, float).tolist()))
+    bodies = placements(model, tree)
+    return {name: _pose(frame.placement @ bodies[frame.body] if frame.body else frame.placement)
+            for name, frame in model.frames.items()}
+
+
+def _pose(X: Transform) -> tuple[Array, Array]:
+    x, y, z, w = (float(part) for part in quaternion.from_rotation(X.E))
+    return np.array(X.r.to_list(), float), np.array([w, x, y, z])
+
+
+def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:
+    """
+    Return edges, centre and quaternion (w, x, y, z) of the box that has an inertia.
+
+    :param inertia: with mass; edges that it cannot have are zero.
+    """
+    m, c, I_c = inertia.com_form()
+    moments, axes = np.linalg.eigh(np.array(I_c.to_list(), float))
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    edges = np.sqrt(np.maximum(6.0 / float(m) * (moments.sum() - 2.0 * moments), 0.0))
+    x, y, z, w = quaternion.from_rotation(Mat3(tuple(map(tuple, axes.T.tolist()))))
+    return edges, np.array(c.to_list(), float), np.array([w, x, y, z])
 
 
 class RobotScene:
     """
-    The links of a robot, which move with its joints.
+    A robot in a scene.
 
-    :param server: of the page.
-    :param model: the robot.
-    :param urdf: the text of its description, for the shapes.
-    :param near: the file of the description, from which relative paths of meshes count.
+    :param server: of viser.
+    :param model: the robot; ``show`` poses it.
+    :param shapes: what its links look like.
+    :param near: file or folder of its description, for meshes.
+    :param root: where it hangs in the scene.
     """
 
-    def __init__(self, server: ViserServer, model: Model, urdf: str,
-                 near: str | Path | None = None) -> None:
-        self._scene: Any = server.scene
+    def __init__(
+        self, server: Any, model: Model, shapes: Sequence[Shape], *,
+        near: str | Path | None = None, root: str = '/robot',
+    ) -> None:
         self.model = model
+        #: Meshes that could not be shown, each with the reason.
         self.problems: list[str] = []
-        self._frames = Frames(model)
-        self._nodes: dict[str, Any] = {}
-        self._paths: dict[str, str] = {}
-        self._add_frames()
-        self._add_shapes(urdf, near)
-        self._scene.add_grid('/floor', width=4.0, height=4.0, cell_size=0.1, section_size=1.0)
-
-    def path(self, frame: str) -> str:
-        """Return the place of a frame in the scene, below which something can be fixed to it."""
-        return self._paths[frame]
-
-    def move(self, q: ArrayLike) -> None:
-        """Show the robot at position ``q``."""
-        for pose in self._frames.moving(q):
-            node = self._nodes[pose.child]
-            x, y, z, w = pose.rotation
-            node.wxyz, node.position = (w, x, y, z), pose.translation
-
-    def _add_frames(self) -> None:
-        names = self.model.body_names
-        self._paths[names[0]] = '/robot'
-        self._scene.add_frame('/robot', show_axes=False)
-        for i in range(1, self.model.nb + 1):
-            path = f'{self._paths[names[self.model.parent[i]]]}/{_word(names[i])}'
-            self._paths[names[i]] = path
-            self._nodes[names[i]] = self._scene.add_frame(path, show_axes=False)
-        for pose in self._frames.fixed():
-            x, y, z, w = pose.rotation
-            path = self._paths[pose.child] = f'{self._paths[pose.parent]}/{_word(pose.child)}'
-            self._scene.add_frame(path, show_axes=False, wxyz=(w, x, y, z),
-                                  position=pose.translation)
-
-    def _add_shapes(self, urdf: str, near: str | Path | None) -> None:
-        """Draw what the description shows; a body of which nothing is seen gets a box."""
-        try:
-            shapes = read_shapes(urdf)
-        except ModelError as error:
-            self.problems.append(str(error))
-            shapes = []
+        #: Handles of viser: links by name, what is drawn of them, and the inertia boxes.
+        self.links: dict[str, Any] = {}
+        self.drawn: list[Any] = []
+        self.boxes: list[Any] = []
+        self._scene, self._near, self._root = server.scene, near, root
+        server.scene.add_frame(root, show_axes=False)
+        for name in model.frames:
+            self.links[name] = server.scene.add_frame(f'{root}/{name}', show_axes=False)
         seen = set()
-        for k, shape in enumerate(shapes):
-            if shape.link in self._paths and self._add(shape, k, near):
-                seen.add(self.model.frame(shape.link).body)
-        for i in range(1, self.model.nb + 1):
-            box = None if i in seen else inertia_box(self.model.inertia[i])
-            if box is not None:
-                self._scene.add_box(
-                    f'{self._paths[self.model.body_names[i]]}/inertia', color=_BOX, opacity=0.6,
-                    dimensions=box.edges, position=box.centre, wxyz=box.wxyz)
+        for number, shape in enumerate(shapes):
+            if shape.link in self.links and self._add(shape, number):
+                seen.add(model.frame(shape.link).body)
+        for i in range(model.nb + 1):
+            if float(model.inertia[i].m) > 0.0:
+                self._add_box(i, visible=i not in seen)     # better than a link without a body
+        self.show([value for joint in model.independent_joint_names
+                   for value in model.joint[model.joint_index(joint)].neutral()])
 
-    def _add(self, shape: Shape, number: int, near: str | Path | None) -> bool:
-        place: dict[str, Any] = {
-            'wxyz': quaternion(shape.pose[:3, :3]), 'position': shape.pose[:3, 3]}
-        colour = tuple(round(255 * c) for c in shape.colour[:3])
-        name = f'{self._paths[shape.link]}/shape_{number}'
-        if shape.kind == 'box':
-            self._scene.add_box(name, dimensions=shape.size, color=colour, **place)
+    def show(self, q: ArrayLike) -> None:
+        """
+        Move the robot.
+
+        :param q: independent positions, (nq,).
+        """
+        for name, (position, turn) in link_poses(self.model, q).items():
+            handle = self.links[name]
+            handle.position, handle.wxyz = position, turn
+
+    def _add(self, shape: Shape, number: int) -> bool:
+        """Draw a shape; return whether something is there to be seen."""
+        name = f'{self._root}/{shape.link}/shape_{number}'
+        x, y, z, w = quaternion.from_rotation(
+            Mat3(tuple(map(tuple, shape.pose[:3, :3].T.tolist()))))
+        place = {'position': shape.pose[:3, 3], 'wxyz': np.array([w, x, y, z])}
+        colour = tuple(round(255 * min(max(part, 0.0), 1.0)) for part in shape.colour[:3])
+        opacity = shape.colour[3] if shape.colour[3] < 1.0 else None
+        scene = self._scene
+        if shape.kind == 'mesh':
+            mesh = self._mesh(shape)
+            if mesh is None:
+                return False
+            self.drawn.append(scene.add_mesh_trimesh(name, mesh, **place))
+        elif shape.kind == 'box':
+            self.drawn.append(scene.add_box(name, colour, shape.size, opacity=opacity, **place))
         elif shape.kind == 'sphere':
-            self._scene.add_icosphere(name, radius=shape.size[0], color=colour, **place)
-        elif shape.kind == 'mesh':
-            return self._add_mesh(shape, name, colour, near, place)
+            self.drawn.append(scene.add_icosphere(name, shape.size[0], colour, opacity=opacity,
+                                                  **place))
         else:
             radius, length = shape.size
-            self._scene.add_cylinder(name, radius=radius, height=length, color=colour, **place)
+            self.drawn.append(self._cylinder(name, radius, length, colour, opacity, place))
         return True
 
-    def _add_mesh(self, shape: Shape, name: str, colour: tuple[int, ...],
-                  near: str | Path | None, place: dict[str, Any]) -> bool:
-        file = mesh_file(shape.file, near)
+    def _cylinder(self, name: str, radius: float, length: float, colour: tuple[int, ...],
+                  opacity: float | None, place: dict[str, Any]) -> Any:
+        """Draw a cylinder along z, as URDF has it; as a mesh, whatever axis viser takes."""
+        turns = np.linspace(0.0, 2.0 * math.pi, 33)[:-1]
+        ring = np.stack([radius * np.cos(turns), radius * np.sin(turns)], axis=1)
+        ends = [np.column_stack([ring, np.full(32, z)]) for z in (-0.5 * length, 0.5 * length)]
+        middle = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])
+        k, n = np.arange(32), (np.arange(32) + 1) % 32
+        faces = np.concatenate([
+            np.stack([k, n, 32 + k], axis=1), np.stack([n, 32 + n, 32 + k], axis=1),
+            np.stack([n, k, np.full(32, 64)], axis=1),
+            np.stack([32 + k, 32 + n, np.full(32, 65)], axis=1)])
+        return self._scene.add_mesh_simple(
+            name, np.concatenate([*ends, middle]), faces, color=colour, opacity=opacity,
+            flat_shading=False, **place)
+
+    def _mesh(self, shape: Shape) -> Any:
+        """Return a mesh, None with a problem noted where it cannot be shown."""
+        file = mesh_file(shape.file, self._near)
         if file is None:
-            self.problems.append(f'link "{shape.link}": mesh {shape.file} is not there; a box of '
-                                 'its inertia stands in')
-            return False
-        import trimesh  # with viser; takes half a second
+            self.problems.append(f'{shape.link}: no mesh file "{shape.file}"')
+            return None
+        if file.stat().st_size > LARGEST_MESH:
+            self.problems.append(f'{shape.link}: mesh "{file}" is too large to be shown')
+            return None
         try:
-            mesh = trimesh.load(file, force='mesh')
-        except Exception as error:  # whatever a file of another tool makes its reader raise
-            self.problems.append(f'link "{shape.link}": mesh {file.name} cannot be read: {error}')
-            return False
+            import trimesh
+            mesh = trimesh.load(str(file), force='mesh')
+        except Exception as error:  # readers of a dozen formats raise whatever they like
+            self.problems.append(f'{shape.link}: mesh "{file}" cannot be read: {error}')
+            return None
         mesh.apply_scale(shape.size)
-        if file.suffix.lower() == '.stl':  # has no colours of its own
-            self._scene.add_mesh_simple(name, np.asarray(mesh.vertices), np.asarray(mesh.faces),
-                                        color=colour, **place)
-        else:
-            self._scene.add_mesh_trimesh(name, mesh, **place)
-        return True
+        if file.suffix.lower() == '.stl':
+            mesh.visual.face_colors = [round(255 * part) for part in shape.colour]
+        return mesh
 
-
-def _word(name: str) -> str:
-    """Return a name without the sign that separates levels of the scene."""
-    return name.replace('/', '_')
+    def _add_box(self, body: int, visible: bool) -> None:
+        edges, centre, turn = inertia_box(self.model.inertia[body])
+        name = f'{self._root}/{self.model.body_names[body]}/inertia'
+        self.boxes.append(self._scene.add_box(
+            name, INERTIA_COLOUR, tuple(np.maximum(edges, 1e-3)), opacity=0.5, position=centre,
+            wxyz=turn, visible=visible))

@@ -1,0 +1,141 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Identify a payload, or the parameters of a robot, from recorded motion.
+
+    rbd identify my_bag --urdf robot.urdf --payload tool0
+    rbd identify my_bag --urdf robot.urdf
+
+The bag holds joint states with efforts in N.m. With --payload the robot counts as known, and mass,
+centre of mass and inertia of what hangs at a frame are found. Without it, inertias, friction,
+damping and rotors of the robot are fitted, starting from those of the URDF, and only real bodies
+are accepted. Move all joints, fast and in many directions; the excitation says whether that was
+enough: below 100 is good, beyond 10000 noise decides.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.output import number, progress, show, table, warn
+import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.identification.recording import Recording
+
+#: Samples that are fitted at most; more of one motion say the same again.
+MOST = 2000
+#: Excitation beyond which the result follows the noise.
+POOR = 1e4
+
+
+def run(
+    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
+    payload: Annotated[str | None, typer.Option(
+        metavar='FRAME', help='Find what hangs at this frame, the robot being known.')] = None,
+    topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
+    cutoff: Annotated[float, typer.Option(
+        metavar='HZ', help='Filter: some ten times the fastest wanted motion.')] = 10.0,
+    effort_delay: Annotated[float, typer.Option(
+        metavar='S', help='How much older efforts are than the positions beside them.',
+    )] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Fit parameters to a recording."""
+    from rbd_ros.command_line.robots import load
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.identification.recording import read_joint_states, Recording, smooth
+    model = load(urdf, quiet=as_json).model
+    with progress('reading and fitting', 2) as step:
+        recording = smooth(read_joint_states(bag, model, topic), cutoff, effort_delay)
+        every = -(-len(recording.t) // MOST)
+        recording = Recording(*(values[::every] for values in recording))
+        step()
+        robot = Dynamics(model)
+        if payload is not None:
+            _payload(robot, payload, recording, as_json)
+        else:
+            _robot(robot, recording, as_json)
+        step()
+
+
+def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -> None:
+    import json
+
+    import numpy as np
+    from rbd_ros.identification.payload import identify_payload
+    found = identify_payload(robot, frame, *recording[1:])
+    estimate = found.estimate
+    _warn_of_excitation(estimate.condition)
+    rows = [['mass', f'{number(found.mass)} kg', f'{number(float(estimate.deviation[0]), 2)} kg'],
+            ['centre of mass', f'{found.com.round(4).tolist()} m', ''],
+            ['inertia about it', f'{np.round(found.inertia, 5).tolist()} kg m^2', '']]
+    show({'frame': frame, 'mass': found.mass, 'mass_deviation': estimate.deviation[0],
+          'com': found.com, 'inertia': found.inertia, 'excitation': estimate.condition,
+          'residual': estimate.residual, 'message': found.message()}, as_json,
+         table(f'Payload at {frame}', ('', 'value', 'deviation'), rows),
+         f'excitation {number(estimate.condition, 3)}, torque left over '
+         f'{number(estimate.residual, 3)} N.m',
+         'tell the controller: ros2 topic pub --once /controller/payload '
+         f"geometry_msgs/msg/InertiaStamped '{json.dumps(found.message())}'")
+
+
+def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
+    import numpy as np
+    from rbd_ros.identification.fit import base_parameters, design, fit, SingularRegressor
+    from rbd_ros.identification.parameters import (
+        body_parameters, drive_parameters, parameter_names)
+    from rbd_ros.identification.physical import physical_fit
+    model = robot.model
+    prior = np.concatenate([body_parameters(model), drive_parameters(model)])
+    A = design(robot, *recording[1:4], drives=True)
+    b = recording.tau.ravel()
+    base = base_parameters(robot, drives=True)
+    try:
+        condition = fit(A[:, base.independent], b).condition
+    except SingularRegressor as error:
+        condition = float('inf')
+        warn(f'{error}; what the motion does not tell stays as the URDF has it')
+    else:
+        _warn_of_excitation(condition)
+    x = physical_fit(A, b, model.nb, prior=prior)
+
+    def left(parameters: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.mean((b - A @ parameters).reshape(-1, model.nv) ** 2, axis=0))
+    before, after = left(prior), left(x)
+    names = parameter_names(model, drives=True)
+    masses = [[body, float(prior[10 * k]), float(x[10 * k])]
+              for k, body in enumerate(model.body_names[1:])]
+    joints, drives = model.independent_joint_names, x[10 * model.nb:].reshape(3, -1)
+    rows = [[joint, float(before[k]), float(after[k]), *map(float, drives[:, k])]
+            for k, joint in enumerate(joints)]
+    show({'parameters': dict(zip(names, x, strict=True)), 'excitation': condition,
+          'joints': list(joints), 'residual_before': before, 'residual_after': after,
+          'base_parameters': len(base.independent)}, as_json,
+         table('Torque left over (rms, N.m) and drives', (
+             'joint', '>URDF', '>identified', '>damping', '>friction', '>rotor'), rows),
+         table('Masses, kg', ('body', '>URDF', '>identified'), masses),
+         f'excitation {number(condition, 3)}, {len(base.independent)} combinations of parameters '
+         'act on the torques; --json has all parameters')
+
+
+def _warn_of_excitation(condition: float) -> None:
+    if condition > POOR:
+        warn(f'excitation {condition:.3g}: noise decides. Record faster motion of all joints, in '
+             'more directions')

@@ -1,0 +1,63 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Plot a recorded run: tracking, torques and where they saturate.
+
+    ros2 bag record -o my_bag /controller/controller_state
+    rbd plot my_bag --urdf robot.urdf --out run.png
+    rbd plot my_bag --urdf robot.urdf --out run.html
+
+The controller's state has reference, position and commanded torque; joint states alone give
+position and effort. Limits come from the URDF. The ending of --out chooses PNG, SVG, PDF or HTML.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from rbd_ros.command_line.options import AsJson
+from rbd_ros.command_line.output import progress, show, table
+import typer
+
+
+def run(
+    bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
+    urdf: Annotated[str | None, typer.Option(
+        metavar='ROBOT', help='URDF or xacro file of the robot, for its torque limits.')] = None,
+    out: Annotated[Path, typer.Option(metavar='FILE', help='Picture to write.')] = Path('run.png'),
+    topic: Annotated[str | None, typer.Option(
+        help='Topic of the controller state or of joint states; found by its type.')] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a recorded run."""
+    from rbd_ros.command_line.recorded_run import draw, read_run, summary
+    from rbd_ros.command_line.robots import coordinate_names, load
+    limits: dict[str, float] = {}
+    if urdf is not None:
+        model = load(urdf, quiet=True).model
+        limits = dict(zip(coordinate_names(model, velocities=True), model.effort_limit))
+    with progress('reading and drawing', 2) as step:
+        recorded = read_run(bag, topic)
+        step()
+        draw(recorded, limits, out, bag.name)
+        step()
+    found = summary(recorded, limits)
+    rows = [[each['joint'], each['rms_error'], each['largest_error'], each['largest_torque'],
+             each['limit'], f'{each["saturated"]:.1%}'] for each in found]
+    show({'file': str(out), 'samples': len(recorded.t), 'seconds': recorded.t[-1],
+          'joints': found}, as_json, table(f'{bag.name}, {recorded.t[-1]:.1f} s', (
+              'joint', '>rms error', '>largest error', '>largest torque', '>limit', '>saturated'),
+              rows), f'written to {out}')

@@ -1,0 +1,183 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a recording of the controller shows: tracking, torques, saturation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import html
+import io
+from pathlib import Path
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+from rbd_ros.errors import RbdError
+from rbd_ros.identification.bag import (
+    BagError, CONTROLLER_STATE, JOINT_STATE, read_messages, topics)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ['draw', 'read_run', 'Run', 'summary']
+
+#: Share of its limit from which a torque counts as saturated.
+SATURATED = 0.99
+FORMATS = ('.png', '.svg', '.pdf', '.html')
+
+
+class Run(NamedTuple):
+    """
+    A recorded run, a row per sample; NaN where nothing was recorded.
+
+    :param t: time since the first sample, s, (count,).
+    :param q: positions, (count, n); ``reference`` and ``torque`` likewise.
+    """
+
+    joints: tuple[str, ...]
+    t: Array
+    q: Array
+    reference: Array
+    torque: Array
+
+
+def read_run(path: str | Path, topic: str | None = None) -> Run:
+    """
+    Return the run that a bag holds.
+
+    :param topic: of the controller's state, or of joint states; by default the first topic of the
+        one type, else of the other.
+    """
+    known = topics(path)
+    if topic is None:
+        kinds = (CONTROLLER_STATE, JOINT_STATE)
+        topic = next((name for kind in kinds for name, each in known.items()
+                      if each == kind), None)
+        if topic is None:
+            raise BagError(f'{path}: neither a controller state nor joint states (topics: '
+                           f'{", ".join(known) or "none"}); record ~/controller_state')
+    kind = CONTROLLER_STATE if known.get(topic) == CONTROLLER_STATE else JOINT_STATE
+    messages = read_messages(path, topic, kind)
+    if not messages:
+        raise BagError(f'{path}: topic "{topic}" has no messages')
+    joints = tuple(messages[0].joint_names if kind == CONTROLLER_STATE else messages[0].name)
+    rows = [_row(message, joints) for message in messages]
+    rows = [row for row in rows if row is not None]
+    if not rows:
+        raise BagError(f'{path}: no message on "{topic}" has joints')
+    t, q, reference, torque = (np.array(column, float) for column in zip(*rows, strict=True))
+    order = np.argsort(t, kind='stable')
+    return Run(joints, (t - t[order[0]])[order], q[order], reference[order], torque[order])
+
+
+def _row(message: Any, joints: Sequence[str]) -> tuple[float, Array, Array, Array] | None:
+    """Return time, position, reference and torque of a message about the same joints."""
+    stamp = message.header.stamp
+    t = stamp.sec + 1e-9 * stamp.nanosec
+    if hasattr(message, 'joint_names'):
+        names = message.joint_names
+        parts = (message.feedback.positions, message.reference.positions, message.output.effort)
+    else:
+        names, parts = message.name, (message.position, (), message.effort)
+    if not names or tuple(names) != tuple(joints):
+        return None
+
+    def whole(values: Sequence[float]) -> Array:
+        found = np.asarray(values, float)
+        return found if len(found) == len(joints) else np.full(len(joints), np.nan)
+    return (t, *map(whole, parts))
+
+
+def summary(run: Run, limits: Mapping[str, float]) -> list[dict[str, Any]]:
+    """
+    Return for each joint its tracking error, its torque, and how often that is saturated.
+
+    :param limits: torque limit by joint; joints that are not in it have none.
+    """
+    found = []
+    for k, joint in enumerate(run.joints):
+        error = (run.reference - run.q)[:, k]
+        error = error[np.isfinite(error)]
+        torque = np.abs(run.torque[:, k][np.isfinite(run.torque[:, k])])
+        limit = limits.get(joint, np.inf)
+        found.append({
+            'joint': joint, 'limit': limit,
+            'rms_error': float(np.sqrt(np.mean(error**2))) if error.size else np.nan,
+            'largest_error': float(np.abs(error).max()) if error.size else np.nan,
+            'largest_torque': float(torque.max()) if torque.size else np.nan,
+            'saturated': float(np.mean(torque >= SATURATED * limit)) if torque.size else np.nan})
+    return found
+
+
+def draw(run: Run, limits: Mapping[str, float], file: Path, title: str) -> None:
+    """
+    Write a picture: for each joint its position with the reference, and its torque.
+
+    :param file: its ending chooses the format, one of ``FORMATS``.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RbdError('plotting needs the package matplotlib: pip install "rbd_ros[plot]", or '
+                       'pip install matplotlib') from error
+    if file.suffix not in FORMATS:
+        raise RbdError(f'"{file}" must end with one of {", ".join(FORMATS)}')
+    figure = Figure(figsize=(11.0, 1.0 + 1.7 * len(run.joints)), layout='constrained')
+    FigureCanvasAgg(figure)
+    figure.suptitle(title)
+    grid = figure.subplots(len(run.joints), 2, sharex=True, squeeze=False)
+    for k, joint in enumerate(run.joints):
+        _draw_joint(grid[k], run, k, limits.get(joint, np.inf))
+    grid[0][0].legend(loc='upper right', fontsize='small')
+    for axes in grid[-1]:
+        axes.set_xlabel('time, s')
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix != '.html':
+        figure.savefig(file, dpi=110)
+        return
+    drawn = io.StringIO()
+    figure.savefig(drawn, format='svg')
+    picture = drawn.getvalue()
+    file.write_text(_page(title, picture[picture.index('<svg'):], summary(run, limits)))
+
+
+def _draw_joint(axes: Sequence[Any], run: Run, k: int, limit: float) -> None:
+    position, torque = axes
+    if np.isfinite(run.reference[:, k]).any():
+        position.plot(run.t, run.reference[:, k], label='reference', linewidth=1.0)
+    position.plot(run.t, run.q[:, k], label='position', linewidth=1.0)
+    position.set_ylabel(run.joints[k])
+    torque.plot(run.t, run.torque[:, k], color='tab:green', linewidth=1.0)
+    torque.set_ylabel('torque, N.m')
+    if np.isfinite(limit):
+        for bound in (limit, -limit):
+            torque.axhline(bound, color='tab:red', linewidth=0.8, linestyle='--')
+        full = np.abs(run.torque[:, k]) >= SATURATED * limit
+        torque.fill_between(run.t, -limit, limit, where=full, color='tab:red', alpha=0.2,
+                            linewidth=0.0)
+
+
+def _page(title: str, picture: str, rows: list[dict[str, Any]]) -> str:
+    head = ''.join(f'<th>{name.replace("_", " ")}</th>' for name in rows[0])
+    body = ''.join('<tr>' + ''.join(
+        f'<td>{html.escape(value if isinstance(value, str) else f"{value:.4g}")}</td>'
+        for value in row.values()) + '</tr>' for row in rows)
+    return (f'<!doctype html><html><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+            '<style>body{font-family:sans-serif;margin:2em}td,th{padding:.2em .8em;'
+            'text-align:right}svg{max-width:100%;height:auto}</style></head><body>'
+            f'<h1>{html.escape(title)}</h1><table><tr>{head}</tr>{body}</table>{picture}'
+            '</body></html>\n')

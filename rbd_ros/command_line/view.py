@@ -1,0 +1,122 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Show a robot in 3-D on a web page, with a slider for each joint. Needs no ROS.
+
+    rbd view robot.urdf
+
+Open the address that is printed in a browser; Ctrl-C ends it. Links without a mesh or shape are
+shown as boxes that have their inertia. The page shows the torque that holds the robot as it
+stands. It is served to this machine only, unless --host says otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, TYPE_CHECKING
+
+from rbd_ros.command_line.options import AsJson, Robot
+from rbd_ros.command_line.output import progress, show, warn
+import typer
+
+if TYPE_CHECKING:
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.view.scene import RobotScene
+
+
+def run(
+    robot: Robot,
+    port: Annotated[int, typer.Option(
+        min=1, max=65535, help='Port, or the next free one.')] = 8080,
+    host: Annotated[str, typer.Option(help='Address to serve; 0.0.0.0 for all.')] = '127.0.0.1',
+    seconds: Annotated[float | None, typer.Option(
+        min=0.0, help='End after this time; by default with Ctrl-C.')] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve a page with the robot."""
+    from rbd_ros.command_line.robots import load
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.model.urdf import find_resource
+    from rbd_ros.view.scene import RobotScene, start_server, stop_server
+    from rbd_ros.view.shapes import read_shapes
+    model, text, _ = load(robot, quiet=as_json)
+    shapes = read_shapes(text)
+    near = None if robot == '-' else find_resource(robot)
+    server = start_server(host, port)
+    try:
+        with progress('loading meshes', 1) as step:
+            scene = RobotScene(server, model, shapes, near=near)
+            step()
+        _controls(server, scene, Dynamics(model))
+        for problem in scene.problems:
+            if not as_json:
+                warn(problem)
+        url = f'http://{host}:{server.get_port()}'
+        show({'url': url, 'links': list(scene.links), 'problems': scene.problems}, as_json,
+             f'{model.name}: open {url} in a browser; Ctrl-C ends this')
+        end = float('inf') if seconds is None else time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(min(0.2, max(end - time.monotonic(), 0.0)))
+    except KeyboardInterrupt:
+        pass
+    finally:
+        stop_server(server)
+
+
+def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> None:
+    """Add a slider for each joint with one coordinate, and what to show."""
+    import math
+
+    import numpy as np
+    from rbd_ros.model.positions import neutral
+    model = scene.model
+    q = np.array(neutral(model), float)
+    server.scene.add_grid('/floor', width=4.0, height=4.0)
+    torques = server.gui.add_markdown('')
+    names = [name for name in model.independent_joint_names
+             if model.position_slice(name).stop - model.position_slice(name).start == 1]
+
+    def update() -> None:
+        scene.show(q)
+        held = robot.gravity(q)
+        lines = [f'| {name} | {held[model.velocity_slice(name).start]:.3g} |' for name in names]
+        torques.content = '\n'.join(['| joint | holding torque, N.m |', '|---|---|', *lines])
+
+    def slider(name: str) -> None:
+        k = model.position_slice(name).start
+        low = model.lower[k] if math.isfinite(model.lower[k]) else -math.pi
+        high = model.upper[k] if math.isfinite(model.upper[k]) else math.pi
+        q[k] = min(max(q[k], low), high)
+        handle = server.gui.add_slider(name, low, max(high, low + 1e-3), 1e-3, float(q[k]))
+
+        def moved(_: object) -> None:
+            q[k] = handle.value
+            update()
+        handle.on_update(moved)
+    with server.gui.add_folder('Joints'):
+        for name in names:
+            slider(name)
+    boxes = server.gui.add_checkbox('inertia boxes', False)
+    shapes = server.gui.add_checkbox('shapes', True)
+    standing = [box.visible for box in scene.boxes]
+
+    def chosen(_: object) -> None:
+        for box, always in zip(scene.boxes, standing, strict=True):
+            box.visible = boxes.value or always
+        for shape in scene.drawn:
+            shape.visible = shapes.value
+    boxes.on_update(chosen)
+    shapes.on_update(chosen)
+    update()

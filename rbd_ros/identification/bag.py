@@ -1,0 +1,119 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Messages out of a rosbag.
+
+The bag is read by the package ``rosbags``, which needs no ROS; it is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+import struct
+from typing import Any
+import zlib
+
+from rbd_ros.errors import RbdError
+
+__all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_messages', 'topics', 'typestore']
+
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
+#: Fields of types that bags may hold without their definition, and rosbags does not know.
+_FIELDS = {CONTROLLER_STATE: """
+std_msgs/Header header
+string[] joint_names
+trajectory_msgs/JointTrajectoryPoint reference
+trajectory_msgs/JointTrajectoryPoint feedback
+trajectory_msgs/JointTrajectoryPoint error
+trajectory_msgs/JointTrajectoryPoint output
+string[] multi_dof_joint_names
+trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_reference
+trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_feedback
+trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_error
+trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_output
+float64 speed_scaling_factor
+"""}
+#: What rosbags raises, beside its own errors, on a file that was cut off or overwritten.
+_DAMAGED = (TypeError, ValueError, KeyError, IndexError, AssertionError, struct.error, zlib.error)
+
+
+class BagError(RbdError):
+    """A bag that holds no motion of the robot; the message says what it holds."""
+
+
+def typestore() -> Any:
+    """Return the message types of ROS 2 Jazzy, with those of the controller."""
+    try:
+        from rosbags.typesys import get_types_from_msg, get_typestore, Stores
+    except ImportError as error:
+        raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
+    store = get_typestore(Stores.ROS2_JAZZY)
+    for name, text in _FIELDS.items():
+        store.register(get_types_from_msg(text, name))
+    return store
+
+
+@contextmanager
+def _opened(path: Path, what: str) -> Iterator[Any]:
+    """
+    Open a bag.
+
+    :param what: what is read of it, for the error of a bag that was damaged.
+    """
+    store = typestore()
+    try:
+        from rosbags.highlevel import AnyReader, AnyReaderError
+    except ImportError as error:
+        raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
+    damaged = (AnyReaderError, OSError, *_DAMAGED)
+    try:
+        reader = AnyReader([path], default_typestore=store)
+        reader.open()
+    except damaged as error:
+        raise BagError(f'{path} is no rosbag that can be read: {error}') from error
+    try:
+        yield reader
+    except damaged as error:
+        raise BagError(f'{path}: {what} cannot be read: {error}') from error
+    finally:
+        reader.close()
+
+
+def topics(path: str | Path) -> dict[str, str]:
+    """Return the type of each topic of a bag, in the order of their names."""
+    with _opened(Path(path), 'its topics') as reader:
+        return dict(sorted((each.topic, each.msgtype) for each in reader.connections))
+
+
+def read_messages(path: str | Path, topic: str, kind: str) -> list[Any]:
+    """
+    Return the messages of a topic, whatever they hold.
+
+    :param path: folder of a ROS 2 bag, or file of a ROS 1 bag.
+    :param kind: the type that they must have.
+    :raises BagError: for what is no bag, has no such topic, or has it with another type.
+    """
+    with _opened(Path(path), f'the messages on "{topic}"') as reader:
+        found = [each for each in reader.connections if each.topic == topic]
+        if not found:
+            known = ', '.join(sorted(reader.topics)) or 'none'
+            raise BagError(f'{path}: no topic "{topic}" (topics: {known})')
+        if found[0].msgtype != kind:
+            raise BagError(f'{path}: topic "{topic}" has type {found[0].msgtype}, not {kind}')
+        return [reader.deserialize(raw, each.msgtype)
+                for each, _, raw in reader.messages(connections=found)]

@@ -1,0 +1,176 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Commands that read recordings: ``rbd identify`` and ``rbd plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+from command_rig import app, ARM, data, rbd
+from linted import ROOT
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.command_line.plausibility import TESTS
+from rbd_ros.identification import bag as bags
+
+pytest.importorskip('rosbags', reason='rosbags is not installed: use ./run')
+from rosbags.rosbag2 import Writer  # noqa: E402, I100
+from test_identification import write  # noqa: E402
+
+STORE = bags.typestore()
+LIMIT = 120.0       # of joint_1 of the arm
+
+
+@pytest.fixture(scope='module')
+def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag of the arm swaying with a payload of 1.7 kg, without noise."""
+    model = rbd_ros.load_urdf(ARM)
+    robot = rbd_ros.Dynamics(model, payload_frame='tool0')
+    robot.set_payload(1.7, [0.03, -0.02, 0.1], np.diag([0.02, 0.03, 0.015]))
+    rng = np.random.default_rng(1)
+    speed, sway, phase = rng.uniform([[2.0], [0.3], [0.0]], [[7.0], [0.7], [6.0]], (3, 7))
+    t = 100.0 + 0.005 * np.arange(1200)
+    turn = speed * t[:, None] + phase
+    q, qd, qdd = (sway * np.sin(turn), sway * speed * np.cos(turn),
+                  -sway * speed**2 * np.sin(turn))
+    tau = (robot.inverse_dynamics(q, qd, qdd) + np.array(model.damping) * qd
+           + np.array(model.friction) * np.sign(qd))
+    return write(tmp_path_factory.mktemp('bags') / 'motion', model, zip(t, q, qd, tau))
+
+
+def test_identify_payload(motion: Path) -> None:
+    """Mass and centre of mass come back; the message for the controller has them."""
+    found = data('identify', motion, '--urdf', ARM, '--payload', 'tool0')
+    assert found['mass'] == pytest.approx(1.7, abs=0.02)
+    assert found['com'] == pytest.approx([0.03, -0.02, 0.1], abs=0.01)
+    assert found['message']['inertia']['m'] == found['mass'] and found['excitation'] < 1e4
+    text = rbd('identify', motion, '--urdf', ARM, '--payload', 'tool0')[0]
+    assert 'Payload at tool0' in text and 'ros2 topic pub --once /controller/payload' in text
+
+
+def test_identify_robot(motion: Path) -> None:
+    """The fitted robot explains the torques that the one of the URDF does not, and is heavier."""
+    found = data('identify', motion, '--urdf', ARM)
+    before, after = np.array(found['residual_before']), np.array(found['residual_after'])
+    assert (after[[1, 3, 5]] < 0.2 * before[[1, 3, 5]]).all()
+    assert found['parameters']['m of link_7'] > 0.9        # of the URDF
+    assert 'Masses, kg' in rbd('identify', motion, '--urdf', ARM)[0]
+
+
+@pytest.fixture(scope='module')
+def controlled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bag of a controller state: 0.02 rad behind, saturated for a quarter of the time."""
+    folder = tmp_path_factory.mktemp('bags') / 'run'
+    types = STORE.types
+    point = types['trajectory_msgs/msg/JointTrajectoryPoint']
+    other = types['trajectory_msgs/msg/MultiDOFJointTrajectoryPoint']
+    time, span = (types[f'builtin_interfaces/msg/{name}'] for name in ('Time', 'Duration'))
+    none = np.zeros(0)
+
+    def values(positions: object = none, effort: object = none) -> object:
+        return point(positions, none, none, effort, span(0, 0))
+    with Writer(folder, version=9) as writer:
+        kind = bags.CONTROLLER_STATE
+        connection = writer.add_connection('/controller/controller_state', kind, typestore=STORE)
+        for k in range(200):
+            reference = np.array([np.sin(0.1 * k), 0.5])
+            torque = np.array([LIMIT if k % 4 == 0 else 10.0, -3.0])
+            state = types[kind](
+                types['std_msgs/msg/Header'](time(k // 100, k % 100 * 10_000_000), ''),
+                ['joint_1', 'joint_2'], values(reference), values(reference - [0.02, 0.0]),
+                values(), values(effort=torque), [],
+                *(other([], [], [], span(0, 0)) for _ in range(4)), 1.0)
+            writer.write(connection, 10_000_000 * k, STORE.serialize_cdr(state, kind))
+    return folder
+
+
+@pytest.mark.parametrize('ending, start', [
+    ('png', b'\x89PNG'), ('html', b'<!doctype html>'), ('svg', b'<?xml')])
+def test_plot(controlled: Path, tmp_path: Path, ending: str, start: bytes) -> None:
+    """Errors and saturation are those of the run, and the picture is of the wanted kind."""
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    file = tmp_path / f'run.{ending}'
+    found = data('plot', controlled, '--urdf', ARM, '--out', file)
+    one, two = found['joints']
+    assert one['rms_error'] == pytest.approx(0.02) and two['largest_error'] == 0.0
+    assert (one['saturated'], two['saturated'], one['limit']) == (0.25, 0.0, LIMIT)
+    assert found['seconds'] == pytest.approx(1.99) and one['largest_torque'] == LIMIT
+    drawn = file.read_bytes()
+    assert drawn.startswith(start)
+    if ending == 'html':
+        assert b'<svg' in drawn and b'joint_2' in drawn
+
+
+def test_plot_of_joint_states(motion: Path, tmp_path: Path) -> None:
+    """Joint states alone have no reference; nothing is saturated without limits."""
+    pytest.importorskip('matplotlib', reason='matplotlib is not installed')
+    text = rbd('plot', motion, '--out', tmp_path / 'run.png')[0]
+    assert 'joint_7' in text and '0.0%' in text and '-' in text
+
+
+def test_commands_of_the_document(
+    motion: Path, controlled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every command of docs/command_line.md runs, as a reader would type it; none is missing."""
+    for name in ('matplotlib', 'viser', 'pinocchio'):
+        pytest.importorskip(name, reason=f'{name} is not installed')
+    if not (shutil.which('cmake') and shutil.which('cc')):
+        pytest.skip('cmake or cc is not installed')
+    shutil.copy(ARM, tmp_path / 'robot.urdf')
+    shutil.copytree(motion, tmp_path / 'my_bag')
+    shutil.copytree(controlled, tmp_path / 'my_run')
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / 'docs' / 'command_line.md').read_text()
+    lines = [line for block in re.findall(r'```sh\n(.*?)```', text, re.DOTALL)
+             for line in block.splitlines()]
+    for line in lines:
+        words, _, target = line.partition(' > ')
+        name, *rest = shlex.split(words)
+        if name != 'rbd':
+            subprocess.run([name, *rest], check=True, capture_output=True, timeout=120)
+            continue
+        told = rbd(*rest, *(['--seconds', '0.1'] if rest[0] == 'view' else []))[0]
+        if target:
+            Path(target).write_text(told)
+    assert {shlex.split(line)[1] for line in lines if line.startswith('rbd ')} == {
+        command.name for command in app.registered_commands}
+    assert 'torque_limits' in Path('my_robot.yaml').read_text() and Path('run.html').exists()
+
+
+def test_the_document_has_every_test_of_check() -> None:
+    """The table of ``rbd check`` is that of the code."""
+    text = (ROOT / 'docs' / 'command_line.md').read_text().replace('`<limit>`', '<limit>')
+    rows = re.findall(r'^\| `(\w+)` \| (error|warning) \| (.*) \|$', text, re.MULTILINE)
+    assert rows == [(test.name, test.severity, test.question) for test in TESTS]
+
+
+def test_bad_recordings(controlled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each ends with one line: no bag, no topic, a wrong ending, a missing package."""
+    for words, text in (
+            (('plot', tmp_path), 'is no rosbag that can be read'),
+            (('identify', tmp_path, '--urdf', ARM), 'is no rosbag that can be read'),
+            (('identify', controlled, '--urdf', ARM), 'no topic "/joint_states"'),
+            (('plot', controlled, '--topic', '/no'), 'no topic "/no"'),
+            (('plot', controlled, '--out', tmp_path / 'run.bmp'), 'must end with one of .png')):
+        error = rbd(*words, code=2)[1]
+        assert text in error and error.count('\n') == 1
+    monkeypatch.setitem(sys.modules, 'matplotlib.figure', None)
+    assert 'rbd_ros[plot]' in rbd('plot', controlled, '--out', tmp_path / 'a.png', code=2)[1]
