@@ -312,7 +312,8 @@ class KernelStore(Environment):
         """Return the key of a quantity, '' for one that must be traced to be known."""
         rules = item.quantity.key or tuple(item.rules.items())
         nominal: object = None
-        if item.quantity.regular and self.model.loops:
+        if item.quantity.regular and self.model.loops and set(item.rules) - set(
+                item.quantity.last_resort):
             nominal = self._nominal() if item.quantity.target != 'joints' else self._pivots(
                 item.held)
         return kernel_key(

@@ -24,9 +24,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import dense, loops, opspace
+from rbd_ros.algorithms import dense, hinged, loops, opspace
 from rbd_ros.algorithms.loop_coordinates import map_of, SMALLEST_PIVOT
 from rbd_ros.algorithms.loop_dynamics import constrained_columns, REGULAR_PIVOT, solve_regular
+from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.compiler import absolute, less, maximum, sqrt, where
 from rbd_ros.dynamics import rules
 from rbd_ros.dynamics.handle_inputs import mask_of
@@ -35,10 +36,15 @@ if TYPE_CHECKING:
     from rbd_ros.algorithms.loop_dynamics import Regular
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.quantity import State
+    from rbd_ros.model.model import Model
 
     Values = Sequence[Scalar]
     Matrix = list[list[Scalar]]
     Results = Mapping[str, Sequence]
+
+
+#: Above this many velocities a planar mechanism of hinges is not solved through its tree.
+LARGE = 30
 
 
 class _Solved(NamedTuple):
@@ -154,6 +160,25 @@ def forward_dynamics(s: State) -> Results:
 def forward_dynamics_planar(s: State) -> Results:
     """Return qdd under loops through planar vectors; NaN near a singularity."""
     return _sure(_planar(s))
+
+
+def forward_dynamics_hinged(s: State) -> Results:
+    """Return qdd of a planar mechanism of hinges, all bodies at once; NaN near a singularity."""
+    two_alpha, beta_squared = s.inputs['stabilization']
+    found = hinged.forward_dynamics(
+        s.model, s.q, s.qd, s.tau, s.conditions, (two_alpha, beta_squared))
+    doubt = _doubt(less(REGULAR_PIVOT, found.pivot))
+    return {'qdd': [x + doubt for x in found.qdd]}
+
+
+def suits_tree(model: Model) -> bool:
+    """Return whether a robot is to be solved through its tree: its H is not too large."""
+    return model.nv <= LARGE or not hinged.is_hinged(model)
+
+
+def suits_planar_tree(model: Model) -> bool:
+    """Return whether the same holds, and the robot moves in a plane."""
+    return is_planar(model) and suits_tree(model)
 
 
 def _details(s: State, solved: _Solved) -> Results:

@@ -27,6 +27,8 @@ from rbd_ros.algorithms.loop_dynamics import METHODS, Nominal, REGULAR_PIVOT, so
 from rbd_ros.algorithms.loops import joint_forces
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.kernel_store import KernelStore
+from rbd_ros.dynamics.loop_rules import LARGE
+from rbd_ros.dynamics.singular_inertia import massless_joint
 from rbd_ros.errors import ModelError, RbdError
 
 if TYPE_CHECKING:
@@ -120,8 +122,10 @@ class LoopMethods(KernelStore):
         """Return the functions that :mod:`rbd_ros.algorithms.closure` works with."""
         if not self.model.loops:
             raise ModelError(f'"{self.model.name}" has no closed loops')
+        # of many bodies H alone is a large kernel, and needed a few times only
+        source = self if self.model.nv <= LARGE else type(self)(self.model, backend='reference')
         return closure.Mechanism(
-            self.model, self.loop_error, self.loop_jacobian, self._calls['mass_matrix'])
+            self.model, source.loop_error, source.loop_jacobian, source._calls['mass_matrix'])
 
     def _nominal(self) -> Nominal:
         return self._analysed[1]
@@ -160,7 +164,7 @@ class LoopMethods(KernelStore):
             raise RbdError(f'no method "{method}" for loops (known: auto, {", ".join(METHODS)}, '
                            'whole_system)')
         loads = () if f_ext is None else (f_ext,)
-        if method == 'auto':
+        if method == 'auto' and not self._massless:
             found = self._calls['loop_dynamics', None, bool(loads)](q, qd, tau, *loads)
             qdd, multipliers, forces, pivot, excess, residual = found
             if pivot[0] > REGULAR_PIVOT > excess[0]:
@@ -179,14 +183,14 @@ class LoopMethods(KernelStore):
         """Return the motion with a decision on the rank."""
         C = self._calls['bias', None, f_ext is not None](
             *((q, qd) if f_ext is None else (q, qd, f_ext)))
-        H, (two_alpha, beta_squared) = self._calls['mass_matrix'](q), self._common['stabilization']
+        H, (two_alpha, beta_squared) = self.mechanism.inertia(q), self._common['stabilization']
         k = (self.loop_bias(q, qd) - two_alpha * self.loop_velocity(q, qd)
              - beta_squared * self.loop_error(q))
         if method == 'auto':
             # without inertia in some joint H has no inverse, but the loops may still decide
             method = 'multipliers' if _definite(H) else 'projection'
-        found = solve(H, tau - C, self.loop_jacobian(q), k, self._nominal().scale, method=method,
-                      rank=rank)
+        found = solve(H, tau - C, self.mechanism.jacobian(q), k, self._nominal().scale,
+                      method=method, rank=rank)
         return LoopDynamics(found.qdd, found.multipliers, self._forces(q, found.multipliers),
                             found.rank, found.residual, found.method)
 
@@ -209,16 +213,32 @@ class LoopMethods(KernelStore):
                               float(self._common['time'][0]))
         return np.array([f.to_list() for f in forces], float)
 
+    @cached_property
+    def _massless(self) -> bool:
+        """Return whether a joint moves without inertia, so that H has no inverse anywhere."""
+        return massless_joint(self.model.spanning_tree) is not None
+
     def _caller(self, item: Computation) -> Call:
-        call = super()._caller(item)
         if not self.model.loops or item.quantity.name != 'forward_dynamics':
-            return call
+            return super()._caller(item)
+        if self._massless:
+            return self._ranked_call
+        call = super()._caller(item)
 
         def sure_call(*arrays: ArrayLike, out: Array | None = None) -> Array:
             qdd: Array = call(*arrays) if out is None else call(*arrays, out=out)
             first = qdd.item(0) if qdd.ndim == 1 else qdd.sum()
             return qdd if first == first else self._filled(qdd, arrays)
         return sure_call
+
+    def _ranked_call(self, *arrays: ArrayLike, out: Array | None = None) -> Array:
+        """Return accelerations without the regular solution, of one state or many."""
+        axes = max(np.ndim(x) - (1 if k < 3 else 2) for k, x in enumerate(arrays))
+        batch = next((np.shape(x)[:1] for k, x in enumerate(arrays)
+                      if np.ndim(x) - (1 if k < 3 else 2) == 1), ()) if axes == 1 else ()
+        qdd = np.empty((*batch, self.model.nv)) if out is None else out
+        qdd[...] = np.nan
+        return self._filled(qdd, arrays)
 
     def _filled(self, qdd: Array, arrays: Sequence[ArrayLike]) -> Array:
         """Return accelerations with those found that the regular solution has left open."""

@@ -78,6 +78,8 @@ class Quantity(NamedTuple):
         robot with loops, such as H and C of its equations.
     :param loop_environment: what the robot gives besides, where it has loops.
     :param regular: whether rules need to know which constraints of loops are independent.
+    :param last_resort: methods that are taken by name, or where no other suits; they need to know
+        nothing of constraints.
     :param key: all that the graph depends on, where that is more than the code of the rules.
     :param modules: names of modules that are traced, besides those below.
     """
@@ -96,6 +98,7 @@ class Quantity(NamedTuple):
     loop_rules: Mapping[str, Rule] = _NONE
     on_tree: bool = False
     regular: bool = False
+    last_resort: tuple[str, ...] = ()
     loop_environment: tuple[str, ...] = ()
     key: tuple[object, ...] = ()
     modules: tuple[str, ...] = ()
@@ -145,6 +148,8 @@ class Quantity(NamedTuple):
             rules = {method: rules[method]}
         elif self.compared and not (model.loops and self.loop_rules):
             rules = {name: rule for name, rule in rules.items() if name in self.compared}
+        elif set(rules) - set(self.last_resort):
+            rules = {name: rule for name, rule in rules.items() if name not in self.last_resort}
         return Computation(
             self, ' '.join(word for word in words if word), inputs, rules,
             (*self.environment, *(self.loop_environment if model.loops else ()), *values),

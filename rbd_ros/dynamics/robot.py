@@ -134,7 +134,8 @@ class Dynamics(LoopDriveMethods, DerivativeMethods, FloatingBase, HandleStore):
         :param f_ext: as for ``inverse_dynamics``.
         :param method: ``'aba'`` (articulated bodies, RBDA 7.3), ``'crba'`` (inertia matrix,
             RBDA 6); None takes the one with fewer operations for this robot. A robot with closed
-            loops has ``'sparse'`` (RBDA 8.5); see ``loop_dynamics`` for others and for details.
+            loops has ``'sparse'`` (RBDA 8.5), a planar one of hinges also ``'hinged'`` (RBDA
+            8.13), whose cost grows as the loops; see ``loop_dynamics`` for others and for details.
         :returns: qdd, (nv,).
         """
         if f_ext is not None:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rbd_ros.algorithms.hinged import is_hinged
 from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.dynamics import (
     coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules, loop_rules,
@@ -76,8 +77,11 @@ _ROWS = (
                'aba': rules.forward_dynamics_by_bodies,
                'planar': rules.forward_dynamics_planar},
         loop_rules={'sparse': loop_rules.forward_dynamics,
-                    'planar': loop_rules.forward_dynamics_planar},
-        where=_PLANAR, regular=True,
+                    'sparse_planar': loop_rules.forward_dynamics_planar,
+                    'hinged': loop_rules.forward_dynamics_hinged},
+        where={**_PLANAR, 'sparse': loop_rules.suits_tree, 'hinged': is_hinged,
+               'sparse_planar': loop_rules.suits_planar_tree},
+        regular=True, last_resort=('hinged',),
         derivative={'inverse': derivative_rules.forward_dynamics},
         meaning='qdd under joint forces tau (RBDA 6 and 7), loops included (RBDA 8)'),
     Quantity(
@@ -196,7 +200,8 @@ _ROWS = (
         'loop_dynamics', ('q', 'qd', 'tau'), environment=_GRAVITY, rules={},
         loop_environment=('stabilization',), regular=True,
         loop_rules={'sparse': loop_rules.loop_dynamics,
-                    'planar': loop_rules.loop_dynamics_planar}, where=_PLANAR,
+                    'sparse_planar': loop_rules.loop_dynamics_planar},
+        where={'sparse_planar': is_planar},
         meaning='qdd, lambda and forces of loop joints, smallest pivot, residual (RBDA 8.5)'),
 
     # --- a frame ------------------------------------------------------------------------------

@@ -1,0 +1,285 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Closed loops against other programs, and over time: Pinocchio, MuJoCo, ladders, energy."""
+
+from loop_rig import MECHANISMS, moving, robot
+import mujoco
+import numpy as np
+import pinocchio as pin
+from pinocchio_trees import PinocchioTree
+import pytest
+import rbd_ros
+from rbd_ros.algorithms import hinged
+from rbd_ros.joints import Fixed, Prismatic, Revolute, Spherical
+from rbd_ros.model import mechanisms
+from rbd_ros.spatial import Transform, Vec3, xlt
+
+
+def placed(X):
+    """Return our transform to a frame as Pinocchio's placement of it."""
+    return pin.SE3(np.array(X.E.to_list()).T, np.array(list(X.r)))
+
+
+def pinocchio_contacts(tree):
+    """
+    Return the loop joints of a model as constraints of Pinocchio.
+
+    A ball is a point, a weld all six; a hinge is two points on its axis.
+    """
+    out = pin.StdVec_RigidConstraintModel()
+    for loop in tree.model.loops:
+        joint = loop.joint
+        points = [Vec3.zero()]
+        if type(joint) is Revolute:
+            points.append(Vec3(*joint.axis) * 0.2)
+        assert type(joint) in (Revolute, Spherical, Fixed)
+        kind = pin.ContactType.CONTACT_6D if type(joint) is Fixed else pin.ContactType.CONTACT_3D
+        for point in points:
+            ends = []
+            for body, X in ((loop.predecessor, loop.X_P), (loop.successor, loop.X_S)):
+                ends += [body, tree.offset[body] * placed(Transform.translation(point) @ X)]
+            out.append(pin.RigidConstraintModel(kind, tree.pin, *ends))
+    return out
+
+
+@pytest.mark.seed('RBDA 8-02')
+@pytest.mark.parametrize('name', MECHANISMS)
+def test_forward_dynamics_against_pinocchio(name):
+    """Accelerations are those of its constrained dynamics, at several states."""
+    made, _ = robot(name)
+    tree = PinocchioTree(made.model)
+    contacts = pinocchio_contacts(tree)
+    datas = pin.StdVec_RigidConstraintData()
+    for contact in contacts:
+        datas.append(contact.createData())
+    settings = pin.ProximalSettings(1e-12, 1e-10, 30)
+    pin.initConstraintDynamics(tree.pin, tree.data, contacts, datas)
+    for seed in range(3):
+        _, q, qd, tau = moving(name, seed)
+        theirs = pin.constraintDynamics(
+            tree.pin, tree.data, tree.position(q), tree.B @ qd, tree.B @ tau, contacts, datas,
+            settings)
+        ours = made.forward_dynamics(q, qd, tau)
+        np.testing.assert_allclose(tree.B.T @ theirs, ours, atol=1e-6 * np.abs(ours).max())
+
+
+def text(x):
+    """Return numbers with all their digits."""
+    return ' '.join(f'{v:.17g}' for v in x)
+
+
+def mujoco_xml(model):
+    """Return a model of hinges and its loops as MuJoCo's XML, soft as its equalities are."""
+    def body(i):
+        X, I = model.X_T[i], model.inertia[i]
+        c = np.array(list(I.h)) / I.m
+        m = np.array(I.I.to_list()) - I.m * (c @ c * np.eye(3) - np.outer(c, c))
+        quat = np.zeros(4)
+        mujoco.mju_mat2Quat(quat, np.array(X.E.to_list()).T.ravel())
+        full = (m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2])
+        inner = ''.join(body(k) for k in model.children[i])
+        return (f'<body name="b{i}" pos="{text(X.r)}" quat="{text(quat)}">'
+                f'<joint type="hinge" axis="{text(model.joint[i].axis)}"/>'
+                f'<inertial pos="{text(c)}" mass="{I.m}" fullinertia="{text(full)}"/>'
+                f'{inner}</body>')
+    ties = ''
+    worlds = ''.join(body(i) for i in model.children[0])
+    for loop in model.loops:
+        r = text(loop.X_S.r)
+        other = f'b{loop.predecessor}' if loop.predecessor else 'world'
+        ties += f'<connect body1="b{loop.successor}" body2="{other}" anchor="{r}"/>'
+    gravity = ' '.join(map(str, model.gravity))
+    return (f'<mujoco><compiler angle="radian"/><option gravity="{gravity}">'
+            '<flag contact="disable"/></option>'
+            f'<worldbody>{worlds}</worldbody><equality>{ties}</equality></mujoco>')
+
+
+@pytest.mark.parametrize('name', ['four_bar', 'five_bar', 'ladder'])
+def test_forward_dynamics_against_mujoco(name):
+    """Its inertia, bias and Jacobian of the equalities, solved exactly, give our accelerations."""
+    made, q, qd, tau = moving(name)
+    model = mujoco.MjModel.from_xml_string(mujoco_xml(made.model))
+    data = mujoco.MjData(model)
+    # their anchor on the other body is where the bodies are at the reference position
+    for k, loop in enumerate(made.model.loops):
+        model.eq_data[k, 3:6] = list(loop.X_P.r)
+    data.qpos[:], data.qvel[:] = q, qd
+    mujoco.mj_forward(model, data)
+    n = made.model.nv
+    H = np.zeros((n, n))
+    mujoco.mj_fullM(model, data, H)
+    J = data.efc_J.reshape(-1, n)[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]
+    h = 1e-6                                            # J-dot qd, which it does not tell
+    rates = []
+    for step in (h, -h):
+        data.qpos[:] = q + step * qd
+        mujoco.mj_forward(model, data)
+        rates.append(data.efc_J.reshape(-1, n)[:len(J)] @ qd)
+    k = -(rates[0] - rates[1]) / (2.0 * h)
+    data.qpos[:], data.qvel[:] = q, qd
+    mujoco.mj_forward(model, data)
+    np.testing.assert_allclose(data.efc_pos[:len(J)], 0.0, atol=1e-9)
+    m = len(J)
+    system = np.block([[H, -J.T], [J, np.zeros((m, m))]])
+    right = np.concatenate([tau - data.qfrc_bias, k])
+    theirs = np.linalg.lstsq(system, right, rcond=1e-11)[0][:n]
+    ours = made.forward_dynamics(q, qd, tau)
+    np.testing.assert_allclose(theirs, ours, atol=1e-6 * np.abs(ours).max())
+
+
+# --- all bodies at once -----------------------------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 8-28', 'RBDA 8-29')
+@pytest.mark.parametrize('name', ['four_bar', 'five_bar', 'ladder'])
+def test_hinged_mechanisms_all_bodies_at_once(name):
+    """Solved for the forces of all hinges, the mechanism moves as through its tree."""
+    made, q, qd, tau = moving(name)
+    f_ext = np.random.default_rng(2).normal(size=(made.model.nb, 6))
+    for loads in ((), (f_ext,)):
+        tree = made.forward_dynamics(q, qd, tau, *loads, method='sparse')
+        planar = made.forward_dynamics(q, qd, tau, *loads, method='sparse_planar')
+        bodies = made.forward_dynamics(q, qd, tau, *loads, method='hinged')
+        np.testing.assert_allclose(planar, tree, atol=1e-10 * np.abs(tree).max())
+        np.testing.assert_allclose(bodies, tree, atol=1e-10 * np.abs(tree).max())
+
+
+@pytest.mark.seed('RBDA 8-29')
+def test_cost_of_a_ladder_grows_as_its_loops():
+    """Operations per loop are the same from the third loop on, in the order of elimination."""
+    counts = {}
+    for n in (4, 8, 12):
+        made = rbd_ros.Dynamics(mechanisms.ladder(n).model, cache=False)
+        counts[n] = made.kernel('forward_dynamics', method='hinged').count().total
+    assert counts[12] - counts[8] == counts[8] - counts[4]
+    model = mechanisms.ladder(8).model
+    order = hinged.elimination_order(model)
+    assert sorted(order) == list(range(model.nb + len(model.loops)))
+
+
+def test_long_ladders_take_the_linear_way():
+    """Above thirty velocities the tree is not offered, and the motion is that of short ladders."""
+    model, q = mechanisms.ladder(16)
+    made = rbd_ros.Dynamics(model, backend='python', closed_near=q)
+    assert made.methods('forward_dynamics') == ('hinged',)
+    # hinged on the ground at one end of one bar and let go: all cells fold alike at first
+    qdd = made.forward_dynamics(q, np.zeros(model.nv), np.zeros(model.nv))
+    np.testing.assert_allclose(qdd[3::2], qdd[1], rtol=1e-6)
+    np.testing.assert_allclose(qdd[2::2], -qdd[1], rtol=1e-6)
+    K = np.array(made.loop_jacobian(q))
+    np.testing.assert_allclose(K @ qdd, 0.0, atol=1e-8)
+    with pytest.raises(rbd_ros.RbdError, match='has no method "sparse" for this robot'):
+        made.forward_dynamics(q, qdd, qdd, method='sparse')
+
+
+def test_what_is_no_hinged_mechanism():
+    """A slider, a ball in space or an axis in the plane is not."""
+    assert hinged.is_hinged(mechanisms.five_bar().model)
+    assert not hinged.is_hinged(mechanisms.delta().model)
+    assert not hinged.is_hinged(mechanisms.four_bar(0.9, Prismatic()).model)
+    tilted = mechanisms.four_bar(0.9, Revolute((0.0, 1.0, 0.0))).model
+    assert not hinged.is_hinged(tilted)
+    with pytest.raises(rbd_ros.ModelError, match='is not a planar mechanism of hinges'):
+        hinged.forward_dynamics(tilted, [0.0] * 3, [0.0] * 3, [0.0] * 3, None)
+
+
+# --- over time --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('name', ['four_bar', 'spatial_four_bar'])
+def test_energy_over_ten_seconds(name):
+    """Runge-Kutta steps of 1 ms with projection keep energy to 1e-8, and the loops closed."""
+    made, q = robot(name)
+    nv, h = made.model.nv, 1e-3
+    tau = np.zeros(nv)
+    f, K, delta = made.forward_dynamics, made.loop_jacobian, made.loop_error
+    qd = made.consistent_velocity(q, np.full(nv, 0.3))
+
+    def total(q, qd):
+        return made.kinetic_energy(q, qd) + made.potential_energy(q)
+    start = total(q, qd)
+    # energy over what is exchanged: the zero of potential energy means nothing
+    scale, worst = 0.0, 0.0
+    for step in range(10_000):
+        k1 = f(q, qd, tau)
+        k2 = f(q + 0.5 * h * qd, qd + 0.5 * h * k1, tau)
+        k3 = f(q + 0.5 * h * qd + 0.25 * h * h * k1, qd + 0.5 * h * k2, tau)
+        k4 = f(q + h * qd + 0.5 * h * h * k2, qd + h * k3, tau)
+        q = q + h * qd + h * h / 6.0 * (k1 + k2 + k3)
+        qd = qd + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        J = K(q)
+        q = q - np.linalg.lstsq(J, delta(q), rcond=1e-9)[0]
+        qd = qd - np.linalg.lstsq(J, J @ qd, rcond=1e-9)[0]
+        if step % 100 == 99:
+            scale = max(scale, float(made.kinetic_energy(q, qd)))
+            worst = max(worst, abs(float(total(q, qd) - start)))
+    assert scale > 0.1 and worst < 1e-8 * scale
+    np.testing.assert_allclose(delta(q), 0.0, atol=1e-9)
+
+
+def test_loop_cut_through_a_body():
+    """A weld between the halves of a bar is the same mechanism as the hinge at its end (8.3)."""
+    builder = rbd_ros.ModelBuilder('cut', gravity=mechanisms.DOWN)
+    rod = mechanisms.rod
+    builder.add_body('bar_1', 'base', Revolute(), None, rod(0.3, 1.0))
+    builder.add_body('bar_2', 'bar_1', Revolute(), xlt(0.3, 0.0, 0.0), rod(0.4, 1.0))
+    builder.add_body('bar_3', 'base', Revolute(), xlt(0.9, 0.0, 0.0), rod(0.6, 1.5))
+    builder.add_body('half', 'bar_3', Revolute(), xlt(0.6, 0.0, 0.0), rod(0.4, 1.0))
+    turned = Transform(mechanisms._BACK, Vec3(0.4, 0.0, 0.0))
+    builder.add_loop_joint('weld', 'bar_2', 'half', Fixed(), xlt(0.4, 0.0, 0.0), turned)
+    whole = rbd_ros.ModelBuilder('whole', gravity=mechanisms.DOWN)
+    whole.add_body('bar_1', 'base', Revolute(), None, rod(0.3, 1.0))
+    whole.add_body('bar_2', 'bar_1', Revolute(), xlt(0.3, 0.0, 0.0),
+                   rod(0.4, 1.0) + xlt(0.8, 0.0, 0.0).inv_apply(
+                       Transform(mechanisms._BACK, Vec3.zero()).inv_apply(rod(0.4, 1.0))))
+    whole.add_body('bar_3', 'base', Revolute(), xlt(0.9, 0.0, 0.0), rod(0.6, 1.5))
+    whole.add_loop_joint('pin', 'bar_2', 'bar_3', Revolute(), xlt(0.8, 0.0, 0.0),
+                         xlt(0.6, 0.0, 0.0))
+    cut, pinned = (rbd_ros.Dynamics(b.build(), backend='python') for b in (builder, whole))
+    q = pinned.assemble([0.9, -0.4, 1.5]).require()
+    qd = pinned.consistent_velocity(q, [1.0, 0.0, 0.0])
+    order = pinned.model.velocity_order(['bar_1_joint', 'bar_2_joint', 'bar_3_joint'])
+    at = cut.model.velocity_order(['bar_1_joint', 'bar_2_joint', 'bar_3_joint', 'half_joint'])
+    guess, rates = np.zeros(4), np.zeros(4)
+    guess[at] = [*q[order], q[order[0]] + q[order[1]] + np.pi - q[order[2]]]
+    rates[at] = [*qd[order], qd[order[0]] + qd[order[1]] - qd[order[2]]]
+    guess = cut.assemble(guess).require()
+    np.testing.assert_allclose(cut.loop_velocity(guess, rates), 0.0, atol=1e-12)
+    tau, forces = np.zeros(3), np.zeros(4)
+    tau[order[0]] = forces[at[0]] = 0.7
+    np.testing.assert_allclose(cut.forward_dynamics(guess, rates, forces)[at[:3]],
+                               pinned.forward_dynamics(q, qd, tau)[order], rtol=1e-9)
+
+
+@pytest.mark.seed('RBDA 8-11')
+def test_weld_behind_a_massless_body():
+    """A hinge of the tree on a massless body, welded on: a loop joint of any type (8.3)."""
+    model = mechanisms.four_bar().model
+    builder = rbd_ros.ModelBuilder('universal', gravity=mechanisms.DOWN)
+    for i in range(1, 4):
+        builder.add_body(f'bar_{i}', f'bar_{i - 1}' if i > 1 else 'base', Revolute(),
+                         model.X_T[i], model.inertia[i], joint_name=f'joint_{i}')
+    builder.add_body('pin', 'bar_3', Revolute(), xlt(0.6, 0.0, 0.0), joint_name='massless')
+    builder.add_loop_joint('weld', 'base', 'pin', Fixed(), xlt(0.9, 0.0, 0.0))
+    made = rbd_ros.Dynamics(builder.build(), backend='python')
+    q = np.array([0.9, -0.4262239867, -2.0418464295])
+    qd = np.array([1.3, -1.641238173, 0.6428154012])
+    found = made.loop_dynamics([*q, -q.sum()], [*qd, -qd.sum()], [0.7, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(found.qdd, [-16.3136955852, 21.1345466729, -7.6139929082,
+                                           2.79314182], atol=1e-6)
+    assert found.method == 'projection' and made.loop_report.mobility == 1
+    np.testing.assert_allclose(
+        made.forward_dynamics([*q, -q.sum()], [*qd, -qd.sum()], [0.7, 0.0, 0.0, 0.0]), found.qdd,
+        rtol=1e-12)
