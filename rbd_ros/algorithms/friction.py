@@ -93,6 +93,7 @@ def coulomb(
     blocks = [M[3 * i:3 * i + 3, 3 * i:3 * i + 3] for i in range(count)]
     # Steps along the tangents: the larger eigenvalue of their block keeps a sweep from overshoot.
     stiff = [max(float(np.linalg.eigvalsh(block[:2, :2])[-1]), 1e-300) for block in blocks]
+    inverses = [np.linalg.pinv(block, rcond=1e-12, hermitian=True) for block in blocks]
     residual = 0.0
     for _ in range(sweeps):
         change = 0.0
@@ -100,7 +101,8 @@ def coulomb(
             at = slice(3 * i, 3 * i + 3)
             old = force[at].copy()
             u = M[at] @ force + d[at]
-            force[at] = _settled(blocks[i], u - blocks[i] @ old, old, limits[i], stiff[i])
+            force[at] = _settled(
+                blocks[i], inverses[i], u - blocks[i] @ old, old, limits[i], stiff[i])
             change = max(change, float(np.abs(force[at] - old).max()))
         residual = change / max(float(np.abs(force).max(initial=0.0)), 1e-300)
         if residual <= tolerance:
@@ -108,13 +110,15 @@ def coulomb(
     return Sliding(force.reshape(-1, 3), (M @ force + d).reshape(-1, 3), residual)
 
 
-def _settled(A: Array, b: Array, old: Array, mu: float, stiff: float) -> Array:
+def _settled(
+    A: Array, inverse: Array, b: Array, old: Array, mu: float, stiff: float,
+) -> Array:
     """Return the force at one contact with motion A f + b, one exact step or a projected one."""
     if b[2] >= 0.0 and not old.any():
         return np.zeros(3)
     if A[2, 2] <= 0.0:
         return old
-    stick = np.linalg.lstsq(A, -b, rcond=1e-12)[0]
+    stick = -(inverse @ b)
     if stick[2] >= 0.0 and stick[0] ** 2 + stick[1] ** 2 <= (mu * stick[2]) ** 2:
         return stick
     f = old.copy()

@@ -152,3 +152,19 @@ def sample_points(shape: Shape) -> tuple[Array, float]:
     if isinstance(shape, ConvexMesh):
         return shape.vertices, 0.0
     raise ModelError('a half-space has no points: it can be part of the scene, not of a robot')
+
+
+def sample_balls(shape: Shape) -> tuple[Array, float]:
+    """
+    Return few balls that stand for a shape in a simulation: its edges are round (RBDA 11.6).
+
+    Spheres and capsules as in :func:`sample_points`; cylinders are rows of balls of their radius,
+    or rings if they are flat; boxes and meshes are their corners.
+    """
+    if not isinstance(shape, Cylinder):
+        return sample_points(shape)
+    if shape.length > 2.0 * shape.radius:
+        return sample_points(Capsule(shape.radius, shape.length - 2.0 * shape.radius))
+    ball = min(0.5 * shape.length, 0.9 * shape.radius)
+    reach = shape.radius - ball
+    return reach * np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 1.0, 0], [0, -1.0, 0]]), ball

@@ -20,14 +20,16 @@ from rbd_ros.sim.frames import Frames, Pose
 from rbd_ros.sim.integrators import rk4_step, semi_implicit_step
 from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.physics import Physics
-from rbd_ros.sim.robot import SimulatedRobot
+from rbd_ros.sim.robot import ContactForce, SimulatedRobot
 from rbd_ros.sim.schedule import Counters, Schedule
 from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
 from rbd_ros.sim.settings import SETTINGS, Settings
 from rbd_ros.sim.simulation import Simulation
+from rbd_ros.sim.world import Obstacle, read_scene, Surface, World
 
 __all__ = [
-    'compiled_engine', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Frames',
-    'Imperfections', 'Pacer', 'Physics', 'PlainEngine', 'Pose', 'rk4_step', 'Sample', 'Schedule',
-    'semi_implicit_step', 'Sensors', 'Settings', 'SETTINGS', 'SimulatedRobot', 'Simulation',
+    'compiled_engine', 'ContactForce', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Frames',
+    'Imperfections', 'Obstacle', 'Pacer', 'Physics', 'PlainEngine', 'Pose', 'read_scene',
+    'rk4_step', 'Sample', 'Schedule', 'semi_implicit_step', 'Sensors', 'Settings', 'SETTINGS',
+    'SimulatedRobot', 'Simulation', 'Surface', 'World',
 ]

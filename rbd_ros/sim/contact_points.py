@@ -32,12 +32,12 @@ from rbd_ros.errors import SettingError
 from rbd_ros.model.collision_shapes import Box, HalfSpace, sample_points
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from rbd_ros.dynamics.contact_system import Motions
-    from rbd_ros.model.collision_shapes import CollisionShape
+    from rbd_ros.model.collision_shapes import CollisionShape, Shape
     from rbd_ros.sim.distance import Placed
 
     Array = NDArray[np.float64]
@@ -63,16 +63,18 @@ class ContactPoints:
 
     :param shapes: of the robot; those on the base are left out.
     :param obstacles: half-spaces and boxes, fixed in the base.
+    :param sample: gives the points of a shape and the radius around them.
     """
 
     def __init__(
         self, shapes: Sequence[CollisionShape], obstacles: Sequence[Placed],
+        sample: Callable[[Shape], tuple[Array, float]] = sample_points,
     ) -> None:
         bodies, points, radii = [], [], []
         for each in shapes:
             if each.body == 0:
                 continue
-            local, radius = sample_points(each.shape)
+            local, radius = sample(each.shape)
             bodies += [each.body] * len(local)
             points += (local @ each.R.T + each.p).tolist()
             radii += [radius] * len(local)
@@ -85,6 +87,22 @@ class ContactPoints:
         self.radii = np.array(radii, float)
         self.obstacles = tuple(obstacles)
         self.pairs = [(i, k) for i in range(len(bodies)) for k in range(len(obstacles))]
+
+    def distances(self, motions: Motions) -> Array:
+        """Return the distances of all pairs at once."""
+        E, r = motions.E[self.bodies], motions.r[self.bodies]
+        centers = r + np.einsum('nji,nj->ni', E, self.points)
+        found = np.empty((len(centers), len(self.obstacles)))
+        for k, obstacle in enumerate(self.obstacles):
+            x = (centers - obstacle.p) @ obstacle.R
+            if isinstance(obstacle.shape, HalfSpace):
+                found[:, k] = x[:, 2]
+            else:
+                half = 0.5 * np.array(obstacle.shape.size)  # type: ignore[union-attr]  # a box
+                beyond = np.abs(x) - half
+                outside = np.linalg.norm(np.maximum(beyond, 0.0), axis=1)
+                found[:, k] = outside + np.minimum(beyond.max(axis=1), 0.0)
+        return (found - self.radii[:, None]).ravel()
 
     def gap(self, pair: int, motions: Motions) -> Gap:
         """Return one pair at a state of the robot."""

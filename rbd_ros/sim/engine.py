@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import sparsity
 from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.sim.soft_world import soft_contacts, SoftPattern
 from rbd_ros.sim.step import advance, input_shapes, Plant
 
 if TYPE_CHECKING:
@@ -61,14 +63,16 @@ class Engine(Protocol):
 
 
 def compiled_engine(
-    model: Model, integrator: str, *, backend: str = 'auto', cached: bool = True,
-    progress: Callable[[str, float], None] | None = None,
+    model: Model, integrator: str, *, soft: SoftPattern | None = None, backend: str = 'auto',
+    cached: bool = True, progress: Callable[[str, float], None] | None = None,
 ) -> Engine:
     """
     Return the whole step of a robot as one kernel.
 
     :param model: the robot; gravity is an input of the kernel and starts as the model's.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
+    :param soft: which bodies may touch soft obstacles, and of which kind these are; where and
+        how large they are is an input.
     :param backend: as for :class:`rbd_ros.Dynamics`.
     :param cached: whether machine code is kept on disk.
     :param progress: called with the name of the kernel and the share done.
@@ -76,11 +80,16 @@ def compiled_engine(
     robot = Dynamics(model, backend=backend, cache=cached, progress=progress)
     refuse_massless(model, 'forward_dynamics')
     shapes = input_shapes(model.nq, model.nv, model.nb)
+    if soft is not None:
+        shapes |= soft.shapes()
     own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
+
+    def rule(s: State) -> Mapping[str, Sequence]:
+        touch = None if soft is None else partial(soft_contacts, s.model, soft, s.inputs)
+        return advance(_plant(s), integrator, s.inputs, touch)
     robot.add(Quantity(
         f'step_{integrator}', tuple(shapes), environment=('gravity',), shapes=own,
-        rules={'rule': lambda s: advance(_plant(s), integrator, s.inputs)},
-        key=(integrator,), modules=(__name__.rpartition('.')[0],)))
+        rules={'rule': rule}, key=(integrator, soft), modules=(__name__.rpartition('.')[0],)))
     return robot.bind(f'step_{integrator}')
 
 

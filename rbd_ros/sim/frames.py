@@ -108,6 +108,16 @@ class Frames:
             f_ext[frame.body - 1, 3:] += force
         return f_ext
 
+    def at_body(self, q: ArrayLike, body: int, point: Array, force: Array) -> Array:
+        """
+        Return a force at a point as a wrench at the origin of a body, in its coordinates.
+
+        :param point: base coordinates; force likewise.
+        :returns: moment then force, (6,).
+        """
+        E, r = self._bodies(q)
+        return np.concatenate([E[body] @ np.cross(point - r[body], force), E[body] @ force])
+
     def checked_wrench(self, name: str, wrench: ArrayLike) -> Array:
         """
         Return a wrench that may be given to ``push``.

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
 from rbd_ros.sim.physics import Physics
+from rbd_ros.sim.rigid_world import RigidContacts
 from rbd_ros.sim.step import UNLIMITED
 
 if TYPE_CHECKING:
@@ -32,11 +33,29 @@ if TYPE_CHECKING:
 
     from rbd_ros.model.model import Model
     from rbd_ros.sim.engine import Engine, ForwardDynamics, MassMatrix
+    from rbd_ros.sim.world import World
 
     Array = NDArray[np.float64]
 
 #: Times a step is tried with corrected guesses of who sticks; then, as often, one by one.
 _TRIES = 8
+
+
+class ContactForce(NamedTuple):
+    """
+    A force of the world on the robot.
+
+    :param body: index of the body.
+    :param obstacle: name of what it touches.
+    :param point: of contact, base coordinates, m.
+    :param force: N, base coordinates.
+    """
+
+    body: int
+    obstacle: str
+    point: Array
+    force: Array
+
 
 #: What a step hands on to the next one.
 _CARRIED = ('q', 'v', 'held', 'sign')
@@ -56,27 +75,42 @@ class SimulatedRobot:
     :param physics: what acts in the joints; what the description says when not given. All of it
         but the integrator may be replaced between two steps.
     :param backend: of the compiled step, as for :class:`rbd_ros.Dynamics`.
+    :param world: what the robot may touch; nothing when not given.
     """
 
     def __init__(
         self, model: Model, forward_dynamics: ForwardDynamics | None = None, *,
         mass_matrix: MassMatrix | None = None, physics: Physics | None = None,
-        backend: str = 'auto',
+        backend: str = 'auto', world: World | None = None,
     ) -> None:
-        self.model = model
+        self.model, self.world = model, world
+        soft = world is not None and world.kind == 'soft'
+        if soft and forward_dynamics is not None:
+            raise SettingError('soft contact is part of the compiled step: leave '
+                               'forward_dynamics out, or use rigid contact')
         physics = physics or Physics.of(model)
         self._engine: Engine
         if forward_dynamics is None:
-            self._engine = compiled_engine(model, physics.integrator, backend=backend)
+            pattern = world.pattern() if world is not None and soft else None
+            self._engine = compiled_engine(model, physics.integrator, soft=pattern,
+                                           backend=backend)
         else:
             self._engine = PlainEngine(model, physics.integrator, forward_dynamics, mass_matrix)
         self._integrator = physics.integrator
         self._in, self._out = self._engine.inputs, self._engine.outputs
         self._carried = [(self._in[name], self._out[name]) for name in _CARRIED]
+        self._rigid = None
+        if world is not None and soft:
+            for name, values in world.inputs().items():
+                self._in[name][:] = values
+            self._carried.append((self._in['dents'], self._out['new_dents']))
+        elif world is not None:
+            self._rigid = RigidContacts(model, world, backend)
+        self._pushed = np.zeros((model.nb, 6))
         #: Steps whose friction was not resolved exactly; its torques stay within their bounds.
         self.unresolved = 0
         self.physics = physics
-        self.place(Coordinates(model).neutral())
+        self._put(np.array(Coordinates(model).neutral()), np.zeros(model.nv))
 
     # --- what acts on it ------------------------------------------------------------------
 
@@ -142,8 +176,22 @@ class SimulatedRobot:
         :param f_ext: (nb, 6), a force on each body in base coordinates about the base origin,
             angular first; None for none.
         """
-        self._in['f_ext'][:] = 0.0 if f_ext is None else self._checked(
+        self._pushed[:] = 0.0 if f_ext is None else self._checked(
             'f_ext', f_ext, (self.model.nb, 6))
+        self._in['f_ext'][:] = self._pushed
+
+    @property
+    def contact_forces(self) -> list[ContactForce]:
+        """Return the forces of the world on the robot in the last step."""
+        if self.world is None:
+            return []
+        rows = self._out['contact_forces'] if self._rigid is None else self._rigid.forces
+        points, found = self.world.points, []
+        for pair in np.flatnonzero(np.abs(rows[:, 3:]).max(axis=1, initial=0.0) > 0.0):
+            i, k = points.pairs[pair]
+            found.append(ContactForce(int(points.bodies[i]), self.world.obstacles[k].name,
+                                      rows[pair, :3].copy(), rows[pair, 3:].copy()))
+        return found
 
     # --- its state ------------------------------------------------------------------------
 
@@ -163,33 +211,59 @@ class SimulatedRobot:
 
         :param q: position, (nq,).
         :param v: velocity, (nv,); zero when not given.
+        :raises SettingError: where it overlaps an obstacle.
         """
         v = np.zeros(self.model.nv) if v is None else v
-        self._initial = (self._checked('q', q, (self.model.nq,)),
-                         self._checked('v', v, (self.model.nv,)))
+        self._put(self._checked('q', q, (self.model.nq,)),
+                  self._checked('v', v, (self.model.nv,)))
+        if self.world is not None:
+            self.world.refuse_overlap(self.model, self._in['q'])
+
+    def _put(self, q: Array, v: Array) -> None:
+        self._initial = (q, v)
         self.reset()
 
     def reset(self) -> None:
         """Return to the initial state, without command and external force; brakes stay."""
         self._in['q'][:], self._in['v'][:] = self._initial
-        for name in ('command', 'f_ext', 'held', 'sign'):
-            self._in[name][:] = 0.0
-        for name in ('motor', 'contact'):
-            self._out[name][:] = 0.0
+        self._pushed[:] = 0.0
+        for name in ('command', 'f_ext', 'held', 'sign', 'dents'):
+            if name in self._in:
+                self._in[name][:] = 0.0
+        for name in ('motor', 'contact', 'contact_forces'):
+            if name in self._out:
+                self._out[name][:] = 0.0
+        if self._rigid is not None:
+            self._rigid.forces[:] = 0.0
 
     def step(self, h: float) -> None:
         """Advance by ``h`` seconds."""
         setting, status = self._in['setting'], self._out['status']
-        setting[0], setting[4] = h, 0.0
-        self._engine()
-        if status[0] != 0.0:
-            self._resolve()
+        setting[0] = h
+        if self._rigid is not None:
+            self._in['f_ext'][:] = self._pushed
+            force = self._rigid.push(self._in['q'], self._in['v'], self._free, self.braked, h,
+                                     self._physics.mass_scale)
+            if force is not None:
+                self._in['f_ext'][:] += force
+        self._compute()
         if not math.isfinite(status[1]):
             raise NonFiniteError(
                 f'the simulation of "{self.model.name}" has diverged: its state is no longer '
                 'finite; use a shorter step, or check masses, inertias and commands')
         for old, new in self._carried:
             old[:] = new
+
+    def _compute(self) -> None:
+        self._in['setting'][4] = 0.0
+        self._engine()
+        if self._out['status'][0] != 0.0:
+            self._resolve()
+
+    def _free(self) -> Array:
+        """Return the velocity after the step if nothing were touched."""
+        self._compute()
+        return self._out['v']
 
     def _resolve(self) -> None:
         """Take the step again with better guesses until they are right."""

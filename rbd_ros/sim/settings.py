@@ -31,9 +31,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.errors import SettingError
+from rbd_ros.model.urdf.collisions import load_collisions
+from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.sim.mesh import read_mesh
 from rbd_ros.sim.physics import INTEGRATORS, per_joint, Physics
 from rbd_ros.sim.schedule import Schedule
 from rbd_ros.sim.sensors import EFFORT_SOURCES, Imperfections, VELOCITY_SOURCES
+from rbd_ros.sim.world import CONTACTS, read_scene, Surface, World
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,6 +165,21 @@ _JOINT_PHYSICS = (
            0.0, 1.0),
     _float('mass_scale', 1.0, 'True masses over described masses.', 0.01, 100.0),
 )
+_CONTACT = (
+    _choice('contact', 'none', CONTACTS, 'How the robot touches the scene: not at all, as a '
+            'spring and a damper, or rigidly.'),
+    Setting('scene_file', 'str', '', 'YAML file with floor and boxes. If empty, a floor at '
+            'height 0.', fixed=True),
+    _float('contact_stiffness', 2e4, 'N/m, of each touching point of a soft contact.', 1.0, 1e8,
+           True),
+    _float('contact_damping', 200.0, 'N.s/m, of each touching point of a soft contact.', 1e-3,
+           1e6, True),
+    _float('contact_friction', 0.6, 'Coefficient of Coulomb friction.', 0.0, 10.0, True),
+    _float('contact_restitution', 0.0, 'Fraction of the speed that a rigid contact gives back.',
+           0.0, 1.0, True),
+    _float('contact_rate', 100.0, 'Hz, rate of contact forces and their markers.', 0.1, 1000.0,
+           True),
+)
 _READING = (
     _floats('position_noise', 'rad or m, standard deviation.' + _JOINTS, default=[0.0]),
     _floats('velocity_noise', 'rad/s or m/s, standard deviation.' + _JOINTS, default=[0.0]),
@@ -178,7 +197,8 @@ _READING = (
 
 #: Every parameter by name.
 SETTINGS: Mapping[str, Setting] = {
-    s.name: s for s in (*_ROBOT, *_TIME, *_DRIVER, *_JOINT_PHYSICS, *_READING)}
+    s.name: s for s in (
+        *_ROBOT, *_TIME, *_DRIVER, *_JOINT_PHYSICS, *_CONTACT, *_READING)}
 
 
 def default_values() -> dict[str, Value]:
@@ -288,6 +308,26 @@ class Settings:
             effort_limit=self._spread(model, 'effort_limit', base.effort_limit),
             restitution=self.number('restitution'), mass_scale=self.number('mass_scale'),
             integrator=self.text('integrator'))
+
+    def world(self, description: str, model: Model) -> World | None:
+        """
+        Return what the robot may touch, or None.
+
+        :param description: URDF text, for its collision shapes.
+        """
+        kind = self.text('contact')
+        if kind == 'none':
+            return None
+        scene = 'floor: 0.0'
+        file = self.text('scene_file')
+        if file:
+            scene = find_resource(file).read_text()
+        surface = Surface(
+            stiffness=self.number('contact_stiffness'), damping=self.number('contact_damping'),
+            friction=self.number('contact_friction'),
+            restitution=self.number('contact_restitution'))
+        shapes = load_collisions(description, model, read_mesh=read_mesh)
+        return World(kind, shapes, read_scene(scene, file or 'the scene'), surface)
 
     def imperfections(self) -> Imperfections:
         """Return how the robot is read."""

@@ -57,6 +57,24 @@ class Plant(NamedTuple):
     inertia: Callable[[Values], Matrix]
 
 
+class Touched(NamedTuple):
+    """
+    Forces of soft contacts at a state.
+
+    :param f_ext: all external forces, contact among them, (nb, 6).
+    :param contact: 1 if a surface is touched, else 0.
+    :param outputs: what a step returns of them.
+    """
+
+    f_ext: Matrix
+    contact: Scalar
+    outputs: Mapping[str, Sequence]
+
+
+#: Soft contacts as a function of q, v and the length of the step.
+Touch = Callable[['Values', 'Values', 'Scalar'], Touched]
+
+
 class _Setting(NamedTuple):
     """Numbers of a step that are not per joint."""
 
@@ -75,17 +93,21 @@ def input_shapes(nq: int, nv: int, nb: int) -> dict[str, tuple[int, ...]]:
             'setting': (len(_Setting._fields),)}
 
 
-def advance(plant: Plant, integrator: str, x: Mapping[str, Sequence]) -> dict[str, Values]:
+def advance(
+    plant: Plant, integrator: str, x: Mapping[str, Sequence], touch: Touch | None = None,
+) -> dict[str, Sequence]:
     """
     Return the state after one step, and what acted in it.
 
     A step without an event (a joint starts or ends sliding, or meets a stop) is taken by the
     integrator, with dry friction constant over the step; one with an event by the semi-implicit
-    rule, for which the implicit impulses are exact.
+    rule, for which the implicit impulses are exact. So is one in which a soft surface is touched:
+    its force is that of the start of the step.
 
     :param plant: the rigid-body part.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
     :param x: values by the names of ``input_shapes``.
+    :param touch: gives the forces of soft contacts; None for a robot that touches nothing.
     :returns: ``q``, ``v``, ``motor`` and ``contact`` torques, the guess ``held`` and ``sign``
         for the next step, and ``status``: the number of wrong guesses (0: the step is good) and
         a sum that is finite only if the state is.
@@ -93,7 +115,8 @@ def advance(plant: Plant, integrator: str, x: Mapping[str, Sequence]) -> dict[st
     q, v, s = x['q'], x['v'], _Setting(*x['setting'])
     motor = [where(b, 0.0, clamp(c, -limit, limit))
              for b, c, limit in zip(x['braked'], x['command'], x['effort_limit'], strict=True)]
-    f_ext = [[f / s.mass_scale for f in row] for row in x['f_ext']]
+    touched = Touched(x['f_ext'], 0.0, {}) if touch is None else touch(q, v, s.h)
+    f_ext = [[f / s.mass_scale for f in row] for row in touched.f_ext]
 
     def acceleration(q: Values, v: Values, tau: Values) -> Values:
         # Masses times s move under tau as the model's own do under tau / s.
@@ -119,6 +142,7 @@ def advance(plant: Plant, integrator: str, x: Mapping[str, Sequence]) -> dict[st
         first = [(w - k) / s.h for w, k in zip(trial.w, v, strict=True)]
         rk_q, rk_v = rk4_step(plant.space, smooth, q, v, s.h, first)
         event = maximum(_event(problem, x['braked'], v, trial.w), _beyond(plant, x, rk_q))
+        event = maximum(event, touched.contact)
         end_q = [where(event, a, b) for a, b in zip(end_q, rk_q, strict=True)]
         end_v = [where(event, a, b) for a, b in zip(end_v, rk_v, strict=True)]
     stuck = [_is_zero(w) * _is_zero(k) * less(0.0, braked + friction) for w, k, braked, friction
@@ -130,6 +154,7 @@ def advance(plant: Plant, integrator: str, x: Mapping[str, Sequence]) -> dict[st
         'contact': [r - d for r, d in zip(reaction, drag, strict=True)],
         'held': trial.guess.held, 'sign': trial.guess.sign,
         'status': [_total(trial.wrong), _total([*end_q, *end_v])],
+        **touched.outputs,
     }
 
 

@@ -32,6 +32,7 @@ from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
+from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
     completed, diagnostics, Ending, full_name, time_message, transforms)
 from rbd_ros.nodes.simulator.wire import read_array, StateWriter
@@ -111,7 +112,8 @@ class Simulator(Node):
     def _build(self, text: str) -> Simulation:
         settings, begin = self._settings, time.monotonic()
         model = settings.model(load_urdf(text, limits_optional=True))
-        robot = SimulatedRobot(model, physics=settings.physics(model))
+        robot = SimulatedRobot(model, physics=settings.physics(model),
+                               world=settings.world(text, model))
         robot.place(settings.initial_positions(model, robot.q))
         frames = Frames(model)
         self._frames = frames
@@ -147,6 +149,11 @@ class Simulator(Node):
             rates = [self._settings.number(name) for name in ('state_rate', 'tf_rate')]
             self._tf_every = max(1, round(rates[0] / rates[1]))
             self._tf_count = 0
+        self._contacts = None
+        if self._simulation.robot.world is not None:
+            every = max(1, round(self._settings.number('state_rate')
+                                 / self._settings.number('contact_rate')))
+            self._contacts = ContactReports(self, self._simulation.robot, self._frames, every)
 
     def _make_writer(self) -> None:
         x = self._settings.imperfections()
@@ -185,6 +192,8 @@ class Simulator(Node):
         if not self._sim_stamps:
             stamp += time.time_ns() - simulation.time_ns
         self._states.publish(self._writer.write(stamp, sample))
+        if self._contacts is not None:
+            self._contacts.report(stamp)
         if self._tf_publisher is not None:
             self._tf_count += 1
             if self._tf_count % self._tf_every == 0:

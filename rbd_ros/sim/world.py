@@ -1,0 +1,178 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""What a simulated robot may touch: a scene of obstacles, and how their surfaces behave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms import kinematics
+from rbd_ros.algorithms.soft_contact import check_positive
+from rbd_ros.dynamics.contact_system import Motions
+from rbd_ros.errors import SettingError
+from rbd_ros.model.collision_shapes import Box, HalfSpace, sample_balls
+from rbd_ros.sim.contact_points import ContactPoints
+from rbd_ros.sim.distance import Placed
+from rbd_ros.sim.soft_world import SoftPattern
+from rbd_ros.spatial import from_rpy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rbd_ros.model.collision_shapes import CollisionShape
+    from rbd_ros.model.model import Model
+
+    Array = NDArray[np.float64]
+
+CONTACTS = ('none', 'soft', 'rigid')
+
+
+class Obstacle(NamedTuple):
+    """A part of a scene."""
+
+    name: str
+    placed: Placed
+
+
+@dataclass(frozen=True)
+class Surface:
+    """
+    How obstacles are touched.
+
+    :param stiffness: N/m, of each point of a soft contact, along and across the surface.
+    :param damping: N.s/m.
+    :param friction: coefficient of Coulomb friction.
+    :param restitution: of rigid contacts; a soft one bounces as its damping lets it.
+    """
+
+    stiffness: float = 2e4
+    damping: float = 200.0
+    friction: float = 0.6
+    restitution: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no surface has."""
+        check_positive(stiffness=self.stiffness, damping=self.damping)
+        if not 0.0 <= self.friction < math.inf:
+            raise SettingError(f'friction is {self.friction}; it must be zero or more')
+        if not 0.0 <= self.restitution <= 1.0:
+            raise SettingError(f'restitution is {self.restitution}; it must be between 0 and 1')
+
+
+class World:
+    """
+    Obstacles around a robot.
+
+    :param kind: ``'soft'`` or ``'rigid'``.
+    :param shapes: of the robot.
+    :param obstacles: fixed in the base.
+    :param surface: of all obstacles.
+    """
+
+    def __init__(
+        self, kind: str, shapes: Sequence[CollisionShape], obstacles: Sequence[Obstacle],
+        surface: Surface | None = None,
+    ) -> None:
+        if kind not in CONTACTS[1:]:
+            raise SettingError(f'contact is "{kind}"; a world is soft or rigid')
+        self.kind, self.obstacles = kind, tuple(obstacles)
+        self.surface = surface or Surface()
+        self.points = ContactPoints(shapes, [each.placed for each in obstacles], sample_balls)
+        if not self.points.pairs:
+            raise SettingError('nothing can touch: the scene needs an obstacle, and the robot '
+                               '<collision> shapes on links that move')
+
+    def pattern(self) -> SoftPattern:
+        """Return what a kernel of soft contact must know."""
+        return SoftPattern(
+            tuple(self.points.bodies.tolist()),
+            tuple(isinstance(each.placed.shape, Box) for each in self.obstacles))
+
+    def inputs(self) -> dict[str, Array]:
+        """Return the inputs of a kernel of soft contact."""
+        s = self.surface
+        rows = []
+        for _, (shape, R, p) in self.obstacles:
+            half = 0.5 * np.array(shape.size) if isinstance(shape, Box) else np.zeros(3)
+            rows.append(np.concatenate([R.ravel(), p, half]))
+        return {'balls': np.column_stack([self.points.points, self.points.radii]),
+                'obstacles': np.array(rows),
+                'surface': np.array([s.stiffness, s.damping, s.stiffness, s.damping, s.friction])}
+
+    def refuse_overlap(self, model: Model, q: Array) -> None:
+        """
+        Refuse a position in which the robot is inside of an obstacle by more than a millimetre.
+
+        :raises SettingError: which names the body and the obstacle.
+        """
+        tree = kinematics.links(model, model.expand_q(q.tolist()))
+        X_0 = kinematics.placements(model, tree)
+        E = np.array([X.E.rows for X in X_0], float)
+        r = np.array([list(X.r) for X in X_0], float)
+        rest = Motions(E, r, np.zeros((len(r), 6)), *[np.empty(0)] * 4)
+        for pair, (i, k) in enumerate(self.points.pairs):
+            depth = -self.points.gap(pair, rest).distance
+            if depth > 1e-3:
+                raise SettingError(
+                    f'body "{model.body_names[self.points.bodies[i]]}" starts {depth:.3g} m '
+                    f'inside of "{self.obstacles[k].name}"; move the obstacle, or start elsewhere')
+
+
+def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
+    """
+    Return the obstacles of a scene file (YAML): ``floor`` and ``boxes``.
+
+    :param text: ``floor: 0.0`` is a half-space with its surface at that height; each of ``boxes``
+        has ``size``, ``position`` of its middle, and may have ``name`` and ``rpy``.
+    :param name: of the file, for messages.
+    """
+    import yaml
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SettingError(f'{name} is not YAML: {error}') from None
+    if not isinstance(found, dict) or not set(found) <= {'floor', 'boxes'} or not found:
+        raise SettingError(f'{name} must hold "floor" (a height), "boxes" (a list), or both')
+    obstacles = []
+    if 'floor' in found:
+        height = _numbers(name, 'floor', [found['floor']], 1)[0]
+        obstacles.append(Obstacle('floor', Placed(
+            HalfSpace(), np.eye(3), np.array([0.0, 0.0, height]))))
+    for i, box in enumerate(found.get('boxes') or ()):
+        if not isinstance(box, dict) or not set(box) <= {'name', 'size', 'position', 'rpy'}:
+            raise SettingError(f'{name}: box {i} may hold name, size, position and rpy')
+        title = str(box.get('name', f'box_{i}'))
+        x, y, z = _numbers(name, f'size of "{title}"', box.get('size'), 3)
+        rpy = _numbers(name, f'rpy of "{title}"', box.get('rpy', [0.0, 0.0, 0.0]), 3)
+        R = np.array(from_rpy(*rpy).rows, float).T
+        place = _numbers(name, f'position of "{title}"', box.get('position'), 3)
+        obstacles.append(Obstacle(title, Placed(Box((x, y, z)), R, np.array(place))))
+    return tuple(obstacles)
+
+
+def _numbers(name: str, what: str, value: Any, count: int) -> list[float]:
+    good = isinstance(value, list) and len(value) == count and all(
+        isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x)
+        for x in value)
+    if not good:
+        raise SettingError(f'{name}: {what} is {value!r}; it needs {count} finite number(s)')
+    return [float(x) for x in value]

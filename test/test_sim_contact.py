@@ -1,0 +1,262 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""Contact in the simulated robot: soft and rigid worlds, scenes, against MuJoCo and by hand."""
+
+from __future__ import annotations
+
+import math
+
+from linted import ROOT
+import numpy as np
+import pytest
+from rbd_ros import load_urdf, ModelBuilder
+from rbd_ros.algorithms import soft_contact
+from rbd_ros.dynamics.contact_system import ContactSystem
+from rbd_ros.errors import ModelError, SettingError
+from rbd_ros.joints import Free, Prismatic
+from rbd_ros.model.collision_shapes import Box, CollisionShape, HalfSpace, Sphere
+from rbd_ros.sim import Physics, Settings, SimulatedRobot
+from rbd_ros.sim.distance import Placed
+from rbd_ros.sim.world import Obstacle, read_scene, Surface, World
+from rbd_ros.spatial import RigidInertia, Sym3, Vec3
+from scipy.spatial.transform import Rotation
+
+G = 9.81
+FLOOR = Obstacle('floor', Placed(HalfSpace(), np.eye(3), np.zeros(3)))
+
+
+def thing(joint, shape, kind, obstacles=(FLOOR,), mass=2.0, integrator='rk4', **surface):
+    """Return one body in a world."""
+    inertia = RigidInertia.from_com(mass, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(*[0.02] * 3))
+    builder = ModelBuilder('thing')
+    builder.add_body('thing', 'base', joint, inertia=inertia)
+    model = builder.build()
+    world = World(kind, [CollisionShape('thing', 1, shape)], obstacles, Surface(**surface))
+    return SimulatedRobot(model, physics=Physics.of(model, integrator=integrator), world=world,
+                          backend='python')
+
+
+UP = Prismatic((0.0, 0.0, 1.0))
+REST = [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize('kind', ['soft', 'rigid'])
+def test_ball_comes_to_rest_on_its_weight(kind):
+    """Dropped on the floor, the force is its weight; a soft floor is dented by m g / K."""
+    robot = thing(UP, Sphere(0.1), kind)
+    robot.place([0.15])
+    for _ in range(1500):
+        robot.step(1e-3)
+    force, = robot.contact_forces
+    assert force.obstacle == 'floor' and force.body == 1
+    np.testing.assert_allclose(force.force, [0.0, 0.0, 2.0 * G], atol=1e-6)
+    depth = 2.0 * G / 2e4 if kind == 'soft' else 0.0
+    assert robot.q[0] == pytest.approx(0.1 - depth, abs=1e-6)
+
+
+@pytest.mark.parametrize('share', [0.3, 0.7])
+def test_soft_floor_bounces_by_its_formula(share):
+    """The damping for a restitution gives it, with gravity off, in steps of 0.1 ms."""
+    K = 2e4
+    robot = thing(UP, Sphere(0.1), 'soft', stiffness=K,
+                  damping=soft_contact.damping_for(share, K, 2.0))
+    robot.place([0.101], [-1.0])
+    robot.push([[0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * G]])
+    for _ in range(1500):
+        robot.step(1e-4)
+    assert robot.v[0] == pytest.approx(share, abs=0.01)
+
+
+def test_rigid_floor_gives_back_its_restitution():
+    """Half the speed comes back; below the rest speed none does."""
+    robot = thing(UP, Sphere(0.1), 'rigid', restitution=0.5)
+    robot.place([0.2])
+    speeds = []
+    for _ in range(900):
+        before = robot.v[0]
+        robot.step(1e-3)
+        if before < -0.05 and robot.v[0] > 0.0:
+            speeds.append(robot.v[0] / -before)
+    assert speeds[0] == pytest.approx(0.5, abs=0.02) and len(speeds) >= 2
+    assert robot.q[0] == pytest.approx(0.1, abs=1e-4) and abs(robot.v[0]) < 1e-6
+
+
+@pytest.mark.parametrize(('kind', 'angle'), [('soft', 0.3), ('rigid', 0.3), ('soft', 0.6)])
+def test_block_sticks_or_slides_on_a_slope(kind, angle):
+    """Friction 0.5: it stays at 0.3 rad, and slides with g (sin - mu cos) at 0.6 rad."""
+    tilt = Rotation.from_euler('y', angle).as_matrix()
+    slope = Obstacle('slope', Placed(HalfSpace(), tilt, np.zeros(3)))
+    robot = thing(Free(), Box((0.2, 0.2, 0.1)), kind, (slope,), friction=0.5)
+    down, out = tilt[:, 0], tilt[:, 2]
+    start = out * 0.0501
+    robot.place([*start, *Rotation.from_matrix(tilt).as_quat()])
+    for _ in range(300):
+        robot.step(1e-3)
+    early = robot.q[:3] @ down
+    robot_v = Rotation.from_quat(robot.q[3:]).as_matrix() @ robot.v[3:] @ down
+    for _ in range(200):
+        robot.step(1e-3)
+    speed = Rotation.from_quat(robot.q[3:]).as_matrix() @ robot.v[3:] @ down
+    if angle < math.atan(0.5):
+        assert abs(speed) < 1e-3 and abs(robot.q[:3] @ down - early) < 1e-4
+    else:
+        expected = G * (math.sin(angle) - 0.5 * math.cos(angle))
+        assert (speed - robot_v) / 0.2 == pytest.approx(expected, rel=0.01)
+
+
+def test_contact_with_a_box_and_its_edge():
+    """A ball on a table stays there; on its edge it rolls off; the wall of a box pushes aside."""
+    table = Obstacle('table', Placed(Box((1.0, 1.0, 0.2)), np.eye(3), np.zeros(3)))
+    robot = thing(Free(), Sphere(0.1), 'soft', (table,))
+    robot.place([0.2, 0.1, 0.201, *REST])
+    for _ in range(400):
+        robot.step(1e-3)
+    force, = robot.contact_forces
+    assert force.obstacle == 'table' and force.force[2] == pytest.approx(2.0 * G, rel=1e-3)
+    robot.place([0.55, 0.0, 0.2, *REST])
+    for _ in range(500):
+        robot.step(1e-3)
+    assert robot.q[0] > 0.6 and robot.q[2] < 0.1
+    robot.place([0.605, 0.0, 0.0, *REST], [0, 0, 0, -1.0, 0, 0])
+    for _ in range(40):
+        robot.step(1e-3)
+    assert robot.v[3] > 0.0                     # thrown back by the side
+
+
+def test_energy_of_a_bouncing_block_never_grows():
+    """A tumbling box on a soft floor with friction only loses energy between two steps apart."""
+    robot = thing(Free(), Box((0.2, 0.3, 0.1)), 'soft')
+    robot.place([0.0, 0.0, 0.4, *Rotation.from_euler('xyz', [0.4, 0.3, 0.2]).as_quat()],
+                [1.0, 2.0, 0.5, 0.5, 0.0, 0.0])
+
+    def energy():
+        v = robot.v
+        rate = v[3:]
+        return 0.5 * 2.0 * rate @ rate + 0.5 * 0.02 * v[:3] @ v[:3] + 2.0 * G * robot.q[2]
+    start = last = energy()
+    for k in range(1500):
+        robot.step(1e-3)
+        if k % 50 == 49 and not robot.contact_forces:
+            assert energy() <= last + 0.02
+            last = energy()
+    assert 0.04 < robot.q[2] < 0.16 and energy() < 0.8 * start
+
+
+def test_sliding_and_stacking_agree_with_mujoco():
+    """A block on a slope slides as MuJoCo's does (1 %), and rests where it rests (1 mm)."""
+    mujoco = pytest.importorskip('mujoco')
+    xml = """<mujoco><option timestep="0.001" cone="elliptic" gravity="{gx} 0 {gz}"/>
+    <worldbody><geom type="plane" size="9 9 1" friction="0.4 0 0"/>
+    <body pos="0 0 0.0501"><freejoint/><geom type="box" size="0.1 0.1 0.05" mass="2"
+    friction="0.4 0 0"/></body></worldbody></mujoco>"""
+    angle = 0.6
+    model = mujoco.MjModel.from_xml_string(
+        xml.format(gx=G * math.sin(angle), gz=-G * math.cos(angle)))
+    data = mujoco.MjData(model)
+    for _ in range(500):
+        mujoco.mj_step(model, data)
+    tilt = Rotation.from_euler('y', angle).as_matrix()
+    slope = Obstacle('slope', Placed(HalfSpace(), tilt, np.zeros(3)))
+    for kind in ('soft', 'rigid'):
+        robot = thing(Free(), Box((0.2, 0.2, 0.1)), kind, (slope,), friction=0.4)
+        robot.place([*(0.0501 * tilt[:, 2]), *Rotation.from_matrix(tilt).as_quat()])
+        for _ in range(500):
+            robot.step(1e-3)
+        local = tilt.T @ robot.q[:3]
+        assert local[0] == pytest.approx(data.qpos[0], rel=0.01)
+        assert local[2] == pytest.approx(data.qpos[2], abs=1e-3)
+
+
+# --- scenes and refusals --------------------------------------------------------------------
+
+SCENE = """
+floor: -0.1
+boxes:
+  - {name: table, size: [0.8, 0.6, 0.05], position: [0.6, 0.0, 0.2]}
+  - {size: [0.1, 0.1, 0.1], position: [0, 1, 0], rpy: [0, 0, 1.5707963267948966]}
+"""
+
+
+def test_scene_is_read():
+    """A floor and boxes, with names and places."""
+    floor, table, box = read_scene(SCENE)
+    assert floor.placed.p.tolist() == [0.0, 0.0, -0.1] and table.name == 'table'
+    assert table.placed.shape == Box((0.8, 0.6, 0.05)) and box.name == 'box_1'
+    np.testing.assert_allclose(box.placed.R @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], atol=1e-15)
+
+
+@pytest.mark.parametrize(('text', 'reason'), [
+    ('floor: [', 'is not YAML'),
+    ('- 1', 'must hold "floor"'),
+    ('walls: []', 'must hold "floor"'),
+    ('floor: high', 'floor is'),
+    ('boxes: [{size: [1, 1], position: [0, 0, 0]}]', 'size of "box_0"'),
+    ('boxes: [{size: [1, 1, 1], position: [0, 0, .nan]}]', 'position of "box_0"'),
+    ('boxes: [{size: [1, 1, 1], color: red}]', 'box 0 may hold'),
+])
+def test_bad_scenes_say_what_is_wrong(text, reason):
+    """The entry, what it is, and what it should be."""
+    with pytest.raises(SettingError, match=reason):
+        read_scene(text)
+
+
+def test_world_of_the_settings(tmp_path):
+    """Parameters make the world of the built-in arm, from its collision shapes and a scene."""
+    text = (ROOT / 'urdf' / 'seven_joint_arm.urdf').read_text()
+    model = load_urdf(text)
+    assert Settings({}).world(text, model) is None
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text(SCENE)
+    world = Settings({'contact': 'rigid', 'scene_file': str(scene), 'contact_friction': 0.3}
+                     ).world(text, model)
+    assert world.kind == 'rigid' and world.surface.friction == 0.3
+    assert [each.name for each in world.obstacles] == ['floor', 'table', 'box_1']
+    assert set(world.points.bodies.tolist()) == set(range(1, 8))
+    with pytest.raises(SettingError, match='contact is "hard"'):
+        Settings({'contact': 'hard'})
+    with pytest.raises(ModelError, match='no file for'):
+        Settings({'contact': 'soft', 'scene_file': '/no/scene.yaml'}).world(text, model)
+
+
+def test_distances_of_all_pairs_at_once():
+    """The fast distances are those of each pair."""
+    obstacles = read_scene(SCENE)
+    world = World('rigid', [CollisionShape('thing', 1, Box((0.3, 0.4, 0.5)))], obstacles)
+    robot = thing(Free(), Box((0.3, 0.4, 0.5)), 'rigid', obstacles)
+    system = ContactSystem(robot.model, backend='python')
+    for x in (0.0, 0.6):
+        m = system.motions([x, 0.1, 0.2, *REST], np.zeros(6))
+        one = [world.points.gap(k, m).distance for k in range(len(world.points.pairs))]
+        np.testing.assert_allclose(world.points.distances(m), one, atol=1e-12)
+
+
+def test_refusals():
+    """Overlapping starts, negative stiffness, empty worlds, and soft contact without its step."""
+    robot = thing(UP, Sphere(0.1), 'soft')
+    with pytest.raises(SettingError, match='body "thing" starts 0.05 m inside of "floor"'):
+        robot.place([0.05])
+    with pytest.raises(SettingError, match='stiffness is -1'):
+        Surface(stiffness=-1.0)
+    with pytest.raises(SettingError, match='friction is -1'):
+        Surface(friction=-1.0)
+    with pytest.raises(SettingError, match='restitution is 2'):
+        Surface(restitution=2.0)
+    with pytest.raises(SettingError, match='nothing can touch'):
+        World('soft', [], [FLOOR])
+    with pytest.raises(SettingError, match='soft or rigid'):
+        World('hard', [], [FLOOR])
+    with pytest.raises(SettingError, match='part of the compiled step'):
+        SimulatedRobot(robot.model, lambda *_: np.zeros(1), world=robot.world)
