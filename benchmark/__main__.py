@@ -31,6 +31,7 @@ PARTS = {
     'ops': ('benchmark.operations', 'operation counts beside RBDA Table 10.1'),
     'compile': ('benchmark.compiling', 'compilation, cold and from the cache, and the import'),
     'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
+    'loops': ('benchmark.loops', 'closed loops beside Pinocchio, and ladders of 2 to 50 loops'),
     'ik': ('benchmark.inverse_kinematics',
            'targets that inverse kinematics reaches, beside pink and mink'),
     'handles': ('benchmark.handles',

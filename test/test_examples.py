@@ -264,6 +264,37 @@ def test_passivity(run):
     assert x['K'] * x['s'] @ x['s'] > 1e-6
 
 
+def test_close_a_four_bar(run):
+    """Both ways to assemble it are closed, and the fall keeps the energy that the steps can."""
+    x, printed = run('close_a_four_bar')
+    assert printed.count('elbow at') == 2
+    robot, q = x['robot'], x['q']
+    assert np.abs(robot.loop_error(q)).max() < 1e-6 and abs(x['total'] - x['energy']) < 1e-3
+    # the force in the last pivot is what the last bar needs besides its own weight and motion
+    tree = robot.loop_jacobian(q).T @ x['folded'].multipliers
+    qdd, C = x['folded'].qdd, robot.bias(q, x['qd'])
+    np.testing.assert_allclose(robot.mass_matrix(q) @ qdd + C, tree, atol=1e-9)
+
+
+def test_torques_of_a_delta_robot(run):
+    """Holding torques are the slope of the potential energy over the motors' angles."""
+    x, printed = run('torques_of_a_delta_robot')
+    robot, q, step = x['robot'], x['q'], 1e-5
+    slopes = []
+    for arm in x['motors']:
+        at, energies = x['model'].position_slice(arm).start, []
+        for sign in (1.0, -1.0):
+            moved = q.copy()
+            moved[at] += sign * step
+            closed = robot.assemble(moved, x['motors']).require()
+            energies.append(robot.potential_energy(closed))
+        slopes.append((energies[0] - energies[1]) / (2.0 * step))
+    still = np.zeros(robot.model.nv)
+    held = robot.actuator_forces(q, still, still, x['motors'])
+    np.testing.assert_allclose(held.tau[x['arms']], slopes, rtol=1e-6)
+    assert printed.count('carries') == 5 and 'proper' in printed
+
+
 def test_motor_behind_a_gear(run):
     """The power of the motor is the change of energy of the cam and the lever."""
     x, printed = run('motor_behind_a_gear')
