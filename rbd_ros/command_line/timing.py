@@ -24,10 +24,10 @@ from time import perf_counter
 
 #: Seconds that one repetition of a measurement lasts: short beside the turns that other programs
 #: take on a busy machine, so that some repetitions are undisturbed.
-REPETITION = 3e-4
+REPETITION = 1e-4
 
 
-def best_times(*calls: Callable[[], object], repetitions: int = 1000) -> list[float]:
+def best_times(*calls: Callable[[], object], repetitions: int = 3000) -> list[float]:
     """
     Return the best seconds per call of several functions, measured turn by turn.
 
