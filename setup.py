@@ -41,7 +41,6 @@ setup(
     description='Rigid-body dynamics after Featherstone, compiled for your robot.',
     license='Apache-2.0',
     extras_require={
-        'config': ['PyYAML'],
         'contact': ['clarabel'],
         'dashboard': ['pycollada', 'trimesh>=4,<6', 'viser>=1,<2', 'websockets>=13.1,<17'],
         'identification': ['clarabel', 'rosbags'],
