@@ -21,6 +21,7 @@ from pinocchio_trees import PinocchioTree
 import pytest
 from rbd_ros import SingularError
 from rbd_ros.algorithms.constraints import explicit, implicit
+from rbd_ros.algorithms.loop_dynamics import METHODS, solve
 from rbd_ros.algorithms.manifold import nullspace, projection, underlying
 from rbd_ros.algorithms.manifold.chart import choose
 from rbd_ros.algorithms.manifold.local_form import LocalForm
@@ -394,6 +395,38 @@ def test_baumgarte_pulls_errors_back_as_asked():
         second = K @ found - system.constraint_bias(q, v)
         np.testing.assert_allclose(
             second, -2.0 * 3.0 * K @ v - 49.0 * system.constraint(q), atol=1e-11)
+
+
+# --- other solutions --------------------------------------------------------------------------
+
+
+def near_singular(t):
+    """Return the five-bar on its symmetric motion, the first link t before the singular pose."""
+    first, second = np.pi + t, -2.0 * np.arcsin(np.sin(t / 2.0) / np.sqrt(1.5))
+    theta = np.array([first, second, -second, -first])
+    return np.concatenate([theta[:1], np.diff(theta) + np.pi])
+
+
+@pytest.mark.parametrize('redundant', [False, True])
+@pytest.mark.parametrize('t, digits', [(0.5, 1e-10), (0.01, 1e-8), (1e-4, 1e-5)])
+def test_solutions_agree_towards_the_singularity(t, digits, redundant):
+    """Multipliers, null spaces, singular values and the three methods of loops, rows twice too."""
+    system, q = rig.five_bar(), near_singular(t)
+    v = projection.project_velocity(system, q, np.array([1.0, -0.5, 0.3, 0.8]))
+    H, C, K, k = terms(system, State(q, v))
+    chart = choose(system, q, 'tangent', limit=1e8)
+    expected = reduced_dynamics(H, C, TAU, by_small_solve(chart.R_bar, chart.S_bar, K, k)).qdd
+    if redundant:
+        K, k = np.vstack([K, K @ np.eye(4)]), np.concatenate([k, k])
+    nominal = Options(nominal=2)
+    found = [underlying.lagrange(H, C, TAU, K, k).qdd,
+             robust_dynamics(H, C, TAU, K, k, nominal).qdd,
+             robust_dynamics(H, C, TAU, K, k, nominal._replace(weighted=True)).qdd,
+             *(solve(H, TAU - C, K, k, method=name).qdd for name in METHODS)]
+    for qdd in found:
+        np.testing.assert_allclose(qdd, expected, rtol=digits,
+                                   atol=digits * np.abs(expected).max())
+    assert underlying.lagrange(H, C, TAU, K, k).decision.rank == 2
 
 
 # --- another library ------------------------------------------------------------------------

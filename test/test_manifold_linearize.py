@@ -18,7 +18,7 @@ import manifold_rig as rig
 import numpy as np
 import pytest
 from rbd_ros import SingularError
-from rbd_ros.algorithms.manifold import underlying
+from rbd_ros.algorithms.manifold import projection, underlying
 from rbd_ros.algorithms.manifold.chart import choose, position
 from rbd_ros.algorithms.manifold.implicit import implicit_step, iteration_matrix
 from rbd_ros.algorithms.manifold.linearize import (
@@ -39,9 +39,12 @@ def by_size(values):
 
 
 def states():
-    """Return mechanisms in motion: planar, virtual link, ball joint."""
+    """Return mechanisms in motion: pinned to the base and to a bar, virtual link, ball joint."""
     system, state = rig.moving_five_bar()
     yield 'five_bar', system, state
+    system, q = rig.four_bar()
+    yield 'four_bar', system, State(q, projection.project_velocity(
+        system, q, np.array([3.0, -1.0, 2.0])))
     system = rig.virtual()
     yield 'virtual', system, virtual_state()
     yield ('spatial', *rig.spatial_state())
@@ -56,7 +59,7 @@ def virtual_state():
     return State(q, G @ [1.0, -0.5])
 
 
-@pytest.fixture(params=['five_bar', 'virtual', 'spatial'])
+@pytest.fixture(params=['five_bar', 'four_bar', 'virtual', 'spatial'])
 def case(request):
     """Return a mechanism and a state in motion."""
     return next(x[1:] for x in states() if x[0] == request.param)

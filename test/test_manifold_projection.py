@@ -41,7 +41,11 @@ def test_positions_are_projected_by_squares_of_the_error():
     assert errors[3] < 1e-14
     np.testing.assert_allclose(q, [2.15132121, 1.85892414, 1.46027779, 1.91481949], atol=1e-8)
     np.testing.assert_array_equal(project_position(system, q)[0], q)
-    nearest = nearest_position(system, OFF)
+    visited = []
+    spy = type(system)(system.robot, system.pins)
+    spy.constraint = lambda x: visited.append(1) or system.constraint(x)
+    nearest = nearest_position(spy, OFF)
+    assert len(visited) <= 7        # Newton's method with the exact slope; without, it creeps
     np.testing.assert_allclose(nearest, [2.15118206, 1.85901188, 1.46025641, 1.91478475],
                                atol=1e-8)
     assert np.linalg.norm(nearest - q) < np.linalg.norm(q - OFF)**2
@@ -110,6 +114,8 @@ def test_energy_is_an_invariant_like_the_others(make):
                 state.qd + 0.02 * rng.normal(size=n))
     found = project_with_energy(system, off, energy)
     assert found.errors[0] > 1e-3 and len(found.errors) <= 7
+    falls = [b / a**2 for a, b in zip(found.errors, found.errors[1:], strict=False) if b > 1e-11]
+    assert len(falls) >= 2 and max(falls) < 20.0        # quadratic: the slope of K qd is in H
     np.testing.assert_allclose(invariants(system, found.q, found.qd), 0.0, atol=1e-12)
     assert system.energy(found.q, found.qd) == pytest.approx(energy, rel=1e-12)
     assert np.linalg.norm(system.difference(off.q, found.q)) < 0.1

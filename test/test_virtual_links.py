@@ -164,6 +164,13 @@ def test_cut_joints_can_be_eliminated():
     full = reduced_dynamics(H, C, tau, space).qdd
     open_chain = underlying.lagrange(H[:4, :4], C[:4], tau[:4], small, bias).qdd
     np.testing.assert_allclose(full[:4], open_chain, atol=1e-11)
+    # of a constraint in which every row has the cut joints: what meets it all meets the rest
+    rng = np.random.default_rng(2)
+    K, x = rng.normal(size=(4, 6)), rng.normal(size=6)
+    small, bias = eliminate(K, K @ x, [1, 4])
+    np.testing.assert_allclose(small @ np.delete(x, [1, 4]), bias, atol=1e-12)
+    free = np.linalg.svd(K)[2][4:].T
+    np.testing.assert_allclose(small @ np.delete(free, [1, 4], axis=0), 0.0, atol=1e-12)
     with pytest.raises(SingularError, match='does not follow'):
         eliminate(np.diag([1.0, 1.0, 0.0]), np.zeros(3), [2])
 
