@@ -14,6 +14,8 @@
 
 """Closed loops: constraints of loop joints, motion under them, closed positions (RBDA 8)."""
 
+import dataclasses
+
 from joint_samples import lift_drift, lift_drift_rate, lift_subspace, lift_transform, swing
 from loop_rig import MECHANISMS, moving, robot
 import numpy as np
@@ -21,6 +23,8 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import loops
 from rbd_ros.algorithms.kinematics import links
+from rbd_ros.algorithms.loop_dynamics import METHODS, solve
+from rbd_ros.algorithms.rank import counted
 from rbd_ros.compiler import sin
 from rbd_ros.joints import (
     Cylindrical, Fixed, Helical, Planar, Prescribed, Prismatic, RackAndPinion, Reversed, Revolute,
@@ -398,3 +402,123 @@ def test_spanning_tree_of_minimum_depth():
     for name in set(branched.joint_names) & set(chain.joint_names):
         assert found[branched.velocity_slice(name)] == pytest.approx(
             qdd[chain.velocity_slice(name)], rel=1e-8)
+
+
+# --- counts and ranks -------------------------------------------------------------------------
+
+
+@pytest.mark.seed('RBDA 8-01', 'RBDA 8-22')
+@pytest.mark.parametrize('name', MECHANISMS)
+def test_counts_of_loops_and_constraints(name):
+    """N_L = N_J - N_B, n^c is the sum of 6 - n_k, and both formulas of mobility agree."""
+    made, _ = robot(name)
+    model, report = made.model, made.loop_report
+    ends = [(model.parent[i], i) for i in range(1, model.nb + 1)]
+    ends += [(loop.predecessor, loop.successor) for loop in model.loops]
+    assert len(connectivity.fundamental_loops(model.nb + 1, ends)) == len(model.loops)      # 8.1
+    constraints = sum(6 - loop.joint.nv for loop in model.loops)
+    assert model.loop_constraints == report.constraints == constraints
+    assert [rows.stop - rows.start for rows in model.loop_rows] == [
+        6 - loop.joint.nv for loop in model.loops]
+    assert model.loop_rows[-1].stop == constraints == len(made.loop_error(report.q))
+    total = model.nv + sum(loop.joint.nv for loop in model.loops)
+    assert report.mobility == model.nv - report.rank                                        # 8.52
+    assert report.mobility == total - 6 * len(model.loops) + report.overconstraint          # 8.54
+    np.testing.assert_allclose(made.loop_error(report.q), 0.0, atol=1e-9)
+
+
+@pytest.mark.seed('RBDA 8-23')
+def test_decision_on_the_rank():
+    """It is relative, and near the tolerance it stays what it was."""
+    for size in (1e-6, 1.0, 1e6):
+        values = size * np.array([1.0, 1e-3, 3e-8, 1e-12])
+        assert counted(values) == 3
+        assert counted(values, previous=2) == 2 and counted(values, previous=3) == 3
+        assert counted(values, previous=4) == 3 and counted(values, previous=1) == 2
+    assert counted(np.zeros(3)) == 0 and counted(np.zeros(0)) == 0
+    made, q, qd, tau = moving('five_bar')
+    assert made.loop_dynamics(q, qd, tau, method='multipliers', rank=2).rank == 2
+
+
+@pytest.mark.seed('RBDA 8-14')
+def test_constraints_that_contradict_each_other():
+    """Dependent rows are satisfied as well as can be, by every method, and the rest is told."""
+    made, q, qd, tau = moving('two_arm_grasp')
+    H, K, k = made.mass_matrix(q), made.loop_jacobian(q), made.loop_bias(q, qd)
+    force = tau - made.bias(q, qd)
+    K, k = np.vstack((K, K[2:4])), np.concatenate((k, k[2:4] + [0.02, -0.01]))
+    scale = np.ones(8)
+    found = [solve(H, force, K, k, scale, method=method) for method in METHODS]
+    g = np.linalg.pinv(K) @ k
+    for each in found:
+        assert each.rank == 6 and each.residual == pytest.approx(0.01, rel=1e-6)
+        np.testing.assert_allclose(K @ each.qdd, K @ g, atol=1e-9)
+        np.testing.assert_allclose(each.qdd, found[0].qdd, atol=1e-9 * np.abs(found[0].qdd).max())
+        np.testing.assert_allclose(each.multipliers, found[0].multipliers, atol=1e-6)
+        np.testing.assert_allclose(H @ each.qdd - force, K.T @ each.multipliers, atol=1e-8)
+    with pytest.raises(rbd_ros.RbdError, match='no method "magic" for loops'):
+        solve(H, force, K, k, method='magic')
+
+
+@pytest.mark.parametrize('away', [1e-2, 1e-4])
+def test_methods_agree_near_a_singularity(away):
+    """Next to the flat pose of the five-bar, where a constraint is nearly lost."""
+    made, _ = robot('five_bar')
+    q = made.assemble(np.array([np.pi, 0.0, np.pi, 0.0]) + away * np.array([1.0, 2.0, -3.0, 1.0]),
+                      ['joint_1']).require()
+    sigma = np.linalg.svd(made.loop_jacobian(q), compute_uv=False)
+    assert sigma[1] < 10.0 * away
+    qd = made.consistent_velocity(q, [0.3, -0.2, 0.1, 0.4])
+    tau = np.array([1.0, -2.0, 0.5, 0.3])
+    qdd = made.forward_dynamics(q, qd, tau)
+    for method in ('direct', 'multipliers', 'projection', 'whole_system'):
+        found = made.loop_dynamics(q, qd, tau, method=method)
+        assert found.rank == 2
+        np.testing.assert_allclose(found.qdd, qdd, atol=1e-6 * np.abs(qdd).max())
+
+
+# --- loops with followers and payloads --------------------------------------------------------
+
+
+@pytest.mark.parametrize('followers', [('right',), ('right', 'top')])
+def test_loops_of_joints_that_follow_others(followers):
+    """A parallelogram whose sides are geared together moves as that of the loop alone."""
+    def build(gears):
+        builder = rbd_ros.ModelBuilder('geared', gravity=mechanisms.DOWN)
+        law = {'right': rbd_ros.Mimic('left', 1.0), 'top': rbd_ros.Mimic('left', -1.0)}
+        rod = mechanisms.rod
+        builder.add_body('left', 'base', Revolute(), None, rod(0.5, 1.0), joint_name='left')
+        builder.add_body('top', 'left', Revolute(), xlt(0.5, 0.0, 0.0), rod(1.0, 1.0),
+                         joint_name='top', mimic=law['top'] if 'top' in gears else None)
+        builder.add_body('right', 'base', Revolute(), xlt(1.0, 0.0, 0.0), rod(0.5, 1.0),
+                         joint_name='right', mimic=law['right'] if 'right' in gears else None)
+        builder.add_loop_joint('pin', 'top', 'right', Revolute(), xlt(1.0, 0.0, 0.0),
+                               xlt(0.5, 0.0, 0.0))
+        return rbd_ros.Dynamics(builder.build(), backend='python')
+    plain, geared = build(()), build(followers)
+    free = [1.0, -1.0, 1.0][:3 - len(followers)]
+    assert geared.loop_report.mobility == 1
+    assert geared.loop_report.rank == 2 - len(followers)
+    qdd = plain.forward_dynamics([1.0, -1.0, 1.0], [0.5, -0.5, 0.5], [0.7, 0.0, 0.0])
+    found = geared.forward_dynamics(free, 0.5 * np.array(free), [0.7, 0.0][:len(free)])
+    np.testing.assert_allclose(found, qdd[:len(free)], rtol=1e-10)
+
+
+def test_payload_of_a_robot_with_loops():
+    """A payload does what the same body welded on does."""
+    model, q = mechanisms.four_bar()
+    made = rbd_ros.Dynamics(model, backend='python', payload_frame='bar_2')
+    made.set_payload(2.0, [0.3, 0.1, 0.0], np.diag([0.02, 0.03, 0.04]))
+    load = RigidInertia.from_com(2.0, Vec3(0.3, 0.1, 0.0), Sym3.diagonal(0.02, 0.03, 0.04))
+    welded = dataclasses.replace(model, inertia=tuple(
+        body + load if i == 2 else body for i, body in enumerate(model.inertia)))
+    other = rbd_ros.Dynamics(welded, backend='python')
+    qd = made.consistent_velocity(q, [1.0, 0.0, 0.0])
+    tau = [0.7, 0.0, 0.0]
+    bare = rbd_ros.Dynamics(model, backend='python').forward_dynamics(q, qd, tau)
+    found = made.forward_dynamics(q, qd, tau)
+    np.testing.assert_allclose(found, other.forward_dynamics(q, qd, tau), rtol=1e-10)
+    assert np.abs(found - bare).max() > 0.1
+    for method in METHODS:
+        np.testing.assert_allclose(made.loop_dynamics(q, qd, tau, method=method).qdd, found,
+                                   rtol=1e-9)

@@ -49,6 +49,8 @@ ITERATIONS = 100
 LONGEST = 0.5
 #: Random starts where one is not enough, and closed positions on which ranks are decided.
 STARTS, SAMPLES = 60, 4
+#: Entries of K up to this, rad or m per rad or m, are rounding.
+NOTHING = 1e-12
 
 
 class Mechanism(NamedTuple):
@@ -294,7 +296,10 @@ def analyse(mechanism: Mechanism, near: ArrayLike | None = None) -> tuple[LoopRe
     found = closed_positions(mechanism, near)
     Y = [_scaled(mechanism, q) for q in found]
     scale = np.max([np.einsum('ij,ij->j', y, y) for y in Y], axis=0)
-    scale[scale <= 1e-24 * scale.max(initial=0.0)] = 0.0
+    # rows that are rounding, as those are that the tree satisfies by itself
+    largest = np.max([np.abs(mechanism.jacobian(q)).max(axis=1, initial=0.0) for q in found],
+                     axis=0)
+    scale[largest <= NOTHING] = 0.0
     used = np.flatnonzero(scale)
     Y = [y[:, used] / np.sqrt(scale[used]) for y in Y]
     ranks = [counted(np.linalg.svd(y, compute_uv=False)) for y in Y]
