@@ -23,7 +23,8 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import loops
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.algorithms.loop_dynamics import METHODS, solve
+from rbd_ros.algorithms.loop_dynamics import (
+    METHODS, Nominal, REGULAR_PIVOT, solve, solve_regular)
 from rbd_ros.algorithms.rank import counted
 from rbd_ros.compiler import sin
 from rbd_ros.joints import (
@@ -250,6 +251,11 @@ def test_dead_centre_of_a_parallelogram():
         qdd = -9.81 * np.cos(angle) * (2.0 * 0.25 + 0.5) / moment
         np.testing.assert_allclose(found.qdd, [qdd, -qdd, qdd], rtol=1e-9)
         np.testing.assert_allclose(made.forward_dynamics(q, zero, zero), found.qdd, rtol=1e-12)
+    bound = made.bind('forward_dynamics')           # the regular solution alone says when it fails
+    for angle, sure in ((1.0, True), (0.1, True), (1e-4, False), (0.0, False)):
+        bound.inputs['q'][:] = angle * np.array([1.0, -1.0, 1.0])
+        bound()
+        assert np.isfinite(bound.outputs['qdd']).all() == sure
     many = np.outer([1.0, 0.0, 0.5, 1e-4], [1.0, -1.0, 1.0])       # some regular, some not
     for q, qdd in zip(many, made.forward_dynamics(many, zero, zero), strict=True):
         np.testing.assert_allclose(qdd, made.loop_dynamics(q, zero, zero).qdd, rtol=1e-9)
@@ -352,6 +358,7 @@ def test_what_cannot_be_closed():
             r'"short" cannot be assembled from any of \d+ starts: loop joint "far" of "short" '
             r'stays open by 0\.[56]\d* \(m or rad\)')):
         short.forward_dynamics(np.zeros(2), np.zeros(2), np.zeros(2))
+    assert short.assemblies([0.3, 0.4], starts=5) == []
     result = short.assemble([0.3, 0.4])
     assert not result.success and result.error > 0.5
     with pytest.raises(rbd_ros.LoopError, match='"far"'):
@@ -438,6 +445,20 @@ def test_decision_on_the_rank():
     assert counted(np.zeros(3)) == 0 and counted(np.zeros(0)) == 0
     made, q, qd, tau = moving('five_bar')
     assert made.loop_dynamics(q, qd, tau, method='multipliers', rank=2).rank == 2
+
+
+def test_regular_solution_knows_when_it_is_not():
+    """Pivots tell of a constraint that is lost, and of one more than usual."""
+    H, force = [[2.0, 0.0], [0.0, 2.0]], [1.0, -3.0]
+    usual = Nominal((0,), (1,), (0.5, 0.5))
+    parallel = solve_regular(H, (-1, -1), force, [[1.0, 0.0], [1.0, 0.0]], [0.0, 0.0], usual)
+    np.testing.assert_allclose(parallel.qdd, [0.0, -1.5], atol=1e-15)
+    assert parallel.pivot == pytest.approx(1.0) and abs(parallel.excess) < 1e-12
+    apart = solve_regular(H, (-1, -1), force, [[1.0, 0.0], [1.0, 0.1]], [0.0, 0.0], usual)
+    assert apart.excess == pytest.approx(0.01) and apart.excess > REGULAR_PIVOT
+    both = Nominal((0, 1), (), (0.5, 0.5))
+    lost = solve_regular(H, (-1, -1), force, [[1.0, 0.0], [1.0, 1e-5]], [0.0, 0.0], both)
+    assert lost.pivot == pytest.approx(1e-10, rel=1e-3) and lost.pivot < REGULAR_PIVOT
 
 
 @pytest.mark.seed('RBDA 8-14')
