@@ -375,3 +375,11 @@ def test_five_bar_through_its_singularity(run):
     assert printed.count('0.65') == 2
     name = 'singular values and projection'
     assert x['record'][name][3].max() < 1e-3 and x['record'][name][2].max() < 1e-5
+
+
+def test_drop_on_the_floor(run):
+    """The arm rests on the floor; the impact is harder than what it weighs in the end."""
+    x, printed = run('drop_on_the_floor')
+    force, = x['robot'].contact_forces
+    assert np.abs(x['robot'].v).max() < 0.05 and 1.0 < force.force[2] < x['largest']
+    assert 'rests on the floor with' in printed

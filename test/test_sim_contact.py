@@ -22,13 +22,15 @@ import math
 from linted import ROOT
 import numpy as np
 import pytest
-from rbd_ros import load_urdf, ModelBuilder
+from rbd_ros import Dynamics, load_urdf, ModelBuilder
 from rbd_ros.algorithms import soft_contact
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import ModelError, SettingError
 from rbd_ros.joints import Free, Prismatic
 from rbd_ros.model.collision_shapes import Box, CollisionShape, HalfSpace, Sphere
-from rbd_ros.sim import Physics, Settings, SimulatedRobot
+from rbd_ros.model.urdf.collisions import load_collisions
+from rbd_ros.sim import Physics, Settings, SimulatedRobot, soft_world
+from rbd_ros.sim.contact_points import nearest_on_box
 from rbd_ros.sim.distance import Placed
 from rbd_ros.sim.world import Obstacle, read_scene, Surface, World
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
@@ -180,6 +182,39 @@ def test_sliding_and_stacking_agree_with_mujoco():
         assert local[2] == pytest.approx(data.qpos[2], abs=1e-3)
 
 
+@pytest.fixture(scope='module')
+def arm():
+    """Return the built-in arm over a floor, compiled."""
+    path = ROOT / 'urdf' / 'seven_joint_arm.urdf'
+    model = load_urdf(path)
+    world = World('soft', load_collisions(path, model), [FLOOR])
+    return SimulatedRobot(model, world=world)
+
+
+def test_arm_sinks_to_the_floor_under_damping(arm):
+    """Braked by damping alone, as after a stop, it comes to rest on the floor and weighs on it."""
+    arm.brake(False)
+    arm.place([0.0, 1.0, 0.0, -0.3, 0.0, 0.3, 0.0])
+    most = 0.0
+    for _ in range(6000):
+        arm.command(-2.0 * arm.v)
+        arm.step(1e-3)
+        most = max([most, *(float(np.linalg.norm(c.force)) for c in arm.contact_forces)])
+    assert np.abs(arm.v).max() < 0.02
+    touching = arm.contact_forces
+    assert touching and all(c.obstacle == 'floor' and c.force[2] > 0.0 for c in touching)
+    lowest = min(c.point[2] for c in touching)
+    assert -0.01 < lowest <= 0.0 and most < 5e3
+    # what the floor carries is what the joints do not: virtual work of the contact forces
+    dynamics = Dynamics(arm.model)
+    load = dynamics.gravity(arm.q) - arm.joint_torque
+    system = ContactSystem(arm.model)
+    J = system.motions(arm.q, arm.v).J
+    tau = sum(J[c.body].T @ np.concatenate([np.cross(c.point, c.force), c.force])
+              for c in touching)
+    np.testing.assert_allclose(tau, load, atol=0.3)
+
+
 # --- scenes and refusals --------------------------------------------------------------------
 
 SCENE = """
@@ -237,10 +272,25 @@ def test_distances_of_all_pairs_at_once():
     world = World('rigid', [CollisionShape('thing', 1, Box((0.3, 0.4, 0.5)))], obstacles)
     robot = thing(Free(), Box((0.3, 0.4, 0.5)), 'rigid', obstacles)
     system = ContactSystem(robot.model, backend='python')
-    for x in (0.0, 0.6):
-        m = system.motions([x, 0.1, 0.2, *REST], np.zeros(6))
-        one = [world.points.gap(k, m).distance for k in range(len(world.points.pairs))]
+    for x, z in ((0.0, 0.2), (0.6, 0.45)):
+        m = system.motions([x, 0.05, z, *REST], np.zeros(6))
+        gaps = [world.points.gap(k, m) for k in range(len(world.points.pairs))]
+        one = [gap.distance for gap in gaps]
         np.testing.assert_allclose(world.points.distances(m), one, atol=1e-12)
+    assert one[1] == pytest.approx(-0.025)      # a corner in the middle of the table's thickness
+
+
+def test_traced_distance_is_that_of_the_box():
+    """Outside, inside, at every face: normal and distance of the kernel are those of NumPy."""
+    rng = np.random.default_rng(2)
+    half = np.array([0.2, 0.3, 0.1])
+    R, p = Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)
+    row = [*R.ravel(), *p, *half]
+    for x in rng.uniform(-0.45, 0.45, size=(60, 3)):
+        normal, distance = soft_world._gap(Vec3(*(p + R @ x)), row, True)
+        expected, depth, _ = nearest_on_box(x, half)
+        assert distance == pytest.approx(depth, abs=1e-12)
+        np.testing.assert_allclose(list(normal), R @ expected, atol=1e-9)
 
 
 def test_refusals():

@@ -1,0 +1,159 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""The simulator with things to touch: a tool presses on a table, and the observer sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import tempfile
+import unittest
+
+import arm
+from closed_loop import assert_clean_end, ClosedLoop, RATE
+from geometry_msgs.msg import WrenchStamped
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+from launch_testing.actions import ReadyToTest
+import launch_testing.markers
+import numpy as np
+import pytest
+from rbd_ros.dynamics.contact_system import ContactSystem
+from rbd_ros.model.collision_shapes import sample_balls
+from rbd_ros.model.urdf.collisions import load_collisions
+from rbd_ros.sim.contact_points import ContactPoints
+from rbd_ros.sim.world import read_scene
+from rclpy.qos import DurabilityPolicy, QoSProfile
+import rig
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
+
+#: The tool points down.
+START = np.array([0.0, -0.5, 0.0, -1.2, 0.0, 1.7 - np.pi, 0.0])
+#: N, m, s; the gap is wider than the tool sinks while the controller takes over.
+FORCE, GAP, SEEN = 20.0, 0.02, 0.05
+
+
+def scene() -> str:
+    """Return a table just below the tool."""
+    shapes = load_collisions(arm.URDF, arm.MODEL)
+    points = ContactPoints(shapes, [read_scene('floor: 0.0')[0].placed], sample_balls)
+    system = ContactSystem(arm.MODEL, backend='python')
+    motions = system.motions(START, np.zeros(7))
+    last = points.bodies == 7
+    lowest = points.distances(motions)[last].min()
+    x, y, _ = motions.r[7]
+    return (f'boxes: [{{name: table, size: [0.3, 0.3, 0.1], '
+            f'position: [{x:.6f}, {y:.6f}, {lowest - GAP - 0.05:.6f}]}}]\n')
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start the arm over a table in lockstep, and a controller that leaves z to the force."""
+    file = Path(tempfile.mkdtemp()) / 'scene.yaml'
+    file.write_text(scene())
+    simulator = NodeAction(
+        package='rbd_ros', executable='simulator', name='simulator', output='screen',
+        parameters=[{
+            'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
+            'lockstep': True, 'initial_positions': START.tolist(), 'friction': [0.0],
+            'damping': [0.0], 'contact': 'soft', 'scene_file': str(file),
+            'contact_rate': RATE}])
+    return LaunchDescription([simulator, rig.controller(
+        use_sim_time=True, autostart=True, driver_adds='none', release_torque='zero',
+        command_type='joint_state', nominal_rate=RATE, minimum_rate=100.0,
+        activation_timeout=30.0, torque_rate_limits=(1e3 * arm.LIMIT).tolist(), ramp_time=0.2,
+        mode='operational_space', dynamics_divider=1,
+        **{'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0],
+           'task.frame': 'tool0', 'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty'],
+           'task.timeout': 1.0}), ReadyToTest()])
+
+
+class TestContact(ClosedLoop):
+    """One story: approach, press, be seen, stop."""
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Listen to contacts and to the observer."""
+        cls.forces: dict[int, tuple[str, float]] = {}
+        cls.observed: dict[int, float] = {}
+        node = cls.client.node
+        node.create_subscription(
+            WrenchStamped, 'simulator/contact_wrench', cls._on_wrench, 1000)
+        node.create_subscription(
+            JointState, 'controller/external_torque', cls._on_torque, 1000)
+        cls.scene = cls.client.listen(MarkerArray, 'simulator/contact_markers')
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        cls.obstacles: list[MarkerArray] = []
+        node.create_subscription(MarkerArray, 'simulator/scene', cls.obstacles.append, latched)
+        cls.wrenches = node.create_publisher(WrenchStamped, 'controller/target_wrench', 1)
+
+    @classmethod
+    def _on_wrench(cls, message: WrenchStamped) -> None:
+        f = message.wrench.force
+        cls.forces[rig.to_ns(message.header.stamp)] = (
+            message.header.frame_id, float(np.hypot(np.hypot(f.x, f.y), f.z)))
+
+    @classmethod
+    def _on_torque(cls, message: JointState) -> None:
+        cls.observed[rig.to_ns(message.header.stamp)] = float(np.abs(message.effort).max())
+
+    @classmethod
+    def on_state(cls, stamp: int) -> None:
+        """Ask for the force ten times per second of simulated time."""
+        if cls.pressing and stamp % 100_000_000 == 0:
+            message = WrenchStamped()
+            message.header.frame_id = 'tool0'
+            message.wrench.force.z = FORCE
+            cls.wrenches.publish(message)
+
+    pressing = False
+
+    def test_press_and_stop(self) -> None:
+        """The table feels the force within 2 %, the observer within 50 ms; a stop holds."""
+        cls = type(self)
+        self.client.wait(lambda: cls.wrenches.get_subscription_count() > 0, 'a subscription')
+        self.pass_time(1.0)
+        self.assertEqual(cls.forces, {})
+        cls.pressing = True
+        self.client.wait(lambda: bool(cls.forces), 'a contact', 120.0)
+        first = min(cls.forces)
+        self.pass_time(2.5)
+        self.assert_running()
+        frame, _ = cls.forces[first]
+        self.assertIn(frame, arm.MODEL.body_names)
+        settled = [f for s, (_, f) in sorted(cls.forces.items()) if s > first + 1_500_000_000]
+        self.assertGreater(len(settled), 100)
+        np.testing.assert_allclose(settled, FORCE, rtol=0.02)       # and never lifted again
+        seen = [s for s, size in sorted(cls.observed.items()) if s >= first and size > 0.5]
+        self.assertTrue(seen)
+        self.assertLessEqual(seen[0] - first, SEEN * 1e9)
+        quiet = [size for s, size in cls.observed.items() if first - 300_000_000 < s < first]
+        self.assertLess(max(quiet, default=0.0), 0.5)
+        self.assertTrue(cls.scene and len(cls.scene[-1].markers) >= 2)
+        self.assertEqual(cls.obstacles[0].markers[0].scale.x, 0.3)
+        cls.pressing = False
+        self.assertTrue(self.client.trigger('stop').success)
+        self.client.wait_said('state', 'holding', 0.0)
+
+
+@launch_testing.post_shutdown_test()
+class TestEnd(unittest.TestCase):
+    """After the test."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """Both nodes end cleanly."""
+        assert_clean_end(proc_info)
