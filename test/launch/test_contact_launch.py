@@ -42,6 +42,9 @@ from visualization_msgs.msg import MarkerArray
 
 #: The tool points down.
 START = np.array([0.0, -0.5, 0.0, -1.2, 0.0, 1.7 - np.pi, 0.0])
+#: N.m of external torque that count as a collision; the approach shows a quarter of it.
+NOTICED = 2.0
+
 #: N, m, s; the gap is wider than the tool sinks while the controller takes over.
 FORCE, GAP, SEEN = 20.0, 0.02, 0.05
 
@@ -88,6 +91,7 @@ class TestContact(ClosedLoop):
     @classmethod
     def prepare(cls) -> None:
         """Listen to contacts and to the observer."""
+        cls.pressing = False
         cls.forces: dict[int, tuple[str, float]] = {}
         cls.observed: dict[int, float] = {}
         node = cls.client.node
@@ -120,8 +124,6 @@ class TestContact(ClosedLoop):
             message.wrench.force.z = FORCE
             cls.wrenches.publish(message)
 
-    pressing = False
-
     def test_press_and_stop(self) -> None:
         """The table feels the force within 2 %, the observer within 50 ms; a stop holds."""
         cls = type(self)
@@ -138,11 +140,11 @@ class TestContact(ClosedLoop):
         settled = [f for s, (_, f) in sorted(cls.forces.items()) if s > first + 1_500_000_000]
         self.assertGreater(len(settled), 100)
         np.testing.assert_allclose(settled, FORCE, rtol=0.02)       # and never lifted again
-        seen = [s for s, size in sorted(cls.observed.items()) if s >= first and size > 0.5]
+        seen = [s for s, size in sorted(cls.observed.items()) if s >= first and size > NOTICED]
         self.assertTrue(seen)
         self.assertLessEqual(seen[0] - first, SEEN * 1e9)
         quiet = [size for s, size in cls.observed.items() if first - 300_000_000 < s < first]
-        self.assertLess(max(quiet, default=0.0), 0.5)
+        self.assertLess(max(quiet), NOTICED)
         self.assertTrue(cls.scene and len(cls.scene[-1].markers) >= 2)
         self.assertEqual(cls.obstacles[0].markers[0].scale.x, 0.3)
         cls.pressing = False
