@@ -72,8 +72,8 @@ def test_no_quantity_gives_a_silent_answer_of_the_tree(four_bar):
         open_arm.loop_jacobian(q)
 
 
-def test_loops_are_refused_by_algorithms_of_trees_and_simulator(four_bar):
-    """No simulated robot is made of it, nor any algorithm of trees run."""
+def test_loops_are_refused_by_algorithms_of_trees(four_bar):
+    """No step of trees is compiled for it, nor any algorithm of trees run."""
     q, calm = [0.1] * 3, kinematics.Conditions(Vec3(0.0, 0.0, -9.81))
     attempts = [
         lambda: compiled_engine(four_bar, 'rk4'),

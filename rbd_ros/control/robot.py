@@ -133,7 +133,9 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     :param tip: frame of operational-space control; empty: the last one of the chain.
     :param payload_frame: frame that carries the payload; empty: the same.
     :param passive: joints that no motor moves; they are not controlled, unless named in joints.
+    :raises LoopError: for a robot with closed loops.
     """
+    model.refuse_loops('the controller')
     independent = model.independent_joint_names
     fixed = dict(fixed or {})
     for name in independent:

@@ -215,6 +215,13 @@ class Model:
         """Return the minimal loop clusters: numbers of loops that share joints (RBDA 8.9)."""
         return connectivity.loop_clusters([self._moved_by(path) for path in self.loop_paths])
 
+    @cached_property
+    def looped_joints(self) -> tuple[str, ...]:
+        """Return the names of the independent joints that loops connect with each other."""
+        moved = set[int]().union(*(self._moved_by(path) for path in self.loop_paths))
+        return tuple(name for name in self.independent_joint_names
+                     if self.joint_index(name) in moved)
+
     def _moved_by(self, path: Mapping[int, int]) -> set[int]:
         """Return the joints of a path, and those that followers among them follow."""
         joints = set(path)

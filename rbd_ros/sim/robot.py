@@ -24,11 +24,14 @@ import numpy as np
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
+from rbd_ros.sim.loop_engine import LoopEngine
 from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.rigid_world import RigidContacts
 from rbd_ros.sim.step import UNLIMITED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.model.model import Model
@@ -66,7 +69,8 @@ class SimulatedRobot:
     A robot that moves under joint torques and external forces, one fixed step at a time.
 
     The step is compiled for the robot as a whole, see :mod:`rbd_ros.sim.step` for its rules; with
-    ``forward_dynamics`` given, it runs in plain Python around that.
+    ``forward_dynamics`` given, it runs in plain Python around that. A robot with closed loops is
+    projected onto them after each step.
 
     :param model: the robot.
     :param forward_dynamics: qdd(q, qd, tau, f_ext), where f_ext is None or (nb, 6), a force on
@@ -90,7 +94,14 @@ class SimulatedRobot:
                                'forward_dynamics out, or use rigid contact')
         physics = physics or Physics.of(model)
         self._engine: Engine
-        if forward_dynamics is None:
+        self._loops: LoopEngine | None = None
+        if model.loops:
+            if forward_dynamics is not None:
+                model.refuse_loops('a simulation around forward dynamics of your own')
+            if world is not None:
+                model.refuse_loops('a simulation with contact')
+            self._engine = self._loops = LoopEngine(model, physics.integrator, backend=backend)
+        elif forward_dynamics is None:
             pattern = world.pattern() if world is not None and soft else None
             self._engine = compiled_engine(model, physics.integrator, soft=pattern,
                                            backend=backend)
@@ -110,7 +121,9 @@ class SimulatedRobot:
         #: Steps whose friction was not resolved exactly; its torques stay within their bounds.
         self.unresolved = 0
         self.physics = physics
-        self._put(np.array(Coordinates(model).neutral()), np.zeros(model.nv))
+        start = (Coordinates(model).neutral() if self._loops is None
+                 else self._loops.dynamics.loop_report.q)
+        self._put(np.array(start), np.zeros(model.nv))
 
     # --- what acts on it ------------------------------------------------------------------
 
@@ -205,17 +218,32 @@ class SimulatedRobot:
         """Return the velocity, (nv,)."""
         return self._in['v'].copy()
 
-    def place(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+    @property
+    def singular_steps(self) -> int:
+        """Return the steps in which the constraints of closed loops were singular."""
+        return 0 if self._loops is None else self._loops.singular
+
+    def place(
+        self, q: ArrayLike, v: ArrayLike | None = None, *, fixed: Sequence[str] = (),
+    ) -> None:
         """
         Put the robot into a state, which also becomes the one that ``reset`` returns to.
 
+        A robot with closed loops is put into the nearest state that they allow.
+
         :param q: position, (nq,).
         :param v: velocity, (nv,); zero when not given.
+        :param fixed: names of joints that stay at q while loops are closed, unless they are more
+            than the robot has freedoms.
+        :raises LoopError: where the loops cannot be closed.
         :raises SettingError: where it overlaps an obstacle.
         """
         v = np.zeros(self.model.nv) if v is None else v
-        self._put(self._checked('q', q, (self.model.nq,)),
-                  self._checked('v', v, (self.model.nv,)))
+        q, v = self._checked('q', q, (self.model.nq,)), self._checked('v', v, (self.model.nv,))
+        if self._loops is not None:
+            q = self._loops.assembled(q, fixed)
+            v = self._loops.dynamics.consistent_velocity(q, v) if v.any() else v
+        self._put(q, v)
         if self.world is not None:
             self.world.refuse_overlap(self.model, self._in['q'])
 

@@ -299,6 +299,10 @@ class Settings:
                                    f'its stops {low:g} and {high:g}')
         return q
 
+    def placed(self, model: Model) -> tuple[str, ...]:
+        """Return the joints whose position at the start is given."""
+        return () if self.numbers('initial_positions') is None else self.joints(model)
+
     def physics(self, model: Model) -> Physics:
         """Return what acts in the joints."""
         base = Physics.of(model)

@@ -67,6 +67,8 @@ class Simulation:
             raise SettingError('joints must be different joints with one coordinate each')
         self._uncommanded = np.ones(robot.model.nv, dtype=bool)
         self._uncommanded[self._index] = False
+        for name in robot.model.looped_joints:      # passive: the loops move them
+            self._uncommanded[robot.model.velocity_slice(name)] = False
         self.time_ns = start_ns
         self.counters = Counters()
         self.paused = False

@@ -114,7 +114,7 @@ class Simulator(Node):
         model = settings.model(load_urdf(text, limits_optional=True))
         robot = SimulatedRobot(model, physics=settings.physics(model),
                                world=settings.world(text, model))
-        robot.place(settings.initial_positions(model, robot.q))
+        robot.place(settings.initial_positions(model, robot.q), fixed=settings.placed(model))
         frames = Frames(model)
         self._frames = frames
         simulation = Simulation(
