@@ -112,8 +112,9 @@ _ROBOT = (
             'robot_description_file is read.', fixed=True),
     Setting('robot_description_file', 'str', '', 'URDF or xacro file. If empty, the built-in '
             'seven-joint arm.', fixed=True),
-    Setting('joints', 'strs', None, 'Joints that take commands, in command order; the others '
-            'keep their brakes closed. Default: all joints with one coordinate.', fixed=True),
+    Setting('joints', 'strs', None, 'Joints that take commands, in command order; the others, '
+            'except passive joints of loops, keep their brakes closed. Default: all joints with '
+            'one coordinate.', fixed=True),
     _floats('initial_positions', 'rad or m, of the joints that take commands. Default: zero, or '
             'the nearest position within the limits (built-in arm: a bent pose).', -1e6,
             fixed=True),
