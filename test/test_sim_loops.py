@@ -16,6 +16,7 @@
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 from loop_rig import robot as rigged
 import numpy as np
@@ -252,6 +253,8 @@ def test_bad_starts_and_drives_are_refused():
         Settings({'joints': ['joint_9']}).joints(model)
     with pytest.raises(rbd_ros.LoopError, match='"close".* dynamics of your own knows trees only'):
         SimulatedRobot(model, lambda q, v, tau, f: np.zeros(3))
+    with pytest.raises(rbd_ros.LoopError, match='"close".* with contact knows trees only'):
+        SimulatedRobot(model, world=SimpleNamespace(kind='rigid'))
     with pytest.raises(rbd_ros.LoopError, match='"close".* and the controller knows trees only'):
         make_robot(model, ['joint_1'])
     loop = dataclasses.replace(model.loops[0], X_P=rbd_ros.spatial.xlt(5.0, 0.0, 0.0))
