@@ -84,9 +84,9 @@ def test_free_motion_keeps_energy_and_loops(name):
 
 
 def test_motion_is_that_of_pinocchio(four_bar):
-    """Driven and damped, the four-bar is after 0.5 s where constrained dynamics of Pinocchio is."""
+    """Driven and damped, the four-bar is after 0.5 s where that of Pinocchio is."""
     damping, torque = np.array([0.4, 0.1, 0.2]), np.array([6.0, 0.0, 0.0])
-    made, dynamics = given(four_bar, v=FAST, damping=damping)
+    made, _ = given(four_bar, v=FAST, damping=damping)
     made.command(torque)
     q, v = made.q, made.v
     acceleration = pinocchio_four_bar(made.model)

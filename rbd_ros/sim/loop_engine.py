@@ -60,7 +60,7 @@ class LoopEngine:
         self.dynamics = robot = Dynamics(model, backend=backend)
         #: Steps that were taken in NumPy.
         self.singular = 0
-        robot.loop_report                   # refuses what cannot be assembled, before compiling
+        self._mobility = robot.loop_report.mobility     # refuses what cannot be assembled
         shapes = input_shapes(model.nq, model.nv, model.nb)
         own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
         name = f'step_{integrator}'
@@ -91,7 +91,7 @@ class LoopEngine:
         """
         model = self.dynamics.model
         held = sum(model.joint[model.joint_index(name)].nv for name in fixed)
-        if held > self.dynamics.loop_report.mobility:
+        if held > self._mobility:
             fixed = ()
         return self.dynamics.assemble(q, fixed).require()
 
