@@ -20,8 +20,8 @@ from types import SimpleNamespace
 
 from loop_rig import robot as rigged
 import numpy as np
-from pinocchio_trees import PinocchioTree
 import pinocchio as pin
+from pinocchio_trees import PinocchioTree
 import pytest
 import rbd_ros
 from rbd_ros.control.robot import make_robot
