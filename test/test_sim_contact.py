@@ -262,7 +262,7 @@ def test_world_of_the_settings(tmp_path):
     assert set(world.points.bodies.tolist()) == set(range(1, 8))
     with pytest.raises(SettingError, match='contact is "hard"'):
         Settings({'contact': 'hard'})
-    with pytest.raises(ModelError, match='no file for'):
+    with pytest.raises(ModelError, match='"/no/scene.yaml" not found'):
         Settings({'contact': 'soft', 'scene_file': '/no/scene.yaml'}).world(text, model)
 
 
