@@ -180,6 +180,9 @@ def test_long_ladders_take_the_linear_way():
     np.testing.assert_allclose(qdd[2::2], -qdd[1], rtol=1e-6)
     K = np.array(made.loop_jacobian(q))
     np.testing.assert_allclose(K @ qdd, 0.0, atol=1e-8)
+    found = made.loop_dynamics(q, np.zeros(model.nv), np.zeros(model.nv))
+    assert found.method == 'multipliers' and found.rank == 32
+    np.testing.assert_allclose(found.qdd, qdd, rtol=1e-6, atol=1e-6)
     with pytest.raises(rbd_ros.RbdError, match='has no method "sparse" for this robot'):
         made.forward_dynamics(q, qdd, qdd, method='sparse')
 

@@ -347,6 +347,16 @@ def test_assembly_modes_of_a_four_bar():
     np.testing.assert_allclose(tips[1], mirrored, atol=1e-10)
 
 
+def test_assembly_within_joint_limits():
+    """Limits that only one of two modes keeps leave that one, from wherever the search starts."""
+    model, q = mechanisms.four_bar()
+    narrow = dataclasses.replace(model, lower=(-10.0, -10.0, 0.0), upper=(10.0, 10.0, 3.0))
+    made = rbd_ros.Dynamics(narrow, backend='python')
+    mode, = made.assemblies([0.9, 0.0, 1.0], ['joint_1'], starts=20)
+    assert 0.0 < mode[2] < 3.0 and mode[2] == pytest.approx(-q[2], rel=1e-9)
+    assert not made.assemble([0.9, q[1], 0.0], ['joint_1', 'joint_2']).success
+
+
 def test_what_cannot_be_closed():
     """Bars too short, an axis the wrong way round and a rigid frame are told in words."""
     builder = rbd_ros.ModelBuilder('short')

@@ -27,7 +27,7 @@ from rbd_ros.algorithms.loop_dynamics import METHODS, Nominal, REGULAR_PIVOT, so
 from rbd_ros.algorithms.loops import joint_forces
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.kernel_store import KernelStore
-from rbd_ros.dynamics.loop_rules import LARGE
+from rbd_ros.dynamics.loop_rules import LARGE, suits_tree
 from rbd_ros.dynamics.singular_inertia import massless_joint
 from rbd_ros.errors import ModelError, RbdError
 
@@ -164,7 +164,7 @@ class LoopMethods(KernelStore):
             raise RbdError(f'no method "{method}" for loops (known: auto, {", ".join(METHODS)}, '
                            'whole_system)')
         loads = () if f_ext is None else (f_ext,)
-        if method == 'auto' and not self._massless:
+        if method == 'auto' and not self._massless and suits_tree(self.model):
             found = self._calls['loop_dynamics', None, bool(loads)](q, qd, tau, *loads)
             qdd, multipliers, forces, pivot, excess, residual = found
             if pivot[0] > REGULAR_PIVOT > excess[0]:
