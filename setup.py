@@ -51,6 +51,7 @@ setup(
     entry_points={
         'console_scripts': [
             'controller = rbd_ros.nodes.controller.process:main',
+            'dashboard = rbd_ros.nodes.dashboard.node:main',
             'make_config = rbd_ros.nodes.make_config:main',
             'rbd = rbd_ros.command_line.app:main',
             'simulator = rbd_ros.nodes.simulator.node:main',

@@ -108,9 +108,19 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('commands', default_value='controller/commands',
                               description='topic of the commands, for instance '
                                           '/effort_controller/commands'),
+        DeclareLaunchArgument('dashboard', default_value='false', choices=['true', 'false'],
+                              description='also serve a web page that shows the robot'),
+        DeclareLaunchArgument('dashboard_port', default_value='8080',
+                              description='port of that page, on this machine only'),
+        DeclareLaunchArgument('allow_commands', default_value='auto',
+                              choices=['auto', 'true', 'false'],
+                              description='whether the page may drive the robot; auto: only a '
+                                          'simulated one'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
         OpaqueFunction(function=_check), *_simulation(share), OpaqueFunction(function=_controller),
+        OpaqueFunction(function=_dashboard, condition=IfCondition(
+            LaunchConfiguration('dashboard'))),
     ])
 
 
@@ -191,6 +201,28 @@ def _controller(context: LaunchContext) -> list[Action]:
         remappings=[('joint_states', LaunchConfiguration('joint_states')),
                     ('~/commands', LaunchConfiguration('commands'))],
         parameters=[LaunchConfiguration('params_file'), parameters])]
+
+
+def _dashboard(context: LaunchContext) -> list[Action]:
+    """Return the web page; it drives a real robot only if that was asked for."""
+    allowed = LaunchConfiguration('allow_commands').perform(context)
+    if allowed == 'auto':
+        allowed = 'true' if _wanted().evaluate(context) else 'false'
+    parameters: dict[str, bool | str | int | list[str] | ParameterValue] = {
+        'allow_commands': allowed == 'true', 'frame': _given(context, 'task.frame') or '',
+        'port': ParameterValue(LaunchConfiguration('dashboard_port'), value_type=int),
+        'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'), value_type=bool)}
+    if _given(context, 'joints'):
+        parameters['joints'] = list(_given(context, 'joints'))
+    if LaunchConfiguration('urdf').perform(context):
+        parameters['robot_description_file'] = ParameterValue(
+            LaunchConfiguration('urdf'), value_type=str)
+    return [Node(
+        package='rbd_ros', executable='dashboard', name='dashboard', output='screen',
+        namespace=LaunchConfiguration('namespace'),
+        remappings=[('joint_states', LaunchConfiguration('joint_states')),
+                    ('controller/commands', LaunchConfiguration('commands'))],
+        parameters=[parameters])]
 
 
 def _wanted() -> IfCondition:

@@ -29,7 +29,7 @@ from rbd_ros.dynamics.uncompiled import mass_matrix
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.model.model import Model
 
-__all__ = ['Robot', 'make_robot']
+__all__ = ['last_frame', 'Robot', 'make_robot']
 
 Entry = TypeVar('Entry')
 
@@ -160,7 +160,7 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
         raise ModelError(f'fixed_positions holds every movable joint of robot "{model.name}": '
                          f'leave at least one to be controlled')
     _check_passive(passive, independent, chosen, fixed)
-    tip = tip or _last_frame(model, chosen)
+    tip = tip or last_frame(model, chosen)
     model.frame(tip)
     model.frame(payload_frame or tip)
     index = tuple(independent.index(name) for name in chosen)
@@ -182,7 +182,7 @@ def _check_passive(passive: Sequence[str], independent: Sequence[str], chosen: S
                              'choose one')
 
 
-def _last_frame(model: Model, joints: Sequence[str]) -> str:
+def last_frame(model: Model, joints: Sequence[str]) -> str:
     """Return the last frame that the last controlled joint carries."""
     body = model.joint_index(joints[-1])
     names = [name for name, frame in model.frames.items() if frame.body == body]

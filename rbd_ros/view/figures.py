@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Shapes that stand for numbers: ellipsoids of matrices, boxes of inertias, bars of torques."""
+"""Shapes that stand for numbers: ellipsoids of matrices, bars of torques."""
 
 from __future__ import annotations
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rbd_ros.spatial import RigidInertia
-
     Array = NDArray[np.float64]
 
-__all__ = ['bars', 'Ellipsoid', 'ellipsoid', 'InertiaBox', 'inertia_box', 'quaternion']
+__all__ = ['bars', 'Ellipsoid', 'ellipsoid', 'quaternion']
 
 #: colours of a torque that is free, at its rate limit, at its torque limit
 COLOURS = ('#2b8a3e', '#e8a600', '#d6336c')
@@ -42,14 +40,6 @@ class Ellipsoid(NamedTuple):
     """Half-axes and the orientation of an ellipsoid, quaternion w, x, y, z."""
 
     axes: tuple[float, float, float]
-    wxyz: tuple[float, float, float, float]
-
-
-class InertiaBox(NamedTuple):
-    """The homogeneous box with the mass and the moments of a body."""
-
-    edges: tuple[float, float, float]
-    centre: tuple[float, float, float]
     wxyz: tuple[float, float, float, float]
 
 
@@ -72,23 +62,6 @@ def ellipsoid(A: Array, largest: float) -> Ellipsoid:
     share = values / top if top > 0.0 else np.zeros(3)
     a, b, c = largest * np.clip(share, 0.02, 1.0)
     return Ellipsoid((float(a), float(b), float(c)), quaternion(R))
-
-
-def inertia_box(inertia: RigidInertia) -> InertiaBox | None:
-    """
-    Return the box that has the inertia of a body, None for a body without mass.
-
-    A box with edges a, b, c has the moments m (b^2 + c^2) / 12 and so on.
-    """
-    m = float(inertia.m)
-    if m <= 0.0:
-        return None
-    _, c, I_c = inertia.com_form()
-    moments, R = _principal(np.array(I_c.to_list(), dtype=float))
-    squares = 6.0 * (moments.sum() - 2.0 * moments) / m
-    edges = np.sqrt(np.maximum(squares, 1e-6))
-    return InertiaBox((float(edges[0]), float(edges[1]), float(edges[2])),
-                      (float(c[0]), float(c[1]), float(c[2])), quaternion(R))
 
 
 def _principal(A: Array) -> tuple[Array, Array]:

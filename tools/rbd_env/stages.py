@@ -34,7 +34,7 @@ WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 BY_FILE = ('--dist', 'loadfile', '--max-worker-restart', '0')
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
-WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2}
+WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2, 'browser tests': 1}
 BESIDE = 10  # niceness of a stage that runs beside the launch tests, which measure time
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
@@ -133,6 +133,8 @@ def kind(path: str, root: Path) -> str:
     file = Path(os.path.relpath(root / path.partition('::')[0], root))
     if file.parts[:2] == ('test', 'launch'):
         return 'launch tests'
+    if file.parts[:2] == ('test', 'browser'):
+        return 'browser tests'
     return 'linters' if str(file) in linter_files(root) else 'unit tests'
 
 
@@ -141,14 +143,15 @@ def suite(root: Path, named: list[str]) -> list[Stage]:
     linters = linter_files(root)
     default = {
         'linters': linters,
-        'unit tests': ['test', '--ignore', 'test/launch',
+        'unit tests': ['test', '--ignore', 'test/launch', '--ignore', 'test/browser',
                        *(word for file in linters for word in ('--ignore', file))],
         'launch tests': ['test/launch'],
+        'browser tests': ['test/browser'],
     }
     whole = not named or named == ['test']
     if not whole:
         default = {name: [path for path in named if kind(path, root) == name] for name in default}
     fixed = {'linters': (*WITHOUT_LAUNCH, '--show-capture=no'), 'unit tests': WITHOUT_LAUNCH,
-             'launch tests': ()}
+             'launch tests': (), 'browser tests': WITHOUT_LAUNCH}
     return [Stage(name, [*fixed[name], *paths], whole=whole)
             for name, paths in default.items() if paths]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""``./run test``: linters, unit tests and launch tests, and one summary."""
+"""``./run test``: linters, unit tests, launch tests and browser tests, and one summary."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
 
 def run_together(chosen: list[stages.Stage], root: Path) -> None:
     """
-    Run the launch tests, and at low priority beside them all others, one after the other.
+    Run the launch tests, at low priority beside them linters and unit tests, then the browser.
 
-    Launch tests mostly wait: for processes, for messages, for timeouts that must pass.
+    Launch tests mostly wait: for processes, for messages, for timeouts that must pass. A browser
+    that draws without a graphics card takes all processors, and would disturb their times.
     """
-    *others, launch = chosen
+    *others, launch, browser = chosen
 
     def run_others() -> None:
         for stage in others:
@@ -62,6 +63,7 @@ def run_together(chosen: list[stages.Stage], root: Path) -> None:
         launch.run(root, [])
     finally:
         thread.join()
+    browser.run(root, [])
 
 
 def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
@@ -76,7 +78,7 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     done = []
     seeds.stamp(root).unlink(missing_ok=True)
     chosen = [each for each in stages.suite(root, named) if not only or each.name in only]
-    if not arguments and len(chosen) > 1 and len(os.sched_getaffinity(0)) > 1:
+    if not arguments and not only and len(os.sched_getaffinity(0)) > 1:
         run_together(chosen, root)
         done = chosen
     for stage in chosen if not done else ():

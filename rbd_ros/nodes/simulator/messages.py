@@ -16,9 +16,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-import time
 from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Time
@@ -28,18 +25,11 @@ from rbd_ros.nodes.description import BUILT_IN_POSE
 from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from rbd_ros.sim import Pose, Simulation
     from rbd_ros.sim.settings import Value
     from rclpy.topic_endpoint_info import TopicEndpointInfo
-
-
-#: s without a command after which nobody is left who drives the robot
-QUIET = 0.3
-
-#: s for which the end may wait for a controller that stops: launch loses its patience after 5 s
-OUTLIVE = 4.3
 
 
 def diagnostics(name: str, simulation: Simulation, stamp: Time) -> DiagnosticArray:
@@ -94,44 +84,3 @@ def transforms(poses: Iterable[Pose], stamp: Time) -> TFMessage:
         r.x, r.y, r.z, r.w = pose.rotation
         message.transforms.append(item)
     return message
-
-
-class Ending:
-    """Why and when the process ends; the main thread waits for it."""
-
-    def __init__(self) -> None:
-        self.started = False
-        self.failure = ''
-        self._event = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, *_: object) -> None:
-        """End the wait; before it began, end the start."""
-        if not self.started:
-            raise KeyboardInterrupt
-        self._event.set()
-
-    def fail(self, text: str) -> None:
-        """End because of an error in the loop."""
-        self.failure = text
-        self._event.set()
-
-    def wait(self) -> None:
-        """Wait for a signal or an error."""
-        self.started = True
-        self._event.wait()
-
-    def outlive(self, commanded: Callable[[], float], log: Callable[[str], None]) -> None:
-        """
-        Stay while somebody still drives the robot: one Ctrl-C reaches controller and driver alike.
-
-        :param commanded: gives the steady time of the last command, s.
-        :param log: takes a text for the log.
-        """
-        end = time.monotonic() + OUTLIVE
-        if not self.failure and time.monotonic() - commanded() < QUIET:
-            log(f'waiting up to {OUTLIVE:g} s for commands to cease, so that the controller '
-                'can stop the robot first')
-        while not self.failure and time.monotonic() < min(commanded() + QUIET, end):
-            time.sleep(0.02)

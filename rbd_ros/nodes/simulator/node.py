@@ -29,12 +29,13 @@ from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes import console
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.ending import Ending
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
-    completed, diagnostics, Ending, full_name, time_message, transforms)
+    completed, diagnostics, full_name, time_message, transforms)
 from rbd_ros.nodes.simulator.wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rcl_interfaces.msg import SetParametersResult

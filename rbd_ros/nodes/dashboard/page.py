@@ -1,0 +1,198 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The page: what it shows, and what its buttons do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.nodes.dashboard.operator import Operator
+from rbd_ros.nodes.dashboard.telemetry import History, Telemetry, VANISHED
+from rbd_ros.view.figures import bars, ellipsoid, quaternion
+from rbd_ros.view.scene import RobotScene
+from rbd_ros.view.shapes import read_shapes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rbd_ros.model.model import Model
+
+    Array = NDArray[np.float64]
+
+__all__ = ['Page']
+
+MODES = ('gravity_compensation', 'hold', 'computed_torque', 'operational_space', 'damping')
+LARGEST = 0.2  # m, longest half-axis of an ellipsoid
+PER_NEWTON = 0.01  # m, length of an arrow
+SLOW = 0.2  # s between two looks at text, bars and plots
+PUSHED = 0.5  # s that a push lasts
+EYE, LOOK = (1.6, 1.2, 1.1), (0.0, 0.0, 0.4)  # m, of the first picture
+
+
+class Page:
+    """
+    One page for all who open it.
+
+    :param server: of the page.
+    :param model: the robot.
+    :param urdf: the text of its description.
+    :param frame: the controlled frame.
+    :param joints: those that the controller commands, in its order.
+    :param telemetry: what there is to show.
+    :param operator: what can be sent.
+    """
+
+    def __init__(self, server: Any, model: Model, urdf: str, frame: str,
+                 joints: tuple[str, ...], telemetry: Telemetry, operator: Operator) -> None:
+        self._model, self._frame, self._joints = model, frame, joints
+        self._telemetry, self._operator = telemetry, operator
+        self._scene, self._gui = server.scene, server.gui
+        self._robot = Dynamics(model)
+        self._drawn = RobotScene(server, model, read_shapes(urdf))
+        self._limits = [float(model.effort_limit[model.velocity_slice(name).start])
+                        for name in joints]
+        self._condition = History()
+        self._slow = self._push_until = 0.0
+        server.initial_camera.position, server.initial_camera.look_at = EYE, LOOK
+        self._scene.add_grid('/floor', width=2.0, height=2.0, cell_size=0.1, section_size=1.0)
+        self._words = self._gui.add_markdown('Waiting for the robot')
+        self._answer = self._gui.add_markdown(operator.answer)
+        self._add_drive()
+        self._add_numbers()
+        self._add_figures()
+        self._add_plots()
+        if self._drawn.problems:
+            self._gui.add_markdown('**Shapes.** ' + '\n\n'.join(self._drawn.problems[:5]))
+
+    def update(self) -> None:
+        """Show the present; to be called some 25 times per second."""
+        q = self._telemetry.position(self._model)
+        if q is not None:
+            self._drawn.show(q)
+            self._show_figures(q)
+        if time.monotonic() < self._push_until:
+            self._operator.push(self._frame, self._force.value)
+        if time.monotonic() >= self._slow:
+            self._slow = time.monotonic() + SLOW
+            self._words.content = self._telemetry.words()
+            self._answer.content = self._operator.answer
+            self._show_bars()
+            for plot, history in self._plots:
+                plot.data = history.arrays()
+
+    # -- driving ----------------------------------------------------------------------------
+
+    def _add_drive(self) -> None:
+        gui, operator, off = self._gui, self._operator, not self._operator.allowed
+        with gui.add_folder('Drive'):
+            mode = gui.add_dropdown('Mode', MODES, disabled=off)
+            mode.on_update(lambda _: operator.set('mode', mode.value))
+            stop = gui.add_button('Stop', color='red', disabled=off)
+            stop.on_click(lambda _: operator.stop())
+            reset = gui.add_button('Reset', disabled=off)
+            reset.on_click(lambda _: operator.reset())
+            paused = gui.add_checkbox('Pause the simulator', False, disabled=off)
+            paused.on_update(lambda _: operator.pause(paused.value))
+            self._aim = gui.add_checkbox(
+                'Drag a target', False, disabled=off,
+                hint='in mode operational_space the controlled frame follows it')
+            self._aim.on_update(lambda _: self._show_gizmo())
+            self._force = gui.add_vector3('Push, N', (15.0, 0.0, 0.0), step=1.0, disabled=off)
+            push = gui.add_button('Push', disabled=off, hint='the tool of the simulated robot')
+            push.on_click(lambda _: self._start_push())
+        self._gizmo = self._scene.add_transform_controls('/target', scale=0.25, visible=False)
+        self._gizmo.on_update(lambda _: operator.target(self._gizmo.position, self._gizmo.wxyz))
+
+    def _start_push(self) -> None:
+        self._push_until = time.monotonic() + PUSHED
+
+    def _show_gizmo(self) -> None:
+        """Put the target where the frame is, and let it be dragged."""
+        q = self._telemetry.position(self._model)
+        if self._aim.value and q is not None:
+            H = self._robot.pose(q, self._frame)
+            self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])
+        self._gizmo.visible = bool(self._aim.value)
+
+    def _add_numbers(self) -> None:
+        operator, off = self._operator, not self._operator.allowed
+        with self._gui.add_folder('Adjust', expand_by_default=False):
+            self._add_number('Payload, kg', 0.0, 0.1, operator.payload)
+            self._add_number('Stiffness, 1/s^2', 100.0, 10.0,
+                             lambda x: operator.set('stiffness', [float(x)]))
+            self._add_number('Damping, 1/s', 20.0, 1.0,
+                             lambda x: operator.set('damping', [float(x)]))
+            g = self._gui.add_vector3('Gravity, m/s^2', (0.0, 0.0, -9.81), disabled=off)
+            g.on_update(lambda _: operator.set('gravity', [float(x) for x in g.value]))
+
+    def _add_number(self, label: str, value: float, step: float,
+                    send: Callable[[float], None]) -> None:
+        number = self._gui.add_number(label, value, min=0.0, step=step,
+                                      disabled=not self._operator.allowed)
+        number.on_update(lambda _: send(number.value))
+
+    # -- showing ----------------------------------------------------------------------------
+
+    def _add_figures(self) -> None:
+        with self._gui.add_folder('Show', expand_by_default=False):
+            self._inertia_on = self._gui.add_checkbox('Inertia at the tool', True)
+            self._reach_on = self._gui.add_checkbox('Manipulability', False)
+            self._force_on = self._gui.add_checkbox('External force', True)
+        self._inertia = self._scene.add_icosphere('/inertia', color=(230, 120, 30), opacity=0.35)
+        self._reach = self._scene.add_icosphere('/manipulability', color=(40, 160, 90),
+                                                opacity=0.35)
+        self._arrow = self._scene.add_arrows(
+            '/force', np.zeros((1, 2, 3)), (220, 30, 60), shaft_radius=0.008, head_radius=0.02,
+            head_length=0.04, visible=False)
+
+    def _show_figures(self, q: Array) -> None:
+        """Place the ellipsoids at the frame: of the linear inertia felt there, and of J J^T."""
+        H = self._robot.pose(q, self._frame)
+        R, p = H[:3, :3], H[:3, 3]
+        found = self._robot.operational_space(
+            q, self._telemetry.velocity(self._model), self._frame, max_condition=1e6)
+        if time.monotonic() >= self._slow:
+            self._condition.add(float(found.condition))
+        J_v = found.J[3:]
+        for node, on, A in ((self._inertia, self._inertia_on, found.Lambda[3:, 3:]),
+                            (self._reach, self._reach_on, J_v @ J_v.T)):
+            figure = ellipsoid(R @ A @ R.T, LARGEST)
+            node.visible = bool(on.value)
+            node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
+        force = R @ self._telemetry.force
+        fresh = self._telemetry.age('force') < VANISHED
+        self._arrow.visible = bool(self._force_on.value and fresh and np.linalg.norm(force) > 0.5)
+        self._arrow.points = np.array([[p, p + PER_NEWTON * force]])
+
+    def _add_plots(self) -> None:
+        with self._gui.add_folder('Torques, N.m'):
+            self._bars = self._gui.add_html('')
+        self._plots: list[tuple[Any, History]] = []
+        for title, history in (('Joint states, Hz', self._telemetry.rate),
+                               ('Latency, ms', self._telemetry.latency),
+                               ('Condition number', self._condition)):
+            with self._gui.add_folder(title, expand_by_default=False):
+                plot = self._gui.add_uplot(
+                    history.arrays(), ({}, {'label': title, 'stroke': '#1c7ed6'}), aspect=2.5)
+            self._plots.append((plot, history))
+
+    def _show_bars(self) -> None:
+        """Show the torques that are sent; without a controller those that are measured."""
+        command = self._telemetry.command
+        if len(command) != len(self._joints) or self._telemetry.age('commands') > VANISHED:
+            command = tuple(self._telemetry.efforts.get(name, 0.0) for name in self._joints)
+        self._bars.content = bars(self._joints, command, self._limits, self._telemetry.saturation)

@@ -1,0 +1,178 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What the dashboard knows: the last message of each topic, and short histories for the plots."""
+
+from __future__ import annotations
+
+from collections import deque
+import time
+from typing import TYPE_CHECKING
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rbd_ros.model.model import Model
+    from rclpy.node import Node
+
+    Array = NDArray[np.float64]
+
+__all__ = ['History', 'LATCHED', 'Telemetry', 'VANISHED']
+
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+VANISHED = 3.0  # s without a sign of life after which something counts as gone
+KEPT = 300  # entries of a history
+_LEVELS = {0: 'OK', 1: 'warning', 2: 'error', 3: 'stale'}
+
+
+class History:
+    """The last values of a number, with the times at which they came."""
+
+    def __init__(self) -> None:
+        self._entries: deque[tuple[float, float]] = deque(maxlen=KEPT)
+
+    def add(self, value: float) -> None:
+        """Append a value that came now."""
+        self._entries.append((time.time(), value))
+
+    def arrays(self) -> tuple[Array, Array]:
+        """Return times and values; one entry of zero where there are none."""
+        t, x = np.array(list(self._entries) or [(time.time(), 0.0)]).T
+        return t, x
+
+
+class Telemetry:
+    """
+    Subscribe to what a controller and a driver publish, and keep the newest of it.
+
+    Callbacks only store; whoever draws reads at a pace of its own.
+
+    :param node: gives the subscriptions.
+    :param controller: name of the controller, relative or absolute.
+    """
+
+    def __init__(self, node: Node, controller: str) -> None:
+        self.state, self.mode, self.fault = '', '', ''
+        self.positions: dict[str, float] = {}
+        self.velocities: dict[str, float] = {}
+        self.efforts: dict[str, float] = {}
+        self.command: tuple[float, ...] = ()
+        self.saturation: tuple[int, ...] = ()
+        self.force: Array = np.zeros(3)  # external, along the axes of the controlled frame, N
+        self.diagnostics: dict[str, tuple[str, str]] = {}
+        self.rate, self.latency = History(), History()
+        self._heard: dict[str, float] = {}
+        self._count, self._since = 0, time.monotonic()
+        for name in ('state', 'mode', 'fault'):
+            node.create_subscription(
+                String, f'{controller}/{name}',
+                lambda message, name=name: setattr(self, name, message.data), LATCHED)
+        node.create_subscription(JointState, 'joint_states', self.on_states, NEWEST)
+        node.create_subscription(Float64MultiArray, f'{controller}/commands', self.on_command,
+                                 NEWEST)
+        node.create_subscription(UInt8MultiArray, f'{controller}/saturation',
+                                 self.on_saturation, LATCHED)
+        node.create_subscription(WrenchStamped, f'{controller}/external_wrench',
+                                 self.on_wrench, NEWEST)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self.on_diagnostics, 10)
+
+    def age(self, what: str) -> float:
+        """Return how long ago something was heard of, s: states, commands, force, controller."""
+        return time.monotonic() - self._heard.get(what, -np.inf)
+
+    def position(self, model: Model) -> Array | None:
+        """Return q, None while a joint has never been seen."""
+        return _in_order(model, self.positions)
+
+    def velocity(self, model: Model) -> Array:
+        """Return qd, zero where nobody publishes it."""
+        qd = np.zeros(model.nv)
+        for name in model.independent_joint_names:
+            place = model.velocity_slice(name)
+            if place.stop - place.start == 1:
+                qd[place] = self.velocities.get(name, 0.0)
+        return qd
+
+    def words(self) -> str:
+        """Return the condition of robot and controller, as Markdown."""
+        if self.age('states') > VANISHED:
+            lines = ['**No joint states.** Is the driver or the simulator running?']
+        elif 'controller' not in self._heard:
+            lines = ['**No controller yet.** Waiting for its diagnostics.']
+        elif self.age('controller') > VANISHED:
+            lines = ['**The controller has vanished.** Nothing was heard from it for '
+                     f'{self.age("controller"):.0f} s: the robot depends on its driver.']
+        else:
+            lines = [f'State **{self.state or "unknown"}**, mode **{self.mode or "unknown"}**']
+        if self.fault:
+            lines.append(f'Fault: {self.fault}')
+        lines += [f'{level.capitalize()}: {name}: {text}'
+                  for name, (level, text) in sorted(self.diagnostics.items()) if level != 'OK']
+        return '\n\n'.join(lines)
+
+    def on_states(self, message: JointState) -> None:
+        """Keep what the driver measured, and count."""
+        self._heard['states'] = time.monotonic()
+        self.positions.update(zip(message.name, message.position, strict=False))
+        self.velocities.update(zip(message.name, message.velocity, strict=False))
+        self.efforts.update(zip(message.name, message.effort, strict=False))
+        self._count += 1
+        span = time.monotonic() - self._since
+        if span > 0.5:
+            self.rate.add(self._count / span)
+            self._count, self._since = 0, time.monotonic()
+
+    def on_command(self, message: Float64MultiArray) -> None:
+        """Keep the torques that were sent."""
+        self._heard['commands'] = time.monotonic()
+        self.command = tuple(message.data)
+
+    def on_saturation(self, message: UInt8MultiArray) -> None:
+        """Keep which torques are at a limit."""
+        self.saturation = tuple(message.data)
+
+    def on_wrench(self, message: WrenchStamped) -> None:
+        """Keep the force that the momentum observer sees."""
+        self._heard['force'] = time.monotonic()
+        force = message.wrench.force
+        self.force = np.array([force.x, force.y, force.z])
+
+    def on_diagnostics(self, message: DiagnosticArray) -> None:
+        """Keep level and text of each part, and the latency that the controller measures."""
+        for status in message.status:
+            level = _LEVELS.get(int.from_bytes(status.level, 'little'), 'stale')
+            self.diagnostics[status.name] = (level, status.message)
+            if status.name.endswith(': supervisor'):
+                self._heard['controller'] = time.monotonic()
+            for pair in status.values:
+                if pair.key == 'latency median [ms]':
+                    self.latency.add(float(pair.value))
+
+
+def _in_order(model: Model, values: dict[str, float]) -> Array | None:
+    """Return one value per coordinate; a joint with several is not among joint states."""
+    q = np.zeros(model.nq)
+    for name in model.independent_joint_names:
+        place = model.position_slice(name)
+        if place.stop - place.start == 1:
+            if name not in values:
+                return None
+            q[place] = values[name]
+    return q
