@@ -134,6 +134,8 @@ def press(browser, label):
 
 def picture(browser, name):
     """Return what is seen, as numbers; keeps it for the documentation if asked to."""
+    for notice in browser.find_elements(By.CSS_SELECTOR, '.mantine-Notification-closeButton'):
+        notice.click()      # the browser draws without a graphics card, says viser
     data = browser.get_screenshot_as_png()
     if PICTURES:
         (Path(PICTURES) / f'{name}.png').write_bytes(data)
