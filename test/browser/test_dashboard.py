@@ -33,7 +33,7 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
-SIZE = (1000, 700)  # of the window
+SIZE = (1200, 800)  # of the window
 FOV = np.radians(75.0)  # vertical, of the page
 EYE, LOOK = np.array([1.6, 1.2, 1.1]), np.array([0.0, 0.0, 0.4])
 PATIENCE = 150.0  # s: a browser that draws without a graphics card is slow

@@ -42,9 +42,9 @@ def test_a_dashboard_that_halts_or_dies(system: Standing) -> None:
     """Commands go on at their pace while the page stands still, and when it is killed."""
     client = system.client
     page = subprocess.Popen(
-        ['ros2', 'run', 'rbd_ros', 'dashboard', '--ros-args', '-p', 'port:=18471', '-r',
-         f'__ns:={client.node.get_namespace()}'], stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        ['ros2', 'run', 'rbd_ros', 'dashboard', '--ros-args', '-p', 'port:=18471', '-p',
+         'robot_description_file:=package://rbd_ros/urdf/seven_joint_arm.urdf'],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
         assert page.stdout is not None
         assert any('open http://127.0.0.1' in line for line in page.stdout)
