@@ -30,7 +30,7 @@ setup(
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (share, ['package.xml']),
         (f'{share}/launch', glob('launch/*.launch.*')),
-        (f'{share}/config', glob('config/*.yaml')),
+        (f'{share}/config', glob('config/*.yaml') + glob('config/*.rviz')),
         (f'{share}/urdf', glob('urdf/*.urdf')),
     ],
     install_requires=['llvmlite', 'numpy>=1.26,<3', 'rich>=13.8,<16', 'scipy', 'setuptools',

@@ -25,6 +25,7 @@ from pathlib import Path
 import shlex
 from typing import Any
 
+from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import Action, LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument, IncludeLaunchDescription, LogInfo, OpaqueFunction,
@@ -116,11 +117,14 @@ def generate_launch_description() -> LaunchDescription:
                               choices=['auto', 'true', 'false'],
                               description='whether the page may drive the robot; auto: only a '
                                           'simulated one'),
+        DeclareLaunchArgument('rviz', default_value='false', choices=['true', 'false'],
+                              description='also start RViz, if it is installed'),
         DeclareLaunchArgument('log_level', default_value='info',
                               description='debug, info, warn, error or fatal'),
         OpaqueFunction(function=_check), *_simulation(share), OpaqueFunction(function=_controller),
         OpaqueFunction(function=_dashboard, condition=IfCondition(
             LaunchConfiguration('dashboard'))),
+        OpaqueFunction(function=_rviz, condition=IfCondition(LaunchConfiguration('rviz'))),
     ])
 
 
@@ -223,6 +227,19 @@ def _dashboard(context: LaunchContext) -> list[Action]:
         remappings=[('joint_states', LaunchConfiguration('joint_states')),
                     ('controller/commands', LaunchConfiguration('commands'))],
         parameters=[parameters])]
+
+
+def _rviz(context: LaunchContext) -> list[Action]:
+    """Return RViz with what there is to see, or the reason why not."""
+    try:
+        get_package_prefix('rviz2')
+    except PackageNotFoundError:
+        return [LogInfo(msg='rviz:=true: the package rviz2 is not installed here; dashboard:=true '
+                            'shows the robot in a browser')]
+    share = FindPackageShare('rbd_ros').perform(context)
+    return [Node(package='rviz2', executable='rviz2', name='rviz', output='screen',
+                 namespace=LaunchConfiguration('namespace'),
+                 arguments=['-d', os.path.join(share, 'config', 'rbd_ros.rviz')])]
 
 
 def _wanted() -> IfCondition:
