@@ -122,8 +122,8 @@ def main(args: list[str] | None = None) -> int:
     :returns: 0 after a clean end, 1 if it did not start or failed.
     """
     end = Ending()
-    # A process that is killed can leave shared memory locked, and its partners waiting. What is sent
-    # over the loopback device instead has no lock.
+    # A process that is killed can leave shared memory locked, and its partners waiting; the
+    # loopback device has no lock.
     os.environ.setdefault('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
     try:
         initialise(args)
