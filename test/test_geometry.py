@@ -150,7 +150,7 @@ def test_every_shape_of_urdf_is_read():
 @pytest.mark.parametrize(('shape', 'text'), [
     ('<sphere radius="-1"/>', 'radius of a sphere is -1'),
     ('<box size="1 0 1"/>', 'size along y of a box is 0'),
-    ('<box size="1 1"/>', '2 numbers, 3 needed'),
+    ('<box size="1 1"/>', 'must have 3 numbers, got 2'),
     ('<torus/>', '<torus> is no collision shape'),
     ('', 'needs a <geometry> with a shape'),
     ('<mesh filename="m.stl"/>', 'no reader of meshes is given: use rbd_ros.sim.mesh.read_mesh'),
