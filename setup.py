@@ -31,6 +31,7 @@ setup(
         (share, ['package.xml']),
         (f'{share}/launch', glob('launch/*.launch.*')),
         (f'{share}/config', glob('config/*.yaml') + glob('config/*.rviz')),
+        (f'{share}/config/layouts', glob('config/layouts/*')),
         (f'{share}/urdf', glob('urdf/*.urdf')),
     ],
     install_requires=['llvmlite', 'numpy>=1.26,<3', 'rich>=13.8,<16', 'scipy', 'setuptools',
