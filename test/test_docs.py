@@ -16,6 +16,7 @@
 
 import ast
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -24,6 +25,7 @@ import sys
 from linted import ROOT
 import pytest
 import rbd_ros
+import yaml
 
 DOCUMENTS = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md')])
 FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -200,3 +202,20 @@ def test_the_site_builds_without_a_warning(tmp_path):
     pages = {path.name for path in (tmp_path / 'site' / 'docs').glob('*.html')}
     assert {f'{path.stem}.html' for path in (ROOT / 'docs').glob('*.md')} <= pages
     assert '<math' in (tmp_path / 'site' / 'docs' / 'control_theory.html').read_text()
+
+
+def test_layouts_name_topics_that_exist():
+    """What RViz, Foxglove and PlotJuggler are told to show is in the reference."""
+    reference = (ROOT / 'docs' / 'controller_reference.md').read_text()
+    simulator = (ROOT / 'docs' / 'simulator.md').read_text()
+    files = [ROOT / 'config' / 'rbd_ros.rviz', *(ROOT / 'config' / 'layouts').iterdir()]
+    json.loads(files[0].with_name('layouts').joinpath('foxglove.json').read_text())
+    yaml.safe_load(files[0].read_text())
+    for file in files:
+        topics = re.findall(r'["\s](/(?:controller|simulator)/[a-z_/]+)', file.read_text())
+        assert topics, file
+        for topic in topics:
+            _, node, name = topic.split('/', 2)
+            page = reference if node == 'controller' else simulator
+            parts = name.split('/')
+            assert any(f'`~/{"/".join(parts[:k])}`' in page for k in range(1, len(parts) + 1)), topic
