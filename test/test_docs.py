@@ -218,4 +218,5 @@ def test_layouts_name_topics_that_exist():
             _, node, name = topic.split('/', 2)
             page = reference if node == 'controller' else simulator
             parts = name.split('/')
-            assert any(f'`~/{"/".join(parts[:k])}`' in page for k in range(1, len(parts) + 1)), topic
+            starts = ['/'.join(parts[:k + 1]) for k in range(len(parts))]
+            assert any(f'`~/{start}`' in page for start in starts), topic
