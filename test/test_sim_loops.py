@@ -27,7 +27,7 @@ import rbd_ros
 from rbd_ros.control.robot import make_robot
 from rbd_ros.model import mechanisms
 from rbd_ros.sim import (
-    Imperfections, Physics, Schedule, Sensors, Settings, SimulatedRobot, Simulation)
+    Frames, Imperfections, Physics, Schedule, Sensors, Settings, SimulatedRobot, Simulation)
 
 H = 1e-3
 FOUR_BAR = Path(__file__).parent / 'urdf' / 'four_bar.urdf'
@@ -227,7 +227,10 @@ def test_passive_joints_move_and_are_published():
     assert made.q[0] == 0.7 and gap(dynamics, made) < 1e-12
     start = made.q
     sensors = Sensors(made, Imperfections())
-    sim = Simulation(made, sensors, settings.joints(model), Schedule(period_ns=1_000_000))
+    frames = Frames(model)
+    sim = Simulation(made, sensors, settings.joints(model), Schedule(period_ns=1_000_000),
+                     frames=frames)
+    assert len(frames.moving(made.q)) == 3
     assert sensors.names == ('joint_1', 'joint_2', 'joint_3')
     sim.pause(True)
     assert (sim.step(20).position == start).all()             # brakes

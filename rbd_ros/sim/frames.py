@@ -65,7 +65,7 @@ class Frames:
 
     def __init__(self, model: Model, *, backend: str = 'auto') -> None:
         self.model = model
-        robot = Dynamics(model, backend=backend)
+        robot = Dynamics(model.spanning_tree, backend=backend)  # which places all bodies
         robot.add(Quantity('placements', ('q',), {'path': _placements}, inertial=False,
                            modules=(__name__,)))
         self._kernel = robot.bind('placements')
