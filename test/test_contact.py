@@ -108,6 +108,18 @@ def test_single_contact_in_closed_form():
         assert zeta > -1e-12 and got.force[0] >= 0.0 and abs(zeta * got.force[0]) < 1e-10
 
 
+def test_no_silent_answer_to_a_number_that_is_none():
+    """A NaN is refused: compared with zero it would be a contact without a force, or at rest."""
+    n, zero = contact.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0)), np.zeros(6)
+    with pytest.raises(NonFiniteError, match='without a force'):
+        contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, np.nan, 0])
+    for phi, rate in ((np.nan, 0.0), (0.0, np.nan)):
+        with pytest.raises(NonFiniteError, match='numbers are needed'):
+            contact.phase(phi, rate)
+    with pytest.raises(NonFiniteError, match='not finite'):
+        friction.coulomb(np.eye(3), [0.0, 0.0, np.nan], 0.5)
+
+
 # --- one body, several contacts -------------------------------------------------------------
 
 
@@ -234,6 +246,17 @@ def test_contact_forces_act_on_both_bodies(system):
         system.motions(q, qd[1:])
     with pytest.raises(NonFiniteError, match='qd holds'):
         system.motions(q, np.nan * qd)
+
+
+def test_joint_forces_of_another_shape_are_refused(system):
+    """One number is not taken for every joint, nor one force for every body."""
+    q, qd = state(system.model)
+    with pytest.raises(ShapeError, match='tau has shape'):
+        system.problem(q, qd, [1.0], [])
+    with pytest.raises(ShapeError, match='f_ext has shape'):
+        system.problem(q, qd, np.zeros(system.model.nv), [], np.ones((1, 6)))
+    with pytest.raises(NonFiniteError, match='tau holds'):
+        system.problem(q, qd, np.full(system.model.nv, np.nan), [])
 
 
 def test_a_new_contact_set_compiles_nothing(system, monkeypatch):

@@ -24,7 +24,7 @@ import pytest
 from rbd_ros.algorithms import soft_contact as soft
 from rbd_ros.algorithms.spring_array import SpringArray
 from rbd_ros.compiler import compile as compile_graph, trace
-from rbd_ros.errors import SettingError
+from rbd_ros.errors import NonFiniteError, SettingError
 from rbd_ros.spatial import Motion, Vec3
 
 FORMULA = {0.05: 0.858758, 0.1: 0.744079, 0.2: 0.571740, 0.5: 0.298436, 0.9: 0.155283}
@@ -231,6 +231,8 @@ def test_one_node_of_an_array_is_a_single_spring():
     assert found.rate[1, 1] == pytest.approx(-0.1)
     assert found.rate[0, 0] == 0.0 and found.tangential == pytest.approx([0.0, 0.0])
     assert surface.height((0.05, 0.0)) == pytest.approx(-0.005)
+    with pytest.raises(NonFiniteError, match='not finite'):
+        surface.contact((float('nan'), 0.0), (0.0, 0.0), -0.01, -0.1)
 
 
 @pytest.mark.seed('RBDA 11-25')

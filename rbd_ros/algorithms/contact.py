@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.algorithms.complementarity import Complementary, solve, Status
-from rbd_ros.errors import RbdError, ShapeError
+from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
 
 Array = npt.NDArray[np.float64]
 
@@ -167,6 +168,9 @@ def single_contact(
     """
     problem = body_problem(inertia, bias, np.reshape(n, (6, 1)), np.reshape(n_rate, (6, 1)), v, f)
     M, d = float(problem.M[0, 0]), float(problem.d[0])                              # 11.8, 11.9
+    if not (0.0 < M < math.inf and math.isfinite(d)):       # max() would make no force of a NaN
+        raise NonFiniteError(f'the motion of a contact is {d} without a force and {M} per unit of '
+                             'force: numbers are needed, the second one positive')
     force = np.array([max(0.0, -d / M)])                                                  # 11.10
     return ContactSolution(force, np.array([max(0.0, d)]), problem.accelerations(force),
                            Status.UNIQUE)
@@ -285,6 +289,8 @@ def phase(
     :param distance_tolerance: below which phi counts as zero.
     :param speed_tolerance: below which phi-dot counts as zero.
     """
+    if math.isnan(phi) or math.isnan(rate):
+        raise NonFiniteError(f'phi is {phi} and its rate {rate}; numbers are needed')
     if phi < -distance_tolerance:
         return Phase.VIOLATED
     if phi > distance_tolerance:

@@ -30,7 +30,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms.contact import normal
-from rbd_ros.errors import SettingError, ShapeError
+from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -86,6 +86,8 @@ def coulomb(
     if d.ndim != 1 or d.size != 3 * count or M.shape != (d.size, d.size):
         raise ShapeError(f'M has shape {M.shape} and d {d.shape}; needed are three rows for each '
                          'contact')
+    if not (np.isfinite(M).all() and np.isfinite(d).all()):
+        raise NonFiniteError('M or d of contacts with friction holds a value that is not finite')
     limits: list[float] = np.broadcast_to(np.asarray(mu, float), (count,)).tolist()
     if not all(0.0 <= each < math.inf for each in limits):
         raise SettingError(f'mu is {limits}; a coefficient of friction is zero or more')

@@ -28,7 +28,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms.soft_contact import check_positive
-from rbd_ros.errors import SettingError
+from rbd_ros.errors import NonFiniteError, SettingError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -107,6 +107,8 @@ class SpringArray:
             the force does.
         :param p_rate: its rate.
         """
+        if not np.isfinite([*np.ravel(position), *np.ravel(travel), p, p_rate]).all():
+            raise NonFiniteError('position, travel, p or p_rate of a contact is not finite')
         w, slopes = self.weights(position)
         square = float((w * w).sum())
         level = float((w * self.z).sum())

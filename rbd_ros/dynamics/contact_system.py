@@ -88,15 +88,18 @@ class ContactSystem:
     def motions(self, q: ArrayLike, qd: ArrayLike) -> Motions:
         """Return what contacts need at a state."""
         for name, value, size in (('q', q, self.model.nq), ('qd', qd, self.model.nv)):
-            given = np.asarray(value, float)
-            if given.shape != (size,):
-                raise ShapeError(f'{name} has shape {given.shape}, "{self.model.name}" needs '
-                                 f'({size},)')
-            if not np.isfinite(given).all():
-                raise NonFiniteError(f'{name} holds a value that is not finite')
-            self._kernel.inputs[name][:] = given
+            self._kernel.inputs[name][:] = self._checked(name, value, (size,))
         self._kernel()
         return self._motions
+
+    def _checked(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+        """Return an argument as an array, or refuse it: NumPy would repeat a shorter one."""
+        given = np.asarray(value, float)
+        if given.shape != shape:
+            raise ShapeError(f'{name} has shape {given.shape}, "{self.model.name}" needs {shape}')
+        if not np.isfinite(given).all():
+            raise NonFiniteError(f'{name} holds a value that is not finite')
+        return given
 
     def problem(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, contacts: Sequence[Contact],
@@ -117,9 +120,10 @@ class ContactSystem:
                     raise RbdError(f'a contact names body {body}; "{self.model.name}" has bodies '
                                    f'0 (the base) to {self.model.nb}')
         s = self.motions(q, qd)
-        force = np.asarray(tau, float) - s.C
+        force = self._checked('tau', tau, (self.model.nv,)) - s.C
         if f_ext is not None:
-            force = force + np.einsum('bij,bi->j', s.J[1:], np.asarray(f_ext, float))
+            outer = self._checked('f_ext', f_ext, (self.model.nb, 6))
+            force = force + np.einsum('bij,bi->j', s.J[1:], outer)
         return contact.system_problem(
             s.H, force, contact.generalized_normals(contacts, s.J),
             contact.velocity_products(contacts, s.v, s.a_vp), K, k)
