@@ -239,7 +239,8 @@ def test_two_arms_share_a_load():
                                atol=1e-8)
     for bad, words in (({'weights': np.zeros(12)}, 'weights must be 12 positive'),
                        ({'limits': np.ones(3)}, 'limits must be 12 positive'),
-                       ({'preferred': np.ones(3)}, 'preferred must be 12 numbers')):
+                       ({'preferred': np.ones(3)}, 'preferred must be 12 numbers'),
+                       ({'preferred': np.full(12, np.nan)}, 'preferred must be 12 numbers')):
         with pytest.raises(rbd_ros.RbdError, match=words):
             made.actuator_forces(q, zero, zero, names, **bad)
 

@@ -355,6 +355,11 @@ def test_assembly_within_joint_limits():
     mode, = made.assemblies([0.9, 0.0, 1.0], ['joint_1'], starts=20)
     assert 0.0 < mode[2] < 3.0 and mode[2] == pytest.approx(-q[2], rel=1e-9)
     assert not made.assemble([0.9, q[1], 0.0], ['joint_1', 'joint_2']).success
+    # a closed position beyond the limits is no answer, and a joint that is held stays there
+    assert 0.0 <= made.assemble(q).q[2] <= 3.0
+    low = dataclasses.replace(model, upper=(0.5, 10.0, 10.0))
+    held = rbd_ros.Dynamics(low, backend='python').assemble([0.9, q[1] + 0.1, q[2]], ['joint_1'])
+    assert held.success and held.q[0] == 0.9
 
 
 def test_what_cannot_be_closed():

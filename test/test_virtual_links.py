@@ -17,7 +17,7 @@
 import manifold_rig as rig
 import numpy as np
 import pytest
-from rbd_ros import Dynamics, ModelBuilder, ModelError, SingularError
+from rbd_ros import Dynamics, LoopError, ModelBuilder, ModelError, SingularError
 from rbd_ros.algorithms.manifold import projection, underlying
 from rbd_ros.algorithms.manifold.body_jacobians import body_jacobians
 from rbd_ros.algorithms.manifold.chart import choose
@@ -26,9 +26,9 @@ from rbd_ros.algorithms.manifold.nullspace import of_chart, reduced_dynamics
 from rbd_ros.algorithms.manifold.system import derivative, State
 from rbd_ros.algorithms.manifold.virtual_links import (
     cut_loops, eliminate, loop_selector, null_space_slopes, PLANAR, topology)
-from rbd_ros.dynamics.constrained import PinnedTree, VirtualLinks
+from rbd_ros.dynamics.constrained import Pin, PinnedTree, VirtualLinks
 from rbd_ros.joints import Revolute
-from rbd_ros.model import positions, samples
+from rbd_ros.model import mechanisms, positions, samples
 from rbd_ros.spatial.constant import xlt
 
 TREE = samples.random_tree(5, 11, joints=(
@@ -94,6 +94,11 @@ def test_a_loop_is_cut_into_a_tree_and_a_virtual_link():
         VirtualLinks(Dynamics(tree), [])
     with pytest.raises(ModelError, match='at least one pair'):
         PinnedTree(Dynamics(tree), [])
+    closed = Dynamics(mechanisms.four_bar().model)
+    with pytest.raises(LoopError, match='a tree with pins knows trees only'):
+        PinnedTree(closed, [Pin('bar_3', 'base')])
+    with pytest.raises(LoopError, match='a tree with virtual links knows trees only'):
+        VirtualLinks(closed, closures)
 
 
 @pytest.mark.seed('SPENCER 49')

@@ -106,13 +106,16 @@ def assemble(mechanism: Mechanism, q: ArrayLike, fixed: Sequence[str] = ()) -> A
     Newton's method on delta with the Jacobian K: damped while far away, so that it does not
     jump over a dead centre, and of full steps at the end.
 
-    :param fixed: names of joints that stay where they are.
+    :param fixed: names of joints that stay where they are, also beyond their limits.
     """
     model = mechanism.model
-    free = np.ones(model.nv)
+    free, low, high = np.ones(model.nv), np.array(model.lower), np.array(model.upper)
     for name in fixed:
         free[model.velocity_slice(name)] = 0.0
+        at = model.position_slice(name)
+        low[at], high[at] = -np.inf, np.inf
     q = np.array(q, float)
+    np.clip(q, low, high, out=q)
     delta = mechanism.error(q)
     damping, steps = 1e-2, 0
     while steps < ITERATIONS and np.abs(delta).max(initial=0.0) > TOLERANCE:
@@ -120,7 +123,7 @@ def assemble(mechanism: Mechanism, q: ArrayLike, fixed: Sequence[str] = ()) -> A
         step = -_damped(K, delta, damping)
         step *= min(1.0, LONGEST / max(float(np.abs(step).max(initial=0.0)), 1e-300))
         moved = positions.integrate(model, q.tolist(), step.tolist())
-        tried: Array = np.clip(np.array(moved, float), model.lower, model.upper)
+        tried: Array = np.clip(np.array(moved, float), low, high)
         error = mechanism.error(tried)
         steps += 1
         if np.linalg.norm(error) < np.linalg.norm(delta):

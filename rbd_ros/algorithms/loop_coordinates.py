@@ -222,7 +222,7 @@ def actuator_forces(
     weight = _positive('weights', weights, np.ones(p))
     limit = _positive('limits', limits, np.full(p, np.inf))
     wished = np.zeros(p) if preferred is None else np.asarray(preferred, float)
-    if wished.shape != (p,):
+    if wished.shape != (p,) or not np.isfinite(wished).all():
         raise RbdError(f'preferred must be {p} numbers, one for each drive')
     G, _ = np.linalg.qr(G)                       # freedoms of like size, whatever y was
     needed, root = G.T @ tau, np.sqrt(weight)

@@ -136,6 +136,7 @@ class PinnedTree(TreeSystem):
 
     def __init__(self, robot: Dynamics, pins: Sequence[Pin]) -> None:
         super().__init__(robot)
+        self.model.refuse_loops('a tree with pins')
         self.pins = tuple(pins)
         if not self.pins:
             raise ModelError(f'"{self.model.name}": name at least one pair of frames to pin')
@@ -204,6 +205,7 @@ class VirtualLinks(TreeSystem):
 
     def __init__(self, robot: Dynamics, closures: Sequence[Closure]) -> None:
         super().__init__(robot)
+        self.model.refuse_loops('a tree with virtual links')
         self.closures = tuple(closures)
         if not self.closures:
             raise ModelError(f'"{self.model.name}": name at least one virtual link to close')
