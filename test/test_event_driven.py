@@ -61,6 +61,15 @@ def energy(sim):
 UP = Prismatic((0.0, 0.0, 1.0))
 
 
+@pytest.mark.parametrize('h', [0.0, -1e-3, math.nan, math.inf])
+def test_a_step_without_a_length_is_refused(h):
+    """Time that does not advance is an error, not a result."""
+    sim = simulation(UP, Sphere(0.1))
+    sim.place([1.0])
+    with pytest.raises(SettingError, match='positive and finite'):
+        sim.step(h)
+
+
 @pytest.mark.seed('RBDA 11-13')
 def test_dense_output_meets_its_step():
     """Ends, slopes at both stages, and errors of third order within the step."""

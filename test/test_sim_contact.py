@@ -241,6 +241,9 @@ def test_scene_is_read():
     ('boxes: [{size: [1, 1], position: [0, 0, 0]}]', 'size of "box_0"'),
     ('boxes: [{size: [1, 1, 1], position: [0, 0, .nan]}]', 'position of "box_0"'),
     ('boxes: [{size: [1, 1, 1], color: red}]', 'box 0 may hold'),
+    ('boxes: 3', 'boxes is 3; it must be a list'),
+    ('{floor: 0, boxes: [{name: floor, size: [1, 1, 1], position: [0, 0, 2]}]}',
+     'two obstacles are called "floor"'),
 ])
 def test_bad_scenes_say_what_is_wrong(text, reason):
     """The entry, what it is, and what it should be."""

@@ -25,6 +25,7 @@ bounces ever faster comes to rest instead of stopping the clock.
 from __future__ import annotations
 
 from collections import Counter
+import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -92,7 +93,7 @@ class EventSimulation:
         self._space = Coordinates(system.model)
         self._nq = system.model.nq
         self.time = 0.0
-        #: How many events of each kind there were: impact, gain, loss, release.
+        #: How many events of each kind there were: impact, gain, loss.
         self.counts: Counter[str] = Counter()
         self.active: tuple[int, ...] = ()
         self.current: tuple[int, ...] = ()
@@ -125,6 +126,8 @@ class EventSimulation:
 
     def step(self, h: float) -> None:
         """Advance by ``h`` seconds, through as many events as there are."""
+        if not 0.0 < h < math.inf:
+            raise SettingError(f'the step is {h} s; it must be positive and finite')
         left, events = h, 0
         while left > 1e-12 * h:
             step = STEPS[self.rules.method](self._slope, self.y, left)           # 2: integrate

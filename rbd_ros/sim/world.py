@@ -157,10 +157,15 @@ def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
         height = _numbers(name, 'floor', [found['floor']], 1)[0]
         obstacles.append(Obstacle('floor', Placed(
             HalfSpace(), np.eye(3), np.array([0.0, 0.0, height]))))
-    for i, box in enumerate(found.get('boxes') or ()):
+    boxes = found.get('boxes') or []
+    if not isinstance(boxes, list):
+        raise SettingError(f'{name}: boxes is {boxes!r}; it must be a list')
+    for i, box in enumerate(boxes):
         if not isinstance(box, dict) or not set(box) <= {'name', 'size', 'position', 'rpy'}:
             raise SettingError(f'{name}: box {i} may hold name, size, position and rpy')
         title = str(box.get('name', f'box_{i}'))
+        if title in [each.name for each in obstacles]:      # forces are reported by name
+            raise SettingError(f'{name}: two obstacles are called "{title}"; give each its name')
         x, y, z = _numbers(name, f'size of "{title}"', box.get('size'), 3)
         rpy = _numbers(name, f'rpy of "{title}"', box.get('rpy', [0.0, 0.0, 0.0]), 3)
         R = np.array(from_rpy(*rpy).rows, float).T
