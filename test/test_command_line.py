@@ -146,6 +146,17 @@ def test_torque(planar: Path) -> None:
     assert 'outside the position limits: elbow' in warned
 
 
+def test_closed_loops_are_not_passed_over(tmp_path: Path) -> None:
+    """Torques of the tree are named as such; libraries that open the loops are no comparison."""
+    file = tmp_path / 'closed.urdf'
+    file.write_text(PLANAR.replace('</robot>', """<loop_joint name="slot" type="prismatic">
+      <predecessor link="base"/><successor link="tip"/><axis xyz="1 0 0"/></loop_joint>
+      </robot>""").replace('lower="1"', 'lower="-2"'))
+    assert 'closed loops' in rbd('torque', file)[1]
+    out, error = rbd('compare', file, code=2)
+    assert out == '' and '"slot" of "planar" closes a kinematic loop' in error
+
+
 def test_ops(planar: Path) -> None:
     """Counts are those of the kernels; the book's are those of its Table 10.1."""
     found = data('ops', planar)['counts']

@@ -50,6 +50,7 @@ def run(
     loaded = load(robot, floating_base, quiet=as_json)
     if not loaded.model.nv:
         raise ModelError(f'robot "{loaded.model.name}" has no movable joint: nothing to compare')
+    loaded.model.refuse_loops('the comparison')     # other libraries pass over loop joints
     compiled = Dynamics(loaded.model)
     peers, reasons = _peers(loaded, floating_base)
     for reason in reasons:

@@ -64,6 +64,9 @@ def run(
     over = [name for name, value, most in zip(names, total, limit) if abs(value) > most]
     outside = [name for name, value, low, high in zip(
         coordinate_names(model), position, model.lower, model.upper) if not low <= value <= high]
+    if model.loops:
+        warn('the robot has closed loops: these are the torques if every joint has a drive. With '
+             'drives at some, take Dynamics.actuator_forces; --q must close the loops')
     if over:
         warn(f'beyond the effort limit: {", ".join(over)}')
     if outside:

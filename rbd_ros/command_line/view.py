@@ -52,6 +52,8 @@ def run(
     from rbd_ros.view.scene import RobotScene, start_server, stop_server
     from rbd_ros.view.shapes import read_shapes
     model, text, _ = load(robot, quiet=as_json)
+    if model.loops and not as_json:
+        warn('the robot has closed loops: the sliders move its spanning tree and leave them open')
     shapes = read_shapes(text)
     near = None if robot == '-' else find_resource(robot)
     server = start_server(host, port)
