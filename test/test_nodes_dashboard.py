@@ -84,6 +84,11 @@ def test_positions_come_by_name(node):
     telemetry.on_states(JointState(name=names[:1], position=[0.0], velocity=[0.5]))
     assert telemetry.position(MODEL).tolist() == [6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]
     assert telemetry.velocity(MODEL).tolist() == [0.0] * 6 + [0.5]
+    telemetry.on_states(JointState(name=names[:2], position=[float('nan'), 9.0],
+                                   velocity=[float('inf'), 0.0], effort=[float('nan'), 0.0]))
+    assert telemetry.position(MODEL).tolist() == [6.0, 5.0, 4.0, 3.0, 2.0, 9.0, 0.0]
+    assert telemetry.velocity(MODEL).tolist() == [0.0] * 6 + [0.5]
+    assert telemetry.efforts == {names[1]: 0.0}
 
 
 def test_a_page_that_only_watches_has_nothing_to_send_with(node):

@@ -126,7 +126,8 @@ class Page:
         if self._aim.value and q is not None:
             H = self._robot.pose(q, self._frame)
             self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])
-        self._gizmo.visible = bool(self._aim.value)
+        # Without a position it would be at the origin of the base: no place to start from.
+        self._gizmo.visible = bool(self._aim.value and q is not None)
 
     def _add_numbers(self) -> None:
         operator, off = self._operator, not self._operator.allowed

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections import deque
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -130,9 +131,11 @@ class Telemetry:
     def on_states(self, message: JointState) -> None:
         """Keep what the driver measured, and count."""
         self._heard['states'] = time.monotonic()
-        self.positions.update(zip(message.name, message.position, strict=False))
-        self.velocities.update(zip(message.name, message.velocity, strict=False))
-        self.efforts.update(zip(message.name, message.effort, strict=False))
+        for kept, values in ((self.positions, message.position),
+                             (self.velocities, message.velocity), (self.efforts, message.effort)):
+            # What is not finite cannot be drawn; the controller reports it as a fault.
+            kept.update((name, value) for name, value in zip(message.name, values, strict=False)
+                        if math.isfinite(value))
         self._count += 1
         span = time.monotonic() - self._since
         if span > 0.5:
