@@ -26,6 +26,7 @@ from rbd_ros.nodes.controller import bounded, bounded_action, bounded_services, 
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
+from rbd_ros.nodes.controller.gravity_input import GravityInput
 import rclpy
 from rclpy.action import ActionServer
 from std_srvs.srv import Trigger
@@ -135,6 +136,22 @@ def clocked(monkeypatch, node):
     monkeypatch.setattr(bounded, 'time', SimpleNamespace(
         monotonic=lambda: node.now, thread_time=lambda: node.cpu))
     return node
+
+
+def test_gravity_input_ends_its_subscriptions_in_a_flood(monkeypatch):
+    """A subscription out of the executor is unknown to its node, and ended all the same."""
+    node, bounded_input, _ = build(monkeypatch, 5e-3)
+    node.destroy_node = lambda: None
+    gravity = GravityInput.__new__(GravityInput)
+    gravity._node, gravity._inputs = node, [bounded_input]
+    gravity._executor = SimpleNamespace(shutdown=lambda timeout_sec: None)
+    gravity._thread = SimpleNamespace(join=lambda seconds: None)
+    node.run(1.0, 10_000)
+    assert bounded_input.polling and not node._subscriptions
+    ended = []
+    monkeypatch.setattr(node, 'destroy_subscription', ended.append)
+    gravity.destroy()
+    assert ended == [bounded_input._subscription] and not node.timers
 
 
 @pytest.mark.parametrize('cost', [1e-5, 3e-4, 5e-3])

@@ -124,6 +124,8 @@ class GravityInput:
             return
         self._executor.shutdown(timeout_sec=_JOIN)
         self._thread.join(_JOIN)
+        for each in self._inputs:  # during a flood the node does not know its subscription
+            each.destroy()
         self._node.destroy_node()
         self._node = None
 
