@@ -116,6 +116,35 @@ def test_inertia_at_two_hands(run):
     np.testing.assert_allclose(free, np.linalg.inv(x['both'].Phi[:3, :3]), rtol=1e-9, atol=1e-9)
 
 
+def test_quadruped_stands(run, tmp_path):
+    """It keeps its height, four feet carry its weight, and friction holds against the push."""
+    x, _ = run('quadruped_stands', tmp_path / 'forces.png')
+    model, robot = x['model'], x['robot']
+    weight = 9.81 * sum(body.m for body in model.inertia[1:])
+    assert abs(robot.q[2] - x['start'][2]) < 0.01 and robot.q[6] > 0.9999
+    found = robot.contact_forces
+    assert len({each.body for each in found}) == 4
+    vertical = np.array([each.force[2] for each in found])
+    assert vertical.min() > 0.1 * weight
+    assert vertical.sum() == pytest.approx(weight, rel=0.05)
+    # What the floor and the push of 20 N give in 0.5 s is the momentum, most of it held back.
+    given = x['h'] * np.array(x['record']).sum(axis=(0, 1))[1] + 0.5 * 20.0
+    momentum = x['dynamics'].momentum(robot.q, robot.v)
+    assert given == pytest.approx(momentum[4], abs=0.05) and abs(momentum[4]) < 1.0
+    assert all(np.hypot(*each.force[:2]) <= 0.6 * each.force[2] + 1e-9 for each in found)
+    assert (tmp_path / 'forces.png').stat().st_size > 1000
+
+
+def test_bounce_on_a_soft_floor(run, tmp_path):
+    """The first rebound rises to the square of the restitution."""
+    x, printed = run('bounce_on_a_soft_floor', tmp_path / 'bounce.png')
+    for share, height in x['simulated'].items():
+        rise = height[np.argmax(height <= 0.0):].max()
+        assert rise == pytest.approx(share**2 * 0.3, rel=0.01)
+    assert printed.count('by the formula') == 3
+    assert (tmp_path / 'bounce.png').stat().st_size > 1000
+
+
 def test_inertia_at_four_feet(run):
     """Six methods count different operations; the second handle on one foot is refused, named."""
     x, printed = run('inertia_at_four_feet')
