@@ -14,6 +14,7 @@
 """What the dashboard says and sends: shapes of numbers, words, and nothing without permission."""
 
 import time
+from unittest.mock import MagicMock
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from isolation import own_domain
@@ -22,8 +23,10 @@ import pytest
 import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
+from rbd_ros.nodes.dashboard.page import Page
 from rbd_ros.nodes.dashboard.telemetry import Telemetry
 from rbd_ros.view.figures import bars, ellipsoid, quaternion
+from rbd_ros.view.scene import link_poses
 import rclpy
 from rclpy.task import Future
 from scipy.spatial.transform import Rotation
@@ -89,6 +92,34 @@ def test_positions_come_by_name(node):
     assert telemetry.position(MODEL).tolist() == [6.0, 5.0, 4.0, 3.0, 2.0, 9.0, 0.0]
     assert telemetry.velocity(MODEL).tolist() == [0.0] * 6 + [0.5]
     assert telemetry.efforts == {names[1]: 0.0}
+
+
+def page(node, frame):
+    """Return a page without a server, and what it hears."""
+    telemetry = Telemetry(node, 'controller')
+    operator = Operator(node, 'controller', 'simulator', allowed=False)
+    urdf = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()
+    return Page(MagicMock(), MODEL, urdf, frame, MODEL.joint_names, telemetry, operator), telemetry
+
+
+def test_a_target_appears_where_the_robot_is(node):
+    """Without a position there is no handle: at the origin of the base it would mislead."""
+    shown, telemetry = page(node, 'tool0')
+    shown._show_gizmo()
+    assert shown._gizmo.visible is False
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
+    shown._show_gizmo()
+    assert shown._gizmo.visible is True
+    expected, _ = link_poses(MODEL, [0.1] * 7)['tool0']
+    np.testing.assert_allclose(shown._gizmo.position, expected, atol=1e-12)
+
+
+def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
+    """What has no operational space does not end the page."""
+    shown, telemetry = page(node, MODEL.body_names[0])
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
+    shown.update()
+    assert shown._inertia.visible is False and shown._reach.visible is False
 
 
 def test_a_page_that_only_watches_has_nothing_to_send_with(node):

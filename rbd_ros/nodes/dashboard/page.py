@@ -21,6 +21,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.errors import RbdError
 from rbd_ros.nodes.dashboard.operator import Operator
 from rbd_ros.nodes.dashboard.telemetry import History, Telemetry, VANISHED
 from rbd_ros.view.figures import bars, ellipsoid, quaternion
@@ -164,16 +165,20 @@ class Page:
         """Place the ellipsoids at the frame: of the linear inertia felt there, and of J J^T."""
         H = self._robot.pose(q, self._frame)
         R, p = H[:3, :3], H[:3, 3]
-        found = self._robot.operational_space(
-            q, self._telemetry.velocity(self._model), self._frame, max_condition=1e6)
-        if time.monotonic() >= self._slow:
-            self._condition.add(float(found.condition))
-        J_v = found.J[3:]
-        for node, on, A in ((self._inertia, self._inertia_on, found.Lambda[3:, 3:]),
-                            (self._reach, self._reach_on, J_v @ J_v.T)):
-            figure = ellipsoid(R @ A @ R.T, LARGEST)
-            node.visible = bool(on.value)
-            node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
+        try:
+            found = self._robot.operational_space(
+                q, self._telemetry.velocity(self._model), self._frame, max_condition=1e6)
+        except RbdError:  # a frame that cannot move has no inertia to show; the rest goes on
+            self._inertia.visible = self._reach.visible = False
+        else:
+            if time.monotonic() >= self._slow:
+                self._condition.add(float(found.condition))
+            J_v = found.J[3:]
+            for node, on, A in ((self._inertia, self._inertia_on, found.Lambda[3:, 3:]),
+                                (self._reach, self._reach_on, J_v @ J_v.T)):
+                figure = ellipsoid(R @ A @ R.T, LARGEST)
+                node.visible = bool(on.value)
+                node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
         force = R @ self._telemetry.force
         fresh = self._telemetry.age('force') < VANISHED
         self._arrow.visible = bool(self._force_on.value and fresh and np.linalg.norm(force) > 0.5)
