@@ -36,6 +36,7 @@ PARTS = {
            'targets that inverse kinematics reaches, beside pink and mink'),
     'handles': ('benchmark.handles',
                 'cost of the inertia of 1 to 12 handles by each method, with a plot'),
+    'contact': ('benchmark.contact', 'steps of an arm and a quadruped in contact beside MuJoCo'),
     'node': ('benchmark.node.report',
              'the controller node beside a plain one and the floor, and for long'),
     'floor': ('benchmark.node.forms',

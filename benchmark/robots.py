@@ -23,6 +23,7 @@ from pathlib import Path
 FILES = {
     'ur5': 'ur_description/urdf/ur5_robot.urdf',
     'panda': 'panda_description/urdf/panda.urdf',
+    'go2': 'go2_description/urdf/go2.urdf',
     'talos': 'talos_data/robots/talos_full_v2.urdf',
 }
 

@@ -1,0 +1,179 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Steps of robots in contact beside MuJoCo: ``./run bench contact``.
+
+Both get the same bodies, balls, floor, step and torques, and start from the same state again and
+again. The balls touch the floor alone. Contacts of both are soft, those of MuJoCo by its own law.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmark.robots import robot_file
+from benchmark.speed import ARM, verdict
+import mujoco
+import numpy as np
+
+import rbd_ros
+from rbd_ros.command_line.timing import best_times
+from rbd_ros.model.collision_shapes import CollisionShape, Sphere
+from rbd_ros.peers.mujoco_robot import without_shapes
+from rbd_ros.sim import Physics, read_scene, SimulatedRobot, Surface, World
+
+#: s, of both.
+STEP = 1e-3
+#: Steps from the start on that are measured.
+STEPS = 50
+FRICTION = 0.6
+#: m, between the balls and the floor: in the air, pressed in by about the load, and just there.
+AIR, PRESSED, RESTING = 0.2, -5e-4, 0.0
+
+
+class Scene(NamedTuple):
+    """
+    A robot over a floor.
+
+    :param q: position at the start.
+    :param balls: links with a ball at their origin, which push down.
+    :param radius: of the balls, m.
+    :param push: N, of all balls together on the floor, beside the weight of a floating robot.
+    :param target: simulated seconds per second over those of MuJoCo.
+    """
+
+    file: Path
+    floating: bool
+    q: tuple[float, ...]
+    balls: tuple[str, ...]
+    radius: float
+    push: float
+    target: float | None
+
+
+def scenes() -> dict[str, Scene]:
+    """Return an arm with its tool on a table, and a quadruped on its feet."""
+    legs = tuple(x for hip in (0.068, -0.068) * 2 for x in (hip, 0.785, -1.44))
+    return {
+        'arm (7)': Scene(ARM, False, (0.0, 0.9, 0.0, -1.2, 0.0, 1.0, 0.0), ('tool0',), 0.03,
+                         10.0, 1.0),
+        'go2': Scene(robot_file('go2'), True, (0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 1.0, *legs),
+                     ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot'), 0.022, 0.0, None)}
+
+
+class Ours:
+    """
+    A scene in this package.
+
+    :param kind: of contact, ``'soft'`` or ``'rigid'``.
+    :param gap: between the lowest ball and the floor at the start, m.
+    """
+
+    def __init__(self, scene: Scene, kind: str, gap: float) -> None:
+        model = rbd_ros.load_urdf(scene.file, scene.floating, on_warning=lambda text: None)
+        robot, q = rbd_ros.Dynamics(model), np.array(scene.q)
+        balls = [CollisionShape(name, model.frame(name).body, Sphere(scene.radius),
+                                p=np.array(list(model.frame(name).placement.r)))
+                 for name in scene.balls]
+        lowest = min(robot.pose(q, name)[2, 3] for name in scene.balls) - scene.radius
+        self.floor = float(lowest - gap)
+        world = World(kind, balls, read_scene(f'floor: {self.floor}'),
+                      Surface(damping=100.0, friction=FRICTION))
+        self.robot = SimulatedRobot(
+            model, physics=Physics.of(model, integrator='semi_implicit'), world=world)
+        self.robot.place(q)
+        self.torque = _holding(robot, scene, q)
+
+    def __call__(self) -> None:
+        """Take all steps from the start."""
+        self.robot.reset()
+        self.robot.command(self.torque)
+        for _ in range(STEPS):
+            self.robot.step(STEP)
+
+
+def _holding(robot: rbd_ros.Dynamics, scene: Scene, q: np.ndarray) -> np.ndarray:
+    """Return torques against gravity and for the push; a floating base is carried by the balls."""
+    g = robot.gravity(q)
+    J = np.vstack([robot.pose(q, name)[:3, :3] @ robot.jacobian(q, name)[3:]
+                   for name in scene.balls])
+    if not scene.floating:
+        return g - J.T @ np.tile([0.0, 0.0, scene.push / len(scene.balls)], len(scene.balls))
+    held = g - J.T @ np.linalg.lstsq(J[:, :6].T, g[:6], rcond=None)[0]
+    held[:6] = 0.0
+    return held
+
+
+class Theirs:
+    """The same scene in MuJoCo."""
+
+    def __init__(self, scene: Scene, ours: Ours) -> None:
+        spec = mujoco.MjSpec.from_string(without_shapes(scene.file.read_text()))
+        if scene.floating:
+            spec.worldbody.first_body().add_freejoint(name='root_joint')
+        for name in scene.balls:
+            spec.body(name).add_geom(
+                type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[scene.radius, 0.0, 0.0], mass=0.0,
+                contype=1, conaffinity=2, condim=3, friction=[FRICTION, 0.0, 0.0])
+        spec.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_PLANE, size=[9.0, 9.0, 1.0], pos=[0.0, 0.0, ours.floor],
+            contype=2, conaffinity=1, condim=3, friction=[FRICTION, 0.0, 0.0])
+        self.model = spec.compile()
+        self.model.opt.timestep = STEP
+        self.data = mujoco.MjData(self.model)
+        own, base = ours.robot.model, 6 if scene.floating else 0
+        self.q, self.torque = self.model.qpos0.copy(), np.zeros(self.model.nv)
+        if scene.floating:
+            self.q[:7] = [*scene.q[:3], scene.q[6], *scene.q[3:6]]      # w first
+        for name in own.independent_joint_names[1 if base else 0:]:
+            joint = self.model.joint(name)
+            self.q[joint.qposadr[0]] = scene.q[own.position_slice(name).start]
+            self.torque[joint.dofadr[0]] = ours.torque[own.velocity_slice(name).start]
+            self.model.dof_armature[joint.dofadr[0]] = own.rotor_inertia[
+                own.velocity_slice(name).start]
+
+    def __call__(self) -> None:
+        """Take all steps from the start."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:] = self.q
+        self.data.qfrc_applied[:] = self.torque
+        for _ in range(STEPS):
+            mujoco.mj_step(self.model, self.data)
+
+
+def report() -> tuple[str, dict[str, object]]:
+    """Return the table as text and as data: microseconds per step, and the ratio of speeds."""
+    lines = [f'{"robot":9}{"contact":16}{"MuJoCo us":>10}{"ours us":>9}{"s per s":>9}'
+             f'{"ratio":>7}{"target":>8}']
+    numbers: dict[str, object] = {}
+    for name, scene in scenes().items():
+        for title, kind, gap in (('in the air', 'soft', AIR), ('soft, touching', 'soft', PRESSED),
+                                 ('rigid, touching', 'rigid', RESTING)):
+            ours = Ours(scene, kind, gap)
+            theirs = Theirs(scene, ours)
+            own, other = (time / STEPS for time in best_times(
+                ours, theirs, repetitions=200 if kind == 'soft' else 5))
+            touching = len(ours.robot.contact_forces)
+            if (touching > 0) != (theirs.data.ncon > 0) or (touching > 0) != (gap <= 0.0):
+                raise RuntimeError(f'{name}, {title}: {touching} contacts here and '
+                                   f'{theirs.data.ncon} in MuJoCo; the scenes differ')
+            goal = scene.target if title == 'soft, touching' else None
+            met = '' if goal is None else f'{goal:8.1f}{verdict(other / own >= goal)}'
+            lines.append(f'{name:9}{title:16}{other * 1e6:10.1f}{own * 1e6:9.1f}'
+                         f'{STEP / own:9.1f}{other / own:7.2f}{met}')
+            numbers[f'{name}, {title}'] = {
+                'mujoco_us': other * 1e6, 'ours_us': own * 1e6, 'ratio': other / own}
+    return '\n'.join(lines), numbers
