@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from benchmark.robots import FILES, robot_file
+from benchmark.robots import FILES, FLOATING, robot_file
 
 from rbd_ros import load_urdf
 from rbd_ros.algorithms import aba, crba, kinematics, rnea
@@ -83,7 +83,7 @@ def report() -> tuple[str, dict[str, object]]:
                      f'{f"{limit[0]}/{limit[1]}":>14}{f"{book[0]}/{book[1]}":>14}')
         data[name] = [six[name].total, seven[name].total]
     for robot in FILES:
-        model = load_urdf(robot_file(robot), robot == 'talos', on_warning=lambda text: None)
+        model = load_urdf(robot_file(robot), robot in FLOATING, on_warning=lambda text: None)
         lines += ['', f'{robot}: {model.nb} bodies, nv = {model.nv}']
         counts = robot_counts(model)
         lines += [f'{name:28}{_shown(count):>20}' for name, count in counts.items()]

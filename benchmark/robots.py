@@ -26,6 +26,8 @@ FILES = {
     'go2': 'go2_description/urdf/go2.urdf',
     'talos': 'talos_data/robots/talos_full_v2.urdf',
 }
+#: Those of them that have a floating base.
+FLOATING = ('go2', 'talos')
 
 
 def robots_folder() -> Path:
