@@ -65,7 +65,7 @@ class Scene(NamedTuple):
 
 
 def scenes() -> dict[str, Scene]:
-    """Return an arm with its tool on a table, and a quadruped on its feet."""
+    """Return an arm with its tool on a plane, and a quadruped on its feet."""
     legs = tuple(x for hip in (0.068, -0.068) * 2 for x in (hip, 0.785, -1.44))
     return {
         'arm (7)': Scene(ARM, False, (0.0, 0.9, 0.0, -1.2, 0.0, 1.0, 0.0), ('tool0',), 0.03,
