@@ -117,15 +117,17 @@ def test_named_files_choose_their_stage() -> None:
     assert (named, options) == (['test/test_xml.py'], ['-k', 'rnea'])
     assert [stage.name for stage in stages.suite(ROOT, named)] == ['linters']
     assert [stage.name for stage in stages.suite(ROOT, ['test/launch'])] == ['launch tests']
+    assert [stage.name for stage in stages.suite(ROOT, ['test/browser'])] == ['browser tests']
     assert [stage.name for stage in stages.suite(ROOT, [])] \
-        == ['linters', 'unit tests', 'launch tests']
+        == ['linters', 'unit tests', 'launch tests', 'browser tests']
 
 
 def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unit tests use all processors, launch tests two; what was named and linters use one."""
+    """Unit tests use all processors, launch tests two; the others, and what was named, one."""
     monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {0, 1}, raising=False)
     shared = ['-n', '2', *stages.BY_FILE]
-    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [[], shared, shared]
+    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [
+        [], shared, shared, []]
     assert [stage.distribution([]) for stage in stages.suite(ROOT, ['test/test_model.py'])] == [[]]
     unit = stages.suite(ROOT, [])[1]
     assert unit.distribution(['-k', 'rnea', '-x']) == shared
@@ -288,7 +290,7 @@ def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:
 def test_the_other_stages_run_beside_the_launch_tests(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         capfd: pytest.CaptureFixture[str]) -> None:
-    """Both begin before either ends, the others yield to the launch tests, and all count."""
+    """Both begin before either ends, the others yield to launch tests; the browser comes last."""
     monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / 'made'))
     wait = """
 import os, pathlib, time
@@ -303,7 +305,8 @@ def test_{name}():
     assert {passes}
 """
     chosen = []
-    for name, other, passes in (('unit', 'launch', False), ('launch', 'unit', True)):
+    for name, other, passes in (('unit', 'launch', False), ('launch', 'unit', True),
+                                ('browser', 'unit', True)):
         file = tmp_path / f'test_{name}.py'
         file.write_text(wait.format(name=name, passes=passes, here=str(tmp_path / name),
                                     other=str(tmp_path / other)))
@@ -311,7 +314,8 @@ def test_{name}():
             *stages.WITHOUT_LAUNCH, '-s', '-c', os.devnull, '--rootdir', str(tmp_path),
             str(file)]))
     testing.run_together(chosen, tmp_path)
-    assert [stage.failed for stage in chosen] == [True, False]
+    assert [stage.failed for stage in chosen] == [True, False, False]
+    assert chosen[2].started >= chosen[0].started + chosen[0].seconds
     lines = capfd.readouterr().out.splitlines()
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert any(line.endswith(f'niceness {own}') for line in lines)

@@ -39,6 +39,7 @@ from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.node import ControllerNode
+from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.process import main
 from rbd_ros.nodes.controller.reports import Reports
 from rclpy.lifecycle import LifecycleNode
@@ -50,7 +51,7 @@ PLACES = {
     'heartbeat': (LoopNode, '_beat'), 'request': (ReferenceIntake, 'take'),
     'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_accept'),
     'cancellation': (TrajectoryAction, '_give_up'), 'reference': (ReferenceInputs, '_on_pose'),
-    'judgement': (parameters, 'judge'), 'parameters': (ControllerNode, '_apply'),
+    'judgement': (parameters, 'judge'), 'parameters': (ParameterChanges, '_apply'),
     'report': (Reports, 'drain'), 'announcement': (Announcer, '_flag'),
     'diagnostics': (Diagnostics, '_parts'), 'description': (ControllerNode, '_on_description'),
     'configuration': (ControllerNode, '_configure'),

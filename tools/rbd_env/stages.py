@@ -48,6 +48,7 @@ class Stage:
     name: str
     arguments: list[str]
     code: int = NO_TESTS
+    started: float = 0.0  # s, on the clock that never goes back
     seconds: float = 0.0
     whole: bool = False
     beside: bool = False  # whether another stage runs at the same time, which must not wait for it
@@ -74,7 +75,7 @@ class Stage:
         results.parent.mkdir(parents=True, exist_ok=True)
         results.unlink(missing_ok=True)
         print(f'\n######## {self.name}', flush=True)
-        start = time.monotonic()
+        self.started = time.monotonic()
         made = made_folder(root, os.environ)  # the checkout itself may be read-only
         process = subprocess.Popen(
             [sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
@@ -90,7 +91,7 @@ class Stage:
             for line in process.stdout:  # whole lines: those of the other stage come between
                 print(f'{self.name} | {line}', end='', flush=True)
         self.code = process.wait()
-        self.seconds = time.monotonic() - start
+        self.seconds = time.monotonic() - self.started
 
     @property
     def failed(self) -> bool:
