@@ -14,6 +14,7 @@
 """What the dashboard says and sends: shapes of numbers, words, and nothing without permission."""
 
 import time
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -23,7 +24,7 @@ import pytest
 import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
-from rbd_ros.nodes.dashboard.page import Page
+from rbd_ros.nodes.dashboard.page import by_hand, Page
 from rbd_ros.nodes.dashboard.telemetry import Telemetry
 from rbd_ros.view.figures import bars, ellipsoid, quaternion
 from rbd_ros.view.scene import link_poses
@@ -120,6 +121,30 @@ def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
     telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
     shown.update()
     assert shown._inertia.visible is False and shown._reach.visible is False
+
+
+def test_numbers_are_those_of_the_controller_before_they_can_be_changed(node):
+    """What was not read cannot be changed; what differs by joint is left alone."""
+    shown, _ = page(node, 'tool0')
+    shown._numbers = {name: SimpleNamespace(value=None, disabled=True, hint='')
+                      for name in shown._numbers}
+    shown._take({'payload.mass': 1.5, 'stiffness': [400.0, 400.0], 'damping': [10.0, 20.0],
+                 'gravity': [0.0, 0.0, 9.81]})
+    fields = shown._numbers
+    assert (fields['payload.mass'].value, fields['payload.mass'].disabled) == (1.5, False)
+    assert (fields['stiffness'].value, fields['stiffness'].disabled) == (400.0, False)
+    assert fields['gravity'].value == (0.0, 0.0, 9.81)
+    assert fields['damping'].disabled and 'by joint' in fields['damping'].hint
+
+
+def test_only_a_person_changes_a_value():
+    """A value that the program shows is not sent back as a command."""
+    done = []
+    react = by_hand(lambda: done.append(1))
+    react(SimpleNamespace(client=None))
+    assert not done
+    react(SimpleNamespace(client=object()))
+    assert done
 
 
 def test_a_page_that_only_watches_has_nothing_to_send_with(node):

@@ -215,6 +215,13 @@ def tool():
     return robot.pose(np.array(BUILT_IN_POSE), 'tool0')[:3, 3]
 
 
+def test_gains_are_those_of_the_controller(page):
+    """The page shows what the controller has, not numbers of its own."""
+    page.find_element(By.XPATH, '//*[text()="Adjust"]').click()
+    box = page.find_element(By.XPATH, '//label[text()="Damping, 1/s"]/following::input[1]')
+    wait(lambda: box.get_attribute('value') == '40', 'the damping of the demo')
+
+
 def test_a_stop_is_carried_out(page):
     """The red button stops the robot, and the page says so."""
     press(page, 'Stop')

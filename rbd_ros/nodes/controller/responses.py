@@ -103,6 +103,8 @@ class Responder:
                 self._hand_over(response)
             except _rclpy.InvalidHandle:  # the service has just been destroyed
                 pass
+            except Exception as error:  # one response is lost; the others must not be
+                self._failed(f'no response on {response.service.srv_name}: {error}')
             finally:
                 response.destroy(response.message)
 

@@ -15,12 +15,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TYPE_CHECKING
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
-from rcl_interfaces.srv import SetParameters
-from rclpy.parameter import Parameter
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.parameter import Parameter, parameter_value_to_python
 from std_srvs.srv import SetBool, Trigger
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Operator:
         self._target = node.create_publisher(PoseStamped, f'{controller}/target_pose', 1)
         self._load = node.create_publisher(InertiaStamped, f'{controller}/payload', 1)
         self._wrench = node.create_publisher(WrenchStamped, f'{simulator}/wrench', 1)
+        self._values = node.create_client(GetParameters, f'{controller}/get_parameters')
         self._parameters = node.create_client(SetParameters, f'{controller}/set_parameters')
         self._stop = node.create_client(Trigger, f'{controller}/stop')
         self._reset = node.create_client(Trigger, f'{controller}/reset')
@@ -61,6 +62,24 @@ class Operator:
             message = Parameter(name, value=value).to_parameter_msg()
             self._call(self._parameters, SetParameters.Request(parameters=[message]),
                        f'{name} {value}')
+
+    def read(self, names: Sequence[str], take: Callable[[dict[str, Any]], None]) -> bool:
+        """
+        Ask the controller for parameters.
+
+        :param take: gets their values by name, in the thread of the node.
+        :returns: whether it could be asked.
+        """
+        if not self.allowed or not self._values.service_is_ready():
+            return False
+
+        def done(future: Any) -> None:
+            if future.exception() is None:
+                values = map(parameter_value_to_python, future.result().values)
+                take(dict(zip(names, values, strict=False)))
+
+        self._values.call_async(GetParameters.Request(names=names)).add_done_callback(done)
+        return True
 
     def stop(self) -> None:
         """Brake and hold."""

@@ -68,6 +68,7 @@ class Page:
                         for name in joints]
         self._condition = History()
         self._slow = self._push_until = 0.0
+        self._asked = False  # whether the controller was asked for its parameters
         server.initial_camera.position, server.initial_camera.look_at = EYE, LOOK
         self._scene.add_grid('/floor', width=2.0, height=2.0, cell_size=0.1, section_size=1.0)
         self._words = self._gui.add_markdown('Waiting for the robot')
@@ -92,6 +93,9 @@ class Page:
             self._words.content = self._telemetry.words()
             self._answer.content = self._operator.answer
             self._show_bars()
+            if self._telemetry.mode in MODES:
+                self._mode.value = self._telemetry.mode  # others may change it, too
+            self._asked = self._asked or self._operator.read(tuple(self._numbers), self._take)
             for plot, history in self._plots:
                 plot.data = history.arrays()
 
@@ -100,14 +104,14 @@ class Page:
     def _add_drive(self) -> None:
         gui, operator, off = self._gui, self._operator, not self._operator.allowed
         with gui.add_folder('Drive'):
-            mode = gui.add_dropdown('Mode', MODES, disabled=off)
-            mode.on_update(lambda _: operator.set('mode', mode.value))
+            self._mode = gui.add_dropdown('Mode', MODES, disabled=off)
+            self._mode.on_update(by_hand(lambda: operator.set('mode', self._mode.value)))
             stop = gui.add_button('Stop', color='red', disabled=off)
             stop.on_click(lambda _: operator.stop())
             reset = gui.add_button('Reset', disabled=off)
             reset.on_click(lambda _: operator.reset())
             paused = gui.add_checkbox('Pause the simulator', False, disabled=off)
-            paused.on_update(lambda _: operator.pause(paused.value))
+            paused.on_update(by_hand(lambda: operator.pause(paused.value)))
             self._aim = gui.add_checkbox(
                 'Drag a target', False, disabled=off,
                 hint='in mode operational_space the controlled frame follows it')
@@ -131,21 +135,37 @@ class Page:
         self._gizmo.visible = bool(self._aim.value and q is not None)
 
     def _add_numbers(self) -> None:
-        operator, off = self._operator, not self._operator.allowed
-        with self._gui.add_folder('Adjust', expand_by_default=False):
-            self._add_number('Payload, kg', 0.0, 0.1, operator.payload)
-            self._add_number('Stiffness, 1/s^2', 100.0, 10.0,
-                             lambda x: operator.set('stiffness', [float(x)]))
-            self._add_number('Damping, 1/s', 20.0, 1.0,
-                             lambda x: operator.set('damping', [float(x)]))
-            g = self._gui.add_vector3('Gravity, m/s^2', (0.0, 0.0, -9.81), disabled=off)
-            g.on_update(lambda _: operator.set('gravity', [float(x) for x in g.value]))
+        """Add numbers that are shown as the controller has them before any can be changed."""
+        operator, gui = self._operator, self._gui
+        with gui.add_folder('Adjust', expand_by_default=False):
+            self._numbers = {
+                'payload.mass': gui.add_number('Payload, kg', 0.0, min=0.0, step=0.1,
+                                               disabled=True),
+                'stiffness': gui.add_number('Stiffness, 1/s^2', 0.0, min=0.0, step=10.0,
+                                            disabled=True),
+                'damping': gui.add_number('Damping, 1/s', 0.0, min=0.0, step=1.0, disabled=True),
+                'gravity': gui.add_vector3('Gravity, m/s^2', (0.0, 0.0, 0.0), disabled=True)}
+        mass, g = self._numbers['payload.mass'], self._numbers['gravity']
+        mass.on_update(by_hand(lambda: operator.payload(mass.value)))
+        g.on_update(by_hand(lambda: operator.set('gravity', [float(x) for x in g.value])))
+        for name in ('stiffness', 'damping'):
+            self._numbers[name].on_update(by_hand(lambda name=name: operator.set(
+                name, [float(self._numbers[name].value)])))
 
-    def _add_number(self, label: str, value: float, step: float,
-                    send: Callable[[float], None]) -> None:
-        number = self._gui.add_number(label, value, min=0.0, step=step,
-                                      disabled=not self._operator.allowed)
-        number.on_update(lambda _: send(number.value))
+    def _take(self, values: dict[str, Any]) -> None:
+        """Show parameters of the controller; one that differs by joint stays as it is there."""
+        for name, value in values.items():
+            field = self._numbers[name]
+            if name == 'gravity':
+                field.value = tuple(value)
+            elif isinstance(value, float):
+                field.value = value
+            elif len(set(value)) == 1:
+                field.value = float(value[0])
+            else:
+                field.hint = 'differs by joint: use ros2 param set'
+                continue
+            field.disabled = False
 
     # -- showing ----------------------------------------------------------------------------
 
@@ -202,3 +222,11 @@ class Page:
         if len(command) != len(self._joints) or self._telemetry.age('commands') > VANISHED:
             command = tuple(self._telemetry.efforts.get(name, 0.0) for name in self._joints)
         self._bars.content = bars(self._joints, command, self._limits, self._telemetry.saturation)
+
+
+def by_hand(act: Callable[[], None]) -> Callable[[Any], None]:
+    """Return a callback that acts if a person changed the value, not if this program did."""
+    def changed(event: Any) -> None:
+        if event.client is not None:
+            act()
+    return changed

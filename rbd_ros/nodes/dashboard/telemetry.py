@@ -165,7 +165,7 @@ class Telemetry:
             if status.name.endswith(': supervisor'):
                 self._heard['controller'] = time.monotonic()
             for pair in status.values:
-                if pair.key == 'latency median [ms]':
+                if pair.key == 'latency median [ms]' and _is_number(pair.value):
                     self.latency.add(float(pair.value))
 
 
@@ -179,3 +179,10 @@ def _in_order(model: Model, values: dict[str, float]) -> Array | None:
                 return None
             q[place] = values[name]
     return q
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
