@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import time
 from typing import Any, TYPE_CHECKING
 
@@ -149,8 +150,10 @@ class Page:
         mass.on_update(by_hand(lambda: operator.payload(mass.value)))
         g.on_update(by_hand(lambda: operator.set('gravity', [float(x) for x in g.value])))
         for name in ('stiffness', 'damping'):
-            self._numbers[name].on_update(by_hand(lambda name=name: operator.set(
-                name, [float(self._numbers[name].value)])))
+            self._numbers[name].on_update(by_hand(partial(self._send_gain, name)))
+
+    def _send_gain(self, name: str) -> None:
+        self._operator.set(name, [float(self._numbers[name].value)])
 
     def _take(self, values: dict[str, Any]) -> None:
         """Show parameters of the controller; one that differs by joint stays as it is there."""
