@@ -77,6 +77,7 @@ class ClosedLoop(unittest.TestCase):
         """Wait until the arm is carried."""
         rclpy.init()
         cls.client = rig.Client()
+        cls.action = None  # of the client; one of an earlier run has gone with it
         cls.lock = threading.Lock()
         cls.motion: dict[int, np.ndarray] = {}
         cls.last = 0  # ns, stamp of the last state

@@ -31,11 +31,10 @@ from geometry_msgs.msg import TransformStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 import rclpy
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
-from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from type_description_interfaces.srv import GetTypeDescription
@@ -66,7 +65,7 @@ def requests() -> list[tuple[type, str, Callable[[], object]]]:
     payload = Parameter(name='payload.mass', value=ParameterValue(
         type=ParameterType.PARAMETER_DOUBLE, double_value=0.1))
     fixed: list[tuple[type, str, object]] = [
-        (Trigger, 'reset', Trigger.Request()),
+        (DescribeParameters, 'describe_parameters', DescribeParameters.Request(names=['mode'])),
         (SetParameters, 'set_parameters', SetParameters.Request(parameters=[mode])),
         (SetParameters, 'set_parameters', SetParameters.Request(parameters=[payload])),
         (GetParameters, 'get_parameters', GetParameters.Request(names=['mode', 'nothing'])),
@@ -113,6 +112,7 @@ def main(rate: float, seconds: float) -> None:
             count += 1
         time.sleep(2e-4)
     print(count, flush=True)
+    sys.stdin.read()  # stay until the one who started us has seen enough
     node.destroy_node()
     rclpy.shutdown()
 

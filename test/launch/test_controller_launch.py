@@ -98,9 +98,12 @@ class TestController(unittest.TestCase):
         self.node.create_subscription(
             Float64MultiArray, 'controller/commands', heard.append, 10)
         end = time.monotonic() + 60.0
-        while time.monotonic() < end and not heard:  # then everything has been made
+        nodes = {'controller', 'controller_loop', 'controller_transitions', 'simulator'}
+        while time.monotonic() < end and not (  # then everything has been made, and discovered
+                heard and nodes <= set(self.node.get_node_names())):
             rclpy.spin_once(self.node, timeout_sec=0.1)
         self.assertTrue(heard)
+        time.sleep(1.0)  # what belongs to a node is discovered after its name
         self.compare(
             ('controller', 'controller_loop', 'controller_transitions'), '/controller',
             documented('controller_reference.md', '### Subscribed', '### Published',

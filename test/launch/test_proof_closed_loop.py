@@ -190,21 +190,28 @@ class TestClosedLoop(ClosedLoop):
         client = self.client
         self.settle()
         path = self.path(1)
+        begin = self.last + 500_000_000
         client.trajectory.publish(rig.trajectory_message(
-            arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd))))
-        self.pass_time(0.8)
-        begin, heard = self.last, len(client.heard['state'])
+            arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
+        self.wait_until(begin + 800_000_000)
+        heard = len(client.heard['state'])
         self.assertTrue(client.trigger('stop').success)
         client.wait(lambda: client.last('state') == 'holding', 'holding')
         self.assertEqual([s.text for s in client.heard['state'][heard:]],
                          ['braking', 'holding'], client.last('fault'))
-        q = np.array(list(self.positions(begin).values()))
+        motion = self.positions(begin)
+        q = np.array(list(motion.values()))
+        planned = np.array([path((s - begin) * 1e-9)[0] for s in motion])
         speed = np.abs(np.diff(q, axis=0)).max(axis=1) * RATE
-        print(f'stop in motion: {speed[0]:.2f} rad/s at first, {speed.max():.2f} at most, '
+        # until the stop takes effect, the arm follows its path, faster or slower as that wants
+        braked = int(np.argmax(np.abs(q - planned).max(axis=1) > 3.0 * PERFECT))
+        first = speed[braked - 5:braked].max()
+        print(f'stop in motion: {first:.2f} rad/s at first, {speed[braked:].max():.2f} at most, '
               f'{speed[-1]:.3f} rad/s at the end')
-        self.assertGreater(speed[0], 0.5)
-        self.assertLess(speed.max(), 1.5 * speed[:5].max())
-        self.assertLess(speed[-1], 0.5 * speed[0])
+        self.assertGreater(braked, 300)
+        self.assertGreater(first, 0.5)
+        self.assertLess(speed[braked:].max(), 1.5 * first)
+        self.assertLess(speed[-1], 0.5 * first)
 
     def test_push_is_observed(self) -> None:
         """A push on the simulated arm is estimated as what it is; without it there is none."""
@@ -248,7 +255,7 @@ class TestClosedLoop(ClosedLoop):
     def send(self, goal: FollowJointTrajectory.Goal) -> ClientGoalHandle:
         """Send a goal; return its handle."""
         cls = type(self)
-        if not hasattr(cls, 'action'):
+        if cls.action is None:
             cls.action = ActionClient(self.client.node, FollowJointTrajectory,
                                       'controller/follow_joint_trajectory')
         self.client.wait(self.action.server_is_ready, 'the action')
