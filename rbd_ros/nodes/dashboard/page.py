@@ -145,7 +145,8 @@ class Page:
                 'stiffness': gui.add_number('Stiffness, 1/s^2', 0.0, min=0.0, step=10.0,
                                             disabled=True),
                 'damping': gui.add_number('Damping, 1/s', 0.0, min=0.0, step=1.0, disabled=True),
-                'gravity': gui.add_vector3('Gravity, m/s^2', (0.0, 0.0, 0.0), disabled=True)}
+                'gravity': gui.add_vector3('Gravity, m/s^2', (0.0, 0.0, 0.0), step=0.01,
+                                           disabled=True)}
         mass, g = self._numbers['payload.mass'], self._numbers['gravity']
         mass.on_update(by_hand(lambda: operator.payload(mass.value)))
         g.on_update(by_hand(lambda: operator.set('gravity', [float(x) for x in g.value])))
