@@ -256,8 +256,7 @@ def examine(text: str, origin: str = '', step: Callable[[], None] = lambda: None
     """
     notes: list[Note] = []
     try:
-        model = load_urdf(text, limits_optional=True,
-                          on_warning=notes.append)      # type: ignore[arg-type]
+        model = load_urdf(text, limits_optional=True, on_warning=notes.append)
     except ModelError as error:
         return [Finding(READABLE, [str(error)])]
     subject = Subject(text, origin, model, notes)

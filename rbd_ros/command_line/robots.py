@@ -76,8 +76,7 @@ def load(robot: str, floating_base: bool = False, *, quiet: bool = False) -> Loa
     notes: list[Note] = []
     # A file is loaded by its name, which its errors mention.
     source = text if robot == '-' or robot.endswith('.xacro') else robot
-    model = load_urdf(source, floating_base, limits_optional=True,
-                      on_warning=notes.append)      # type: ignore[arg-type]
+    model = load_urdf(source, floating_base, limits_optional=True, on_warning=notes.append)
     if not quiet:
         for note in notes:
             warn(note)

@@ -68,7 +68,7 @@ class Notes:
     :param report: called with each note; None issues ``RbdWarning`` through ``warnings``.
     """
 
-    def __init__(self, report: Callable[[str], None] | None = None) -> None:
+    def __init__(self, report: Callable[[Note], None] | None = None) -> None:
         self._report = report
         self._kinds: dict[str, list[str]] = {}
 

@@ -45,7 +45,7 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
               gears: Mapping[str, Mimic | Gear] | None = None, rotor_bodies: bool = False,
               strict: bool = False, limits_optional: bool = False,
               snap_angle: float = SNAP_ANGLE, max_bytes: int = LARGEST,
-              on_warning: Callable[[str], None] | None = None) -> Model:
+              on_warning: Callable[[check.Note], None] | None = None) -> Model:
     """
     Load a robot from URDF.
 
