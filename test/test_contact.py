@@ -391,6 +391,11 @@ def test_refusals_of_the_solver():
         complementarity.solve([[np.nan]], [-1.0])
     with pytest.raises(RbdError, match='must be symmetric'):
         complementarity.solve([[1.0, 2.0], [0.0, 1.0]], [-1.0, -1.0])
+    # No force closes this one: each only makes it worse. Without the check, a force is returned.
+    with pytest.raises(RbdError, match='positive semidefinite; its eigenvalues go from -1 to 3'):
+        complementarity.solve([[1.0, 2.0], [2.0, 1.0]], [-1.0, -1.0])
+    with pytest.raises(RbdError, match='positive semidefinite'):
+        complementarity.solve([[-1.0]], [1.0])
     empty = complementarity.solve(np.zeros((0, 0)), [])
     assert empty.status is Status.UNIQUE
 

@@ -21,7 +21,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import loop_coordinates
+from rbd_ros.algorithms import loop_coordinates, quadratic_program
 from rbd_ros.joints import Fixed, Prismatic, Revolute
 from rbd_ros.model import connectivity, mechanisms
 from rbd_ros.spatial import xlt
@@ -225,6 +225,8 @@ def test_two_arms_share_a_load():
     limit = np.full(12, 0.8 * np.abs(equal.tau).max())
     limited = made.actuator_forces(q, zero, zero, names, limits=limit)
     assert limited.at_limits and (np.abs(limited.tau) <= limit * (1.0 + 1e-12)).all()
+    share = np.delete(np.abs(limited.tau) / limit, limited.at_limits)
+    assert share.max() < 1.0 - 1e-3                     # nothing is left to rounding
     assert limited.residual < 1e-8
     near = made.actuator_forces(q, zero, zero, names, preferred=equal.tau + 1.0)
     for found in (equal, spared, limited, near):           # all of them hold the load still
@@ -243,6 +245,19 @@ def test_two_arms_share_a_load():
                        ({'preferred': np.full(12, np.nan)}, 'preferred must be 12 numbers')):
         with pytest.raises(rbd_ros.RbdError, match=words):
             made.actuator_forces(q, zero, zero, names, **bad)
+
+
+@pytest.mark.parametrize('size', [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize('noise', [0.0, 1e-16, 1e-14])
+def test_program_without_a_gradient(size, noise):
+    """Nearest to zero with x + y >= s: both are s / 2, whatever rounding leaves of a gradient."""
+    found = quadratic_program.minimise(
+        np.eye(2), noise * size * np.array([1.0, -1.0]), np.array([[-1.0, -1.0], [1.0, 0.0]]),
+        size * np.array([-1.0, 1e3]), purpose='a test')
+    np.testing.assert_allclose(found / size, [0.5, 0.5], atol=1e-7)
+    with pytest.raises(quadratic_program.Infeasible, match='a test: nothing satisfies all'):
+        quadratic_program.minimise(np.eye(1), np.zeros(1), np.array([[1.0], [-1.0]]),
+                                   size * np.array([-1.0, -1.0]), purpose='a test')
 
 
 @pytest.mark.seed('RBDA 8-27')

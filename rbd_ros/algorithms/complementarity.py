@@ -71,7 +71,13 @@ def checked(M: npt.ArrayLike, d: npt.ArrayLike) -> tuple[Array, Array]:
         raise NonFiniteError('M or d of a contact problem holds a value that is not finite')
     if not np.allclose(M, M.T, rtol=1e-8, atol=1e-10 * np.abs(M).max(initial=0.0)):
         raise RbdError('M of a contact problem must be symmetric')
-    return 0.5 * (M + M.T), d
+    symmetric: Array = 0.5 * (M + M.T)
+    values = np.linalg.eigvalsh(symmetric) if d.size else np.zeros(1)
+    if values[0] < -1e-9 * np.abs(values).max():
+        raise RbdError(
+            'M of a contact problem must be positive semidefinite; its eigenvalues go from '
+            f'{values[0]:.3g} to {values[-1]:.3g}. Check the inertias, and the signs of normals')
+    return symmetric, d
 
 
 def solve(M: npt.ArrayLike, d: npt.ArrayLike) -> Complementary:
@@ -141,8 +147,8 @@ def _lemke(M: Array, d: Array) -> tuple[npt.NDArray[np.intp], Array | None]:
             ray[entering] = 1.0
             return np.empty(0, dtype=np.intp), np.maximum(ray[n:2 * n], 0.0)
         row = _leaving(tableau, basis, candidates, entering, artificial)
-    raise RbdError(f'the contact problem of {n} contacts was not solved; is M symmetric and '
-                   'positive semidefinite?')
+    raise RbdError(f'the contact problem of {n} contacts was not solved: more pivots than it can '
+                   'have; its numbers differ too much in size')
 
 
 def _leaving(

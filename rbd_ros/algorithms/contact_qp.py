@@ -17,7 +17,7 @@ The two quadratic programs of contact (RBDA 11.43, 11.44), by an interior-point 
 
 They find what the complementarity problem finds. The first one asks for the forces, the second
 one for the accelerations, which are unique, and is the smaller one where contacts outnumber
-degrees of freedom. Clarabel solves both; it is imported when it is needed.
+degrees of freedom.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import RbdError
+from rbd_ros.algorithms import quadratic_program
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-class Infeasible(RbdError):
+class Infeasible(quadratic_program.Infeasible):
     """A quadratic program of contact without a solution: the bodies must collide."""
 
 
@@ -76,31 +76,8 @@ def accelerations(
 
 
 def _solve(P: Array, q: Array, A: Array, b: Array) -> Array:
-    """Return x that minimises x . P x / 2 + q . x with A x <= b."""
     try:
-        import clarabel  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise RbdError('quadratic programs of contact need a solver: pip install clarabel'
-                       ) from error
-    from scipy import sparse
-    # Unit diagonal, and right-hand sides near one.
-    size = 1.0 / np.sqrt(np.maximum(np.diag(P), 1e-12 * max(float(np.diag(P).max()), 1e-300)))
-    scale = max(float(np.abs(q * size).max(initial=0.0)), 1e-300)
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = 1e-14
-    settings.tol_feas = 1e-12
-    rows = A * size
-    length = np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
-    found = clarabel.DefaultSolver(
-        sparse.triu(sparse.csc_matrix(size[:, None] * P * size), format='csc'), q * size / scale,
-        sparse.csc_matrix(rows / length[:, None]), b / (length * scale),
-        [clarabel.NonnegativeConeT(len(b))], settings).solve()
-    status = str(found.status)
-    if 'Infeasible' in status:
+        return quadratic_program.minimise(P, q, A, b, purpose='quadratic programs of contact')
+    except quadratic_program.Infeasible:
         raise Infeasible('no contact forces keep the contacts from penetrating: their normals '
-                         'cancel, so only an impulse can')
-    if 'Solved' not in status and 'InsufficientProgress' not in status:
-        raise RbdError(f'the solver of the contact program stopped with "{status}": check the '
-                       'units of masses and contacts')
-    return size * scale * np.array(found.x)
+                         'cancel, so only an impulse can') from None

@@ -27,7 +27,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import dense
+from rbd_ros.algorithms import dense, quadratic_program
 from rbd_ros.compiler import absolute, divide, minimum
 from rbd_ros.errors import RbdError, SingularError
 
@@ -259,25 +259,18 @@ def _within(
 
     :param N: what can be added to x without any effect.
     """
-    try:
-        import clarabel  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise RbdError('limits of redundant drives need a solver: pip install clarabel'
-                       ) from error
-    from scipy import optimize, sparse
+    from scipy import optimize
     finite = np.isfinite(bound)
     if N.shape[1]:
         sides = np.vstack((N[finite], -N[finite]))
         room = np.concatenate((bound[finite] - x[finite], bound[finite] + x[finite]))
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-        found = clarabel.DefaultSolver(
-            sparse.identity(N.shape[1], format='csc'), N.T @ (x - start),
-            sparse.csc_matrix(sides), room, [clarabel.NonnegativeConeT(len(room))],
-            settings).solve()
-        if 'Solved' in str(found.status):
-            return np.clip(x + N @ np.array(found.x), -bound, bound)
+        try:
+            found = quadratic_program.minimise(
+                np.eye(N.shape[1]), N.T @ (x - start), sides, room,
+                purpose='limits of redundant drives')
+            return np.clip(x + N @ found, -bound, bound)
+        except quadratic_program.Infeasible:
+            pass
     # no forces within the limits do it: those that come nearest
     wide = np.where(finite, bound, 1e3 * (np.abs(x).max() + 1.0))
     return np.asarray(optimize.lsq_linear(A, needed, (-wide, wide), tol=1e-14).x, float)

@@ -1,0 +1,69 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Convex quadratic programs by Clarabel, an interior-point solver, imported when it is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import RbdError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Infeasible(RbdError):
+    """A quadratic program that nothing satisfies."""
+
+
+def minimise(P: Array, q: Array, A: Array, b: Array, *, purpose: str) -> Array:
+    """
+    Return x that minimises x . P x / 2 + q . x with A x <= b.
+
+    :param P: symmetric, positive semidefinite; it may be singular.
+    :param purpose: what the program is for, for messages.
+    :raises Infeasible: where no x satisfies the inequalities.
+    """
+    try:
+        import clarabel  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise RbdError(f'{purpose} need a solver: pip install clarabel') from error
+    from scipy import sparse
+    # Unit diagonal, rows of unit length, and a solution of about the size one: what moves it away
+    # from zero is the gradient there, and the inequalities that zero does not satisfy.
+    size = 1.0 / np.sqrt(np.maximum(np.diag(P), 1e-12 * max(float(np.diag(P).max()), 1e-300)))
+    rows = A * size
+    length = np.maximum(np.linalg.norm(rows, axis=1), 1e-12)
+    scale = max(float(np.abs(q * size).max(initial=0.0)),
+                float((-b / length).max(initial=0.0)), 1e-300)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = 1e-14
+    settings.tol_feas = 1e-12
+    found = clarabel.DefaultSolver(
+        sparse.triu(sparse.csc_matrix(size[:, None] * P * size), format='csc'), q * size / scale,
+        sparse.csc_matrix(rows / length[:, None]), b / (length * scale),
+        [clarabel.NonnegativeConeT(len(b))], settings).solve()
+    status = str(found.status)
+    if 'Infeasible' in status:
+        raise Infeasible(f'{purpose}: nothing satisfies all inequalities')
+    if 'Solved' not in status and 'InsufficientProgress' not in status:
+        raise RbdError(f'{purpose}: the solver stopped with "{status}"; check the units, numbers '
+                       'of very different size are hard on it')
+    return size * scale * np.array(found.x)
