@@ -1,0 +1,175 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+An arm that a stop releases falls on the floor.
+
+Robot and controller run in lockstep until the controller falls silent. Then the test steps the
+simulation under the last command, which is zero: the fall is the same on any machine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import tempfile
+import unittest
+
+import arm
+from closed_loop import assert_clean_end, ClosedLoop, PERIOD, RATE
+from geometry_msgs.msg import WrenchStamped
+from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
+from launch_testing.actions import ReadyToTest
+import launch_testing.markers
+import numpy as np
+import pytest
+from rbd_ros import Dynamics
+from rbd_ros.dynamics.contact_system import ContactSystem
+from rbd_ros.model.collision_shapes import sample_balls
+from rbd_ros.model.urdf.collisions import load_collisions
+from rbd_ros.sim.contact_points import ContactPoints
+from rbd_ros.sim.world import read_scene
+import rig
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+SCENE = 'floor: 0.1'
+START = np.array([0.0, 1.0, 0.0, -0.3, 0.0, 0.3, 0.0])
+
+#: m into the floor: a 4 m/s impact of some kg on 20 N/mm, and lying there
+IMPACT, REST = 0.025, 0.001
+
+FALL, PERIODS = 6.0, 5  # s, and periods between two states of the fall
+
+
+@pytest.mark.launch_test
+@launch_testing.markers.keep_alive
+def generate_test_description() -> LaunchDescription:
+    """Start the arm over the floor, and a controller that releases it when it is stopped."""
+    file = Path(tempfile.mkdtemp()) / 'scene.yaml'
+    file.write_text(SCENE)
+    simulator = NodeAction(
+        package='rbd_ros', executable='simulator', name='simulator', output='screen',
+        parameters=[{
+            'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
+            'lockstep': True, 'lockstep_timeout': 60.0, 'steps_per_call': PERIODS,
+            'initial_positions': START.tolist(), 'friction': [0.0], 'contact': 'soft',
+            'scene_file': str(file), 'contact_rate': RATE}])
+    return LaunchDescription([simulator, rig.controller(
+        use_sim_time=True, autostart=True, driver_adds='none', release_torque='zero',
+        stop_action='release', command_type='joint_state', nominal_rate=RATE, minimum_rate=100.0,
+        activation_timeout=30.0, ramp_time=0.2, brake_time=0.2, release_time=0.2,
+        **{'start.time': 0.0, 'start.watch_time': 0.0}), ReadyToTest()])
+
+
+class TestDrop(ClosedLoop):
+    """One story: carried, stopped, released, caught."""
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Keep states and contacts."""
+        cls.states = cls.client.listen(JointState, 'joint_states', 1000)
+        cls.wrenches: dict[int, list[WrenchStamped]] = {}
+        node = cls.client.node
+        node.create_subscription(
+            WrenchStamped, 'simulator/contact_wrench', cls._on_wrench, 1000)
+        cls.pause = node.create_client(SetBool, 'simulator/pause')
+        cls.step = node.create_client(Trigger, 'simulator/step')
+
+    @classmethod
+    def _on_wrench(cls, message: WrenchStamped) -> None:
+        cls.wrenches.setdefault(rig.to_ns(message.header.stamp), []).append(message)
+
+    def test_stop_release_fall(self) -> None:
+        """The floor catches the arm, which comes to rest; the controller stays silent."""
+        client = self.client
+        self.pass_time(0.5)
+        self.assertEqual(self.wrenches, {})
+        self.assertTrue(client.trigger('stop').success)
+        client.wait(lambda: client.last('state') == 'fault', 'fault')
+        said = [each.text for each in client.heard['state']]
+        self.assertEqual(said[-4:], ['braking', 'ramping down', 'releasing', 'fault'])
+        q, qd = self.fall()
+        self.assertFalse(client.commands[-1].effort.any())
+        self.assertEqual((client.last('state'), client.last('fault')),
+                         ('fault', 'stop requested: ~/stop'))
+        self.assertTrue(np.isfinite(q).all() and np.isfinite(qd).all())
+        self.check_floor(q)
+        self.check_energy(q, qd)
+        self.assertLess(np.abs(qd[-50:]).max(), 0.01)
+        self.check_balance(q[-1], self.wrenches[sorted(self.wrenches)[-10]])     # complete
+
+    def fall(self) -> tuple[np.ndarray, np.ndarray]:
+        """Step the simulation until the arm has come to rest; return its motion."""
+        client = self.client
+        client.wait(lambda: self.pause.service_is_ready() and self.step.service_is_ready(),
+                    'services of the simulator')
+        paused = self.pause.call_async(SetBool.Request(data=True))
+        client.wait(paused.done, 'a pause')
+        first = self.step.call_async(Trigger.Request())
+        client.wait(first.done, 'a step')
+        due, silent = round(1e9 * float(first.result().message.split()[1])), client.commands[-1]
+        fall = []
+        for _ in range(round(FALL * RATE / PERIODS)):
+            self.step.call_async(Trigger.Request())
+            due += PERIODS * PERIOD
+            client.wait(lambda: rig.to_ns(self.states[-1].header.stamp) >= due, 'a step')
+            self.assertEqual(rig.to_ns(self.states[-1].header.stamp), due)
+            fall.append(self.states[-1])
+        self.assertIs(client.commands[-1], silent)
+        return (np.array([state.position for state in fall]),
+                np.array([state.velocity for state in fall]))
+
+    def check_floor(self, q: np.ndarray) -> None:
+        """No shape goes deeper than the spring allows, and the arm lies on the surface."""
+        points = ContactPoints(load_collisions(arm.URDF, arm.MODEL),
+                               [read_scene(SCENE)[0].placed], sample_balls)
+        system = ContactSystem(arm.MODEL, backend='python')
+        depth = np.array([-points.distances(system.motions(each, np.zeros(7))).min()
+                          for each in q])
+        self.assertLess(depth.max(), IMPACT)
+        self.assertTrue(0.0 < depth[-1] < REST, depth[-1])
+
+    def check_energy(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Nothing drives the arm: it never has more energy than at its release."""
+        dynamics = Dynamics(arm.MODEL, backend='python')
+        energy = np.array([dynamics.kinetic_energy(a, b) + dynamics.potential_energy(a)
+                           for a, b in zip(q, qd, strict=True)])
+        self.assertLess(energy.max(), energy[0] + 1e-3)
+        self.assertLess(energy[-1], energy[0] - 20.0)       # it did fall
+        self.assertLess(np.ptp(energy[-20:]), 1e-2)
+
+    def check_balance(self, q: np.ndarray, wrenches: list[WrenchStamped]) -> None:
+        """At joints that are not at a stop, the reported forces carry the links."""
+        torque = np.zeros(7)
+        frames = set()
+        for message in wrenches:
+            frames.add(message.header.frame_id)
+            f, n = message.wrench.force, message.wrench.torque
+            torque += arm.PEER.jacobian(q, message.header.frame_id).T @ [
+                n.x, n.y, n.z, f.x, f.y, f.z]
+        gravity = arm.PEER.gravity(q)
+        self.assertGreater(len(frames), 1)
+        inside = np.minimum(q - arm.MODEL.lower, arm.MODEL.upper - q) > 0.01
+        self.assertTrue(inside[3] and abs(gravity[3]) > 10.0)
+        np.testing.assert_allclose(torque[inside], gravity[inside], rtol=0.02, atol=0.05)
+
+
+@launch_testing.post_shutdown_test()
+class TestEnd(unittest.TestCase):
+    """After the test."""
+
+    def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
+        """Both nodes end cleanly."""
+        assert_clean_end(proc_info)
