@@ -244,7 +244,7 @@ def test_contact_forces_act_on_both_bodies(system):
         system.problem(q, qd, tau, [contacts[0]._replace(successor=9)])
     with pytest.raises(ShapeError, match='qd has shape'):
         system.motions(q, qd[1:])
-    with pytest.raises(NonFiniteError, match='qd holds'):
+    with pytest.raises(NonFiniteError, match=r'qd\[.*must be finite'):
         system.motions(q, np.nan * qd)
 
 
@@ -255,7 +255,7 @@ def test_joint_forces_of_another_shape_are_refused(system):
         system.problem(q, qd, [1.0], [])
     with pytest.raises(ShapeError, match='f_ext has shape'):
         system.problem(q, qd, np.zeros(system.model.nv), [], np.ones((1, 6)))
-    with pytest.raises(NonFiniteError, match='tau holds'):
+    with pytest.raises(NonFiniteError, match=r'tau\[.*must be finite'):
         system.problem(q, qd, np.full(system.model.nv, np.nan), [])
 
 

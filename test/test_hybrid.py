@@ -302,7 +302,7 @@ def test_prescribed_joint_may_be_massless():
 @pytest.mark.parametrize(('change', 'kind', 'words'), [
     ({'prescribed': ['joint_9']}, UnknownName, 'no joint "joint_9".*did you mean "joint_'),
     ({'prescribed': ['joint_2', 'joint_4', 'joint_2']}, ModelError, '"joint_2" is named twice'),
-    ({'prescribed': 'joint_2'}, TypeError, 'list of names of joints, got the string "joint_2"'),
+    ({'prescribed': 'joint_2'}, TypeError, 'list of joint names, got the string "joint_2"'),
     ({'qdd': [0.0] * 6}, ShapeError, r'qdd has shape \(6,\), "seven_joint_arm" needs nv = 7'),
     ({'tau': [[0.0] * 7]}, ShapeError, r'tau has shape \(1, 7\).*as many as qdd'),
     ({'qdd': [np.nan] * 7}, NonFiniteError, 'qdd of joint "joint_2" is nan'),

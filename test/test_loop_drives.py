@@ -74,9 +74,9 @@ def test_elimination_finds_rank_and_columns():
     assert len(found.dependent) == 3 and {0, 5} < set(found.independent)
     np.testing.assert_allclose(K @ found.G, 0.0, atol=1e-12)
     np.testing.assert_allclose(K @ found.g, k, atol=1e-12)
-    with pytest.raises(rbd_ros.SingularError, match='2 velocities cannot be independent here'):
+    with pytest.raises(rbd_ros.SingularError, match='cannot be the independent ones here'):
         loop_coordinates.eliminate(K, k, [0, 5])
-    with pytest.raises(rbd_ros.SingularError, match='these velocities depend on each other'):
+    with pytest.raises(rbd_ros.SingularError, match=r'velocities \(0, 1, 2, 5\) depend on'):
         loop_coordinates.eliminate(K, k, [0, 1, 2, 5])
 
 

@@ -99,7 +99,7 @@ def test_no_mimic_joint_takes_commands():
     ({'integrator': 'euler'}, 'integrator is "euler"; it must be one of rk4, semi_implicit'),
     ({'friction': [-1.0]}, 'friction is -1; it must be between 0 and'),
     ({'position_noise': [float('nan')]}, 'position_noise is nan; it must be between'),
-    ({'gravity': [0.0, -9.81]}, 'gravity has 2 entries; it needs 3'),
+    ({'gravity': [0.0, -9.81]}, 'gravity has 2 entries; it needs x, y, z'),
     ({'lockstep': True}, 'lockstep needs command_type joint_state'),
     ({'lockstep': True, 'command_type': 'joint_state', 'brakes': False}, 'lockstep needs brakes'),
 ])

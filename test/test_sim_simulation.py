@@ -338,7 +338,7 @@ def test_joints_must_be_joints(model):
     """A joint that does not exist, or is named twice, is refused."""
     robot = SimulatedRobot(model)
     sensors = Sensors(robot, Imperfections())
-    with pytest.raises(SettingError, match='different joints'):
+    with pytest.raises(SettingError, match='joints is .*; name each joint once'):
         Simulation(robot, sensors, [model.joint_names[0]] * 2, Schedule())
     with pytest.raises(KeyError, match='no joint "elbow"'):
         Simulation(robot, sensors, ['elbow'], Schedule())

@@ -68,9 +68,11 @@ def checked(M: npt.ArrayLike, d: npt.ArrayLike) -> tuple[Array, Array]:
     if M.ndim != 2 or M.shape != (d.size, d.size) or d.ndim != 1:
         raise ShapeError(f'M has shape {M.shape} and d {d.shape}; needed are (n, n) and (n,)')
     if not (np.isfinite(M).all() and np.isfinite(d).all()):
-        raise NonFiniteError('M or d of a contact problem holds a value that is not finite')
+        raise NonFiniteError('M or d of a contact problem is not finite: check positions, '
+                             'velocities and joint forces')
     if not np.allclose(M, M.T, rtol=1e-8, atol=1e-10 * np.abs(M).max(initial=0.0)):
-        raise RbdError('M of a contact problem must be symmetric')
+        raise RbdError(f'M of a contact problem differs from its transpose by '
+                       f'{np.abs(M - M.T).max():.3g}; it must be symmetric')
     symmetric: Array = 0.5 * (M + M.T)
     values = np.linalg.eigvalsh(symmetric) if d.size else np.zeros(1)
     if values[0] < -1e-9 * np.abs(values).max():

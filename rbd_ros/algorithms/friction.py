@@ -87,7 +87,8 @@ def coulomb(
         raise ShapeError(f'M has shape {M.shape} and d {d.shape}; needed are three rows for each '
                          'contact')
     if not (np.isfinite(M).all() and np.isfinite(d).all()):
-        raise NonFiniteError('M or d of contacts with friction holds a value that is not finite')
+        raise NonFiniteError('M or d of contacts with friction is not finite: check positions, '
+                             'velocities and joint forces')
     limits: list[float] = np.broadcast_to(np.asarray(mu, float), (count,)).tolist()
     if not all(0.0 <= each < math.inf for each in limits):
         raise SettingError(f'mu is {limits}; a coefficient of friction is zero or more')

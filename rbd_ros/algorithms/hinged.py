@@ -132,7 +132,8 @@ def forward_dynamics(
     """
     plane = find_plane(model)
     if plane is None or not is_hinged(model):
-        raise ModelError(f'"{model.name}" is not a planar mechanism of hinges')
+        raise ModelError(f'"{model.name}" is not a planar mechanism of hinges: all joints must be '
+                         'revolute with parallel axes; use Dynamics.forward_dynamics')
     bodies = _bodies(model, plane, q, qd, tau, conditions)
     hinges = [*_tree_hinges(model, plane, bodies), *_loop_hinges(model, plane, bodies)]
     A, b = _system(bodies, hinges, stabilisation)

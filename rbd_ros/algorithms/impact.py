@@ -117,7 +117,8 @@ def collide(
         return Collision(v_1, v_2, np.zeros(1))
     compliance = float(n @ (inverse_1 + inverse_2) @ n)
     if not compliance > 0.0:
-        raise RbdError('two bodies that cannot move along the normal cannot collide')
+        raise RbdError('neither body can move along the normal, so no impulse parts them: '
+                       'their inverse inertias along it are zero')
     size = -(1.0 + restitution) * zeta / compliance                                      # 11.65
     return Collision(v_1 - inverse_1 @ n * size, v_2 + inverse_2 @ n * size, np.array([size]))
 

@@ -127,10 +127,11 @@ def eliminate(
     steps = pivots(K, size, rest)
     if kept is not None and len(steps) < len(rest):
         raise SingularError(
-            f'{len(kept)} velocities cannot be independent here: the loops leave '
-            f'{n - len(steps)} freedoms to them and to {len(rest)} others')
+            f'velocities {kept} cannot be the independent ones here: with them held, the loops '
+            f'still leave {len(rest) - len(steps)} freedoms; name as many as there are freedoms')
     if kept is not None and len(pivots(K, size, range(n))) > len(steps):
-        raise SingularError('these velocities depend on each other: the loops tie them')
+        raise SingularError(f'velocities {kept} depend on each other through the loops; choose '
+                            'others as independent')
     found = map_of(K.tolist(), k.tolist(), steps)
     ordered = [j for j in range(n) if j not in {step.column for step in steps}]
     G = np.array(found.G, float).reshape(n, len(ordered))

@@ -239,7 +239,8 @@ def joint_motion(
         return np.array([column.to_list() for column in columns], dtype=float).reshape(-1, 6).T
     J = matrix(body_jacobian(tree, th))
     if J.shape != (6, 6):
-        raise SingularError(f'the motion of the tool determines 6 joints, the robot has {tree.n}')
+        raise SingularError(f'the motion of the tool determines 6 joints, the robot has {tree.n}; '
+                            'use dynamics.inverse_kinematics for other robots')
     condition = float(np.linalg.cond(J))
     if not condition < 1e10:
         raise SingularError(f'the Jacobian of the tool is singular here (condition number '

@@ -153,7 +153,7 @@ class _Feeder:
     def _object(self, value: object) -> None:
         kind = type(value)
         if kind is object:
-            raise UnseenError(value, 'it is nothing but itself')
+            raise UnseenError(value, 'a bare object() has no content; use a value that has')
         if all(_is_plain(base) for base in kind.__mro__):
             names = _attributes(value)
             if kind.__module__.partition('.')[0] == 'rbd_ros' and not hasattr(value, '__dict__'):
@@ -163,9 +163,10 @@ class _Feeder:
         try:
             parts = value.__reduce_ex__(2)
         except Exception as error:
-            raise UnseenError(value, 'what it holds cannot be read') from error
+            raise UnseenError(
+                value, f'its content cannot be read ({error}); keep plain values in it') from error
         if isinstance(parts, str):
-            raise UnseenError(value, f'all that it shows is its name, {parts}')
+            raise UnseenError(value, f'it shows only its name, {parts}, and not its content')
         recipe, contents = parts[:3], parts[3:5]        # items of a list, pairs of a mapping
         self._items('made', [*recipe, *(c if c is None else list(c) for c in contents)])
 
@@ -213,11 +214,13 @@ class _Feeder:
         """Add what a user's function finds outside itself."""
         scope, names = function.__globals__, names_of(function.__code__)
         if found := sorted(DYNAMIC.intersection(n for n in names.loaded if n not in scope)):
-            raise UnseenError(function, f'it calls {found[0]}(), which may read anything')
+            raise UnseenError(function, f'it calls {found[0]}(), which may read anything; '
+                              'pass what it needs as arguments')
         used = [(name, scope[name]) for name in names.loaded if name in scope]
         for name in names.imported:
             if name not in sys.modules:
-                raise UnseenError(function, f'it imports "{name}" when it runs')
+                raise UnseenError(function, f'it imports "{name}" when it runs; import it '
+                                  'at the top of its module')
             used.append((name, sys.modules[name]))
         self._items('uses', used)
 
@@ -250,7 +253,7 @@ class _Feeder:
 
     def _ufunc(self, value: np.ufunc) -> None:
         if getattr(np, value.__name__, None) is not value:
-            raise UnseenError(value, 'it is a ufunc that NumPy does not know by name')
+            raise UnseenError(value, 'this ufunc is not one of NumPy; wrap it in a function')
         self._items('ufunc', (value.__name__,))
 
 

@@ -235,13 +235,12 @@ def converted(argument: Argument, value: ArrayLike, dtype: np.dtype = _FLOAT64) 
             f'got {_described(value)}') from error
 
 
-def check_finite(argument: Argument, array: Array) -> None:
+def check_finite(name: str, array: Array) -> None:
     """Raise NonFiniteError with the first entry that is NaN or infinite."""
     if not np.isfinite(array).all():
         index = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = f'[{", ".join(map(str, index))}]' if index else ''
-        raise NonFiniteError(
-            f'{argument.name}{where} is {array[index]}; every entry must be finite')
+        raise NonFiniteError(f'{name}{where} is {array[index]}; every entry must be finite')
 
 
 def checked(argument: Argument, value: ArrayLike, dtype: np.dtype = _FLOAT64) -> Array:
@@ -250,7 +249,7 @@ def checked(argument: Argument, value: ArrayLike, dtype: np.dtype = _FLOAT64) ->
     if array.shape != argument.shape:
         raise ShapeError(
             f'{argument.name} has shape {array.shape}, expected {argument.shape}')
-    check_finite(argument, array)
+    check_finite(argument.name, array)
     return array
 
 
@@ -274,7 +273,7 @@ def _checked_batch(arguments: Sequence[Argument], values: Sequence[ArrayLike], d
         if leading and len(array) != count:
             raise ShapeError(f'{argument.name} has {len(array)} states, {first} has {count}; '
                              'all batched arguments must have the same number')
-        check_finite(argument, array)
+        check_finite(argument.name, array)
         arrays.append(array)
         batched.append(leading)
     if count is None:

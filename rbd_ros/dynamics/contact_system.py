@@ -28,10 +28,11 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms import contact, kinematics
+from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import tree
-from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
+from rbd_ros.errors import RbdError, ShapeError
 from rbd_ros.spatial import Motion
 
 if TYPE_CHECKING:
@@ -97,8 +98,7 @@ class ContactSystem:
         given = np.asarray(value, float)
         if given.shape != shape:
             raise ShapeError(f'{name} has shape {given.shape}, "{self.model.name}" needs {shape}')
-        if not np.isfinite(given).all():
-            raise NonFiniteError(f'{name} holds a value that is not finite')
+        check_finite(name, given)
         return given
 
     def problem(

@@ -126,9 +126,10 @@ def _rigid(mass: float, com: ArrayLike, inertia: ArrayLike) -> RigidInertia:
     m, c = float(vector('mass', [mass], 1)[0]), vector('com', com, 3)
     I = vector('inertia', np.ravel(inertia), 9).reshape(3, 3)
     if not np.allclose(I, I.T, rtol=1e-9, atol=1e-12):
-        raise RbdError('inertia of the payload must be symmetric')
+        raise RbdError(f'inertia of the payload is {I.tolist()}; it must be symmetric')
     if m < 0.0 or np.linalg.eigvalsh(I).min() < -1e-12:
-        raise RbdError(f'payload of mass {m} kg: mass and inertia must not be negative')
+        raise RbdError(f'payload of mass {m} kg with inertia {I.tolist()}: neither may be '
+                       'negative; give kg, and kg m^2 about the centre of mass')
     return RigidInertia.from_com(m, Vec3(*c.tolist()), Sym3.from_matrix(I.tolist()))
 
 

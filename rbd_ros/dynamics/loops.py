@@ -121,7 +121,8 @@ class LoopMethods(KernelStore):
     def mechanism(self) -> closure.Mechanism:
         """Return the functions that :mod:`rbd_ros.algorithms.closure` works with."""
         if not self.model.loops:
-            raise ModelError(f'"{self.model.name}" has no closed loops')
+            raise ModelError(f'"{self.model.name}" has no closed loops; add a loop joint '
+                             '(ModelBuilder.add_loop_joint or <loop_joint>)')
         # of many bodies H alone is a large kernel, and needed a few times only
         source = self if self.model.nv <= LARGE else type(self)(self.model, backend='reference')
         return closure.Mechanism(

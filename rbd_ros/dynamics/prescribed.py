@@ -57,7 +57,8 @@ def prescribed_joints(model: Model, names: Sequence[str]) -> tuple[str, ...]:
     :raises ModelError: for one that is named twice or follows another.
     """
     if isinstance(names, str):
-        raise TypeError(f'prescribed is a list of names of joints, got the string "{names}"')
+        raise TypeError(f'prescribed must be a list of joint names, got the string "{names}"; '
+                        f'write ["{names}"]')
     for k, name in enumerate(names):
         if name not in model.joint_names:
             raise UnknownName('joint', name, model.independent_joint_names)

@@ -121,7 +121,8 @@ class Quantity(NamedTuple):
         rules = self.loop_rules if model.loops and not self.on_tree else self.rules
         if not rules:
             model.refuse_loops(self.name)
-            raise ModelError(f'"{model.name}" has no closed loops, and so no {self.name}')
+            raise ModelError(f'"{model.name}" has no closed loops, and so no {self.name}; add a '
+                             'loop joint (ModelBuilder.add_loop_joint or <loop_joint>)')
         return {name: rule for name, rule in rules.items()
                 if name not in self.where or self.where[name](model)}
 
@@ -210,7 +211,7 @@ class Computation(NamedTuple):
 
 
 def _unknown(*_: object) -> Any:
-    raise RbdError('nothing has been decided about the loops of this robot')
+    raise RbdError('the loops of this robot have not been analysed: read its loop_report first')
 
 
 class Surroundings(NamedTuple):

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 def _robot(model: Model) -> Dynamics:
     if not isinstance(model, Model):
-        raise TypeError(f'the first argument is a Model, got {type(model).__name__}')
+        raise TypeError(f'the first argument must be a Model, got {type(model).__name__}; use '
+                        'load_urdf or ModelBuilder')
     # By identity: two models that look alike may hold joints of different code.
     return _made(_Same(model))
 

@@ -113,7 +113,8 @@ class ModelBuilder:
         p, to_p = self._find(predecessor)
         s, to_s = self._find(successor)
         if p == s:
-            raise ModelError(f'joint "{name}" connects body "{successor}" to itself')
+            raise ModelError(f'joint "{name}" connects body "{successor}" to itself; name two '
+                             'bodies')
         _expect(joint, Joint, f'joint "{name}"')
         for given, kind, what in ((X_P, Transform, 'placement'), (X_S, Transform, 'placement'),
                                   (data, JointData, 'data'), (mimic, (Mimic, Gear), 'mimic')):
@@ -255,5 +256,5 @@ def _sound(inertia: RigidInertia, name: str) -> RigidInertia:
     if inertia.m < 0.0:
         raise ModelError(f'body "{name}": mass {inertia.m} is negative; give zero or more, in kg')
     if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
-        raise ModelError(f'body "{name}": the inertia is not finite')
+        raise ModelError(f'body "{name}": the inertia is not finite; give numbers in kg, m')
     return inertia

@@ -63,7 +63,8 @@ class MujocoRobot:
         spec = mujoco.MjSpec.from_string(without_shapes(urdf))
         if floating_base:
             if model.body_names[1] == 'world':
-                raise ValueError('MuJoCo takes the link "world" for its own, which cannot float')
+                raise ValueError('MuJoCo takes the link "world" for its own, which cannot float: '
+                             'rename the link')
             spec.worldbody.first_body().add_freejoint(name='root_joint')
         self.mj = spec.compile()
         self.mj.opt.gravity[:] = model.gravity

@@ -21,10 +21,11 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms import kinematics
+from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import tree
-from rbd_ros.errors import NonFiniteError, ShapeError
+from rbd_ros.errors import ShapeError
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
 
@@ -128,9 +129,9 @@ class Frames:
         self.model.frame(name)
         array = np.array(wrench, dtype=float)
         if array.shape != (6,):
-            raise ShapeError(f'a wrench has shape {array.shape}; it needs moment and force, (6,)')
-        if not np.isfinite(array).all():
-            raise NonFiniteError(f'the wrench at "{name}" holds a value that is not finite')
+            raise ShapeError(f'the wrench at "{name}" has shape {array.shape}; it needs (6,), '
+                             'moment first')
+        check_finite(f'the wrench at "{name}"', array)
         return array
 
     def _bodies(self, q: ArrayLike) -> tuple[Array, Array]:

@@ -62,7 +62,8 @@ def read_mesh(path: str, scale: Sequence[float] = (1.0, 1.0, 1.0), *, hull: bool
     try:
         vertices = np.array(library.MeshLoader().load(path, np.array(scale, float)).vertices())
     except (ValueError, RuntimeError) as error:
-        raise ModelError(f'the mesh "{path}" cannot be read: {error}') from None
+        raise ModelError(f'the mesh "{path}" cannot be read: {error}; give an existing STL, DAE '
+                         'or OBJ file') from None
     return convex_mesh(vertices, path, hull=hull)
 
 
@@ -77,7 +78,8 @@ def convex_mesh(vertices: Array, name: str = 'mesh', *, hull: bool = False) -> C
     try:
         found = ConvexHull(vertices)
     except (QhullError, ValueError):
-        raise ModelError(f'the mesh "{name}" has no volume') from None
+        raise ModelError(f'the mesh "{name}" has no volume: it needs four vertices that do not '
+                         'lie in one plane; use a <box> for a plate') from None
     depth = -(vertices @ found.equations[:, :3].T + found.equations[:, 3]).max(axis=1)
     size = float(np.ptp(vertices, axis=0).max())
     if not hull and depth.max() > DENT * size:

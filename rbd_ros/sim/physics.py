@@ -109,9 +109,10 @@ class Physics:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and np.isnan(value).any():
-                raise SettingError(f'{field.name} holds NaN')
-        if np.isinf(self.friction).any() or np.isinf(self.damping).any():
-            raise SettingError('friction and damping must be finite')
+                raise SettingError(f'{field.name} is {value.tolist()}; NaN is no number')
+        for name in ('friction', 'damping'):
+            if np.isinf(getattr(self, name)).any():
+                raise SettingError(f'{name} is {getattr(self, name).tolist()}; it must be finite')
         if (self.lower > self.upper).any():
             joint = int(np.flatnonzero(self.lower > self.upper)[0])
             raise SettingError(f'the lower stop of joint {joint} is {self.lower[joint]}, '

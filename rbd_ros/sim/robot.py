@@ -21,6 +21,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
@@ -308,6 +309,5 @@ class SimulatedRobot:
         array = np.array(value, dtype=float)
         if array.shape != shape:
             raise ShapeError(f'{name} has shape {array.shape}, "{self.model.name}" needs {shape}')
-        if not np.isfinite(array).all():
-            raise NonFiniteError(f'{name} holds a value that is not finite')
+        check_finite(name, array)
         return array

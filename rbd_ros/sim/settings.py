@@ -220,11 +220,11 @@ class Settings:
         for name, setting in SETTINGS.items():
             setting.check(self.values[name])
         if self.flag('lockstep') and self.text('command_type') != 'joint_state':
-            raise SettingError('lockstep needs command_type joint_state: other commands do not '
-                               'tell which state they answer')
+            raise SettingError('lockstep needs command_type joint_state: other commands have no '
+                               'stamp of the state that they answer')
         gravity = self.numbers('gravity')
         if gravity is not None and len(gravity) != 3:
-            raise SettingError(f'gravity has {len(gravity)} entries; it needs 3')
+            raise SettingError(f'gravity has {len(gravity)} entries; it needs x, y, z in m/s^2')
         self.schedule()
         self.imperfections()
 

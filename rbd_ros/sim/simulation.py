@@ -64,7 +64,8 @@ class Simulation:
         self.joints = tuple(joints)
         self._index = np.array(robot.model.velocity_order(joints), dtype=np.intp)
         if self._index.size != len(self.joints) or len(set(self.joints)) != len(self.joints):
-            raise SettingError('joints must be different joints with one coordinate each')
+            raise SettingError(f'joints is {", ".join(self.joints)}; name each joint once, and '
+                               'only joints with one coordinate')
         self._uncommanded = np.ones(robot.model.nv, dtype=bool)
         self._uncommanded[self._index] = False
         for name in robot.model.looped_joints:      # passive: the loops move them
@@ -127,7 +128,9 @@ class Simulation:
                              f'take commands: {", ".join(self.joints)}')
         if not np.isfinite(values).all():
             self.counters.refused += 1
-            raise NonFiniteError('a command holds a value that is not finite; it is ignored')
+            name = self.joints[int(np.flatnonzero(~np.isfinite(values))[0])]
+            raise NonFiniteError(f'the command of joint "{name}" is not finite; it is ignored and '
+                                 'the last command stays in force')
         if self.schedule.lockstep and not self._engaged:
             self._engage(stamp_ns, now)
         if not self._current(stamp_ns):
@@ -174,7 +177,7 @@ class Simulation:
         :param now: steady clock, s.
         """
         if not self.paused:
-            raise SettingError('the simulation runs; pause it before stepping')
+            raise SettingError('the simulation is running; pause it before stepping')
         newest = None
         for _ in range(periods):
             newest = self._newest(newest, self._period())

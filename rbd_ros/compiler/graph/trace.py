@@ -87,7 +87,8 @@ def _named(value: Nested | Mapping[str, Nested], outputs: Sequence[str] | None,
             return dict(value)
         if set(outputs) != set(value):
             raise ValueError(f'the function returned {", ".join(value)}, '
-                             f'but the outputs are declared as {", ".join(outputs)}')
+                             f'but the outputs are declared as {", ".join(outputs)}; '
+                             'return these')
         return {key: value[key] for key in outputs}
     if outputs is None or len(outputs) == 1:
         return {outputs[0] if outputs else 'out': value}

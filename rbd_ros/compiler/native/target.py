@@ -40,7 +40,8 @@ def binding() -> ModuleType:
         module.initialize_native_target()
         module.initialize_native_asmprinter()
     except (OSError, RuntimeError, AttributeError) as error:
-        raise ImportError(f'llvmlite does not load: {error}') from error
+        raise ImportError(f'llvmlite does not load: {error}; install it again (pip install '
+                          "--force-reinstall llvmlite), or use backend='python'") from error
     return module
 
 

@@ -70,10 +70,12 @@ def emit_c(graphs: Graph | Sequence[Graph], prefix: str = 'rbd', *, max_nodes: i
     kind = scalar_type(scalar)
     graphs = [graphs] if isinstance(graphs, Graph) else list(graphs)
     if not (prefix.isascii() and prefix.isidentifier()):
-        raise ValueError(f'prefix {prefix!r} is not an identifier')
+        raise ValueError(f'prefix {prefix!r} is not an identifier: use letters, digits and '
+                         'underscores, it begins every name in the C code')
     names = [g.name for g in graphs]
     if len(set(names)) != len(names):
-        raise ValueError(f'two graphs have the same name (names: {", ".join(names)})')
+        raise ValueError(f'two graphs have the same name (names: {", ".join(names)}); give each '
+                         'its own with trace(..., name=)')
     used = {node.op for g in graphs for node in g.nodes}
     for graph in graphs:
         kind.check(graph)

@@ -40,7 +40,8 @@ def read_description(file: str) -> str:
         raise ModelError(f'cannot read the robot description "{path}": {error.strerror}; give an '
                          'existing file') from error
     except UnicodeDecodeError as error:
-        raise ModelError(f'the robot description "{path}" is not text: {error.reason}') from error
+        raise ModelError(f'the robot description "{path}" is not text ({error.reason}); give a '
+                         'URDF or xacro file in UTF-8') from error
 
 
 def _expanded(path: Path) -> str:
