@@ -108,8 +108,8 @@ class SpringArray:
         :param p_rate: its rate.
         """
         if not np.isfinite([*np.ravel(position), *np.ravel(travel), p, p_rate]).all():
-            raise NonFiniteError(f'position {position}, travel {travel}, height {p} or its rate '
-                                 f'{p_rate} is not finite')
+            raise NonFiniteError(f'position {position!r}, travel {travel!r}, height {p} or '
+                                 f'its rate {p_rate} is not finite')
         w, slopes = self.weights(position)
         square = float((w * w).sum())
         level = float((w * self.z).sum())

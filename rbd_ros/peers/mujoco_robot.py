@@ -64,7 +64,7 @@ class MujocoRobot:
         if floating_base:
             if model.body_names[1] == 'world':
                 raise ValueError('MuJoCo takes the link "world" for its own, which cannot float: '
-                             'rename the link')
+                                 'rename the link')
             spec.worldbody.first_body().add_freejoint(name='root_joint')
         self.mj = spec.compile()
         self.mj.opt.gravity[:] = model.gravity
