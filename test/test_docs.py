@@ -192,6 +192,33 @@ def test_troubleshooting_quotes_real_messages():
     assert checked > 15
 
 
+def described(page, heading):
+    """Return what the first column of the first table after a heading names."""
+    text = (ROOT / 'docs' / page).read_text().partition(heading)[2].lstrip()
+    rows = re.findall(r'^\|(.*?)\|', text[text.index('|'):].partition('\n\n')[0], re.MULTILINE)
+    return [name for row in rows for name in re.findall(r'`(\w+)`', row)]
+
+
+@pytest.mark.parametrize('file, page, heading', [
+    ('controller.launch.py', 'controller_reference.md', '## Launch files'),
+    ('simulator.launch.py', 'simulator.md', '## Launch arguments')])
+def test_launch_arguments_are_described(file, page, heading):
+    """The table of a launch file has its arguments, each once and no others."""
+    source = ast.parse((ROOT / 'launch' / file).read_text())
+    declared = [node.args[0].value for node in ast.walk(source) if isinstance(node, ast.Call)
+                and getattr(node.func, 'id', '') == 'DeclareLaunchArgument']
+    assert sorted(described(page, heading)) == sorted(declared)
+
+
+def test_parameters_of_the_dashboard_are_described():
+    """The table of the page has every parameter of the node, each once and no others."""
+    source = ast.parse((ROOT / 'rbd_ros' / 'nodes' / 'dashboard' / 'node.py').read_text())
+    [table] = [node.value for node in source.body if isinstance(node, ast.AnnAssign)
+               and node.target.id == 'PARAMETERS']
+    assert sorted(described('dashboard.md', '### Parameters')) == sorted(
+        key.value for key in table.keys)
+
+
 def test_the_site_builds_without_a_warning(tmp_path):
     """Sphinx makes every page, and has nothing to warn of."""
     command = [sys.executable, '-m', 'rbd_env.docs', str(tmp_path / 'site')]

@@ -241,7 +241,7 @@ TESTS = (
     Test('meshes', 'Are the mesh files there?', WARNING,
          'source the workspace of the description, or correct the address; dynamics do not need '
          'meshes, viewers and collision checks do', look=_meshes),
-    Test('unused', 'Is everything used that the description says?', WARNING,
+    Test('unused', 'Is every element of the description used?', WARNING,
          'correct or remove what is named; it changes nothing now', ('',)),
 )
 
