@@ -165,6 +165,7 @@ def test_the_document_has_every_test_of_check() -> None:
 def test_bad_recordings(controlled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each ends with one line: no bag, no topic, a wrong ending, a missing package."""
     for words, text in (
+            (('plot', tmp_path / 'none'), 'none does not exist; give the folder'),
             (('plot', tmp_path), 'is no rosbag that can be read'),
             (('identify', tmp_path, '--urdf', ARM), 'is no rosbag that can be read'),
             (('identify', controlled, '--urdf', ARM), 'no topic "/joint_states"'),

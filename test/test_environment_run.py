@@ -245,6 +245,15 @@ def test_help_names_every_subcommand() -> None:
     assert 'RBD_ROS_STATE' in cli.HELP
 
 
+@pytest.mark.parametrize('words, groups', [
+    ('rbd compare robot.urdf', ('runtime', 'benchmark')), ('rbd info robot.urdf', ('runtime',)),
+    ('rbd --json bench robot.urdf', ('runtime', 'benchmark')), ('prepare', cli.EVERYTHING),
+    ('docs', ('runtime', 'docs')), ('ros2 topic list', ('runtime',)), ('test', cli.EVERYTHING)])
+def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> None:
+    """Commands that compare with other libraries bring these along; the others do not."""
+    assert cli.groups_of(words.split()) == groups
+
+
 def test_old_ros_is_refused(tmp_path: Path) -> None:
     """A sourced ROS older than Jazzy is named, with both ways out."""
     old = layout.Layout(tmp_path, 'host-humble', tmp_path, tmp_path)

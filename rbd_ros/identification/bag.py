@@ -81,6 +81,8 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
     except ImportError as error:
         raise RbdError('reading a bag needs the package rosbags: pip install rosbags') from error
     damaged = (AnyReaderError, OSError, *_DAMAGED)
+    if not path.exists():
+        raise BagError(f'{path} does not exist; give the folder that ros2 bag record made')
     try:
         reader = AnyReader([path], default_typestore=store)
         reader.open()

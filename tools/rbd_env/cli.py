@@ -54,6 +54,9 @@ SUBCOMMANDS = {
     'crosscheck': (EVERYTHING, 'benchmark.crosscheck'),
     'docs': (('runtime', 'docs'), 'rbd_env.docs'),
 }
+# what rbd compares with; its other commands need none of it
+PEERS = ('runtime', 'benchmark')
+COMPARING = ('compare', 'bench')
 OLD_DISTROS = ('ardent', 'bouncy', 'crystal', 'dashing', 'eloquent', 'foxy', 'galactic', 'humble',
                'iron')
 
@@ -66,6 +69,16 @@ def check_host(environ: dict[str, str], layout: Layout) -> None:
             f'the sourced ROS is "{distro}", and rbd_ros needs ROS 2 Jazzy or newer. Run the same '
             'command in a shell that has not sourced it (./run then fetches a ROS 2 of its own), '
             'or source a newer one.')
+
+
+def groups_of(arguments: list[str]) -> tuple[str, ...]:
+    """Return the groups of packages that a command needs."""
+    name = arguments[0]
+    if name == 'prepare':
+        return EVERYTHING
+    if name == 'rbd' and set(arguments[1:]).intersection(COMPARING):
+        return PEERS
+    return SUBCOMMANDS[name][0] if name in SUBCOMMANDS else ('runtime',)
 
 
 def is_prepared(layout: Layout, groups: tuple[str, ...]) -> bool:
@@ -135,8 +148,7 @@ def main(arguments: list[str]) -> int:
         layout = locate(environ)
         check_host(environ, layout)
         name = arguments[0]
-        groups = EVERYTHING if name == 'prepare' else SUBCOMMANDS.get(name, (('runtime',), ''))[0]
-        found = prepare(layout, groups, environ.get('RBD_ROS_MACHINE', ''))
+        found = prepare(layout, groups_of(arguments), environ.get('RBD_ROS_MACHINE', ''))
         if name == 'prepare':
             print(f'Everything is in place. ROS 2: {found or environ.get("ROS_DISTRO")}')
             return 0
