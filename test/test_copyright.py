@@ -14,14 +14,20 @@
 
 """The linter ament_copyright over all Python files."""
 
+from functools import cache
+
 from linted import PATHS
 import pytest
 
 
 @pytest.mark.linter
-def test_copyright(capfd: pytest.CaptureFixture[str]) -> None:
+def test_copyright(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file says whose it is and under which licence."""
     main = pytest.importorskip('ament_copyright.main', reason='ROS is not sourced')
+    from ament_copyright import parser
+    for slow in ('get_licenses', 'get_copyright_names', 'remove_formatting'):
+        # the linter would search all installed packages for the known licences at every file
+        monkeypatch.setattr(parser, slow, cache(getattr(parser, slow)))
     code = main.main(argv=PATHS)
     printed = ''.join(capfd.readouterr()).splitlines()
     findings = [line for line in printed if not line.startswith('checking ')]
