@@ -99,6 +99,20 @@ def test_symbols_of_a_planar_elbow():
     np.testing.assert_allclose(crossed, [12.0 * h, 0.0], atol=1e-13)
 
 
+def test_both_parts_with_a_ball_joint():
+    """Centrifugal is what each velocity does alone, and with Coriolis it is all of C qd."""
+    model = samples.random_tree(3, 5, joints=('spherical', 'revolute'), aligned=0.0)
+    s = State(model, 6)
+    Gamma = christoffel.christoffel_symbols(model, s.q.tolist())
+    assert np.abs(np.array(Gamma) - np.swapaxes(Gamma, 1, 2)).max() > 0.01    # not symmetric
+    centrifugal, crossed = christoffel.split(Gamma, s.qd.tolist())
+    q, tree, whole = s.q.tolist(), links(model, s.q.tolist()), matrix(model, s) @ s.qd
+    alone = sum(np.array(coriolis.coriolis_matrix(model, tree, q, part.tolist())) @ part
+                for part in np.diag(s.qd))
+    assert_near(centrifugal, alone)
+    assert_near(np.add(centrifugal, crossed), whole)
+
+
 @few
 @given(TREES, SEEDS)
 def test_momentum_about_the_centre_of_mass(model, seed):

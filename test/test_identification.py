@@ -113,6 +113,10 @@ def test_a_motion_that_tells_too_little(arm, states):
     still = np.zeros((5, 7))
     with pytest.raises(ident.SingularRegressor, match='of the payload'):
         ident.identify_payload(arm, 'tool0', still, still, still, still, slowest=0.0)
+    with pytest.raises(rbd_ros.RbdError, match='no sample counts: .* than slowest = 0.05 rad/s'):
+        ident.identify_payload(arm, 'tool0', still, still, still, still)
+    with pytest.raises(ident.SingularRegressor, match='determines 0 of 2 parameters: a, b'):
+        ident.fit(np.zeros((0, 2)), [], ['a', 'b'])
     with pytest.raises(rbd_ros.ShapeError, match='3 measurements for 280 rows'):
         ident.fit(A, np.zeros(3))
 

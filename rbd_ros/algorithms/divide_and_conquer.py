@@ -32,7 +32,7 @@ from rbd_ros.algorithms.implicit_form import gear_constraint, own_places
 from rbd_ros.algorithms.joining import Constraint, Handles, join, Joined, side_by_side, Tie
 from rbd_ros.algorithms.kinematics import links, placements, velocities, velocity_products
 from rbd_ros.compiler import is_zero
-from rbd_ros.errors import ModelError, SingularError
+from rbd_ros.errors import SingularError
 from rbd_ros.spatial import Force, Motion, Vec3
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def divide_and_conquer(
     Return qdd of a tree by joining halves of halves of it (RBDA 7.5).
 
     The recursion is as deep as the logarithm of the number of bodies. Every body needs an inertia
-    that can be inverted. Rotors are refused: the inertia that they add belongs to a joint, to no
-    body, so that no leaf of the recursion could have it.
+    that can be inverted. A rotor of inertia I_r belongs to a joint, to no body: it is a constraint
+    that yields, qdd = -lambda / I_r with lambda the force that the rotor takes from the joint.
 
     :param q: independent positions; ``qd``, ``tau`` and the result likewise.
     """
@@ -113,11 +113,6 @@ def _ties(
 def _refuse(model: Model) -> None:
     """Raise an error where the method cannot be used."""
     model.refuse_loops()
-    if any(model.rotor_inertia):
-        raise ModelError(
-            f'"{model.name}" has rotors, whose inertia belongs to a joint and to no body: divide '
-            'and conquer takes trees without them; use forward_dynamics, or model the rotors as '
-            'bodies')
     for name, body in zip(model.body_names[1:], model.inertia[1:], strict=True):
         if body.m <= 0.0 or _flat(body):
             raise SingularError(
@@ -146,14 +141,22 @@ def _in_base(
     joints = [Constraint(0, 0, [[]] * 6, [0.0] * 6)]
     Phi: list[Matrix] = [[]]
     gravity = Motion(Vec3.zero(), conditions.gravity)
+    rotor: list[Scalar] = [0.0] * model.tree_nv
+    for n, I_r in zip(own_places(model)[1], model.rotor_inertia, strict=True):
+        rotor[n] = I_r
     for i in range(1, model.nb + 1):
         X, p = X_0[i], model.parent[i]
         T = model.joint[i].constraint_subspace(q[model.q_index[i]], conditions.t)
         # gravity as an acceleration of the base
         c_i = X.inv_apply(c[i]) - (gravity if p == 0 else Motion.zero())
-        joints.append(Constraint(p, i, _columns([X.inv_apply(f) for f in T]), c_i.to_list()))
         S = _columns([X.inv_apply(s) for s in tree.S[i]])
         T_a.append(active_subspace(S, len(tree.S[i])))
+        geared = [(k, 1.0 / I_r) for k, I_r in enumerate(rotor[model.v_index[i]])
+                  if not is_zero(I_r)]
+        rows = [[*bearing, *(drive[k] for k, _ in geared)] for bearing, drive in zip(
+            _columns([X.inv_apply(f) for f in T]), T_a[i], strict=True)]
+        joints.append(Constraint(p, i, rows, c_i.to_list(),                          # 7.57, 9.28
+                                 [0.0] * len(T) + [give for _, give in geared]))
         body, v_i = X.inv_apply(inertia[i]), X.inv_apply(v[i])
         active = apply(T_a[i], tau[model.v_index[i]])
         # the drive is a pair of external forces on the bodies at both ends (7.4, note)

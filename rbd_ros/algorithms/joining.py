@@ -67,12 +67,15 @@ class Constraint(NamedTuple):
     :param successor: body s.
     :param T: constraint-force subspace, 6 x m.
     :param c: velocity-product acceleration; for a joint on the base the base's own is added.
+    :param give: by how much each constraint yields to its own lambda, m numbers: T^T (a_s - a_p)
+        is less by it; none where all are rigid.
     """
 
     predecessor: int
     successor: int
     T: Rows
     c: Vector
+    give: Vector = ()
 
     @property
     def m(self) -> int:
@@ -97,10 +100,12 @@ class Tie(NamedTuple):
 
     :param parts: bodies, without the base, and N_i, 6 x 1, of each.
     :param right: c, one number.
+    :param give: as for a joint.
     """
 
     parts: list[tuple[int, Rows]]
     right: Vector
+    give: Vector = ()
 
     @property
     def m(self) -> int:
@@ -180,6 +185,9 @@ def join(
     NT = transposed(N, m)
     NPhi = times(NT, whole.Phi, size)
     Y_matrix = times(NPhi, N, m)
+    give = [x for joint in joints for x in joint.give or [0.0] * joint.m]
+    for k, x in enumerate(give):
+        Y_matrix[k][k] = Y_matrix[k][k] + x
     Y = PseudoInverse(Y_matrix) if redundant else ltl.Dense(Y_matrix)
     z = subtract(c, apply(NT, whole.b))                                                    # 7.60
     share = transposed([Y.solve(row) for row in transposed(NPhi, size)], m)       # Y^-1 N^T Phi

@@ -96,7 +96,7 @@ def design(
 
 def refuse_non_finite(A: Array, b: Array) -> None:
     """Raise an error where the equations A x = b hold NaN or infinity, which says where."""
-    for what, rows in (('regressor', A.reshape(len(A), -1)), ('measurement', b[:, None])):
+    for what, rows in (('regressor', A), ('measurement', b[:, None])):
         bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
         if bad.size:
             raise NonFiniteError(f'{what} {bad[0]} of {len(rows)} is not finite ({bad.size} such '

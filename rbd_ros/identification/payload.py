@@ -93,6 +93,9 @@ def identify_payload(
                         for e in np.eye(10).tolist()]).T
     own = slice(10 * (place.body - 1), 10 * place.body)
     counts = (np.abs(rate) >= slowest) | (np.array(model.friction) == 0.0)
+    if not counts.any():
+        raise RbdError(f'no sample counts: all joints have friction, and none is ever faster than '
+                       f'slowest = {slowest:g} rad/s or m/s; record a faster motion')
     A = (robot.torque_regressor(*states)[:, :, own] @ carried)[counts]
     measured = np.atleast_2d(np.asarray(tau, float))
     if measured.shape != known.shape:
