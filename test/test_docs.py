@@ -192,6 +192,18 @@ def test_troubleshooting_quotes_real_messages():
     assert checked > 15
 
 
+def test_the_log_of_a_good_start_is_quoted():
+    """What the pages show of the log is in the sources, but for names and numbers."""
+    known, checked = texts(), 0
+    value = re.compile(r': |\.\.\.|"\w+"|-?\d[\d.e-]*|joint_1|tool0|/\w+/\w+|the total torque')
+    for path in (ROOT / 'README.md', *(ROOT / 'docs').glob('*.md')):
+        for line in re.findall(r'^\[(?:.*\[)?controller\]: (.+)$', path.read_text(), re.M):
+            for part in value.split(line):
+                assert part.strip(' ,:;') in known, (path.name, line)
+                checked += 1
+    assert checked > 15
+
+
 def described(page, heading):
     """Return what the first column of the first table after a heading names."""
     text = (ROOT / 'docs' / page).read_text().partition(heading)[2].lstrip()

@@ -133,4 +133,4 @@ def test_view_command() -> None:
 def test_without_viser(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names the extra."""
     monkeypatch.setitem(sys.modules, 'viser', None)
-    assert 'rbd_ros[dashboard]' in rbd('view', ARM, code=2)[1]
+    assert 'pip install viser trimesh' in rbd('view', ARM, code=2)[1]

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Measure how long each quantity of a robot takes here, beside Pinocchio where it is installed.
+Measure how long each quantity of a robot takes on this machine, next to Pinocchio if installed.
 
     rbd bench robot.urdf
 

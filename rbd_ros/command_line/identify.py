@@ -19,7 +19,7 @@ Identify a payload, or the parameters of a robot, from recorded motion.
     rbd identify my_bag --urdf robot.urdf
 
 The bag holds joint states with efforts in N.m. With --payload the robot counts as known, and mass,
-centre of mass and inertia of what hangs at a frame are found. Without it, inertias, friction,
+centre of mass and inertia of the payload at a frame are found. Without it, inertias, friction,
 damping and rotors of the robot are fitted, starting from those of the URDF, and only real bodies
 are accepted. Move all joints, fast and in many directions; the excitation says whether that was
 enough: below 100 is good, beyond 10000 noise decides.
@@ -48,12 +48,12 @@ def run(
     bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     payload: Annotated[str | None, typer.Option(
-        metavar='FRAME', help='Find what hangs at this frame, the robot being known.')] = None,
+        metavar='FRAME', help='Find the payload at this frame; the robot is known.')] = None,
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
     cutoff: Annotated[float, typer.Option(
         metavar='HZ', help='Filter: some ten times the fastest wanted motion.')] = 10.0,
     effort_delay: Annotated[float, typer.Option(
-        metavar='S', help='How much older efforts are than the positions beside them.',
+        metavar='S', help='By how much efforts lag the positions in the same message.',
     )] = 0.0,
     as_json: AsJson = False,
 ) -> None:
@@ -111,7 +111,7 @@ def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
         condition = fit(A[:, base.independent], b).condition
     except SingularRegressor as error:
         condition = float('inf')
-        warn(f'{error}; what the motion does not tell stays as the URDF has it')
+        warn(f'{error}; what the motion does not determine stays as in the URDF')
     else:
         _warn_of_excitation(condition)
     x = physical_fit(A, b, model.nb, prior=prior)

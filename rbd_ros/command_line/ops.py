@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Count the operations of the compiled kernels beside those of the book.
+Count the operations of the compiled kernels, next to those in the book.
 
     rbd ops robot.urdf
 

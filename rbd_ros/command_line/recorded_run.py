@@ -132,8 +132,7 @@ def draw(run: Run, limits: Mapping[str, float], file: Path, title: str) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise RbdError('plotting needs the package matplotlib: pip install "rbd_ros[plot]", or '
-                       'pip install matplotlib') from error
+        raise RbdError('plotting needs the package matplotlib: pip install matplotlib') from error
     if file.suffix not in FORMATS:
         raise RbdError(f'"{file}" must end with one of {", ".join(FORMATS)}')
     figure = Figure(figsize=(11.0, 1.0 + 1.7 * len(run.joints)), layout='constrained')

@@ -58,7 +58,7 @@ def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
         import viser
     except ImportError as error:
         raise RbdError('the 3-D view needs the packages viser and trimesh: pip install '
-                       '"rbd_ros[dashboard]"') from error
+                       'viser trimesh pycollada') from error
     with redirect_stdout(io.StringIO()):        # it announces itself even if told to be silent
         server = viser.ViserServer(host=host, port=port, verbose=False)
     server.scene.set_up_direction('+z')
