@@ -24,7 +24,6 @@ import pinocchio as pin
 from pinocchio_trees import PinocchioTree
 import pytest
 import rbd_ros
-from rbd_ros.control.robot import make_robot
 from rbd_ros.model import mechanisms
 from rbd_ros.sim import (
     Frames, Imperfections, Physics, Schedule, Sensors, Settings, SimulatedRobot, Simulation)
@@ -246,7 +245,7 @@ def test_passive_joints_move_and_are_published():
 
 
 def test_bad_starts_and_drives_are_refused():
-    """An impossible start, own dynamics, and the controller, each with the loop joint's name."""
+    """An impossible start, own dynamics, and contact, each with the name of the loop joint."""
     model = rbd_ros.load_urdf(FOUR_BAR, gravity=mechanisms.DOWN)
     made = SimulatedRobot(model)
     settings = Settings({'joints': ['joint_3'], 'initial_positions': [0.0]})
@@ -258,8 +257,6 @@ def test_bad_starts_and_drives_are_refused():
         SimulatedRobot(model, lambda q, v, tau, f: np.zeros(3))
     with pytest.raises(rbd_ros.LoopError, match='"close".* with contact knows trees only'):
         SimulatedRobot(model, world=SimpleNamespace(kind='rigid'))
-    with pytest.raises(rbd_ros.LoopError, match='"close".* and the controller knows trees only'):
-        make_robot(model, ['joint_1'])
     loop = dataclasses.replace(model.loops[0], X_P=rbd_ros.spatial.xlt(5.0, 0.0, 0.0))
     with pytest.raises(rbd_ros.LoopError, match='"four_bar" cannot be assembled'):
         SimulatedRobot(dataclasses.replace(model, loops=(loop,)))

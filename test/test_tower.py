@@ -35,7 +35,8 @@ FLOORS = (
     'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'identification', 'peers',
     'control.repeats', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',
-    'control.terms', 'control.tip', 'control.tick', 'control.modes', 'control.loop', 'control',
+    'control.terms', 'control.loop_terms', 'control.tip', 'control.tick', 'control.modes',
+    'control.loop', 'control',
     'control.judgement', 'control.cycle', 'control.carrying',
     'sim', 'view', 'nodes', 'nodes.simulator', 'nodes.controller', 'nodes.controller.node',
     'nodes.controller.process', 'public', 'command_line')

@@ -142,11 +142,17 @@ def eliminate(
 
 
 class TracedMap(NamedTuple):
-    """G and g as lists, columns of G in the order of the velocities; and the smallest pivot."""
+    """
+    G and g as lists, columns of G in the order of the velocities.
+
+    :param pivot: the smallest one, as a share of its usual size.
+    :param shares: all of them, in the order of the steps.
+    """
 
     G: Matrix
     g: list[Scalar]
     pivot: Scalar
+    shares: list[Scalar]
 
 
 def map_of(K: Sequence[Values], k: Values, steps: Sequence[Pivot]) -> TracedMap:
@@ -161,8 +167,10 @@ def map_of(K: Sequence[Values], k: Values, steps: Sequence[Pivot]) -> TracedMap:
     U = [[K[step.row][j] for j in dependent] for step in steps]
     R = [[*(-K[step.row][j] for j in independent), k[step.row]] for step in steps]
     pivot: Scalar = 1.0
+    shares: list[Scalar] = []
     for i, step in enumerate(steps):
-        pivot = minimum(pivot, absolute(U[i][i]) / step.size)
+        shares.append(absolute(U[i][i]) / step.size)
+        pivot = minimum(pivot, shares[-1])
         for m in range(i + 1, len(steps)):
             share = divide(U[m][i], U[i][i])
             U[m] = [u - share * x for u, x in zip(U[m], U[i], strict=True)]
@@ -177,7 +185,7 @@ def map_of(K: Sequence[Values], k: Values, steps: Sequence[Pivot]) -> TracedMap:
         G[j][column] = 1.0
     for j, row in zip(dependent, R, strict=True):
         G[j], g[j] = row[:-1], row[-1]
-    return TracedMap(G, g, pivot)
+    return TracedMap(G, g, pivot, shares)
 
 
 # --- drives ---------------------------------------------------------------------------------

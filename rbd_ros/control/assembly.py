@@ -27,7 +27,7 @@ from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.settings import Settings
-from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.control.tick import TickKernels
 from rbd_ros.errors import SettingError
 from rbd_ros.model.urdf import load_urdf
 
@@ -59,11 +59,13 @@ def build_robot(values: Mapping[str, Value], text: str, warn: Callable[[str], No
     """
     model = load_urdf(text, gravity=cast('list[float]', values['gravity']), on_warning=warn,
                       limits_optional=True)  # torque_limits and velocity_limits may give them
-    fixed = dict(zip(cast('list[str]', values['fixed_positions.joints']),
-                     cast('list[float]', values['fixed_positions.values'])))
+    fixed, assembly = (
+        dict(zip(cast('list[str]', values[f'{group}.joints']),
+                 cast('list[float]', values[f'{group}.values'])))
+        for group in ('fixed_positions', 'assembly'))
     robot = make_robot(model, cast('list[str]', values['joints']), fixed=fixed,
                        tip=str(values['task.frame']), payload_frame=str(values['payload.frame']),
-                       passive=cast('list[str]', values['passive_joints']))
+                       passive=cast('list[str]', values['passive_joints']), assembly=assembly)
     if not values['rotor_inertia']:
         return robot
     _refuse(refusals(values, joints=len(robot.joints)))
@@ -96,7 +98,7 @@ def compile_kernels(settings: Settings) -> dict[str, Bound]:
     ticks = TickKernels(settings.robot, driver_adds=settings.text('driver_adds'),
                         driver_knows_payload=settings.flag('driver_knows_payload'),
                         axes=settings.task_axes)
-    return {name: ticks.compile(name) for name in KERNELS}
+    return {name: ticks.compile(name) for name in ticks.names}
 
 
 def described_output(settings: Settings, topic: str) -> str:

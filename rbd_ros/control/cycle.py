@@ -33,6 +33,7 @@ from rbd_ros.control.judgement import Judgement
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
 from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
+from rbd_ros.control.loop_watch import LoopWatch
 from rbd_ros.control.modes import Law
 from rbd_ros.control.plausible import Plausible
 from rbd_ros.control.readiness import StartCheck
@@ -96,6 +97,8 @@ class Cycle:
         self._watch = Watch(settings, self.joints)
         self._check = StartCheck(settings, self.joints)
         self._plausible = Plausible(settings, self.joints)
+        self.loop_watch = (LoopWatch(settings, self.joints, kernels['loops'])
+                           if robot.model.loops else None)
         self.choice = LawChoice(settings, kernels, self.joints,
                                 (self.reference, self.task_reference), self._saturation)
         joint_law = self.choice.joint
@@ -193,6 +196,9 @@ class Cycle:
         joints, supervisor = self.joints, self.supervisor
         q, qd = self._controlled or self._pick()
         ready = joints.ready(now)
+        if ready and self.loop_watch is not None:
+            ready = self.loop_watch.look(
+                self._fault_now, starts=supervisor.state is State.PROBING)
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
@@ -252,8 +258,7 @@ class Cycle:
 
     def activate(self, now: float, steady: float) -> None:
         """Begin to look at states; every message must prove itself again."""
-        self.joints.restart()
-        self._check.restart()
+        self._restart()
         self.supervisor.activate(now, steady)
 
     def reset(self, now: float, steady: float) -> str:
@@ -262,9 +267,14 @@ class Cycle:
             return 'the dead-man signal is missing'
         refused = self.supervisor.reset(now, steady)
         if not refused and self.supervisor.state is State.PROBING:
-            self.joints.restart()
-            self._check.restart()
+            self._restart()
         return refused
+
+    def _restart(self) -> None:
+        self.joints.restart()
+        self._check.restart()
+        if self.loop_watch is not None:
+            self.loop_watch.restart()
 
     def set_mode(self, mode: str) -> None:
         """
@@ -300,6 +310,8 @@ class Cycle:
         self._disturbance.apply(settings)
         self._watch.apply(settings)
         self._plausible.apply(settings)
+        if self.loop_watch is not None:
+            self.loop_watch.apply(settings)
         self._holding.apply(settings)
         self.load.apply(self.now, before, settings)
         self.set_mode(settings.text('mode'))

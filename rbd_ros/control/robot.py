@@ -23,15 +23,20 @@ import math
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
+from rbd_ros.algorithms.closure import closed_positions
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.layout import AgeLimits
+from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import mass_matrix
-from rbd_ros.errors import ModelError, UnknownName
+from rbd_ros.errors import LoopError, ModelError, UnknownName
 from rbd_ros.model.model import Model
+from rbd_ros.model.positions import neutral
 
 __all__ = ['last_frame', 'Robot', 'make_robot']
 
 Entry = TypeVar('Entry')
+Array = npt.NDArray[np.float64]
 
 _POSES = 10  # at which inertias are sampled
 
@@ -46,6 +51,8 @@ class Robot:
     :param tip: the frame that operational-space control moves.
     :param payload_frame: the frame that carries the payload.
     :param passive: joints that are not controlled and that no motor moves.
+    :param assembly: of a robot with closed loops whose passive joints are solved from the driven
+        ones, a closed position from which they are followed; else none.
     """
 
     model: Model
@@ -55,6 +62,7 @@ class Robot:
     tip: str
     payload_frame: str
     passive: tuple[str, ...] = ()
+    assembly: tuple[float, ...] = ()
 
     @property
     def passive_index(self) -> list[int]:
@@ -77,11 +85,7 @@ class Robot:
         A torque -D qd that is held for T diverges where an eigenvalue of T D H^-1 exceeds 2; with
         these none exceeds 1, at any of some poses. A joint feels less than H_ii if others give.
         """
-        model, rng = self.model, np.random.default_rng(0)
-        lower = np.maximum(model.lower, -np.pi)
-        upper = np.minimum(model.upper, np.pi)
-        poses = [mass_matrix(model, rng.uniform(lower, upper))[np.ix_(self.index, self.index)]
-                 for _ in range(_POSES)]
+        poses = self._looped_inertias() if self.model.loops else self._inertias()
         try:
             inverses = [np.linalg.inv(H) for H in poses]
         except np.linalg.LinAlgError:  # a joint that moves nothing
@@ -91,6 +95,21 @@ class Robot:
         worst = max(np.linalg.eigvalsh(root[:, None] * inverse * root).max()
                     for inverse in inverses)
         return tuple((root * root / worst).tolist())
+
+    def _inertias(self) -> list[Array]:
+        """Return inertia matrices of the controlled joints at some poses."""
+        model, rng = self.model, np.random.default_rng(0)
+        lower = np.maximum(model.lower, -np.pi)
+        upper = np.minimum(model.upper, np.pi)
+        return [mass_matrix(model, rng.uniform(lower, upper))[np.ix_(self.index, self.index)]
+                for _ in range(_POSES)]
+
+    def _looped_inertias(self) -> list[Array]:
+        """Return G^T H G at some closed positions."""
+        dynamics, still = Dynamics(self.model, progress=lambda *_: None), np.zeros(self.model.nv)
+        order = np.argsort(np.argsort(self.index))      # of the commands among those of the model
+        return [dynamics.independent_equations(q, still, self.joints).H[np.ix_(order, order)]
+                for q in closed_positions(dynamics.mechanism, dynamics.loop_report.q, _POSES)]
 
     @property
     def continuous(self) -> list[bool]:
@@ -117,13 +136,17 @@ class Robot:
         followers = () if model.coupling is None else tuple(
             model.joint_names[i - 1] for i in model.coupling.followers)
         continuous = [name for name, endless in zip(self.joints, self.continuous) if endless]
+        solved = {name: x for name, x in zip(model.independent_joint_names, self.assembly)
+                  if name not in self.joints}
         return JointMap(model.independent_joint_names, self.joints, limits=limits,
-                        fixed_positions=self.fixed, followers=followers, continuous=continuous)
+                        fixed_positions={**self.fixed, **solved}, followers=followers,
+                        continuous=continuous)
 
 
 def make_robot(model: Model, joints: Sequence[str] = (), *,
                fixed: Mapping[str, float] | None = None, tip: str = '',
-               payload_frame: str = '', passive: Sequence[str] = ()) -> Robot:
+               payload_frame: str = '', passive: Sequence[str] = (),
+               assembly: Mapping[str, float] | None = None) -> Robot:
     """
     Choose the controlled joints of a model.
 
@@ -133,9 +156,10 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     :param tip: frame of operational-space control; empty: the last one of the chain.
     :param payload_frame: frame that carries the payload; empty: the same.
     :param passive: joints that no motor moves; they are not controlled, unless named in joints.
-    :raises LoopError: for a robot with closed loops.
+    :param assembly: positions, by joint, that tell in which way closed loops are assembled; their
+        passive joints are then solved from the driven ones, which need not be published.
+    :raises LoopError: for closed loops of which the chosen joints do not determine the others.
     """
-    model.refuse_loops('the controller')
     independent = model.independent_joint_names
     fixed = dict(fixed or {})
     for name in independent:
@@ -160,11 +184,18 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
         raise ModelError(f'fixed_positions holds every movable joint of robot "{model.name}": '
                          f'leave at least one to be controlled')
     _check_passive(passive, independent, chosen, fixed)
+    closed: tuple[float, ...] = ()
+    if model.loops:
+        closed = _check_loops(model, chosen, fixed, assembly or {})
+        passive = ()  # all that are not driven are
+    elif assembly:
+        raise ModelError(f'robot "{model.name}" has no closed loops: leave assembly.joints empty')
     tip = tip or last_frame(model, chosen)
     model.frame(tip)
     model.frame(payload_frame or tip)
     index = tuple(independent.index(name) for name in chosen)
-    return Robot(model, chosen, index, fixed, tip, payload_frame or tip, tuple(passive))
+    return Robot(model, chosen, index, fixed, tip, payload_frame or tip, tuple(passive),
+                 closed)
 
 
 def _check_passive(passive: Sequence[str], independent: Sequence[str], chosen: Sequence[str],
@@ -180,6 +211,39 @@ def _check_passive(passive: Sequence[str], independent: Sequence[str], chosen: S
         if name in fixed:
             raise ModelError(f'joint "{name}" is in fixed_positions and in passive_joints: '
                              'choose one')
+
+
+def _check_loops(model: Model, driven: Sequence[str], fixed: Mapping[str, float],
+                 assembly: Mapping[str, float]) -> tuple[float, ...]:
+    """Refuse joints that do not move all others; return a closed position where it is named."""
+    for name in fixed:
+        raise LoopError(f'"{model.name}" has closed loops: "{name}" cannot be in fixed_positions; '
+                        'passive joints are measured, or solved where assembly.joints is given')
+    near = None
+    if assembly:
+        near = np.array(neutral(model), float)
+        for name, position in assembly.items():
+            if name not in model.independent_joint_names:
+                raise UnknownName('joint', name, model.independent_joint_names)
+            near[model.position_slice(name)] = position
+    dynamics = Dynamics(model, progress=lambda *_: None, closed_near=near)
+    mobility = dynamics.loop_report.mobility
+    if len(driven) > mobility:
+        raise LoopError(
+            f'the closed loops of "{model.name}" leave {mobility} freedom(s), but '
+            f'{len(driven)} joint(s) are controlled ({", ".join(driven)}): name {mobility} in '
+            'joints, and the others are passive. Drives that work against each other need '
+            'Dynamics.actuator_forces in a controller of your own')
+    if len(driven) < mobility:
+        raise LoopError(
+            f'the closed loops of "{model.name}" leave {mobility} freedom(s), but '
+            f'{len(driven)} joint(s) are controlled ({", ".join(driven)}): name as many driven '
+            'joints in joints as there are freedoms')
+    dynamics.loop_map(dynamics.loop_report.q, independent=driven)
+    if near is None:
+        return ()
+    named = [name for name in driven if name in assembly]
+    return tuple(dynamics.assemble(near, named).require().tolist())
 
 
 def last_frame(model: Model, joints: Sequence[str]) -> str:

@@ -300,6 +300,9 @@ class Settings:
                                  'mismatch_limit': self.mismatch_limits,
                                  'differenced': self.differenced_limits,
                                  **dict(zip(('middle', 'reach'), self.position_range))}
+        if self.robot.model.loops:
+            law |= {name: np.array([self.number(name)])
+                    for name in ('loop_tolerance', 'loop_pivot')}
         friction = {f'friction_{name}': self.joints(f'friction.{name}')
                     for name in ('viscous', 'coulomb', 'speed')}
         guided = friction | {name: self.joints('friction.free') * friction[name]

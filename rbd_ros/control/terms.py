@@ -61,6 +61,50 @@ class Terms:
         moved = [name for name in robot.model.independent_joint_names if name not in robot.passive]
         return self.pick(s.compute('hybrid_dynamics', moved, known=known)['tau'])
 
+    def inertia(self, s: State) -> list[list[Scalar]]:
+        """Return the inertia matrix of the controlled joints."""
+        return [self.pick(row) for row in self.momentum(s)]
+
+    def momentum(self, s: State) -> list[list[Scalar]]:
+        """Return the rows of H, whose product with all velocities is the momentum."""
+        return self.pick(s.compute('mass_matrix'))
+
+    def momentum_bias(self, s: State) -> list[Scalar]:
+        """Return C(q, qd), by which the momentum changes."""
+        return self.bias(s)
+
+    def jacobian(self, s: State, frame: str) -> list[list[Scalar]]:
+        """Return the controlled joints' columns of the Jacobian of a frame."""
+        return [self.pick(row) for row in s.compute('jacobian', frame)]
+
+    def jacobian_rate(self, s: State, frame: str) -> Sequence[Scalar]:
+        """Return the acceleration of a frame without acceleration of any joint."""
+        return s.compute('jacobian_rate', frame)
+
+    def velocity(self, s: State, frame: str) -> Sequence[Scalar]:
+        """Return the velocity of a frame."""
+        return s.compute('velocity', frame)
+
+    def gaps(self, s: State) -> list[Scalar]:
+        """Return by how much closed loops are open: a tree has none."""
+        return []
+
+    def pivots(self, s: State) -> list[Scalar]:
+        """Return how far closed loops are from a singularity: a tree has none."""
+        return []
+
+    def closed(self, s: State) -> State:
+        """Return the state with all joints known: in a tree they are measured."""
+        return s
+
+    def sought(self, s: State) -> State:
+        """Return the same, where that can fail."""
+        return s
+
+    def whole_velocity(self, s: State) -> Sequence[Scalar]:
+        """Return the velocities of all joints."""
+        return s.inputs['qd']
+
     def passive_force(self, s: State) -> list[Scalar]:
         """Return the force on the passive joints: the damping that the description gives them."""
         return [-self.robot.model.damping[i] * s.inputs['qd'][i] for i in self.robot.passive_index]

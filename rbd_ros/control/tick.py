@@ -18,7 +18,8 @@ One kernel per mode: dynamics, law and barriers of a whole cycle, traced and com
 Every kernel gets the vectors of the whole model and gives the controlled joints: joints that
 are not controlled move with their measured velocity and without acceleration, unless they are
 passive. A passive joint has a known force instead, so that the laws find its acceleration with
-the torques of the others: hybrid dynamics (RBDA 9.1). Gains, gravity, payload and references are
+the torques of the others: hybrid dynamics (RBDA 9.1). Of a robot with closed loops everything is
+projected on the driven joints, which move all others. Gains, gravity, payload and references are
 inputs, so that changing them compiles nothing.
 """
 
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING
 from rbd_ros.compiler import absolute, less_equal
 from rbd_ros.control.joint_states.motion import REACH, WINDOW
 from rbd_ros.control.laws import barriers, joint_space, operational_space, passive
+from rbd_ros.control.loop_terms import LoopTerms
 from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import torque_step
 from rbd_ros.control.terms import Terms
@@ -53,7 +55,7 @@ _HUGE = 1e12
 
 KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 #: modules that are traced, besides the algorithms
-_TRACING = (__name__, Terms.__module__, Tip.__module__, *(
+_TRACING = (__name__, Terms.__module__, LoopTerms.__module__, Tip.__module__, *(
     module.__name__ for module in (barriers, joint_space, limits, operational_space, passive)))
 _BARRIER = barriers.Barrier._fields
 _FRICTION = joint_space.Friction._fields
@@ -78,11 +80,11 @@ class TickKernels:
         self.robot = robot
         self._driver_adds, self._knows = driver_adds, driver_knows_payload
         self._axes = tuple(axes)
-        self._terms = Terms(robot)
+        self._terms = LoopTerms(robot) if robot.model.loops else Terms(robot)
         self._tip = Tip(self._terms, axes)
         model = robot.model
         self._dynamics = Dynamics(model, payload_frame=robot.payload_frame,
-                                  progress=lambda *_: None)
+                                  progress=lambda *_: None, closed_near=robot.assembly or None)
         n, m = len(robot.joints), (model.nq,)
         common: Shapes = {'q': m, 'qd': m}
         barrier: Shapes = {f'barrier_{name}': (n,) for name in _BARRIER}
@@ -91,7 +93,9 @@ class TickKernels:
         output: Shapes = {**dict.fromkeys(('last', 'last_sent', 'limit', 'rate', 'speed'), (n,)),
                           'dt': (1,)}
         seen: Shapes = {**dict.fromkeys(_PLAUSIBLE, (n,)), 'before': m, 'elapsed': (1,)}
-        law = common | barrier | output | seen
+        closed: Shapes = dict.fromkeys(
+            ('loop_tolerance', 'loop_pivot') if model.loops else (), (1,))
+        law = common | barrier | output | seen | closed
         self._shapes: dict[str, Shapes] = {
             'gravity': common,
             'float': law | friction | {'scale': (n,), 'damping': (n,)},
@@ -104,31 +108,44 @@ class TickKernels:
                 'max_condition': (1,), 'joint_speed': (n,), 'drift': (n,), 'posture': (n,),
                 'posture_stiffness': (n,), 'posture_damping': (n,)},
             'report': common | {'max_condition': (1,)},
-            'momentum': common,
+            'momentum': common, 'loops': common,
         }
         self._functions: dict[str, Callable[[State], dict[str, Sequence]]] = {
             'gravity': self._basics, 'float': self._float, 'damping': self._damping,
             'joint': self._joint, 'task': self._task, 'report': self._tip.report,
-            'momentum': self._momentum}
+            'momentum': self._momentum, 'loops': self._loops}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the kernels that the robot needs."""
+        return (*KERNELS, 'loops') if self.robot.model.loops else KERNELS
 
     def compile(self, name: str) -> Bound:
         """
         Return one kernel with buffers of its own.
 
-        :param name: out of ``KERNELS``.
+        :param name: out of ``names``.
         """
         shapes, robot = self._shapes[name], self.robot
         own = {key: shape for key, shape in shapes.items() if key not in _KNOWN}
+        rules = {'rule': self._rule(name)}
         quantity = Quantity(
-            f'tick_{name}', tuple(shapes), {'rule': self._functions[name]}, ('gravity',),
-            shapes=own, modules=_TRACING,
+            f'tick_{name}', tuple(shapes), rules, ('gravity',),
+            shapes=own, modules=_TRACING, loop_rules=rules, regular=True,
             key=(type(self), robot.index, robot.tip, tuple(robot.continuous), self._driver_adds,
-                 self._knows, self._axes, robot.passive))
+                 self._knows, self._axes, robot.passive, robot.assembly))
         self._dynamics.add(quantity)
         try:
             return self._dynamics.bind(quantity.name)
         finally:
             self._dynamics.remove(quantity)  # its rule is ours: a circle that would keep the code
+
+    def _rule(self, name: str) -> Callable[[State], dict[str, Sequence]]:
+        """Return what a kernel computes, with the passive joints of closed loops solved."""
+        function, close = self._functions[name], self._terms.closed
+        if name == 'loops':  # which solves them itself
+            return function
+        return lambda s: function(close(s))
 
     # -- kernels ------------------------------------------------------------------------------
 
@@ -144,8 +161,9 @@ class TickKernels:
             driver = [0.0] * len(gravity)
         return {'gravity': gravity, 'driver': driver}
 
-    def _with_law(self, x: Inputs, basics: dict[str, Sequence], law: Vector,
+    def _with_law(self, s: State, basics: dict[str, Sequence], law: Vector,
                   **more: Sequence) -> dict[str, Sequence]:
+        x = s.inputs
         barrier = barriers.Barrier(*(x[f'barrier_{name}'] for name in _BARRIER))
         qd = self._terms.pick(x['qd'])
         guarded = barriers.guard(self._terms.pick(x['q']), qd, basics['gravity'], law, barrier)
@@ -154,10 +172,13 @@ class TickKernels:
         watched = [*zip(qd, x['speed']), *zip(more.get('error', ()), x.get('far', ()))]
         mismatch, plausible = self._plausible(x)
         watched += plausible
+        watched += [(gap, x['loop_tolerance'][0]) for gap in self._terms.gaps(s)]
+        watched += [(x['loop_pivot'][0], pivot) for pivot in self._terms.pivots(s)]
         usual = self._usual([*x['q'], *x['qd'], *guarded, *basics['gravity'],
                              *basics['driver']], watched)
+        solved = {'closed_q': x['q'], 'closed_qd': self._terms.whole_velocity(s)}
         return {'law': guarded, **basics, **limited, 'usual': [usual], 'mismatch': mismatch,
-                **more}
+                **(solved if self.robot.assembly else {}), **more}
 
     def _plausible(self, x: Inputs) -> tuple[list[Scalar], list[tuple[Scalar, Scalar]]]:
         """Return how far positions ran away from velocities, and what must be within bounds."""
@@ -187,7 +208,7 @@ class TickKernels:
         law = joint_space.gravity_compensation(
             self._terms.pick(x['qd']), basics['gravity'], scale=x['scale'],
             friction=self._friction(x), damping=x['damping'])
-        return self._with_law(x, basics, law)
+        return self._with_law(s, basics, law)
 
     @staticmethod
     def _friction(x: Inputs) -> joint_space.Friction:
@@ -196,7 +217,7 @@ class TickKernels:
     def _damping(self, s: State) -> dict[str, Sequence]:
         x, basics = s.inputs, self._basics(s)
         law = joint_space.damping(self._terms.pick(x['qd']), basics['gravity'], x['damping'])
-        return self._with_law(x, basics, law)
+        return self._with_law(s, basics, law)
 
     def _joint(self, s: State) -> dict[str, Sequence]:
         x = s.inputs
@@ -209,17 +230,23 @@ class TickKernels:
         rubbing = joint_space.friction_torque(x['reference'][1], self._friction(x))
         law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]
         error = joint_space.tracking_error(q, x['reference'][0], self.robot.continuous)
-        return self._with_law(x, self._basics(s), law, error=error)
+        return self._with_law(s, self._basics(s), law, error=error)
 
     def _task(self, s: State) -> dict[str, Sequence]:
         law, known = self._tip.law(s)
-        return self._with_law(s.inputs, self._basics(s), law, **known)
+        return self._with_law(s, self._basics(s), law, **known)
 
     def _momentum(self, s: State) -> dict[str, Sequence]:
         """Return what the momentum observer needs; all joints share in the momentum."""
         terms = self._terms
-        return {'H': terms.pick(s.compute('mass_matrix')), 'bias': terms.bias(s),
+        return {'H': terms.momentum(s), 'bias': terms.momentum_bias(s),
                 'gravity': terms.gravity(s)}
+
+    def _loops(self, s: State) -> dict[str, Sequence]:
+        """Return what shows that loops do not close, or that the robot is near a singularity."""
+        terms, at = self._terms, self._terms.closed(s)
+        return {'gaps': terms.gaps(terms.sought(s)), 'pivots': terms.pivots(s),
+                'closed_q': at.inputs['q'], 'closed_qd': terms.whole_velocity(at)}
 
 
 def _in_pairs(values: Vector, join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:

@@ -151,16 +151,15 @@ class Tip:
 
     def _seen(self, s: State) -> dict[str, Sequence]:
         """Return what both the law and the report know of the tip."""
-        tip, pick = self._robot.tip, self._terms.pick
-        J, H = s.compute('jacobian', tip), s.compute('mass_matrix')
-        rate, pose = s.compute('jacobian_rate', tip), s.compute('pose', tip)
+        tip = self._robot.tip
+        rate, pose = self._terms.jacobian_rate(s, tip), s.compute('pose', tip)
         chosen = [AXES.index(axis) for axis in self._axes]
         return {
-            'H': [pick(row) for row in pick(H)], 'bias': self._terms.bias(s),
-            'J': [pick(row) for row in J],
+            'H': self._terms.inertia(s), 'bias': self._terms.bias(s),
+            'J': self._terms.jacobian(s, tip),
             'rate': [rate[i] for i in chosen], 'chosen': chosen,
             'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
-            'velocity': s.compute('velocity', tip)}
+            'velocity': self._terms.velocity(s, tip)}
 
     def _yielding(self, s: State, tip: dict[str, Sequence]) -> dict[str, Sequence]:
         """Return the same as felt where passive joints give way."""

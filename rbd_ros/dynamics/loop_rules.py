@@ -108,6 +108,18 @@ def loop_map(s: State) -> Results:
             'g': [x + doubt for x in solved.g]}
 
 
+def loop_step(s: State) -> Results:
+    """Return Newton's step that closes the loops with some joints at rest, and its pivots."""
+    K = [list(s.reduce(row)) for row in loops.jacobian(s.model, s.q, s.conditions.t)]
+    delta = loops.position_error(s.model, s.q, s.conditions.t)
+    steps = s.surroundings.pivots(s.target)
+    solved = map_of(K, [-x for x in delta], steps)
+    pivots: list[Scalar] = [1.0] * len(K)           # of constraints that follow from others
+    for step, share in zip(steps, solved.shares, strict=True):
+        pivots[step.row] = share
+    return {'step': solved.g, 'pivots': pivots}
+
+
 def _doubt(sure: Scalar) -> Scalar:
     """Return zero where a condition holds, else NaN."""
     return sqrt(where(sure, 1.0, -1.0)) - 1.0

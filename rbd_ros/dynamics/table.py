@@ -188,6 +188,11 @@ _ROWS = (
         loop_rules={'elimination': loop_rules.loop_map},
         meaning='G and g: qd = G yd and qdd = G ydd + g, y of some joints (RBDA 8.8)'),
     Quantity(
+        'loop_step', _Q, inertial=False, rules={}, target='joints', regular=True,
+        loop_rules={'elimination': loop_rules.loop_step},
+        meaning='the step of Newton that closes the loops with some joints at rest, and for each '
+                'constraint its pivot over the usual size of it'),
+    Quantity(
         'loop_drive', (*_Q, 'loop_tau'), inertial=False, rules={},
         loop_rules={'jacobian': loop_rules.loop_drive},
         meaning='tau^a: forces at loop joints as joint forces (RBDA 8.31)'),

@@ -52,10 +52,11 @@ def rules(values: Mapping[str, object]) -> list[str]:
     times = ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'stop_time')
     reasons += stop_reasons(**{name: number[name] for name in times},
                             repeats=int(number['release_repeats']), period=period)
-    names = cast(Sequence[str], values['fixed_positions.joints'])
-    positions = cast(Sequence[float], values['fixed_positions.values'])
-    if len(names) != len(positions):
-        reasons.append(f'fixed_positions has {len(names)} joints but {len(positions)} values')
+    for group in ('fixed_positions', 'assembly'):
+        names = cast(Sequence[str], values[f'{group}.joints'])
+        positions = cast(Sequence[float], values[f'{group}.values'])
+        if len(names) != len(positions):
+            reasons.append(f'{group} has {len(names)} joints but {len(positions)} values')
     gravity = cast(Sequence[float], values['gravity'])
     if len(gravity) != 3:
         reasons.append(f'gravity must have three entries, got {len(gravity)}')

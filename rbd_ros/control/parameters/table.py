@@ -39,6 +39,11 @@ _ROBOT = (
     text('fixed_positions.joints', [], 'Joints that nobody publishes.'),
     Parameter('fixed_positions.values', DOUBLES, [], 'rad or m',
               'Their positions, one for each name.', structural=True),
+    text('assembly.joints', [], 'For a robot with closed loops whose passive joints nobody '
+         'publishes: joints whose positions tell in which way it is assembled. The passive joints '
+         'are then solved from the driven ones. If empty, they must be in joint_states.'),
+    Parameter('assembly.values', DOUBLES, [], 'rad or m', 'Positions of these joints, one for '
+              'each name: exact for driven joints, nearly so for passive ones.', structural=True),
     choice('driver_adds', '', ('none', 'gravity', 'gravity_and_coriolis'),
            'What the driver adds to the commanded torque. Required.'),
     switch('driver_knows_payload', False,
@@ -154,6 +159,11 @@ _SAFETY = (
     joints('state_tolerance', [0.02], 'rad or m', 1e-6, 100.0, 'Noise and quantisation of '
            'measured positions. A position that differs by more from what the previous position '
            'and the velocity allow is implausible.'),
+    scalar('loop_tolerance', 0.02, 'rad or m', 1e-6, 10.0, 'Largest gap of a closed loop at the '
+           'measured positions. Beyond it they are implausible.'),
+    scalar('loop_pivot', 0.05, '', 1e-3, 1.0, 'Distance from a singularity of closed loops, as a '
+           'share of the usual one, below which there is a fault: the smallest pivot of the '
+           'constraints on the passive joints.'),
     joints('tracking_limits', [0.5], 'rad', 1e-4, 100.0,
            'Tracking errors beyond which there is a fault.'),
     scalar('tracking_patience', 0.1, 's', 0.0, 5.0,

@@ -99,6 +99,7 @@ class FastPath:
                 return False
             self._taken = joints.accepted
             law.inputs['before'][:] = layout.last_q
+            law.inputs['q'][:] = joints.q
             law.inputs['mismatch'][:] = joints.motion.mismatch
         self._dt[0] = dt
         time = stamp or now
@@ -150,9 +151,14 @@ class FastPath:
         relay = self._make_relay(law, layout, reading, data)
         effort = [(self._effort, joints.effort)] if layout.has_effort else []
         q, qd, mismatch = law.inputs['q'], law.inputs['qd'], law.outputs['mismatch']
+        solved: list[tuple[Array, Array]] = []
+        loops = cycle.loop_watch
+        if loops is not None and loops.solves:  # from where the next state is followed
+            closed = law.outputs['closed_q']
+            solved = [(closed, q), (closed, loops.q), (law.outputs['closed_qd'], qd)]
         state = make_copier([
-            (q, joints.q), (qd, joints.qd), *effort, (q, layout.last_q), (qd, layout.last_qd),
-            (q, law.inputs['before']), (mismatch, joints.motion.mismatch),
+            *solved, (q, joints.q), (qd, joints.qd), *effort, (q, layout.last_q),
+            (qd, layout.last_qd), (q, law.inputs['before']), (mismatch, joints.motion.mismatch),
             (mismatch, law.inputs['mismatch'])])
         results = make_copier([*self._loop.results(law.outputs),
                               (law.outputs['total'], law.inputs['last']),
