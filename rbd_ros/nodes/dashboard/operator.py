@@ -26,6 +26,7 @@ from std_srvs.srv import SetBool, Trigger
 if TYPE_CHECKING:
     from rclpy.client import Client
     from rclpy.node import Node
+    from rclpy.publisher import Publisher
 
 __all__ = ['Operator', 'WATCHES']
 
@@ -47,7 +48,8 @@ class Operator:
         self.answer = '' if allowed else WATCHES  # what became of the last command
         if not allowed:
             return
-        self._target = node.create_publisher(PoseStamped, f'{controller}/target_pose', 1)
+        self._target_topic = f'{controller}/target_pose'
+        self._target: Publisher[PoseStamped] | None = None
         self._load = node.create_publisher(InertiaStamped, f'{controller}/payload', 1)
         self._wrench = node.create_publisher(WrenchStamped, f'{simulator}/wrench', 1)
         self._values = node.create_client(GetParameters, f'{controller}/get_parameters')
@@ -97,9 +99,21 @@ class Operator:
             self._call(self._pause, SetBool.Request(data=paused),
                        'pause' if paused else 'continue')
 
+    def aim(self, on: bool) -> None:
+        """
+        Get ready to send targets, or leave the topic to others.
+
+        The controller drops the targets of two publishers: whoever does not drag must not be one.
+        """
+        if self.allowed and on and self._target is None:
+            self._target = self._node.create_publisher(PoseStamped, self._target_topic, 1)
+        elif not on and self.allowed and self._target is not None:
+            self._node.destroy_publisher(self._target)
+            self._target = None
+
     def target(self, position: Sequence[float], wxyz: Sequence[float]) -> None:
         """Send a target pose of the controlled frame, in the base."""
-        if self.allowed:
+        if self.allowed and self._target is not None:
             message = PoseStamped()
             message.header.stamp = self._node.get_clock().now().to_msg()
             place, turn = message.pose.position, message.pose.orientation

@@ -134,6 +134,7 @@ class Page:
             self._gizmo.position, self._gizmo.wxyz = H[:3, 3], quaternion(H[:3, :3])
         # Without a position it would be at the origin of the base: no place to start from.
         self._gizmo.visible = bool(self._aim.value and q is not None)
+        self._operator.aim(self._gizmo.visible)
 
     def _add_numbers(self) -> None:
         """Add numbers that are shown as the controller has them before any can be changed."""
