@@ -94,6 +94,8 @@ def test_compare(planar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = data('compare', planar, '--states', '3')
     assert {each['library'] for each in found['comparisons']} == {'Pinocchio', 'MuJoCo'}
     assert found['failed'] == 0 and found['not_compared'] == []
+    rows = [(each['library'], each['quantity']) for each in found['comparisons']]
+    assert len(rows) == len(set(rows))
     heavier = PLANAR.replace('<mass value="1"/>', '<mass value="1.000001"/>')
     monkeypatch.setattr(comparison, 'peer_text', lambda urdf: heavier)
     wrong = {(each['library'], each['quantity']) for each in data(

@@ -16,13 +16,16 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from pathlib import Path
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
+from packaging.requirements import Requirement
 import pytest
 from rbd_env import build, cli, layout, packages, variables, verb
 from rbd_env.failure import Failure, from_os_error
@@ -248,10 +251,32 @@ def test_help_names_every_subcommand() -> None:
 @pytest.mark.parametrize('words, groups', [
     ('rbd compare robot.urdf', ('runtime', 'benchmark')), ('rbd info robot.urdf', ('runtime',)),
     ('rbd --json bench robot.urdf', ('runtime', 'benchmark')), ('prepare', cli.EVERYTHING),
-    ('docs', ('runtime', 'docs')), ('ros2 topic list', ('runtime',)), ('test', cli.EVERYTHING)])
+    ('docs', ('runtime', 'test', 'docs')), ('ros2 topic list', ('runtime',)),
+    ('test', cli.EVERYTHING)])
 def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> None:
     """Commands that compare with other libraries bring these along; the others do not."""
     assert cli.groups_of(words.split()) == groups
+
+
+#: What colcon declares for its own tests.
+UNUSED = {'pytest', 'pytest-cov', 'pytest-repeat', 'pytest-rerunfailures'}
+
+
+@pytest.mark.parametrize('groups', sorted({
+    ('runtime',), cli.PEERS, *(each for each, _ in cli.SUBCOMMANDS.values())}))
+def test_the_packages_of_a_command_are_complete(groups: tuple[str, ...]) -> None:
+    """What the packages of a command depend on is among them: a fresh machine has no others."""
+    pins = packages.read_groups((ROOT / 'requirements.txt').read_text())
+    plain = re.compile(r'[-_.]+')
+    names = {plain.sub('-', pin.partition('==')[0]).lower() for group in groups
+             for pin in pins[group]}
+    needed = {}
+    for name in names:
+        for text in importlib.metadata.requires(name) or ():
+            one = Requirement(text)
+            if one.marker is None or one.marker.evaluate({'extra': ''}):
+                needed[plain.sub('-', one.name).lower()] = name
+    assert {each: by for each, by in needed.items() if each not in names | UNUSED} == {}
 
 
 def test_old_ros_is_refused(tmp_path: Path) -> None:

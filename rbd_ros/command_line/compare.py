@@ -46,7 +46,7 @@ def run(
     from rbd_ros.command_line.robots import load
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.errors import ModelError, RbdError
-    from rbd_ros.peers.comparison import compare, random_states
+    from rbd_ros.peers.comparison import compare, random_states, some_frames
     loaded = load(robot, floating_base, quiet=as_json)
     if not loaded.model.nv:
         raise ModelError(f'robot "{loaded.model.name}" has no movable joint: nothing to compare')
@@ -63,7 +63,10 @@ def run(
     with progress('comparing', sum(len(each) for _, each in peers.values())) as step:
         for name, (peer, quantities) in peers.items():
             for quantity in quantities:
-                for label, verdict in compare(compiled, peer, asked, (quantity,)):
+                frames = some_frames(loaded.model) if quantity.of_frame else ('',)
+                results = compare(compiled, peer, asked, (quantity,))
+                for frame, (label, verdict) in zip(frames, results, strict=True):
+                    label = f'{label}, {frame}' if frame else label
                     failed += not verdict.passes
                     rows.append([name, label, f'{verdict.error:.1e}', f'{verdict.limit:.0e}',
                                  'ok' if verdict.passes else 'FAILS', verdict.note])
