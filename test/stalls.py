@@ -17,7 +17,8 @@ Launch tests judge reaction times, which say nothing while their own process can
 
 A thread sleeps for a short time over and over and notes when it woke late. A launch test that
 failed while this process was held up is run again, once, with no other launch test beside it, and
-the terminal says so. A test that fails without a stall, or fails again, has failed.
+the terminal says so. Its modules are imported anew for it: what its classes kept of the first run
+is gone. A test that fails without a stall, or fails again, has failed.
 """
 
 from __future__ import annotations
@@ -112,11 +113,23 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
         print_line(
             item, f'failed, and this process was held up for {meter.longest:.2f} s: run again')
         with turns.alone():
+            import_anew(item)
             reports = runtestprotocol(item, log=False)
     for report in reports:
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def import_anew(item: pytest.Item) -> None:
+    """Import the module of a launch description, and its neighbours, as if for the first time."""
+    if not hasattr(item, 'test_runs'):  # a plain function: what it needs it gets from fixtures
+        return
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, '__file__', None)
+        if file and name != 'conftest' and Path(file).parent == item.path.parent:
+            del sys.modules[name]
+    item.test_runs = next(iter(item.parent.collect())).test_runs
 
 
 def print_line(item: pytest.Item, text: str) -> None:

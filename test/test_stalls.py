@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -69,6 +70,49 @@ def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int,
     assert len((tmp_path / 'runs').read_text()) == runs
     assert ('run again' in ended.stderr) == (runs == 2)
     assert ('1 failed' in ended.stdout) == (code == 1)
+
+
+LAUNCH_TEST = """
+from pathlib import Path
+import unittest
+
+from launch import LaunchDescription
+from launch_testing.actions import ReadyToTest
+import neighbour
+import pytest
+
+@pytest.mark.launch_test
+def generate_test_description():
+    return LaunchDescription([ReadyToTest()])
+
+class TestIt(unittest.TestCase):
+    kept = []
+
+    def test_it(self):
+        runs = Path(__file__).with_name('runs')
+        self.kept.append(1)
+        neighbour.KEPT.append(1)
+        self.assertEqual((self.kept, neighbour.KEPT), ([1], [1]))
+        first = not runs.exists()
+        runs.touch()
+        self.assertFalse(first)
+"""
+
+
+def test_second_run_has_nothing_of_the_first(tmp_path: Path) -> None:
+    """What the classes and modules of a launch description kept is gone when it runs again."""
+    pytest.importorskip('launch_testing', reason='ROS is not sourced')
+    (tmp_path / 'test_it.py').write_text(LAUNCH_TEST)
+    (tmp_path / 'neighbour.py').write_text('KEPT = []\n')
+    (tmp_path / 'conftest.py').write_text(
+        CONFTEST.format(folder=str(Path(__file__).parent), stall=9.0))
+    ended = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--rootdir',
+         str(tmp_path), str(tmp_path / 'test_it.py')],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, 'ROS_LOG_DIR': str(tmp_path)})
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert 'run again' in ended.stderr
 
 
 def test_one_alone_waits_for_all_others_and_they_for_it(tmp_path: Path) -> None:
