@@ -19,6 +19,8 @@ from hypothesis import given, HealthCheck, settings
 import numpy as np
 import pytest
 import rbd_ros
+from rbd_ros.dynamics import handle_rules
+from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.joints import Free, Revolute
 from rbd_ros.model import samples
@@ -190,6 +192,33 @@ def test_auto_takes_the_cheapest(model, handles, best):
     for method in ('auto', best, None):
         np.testing.assert_array_equal(
             robot.inverse_handle_inertia(q, handles, method=method), chosen)
+
+
+@pytest.mark.parametrize('model,handles', [
+    (samples.general_chain(12), ['body_12']), (samples.general_chain(12), ['body_12', 'body_5']),
+    (samples.random_tree(4, 3, joints=('revolute', 'spherical')), ['body_4']),
+    legs(2, 3),
+], ids=['chain', 'two on a chain', 'balls', 'two legs'])
+def test_short_robots_spare_the_tracing_of_articulated_bodies(model, handles):
+    """Up to a size, factors of H need the fewest operations: nothing else is traced for it."""
+    robot = reference(model)
+    assert model.nv <= handle_rules.SHORT
+    for name in ('projection', 'operational_space'):
+        assert set(TABLE[name].of(model, handles).rules) == {'ltl'}
+    costs = [robot.kernel('projection', handles, method=method).count().total
+             for method in ('ltl', 'pv')]
+    assert costs[0] < costs[1]
+
+
+def test_long_robots_compare_both():
+    """Of a long chain, the method of articulated bodies, with fewer operations, is compiled."""
+    model = samples.general_chain(24)
+    assert set(TABLE['projection'].of(model, ['body_24']).rules) == {'ltl', 'pv'}
+    robot = reference(model)
+    costs = {method: robot.kernel('projection', ['body_24'], method=method).count().total
+             for method in ('ltl', 'pv')}
+    assert costs['pv'] < costs['ltl']
+    assert robot.kernel('projection', ['body_24']).count().total == costs['pv']
 
 
 @pytest.mark.parametrize('backend', ['llvm', 'python'])

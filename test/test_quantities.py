@@ -256,7 +256,7 @@ def test_masks_points_and_rows_compile_nothing(names, compile_once, compiled):
             robot.handle(name, point=point, rows=rows[part], mask=mask[part])
             for name, point, part in zip(names, points, parts)], max_condition=1e9)
         found.append((space, points, rows, parts))
-    assert len(compiled) == len(TABLE[compile_once].compared)       # by each, then no more
+    assert len(compiled) == len(TABLE[compile_once].of(model, names).rules)     # and no more
     assert compiled[0].startswith(compile_once)
     for mask, (space, points, rows, parts) in zip(cases, found):
         left = [robot.handle(name, point=point, rows=rows[part][mask[part] == 1.0])

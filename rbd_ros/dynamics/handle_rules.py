@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rbd_ros.algorithms.opspace import Handle
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.quantity import Rule, State
+    from rbd_ros.model.model import Model
 
     Matrix = list[list[Scalar]]
     Results = Mapping[str, Sequence]
@@ -103,6 +104,16 @@ def _space(method: Method, s: State) -> Results:
 _BY_BODIES: Mapping[str, Method] = {
     name: partial(_by_bodies, name) for name in handle_inertia.METHODS}
 _ALL: Mapping[str, Method] = {'dense': _dense, 'ltl': _ltl, **_BY_BODIES}
+
+#: Degrees of freedom up to which factors of H give Phi of some handles in fewer operations than
+#: articulated bodies do: a chain without zeros in its parameters needs fewer from about 20.
+SHORT = 12
+
+
+def is_long(model: Model) -> bool:
+    """Return whether a model has so many degrees of freedom that articulated bodies may pay."""
+    return model.nv > SHORT
+
 
 #: Rules by method; what ``auto`` compares; and which models the methods suit.
 INVERSE: Mapping[str, Rule] = {

@@ -72,6 +72,7 @@ class Quantity(NamedTuple):
     :param where: for rules that do not suit every model, a test of the model.
     :param compared: methods among which the choice is made where none is named, all by default:
         it spares tracing those that never need fewer operations than another.
+    :param worth: for some of these, a test of the model: whether they may need fewest.
     :param shapes: of inputs that only this quantity has.
     :param loop_rules: by method, the rules for robots with closed loops, in place of ``rules``.
     :param on_tree: whether what ``rules`` give for the spanning tree is also the answer for a
@@ -94,6 +95,7 @@ class Quantity(NamedTuple):
     meaning: str = ''
     where: Mapping[str, Callable[[Model], bool]] = _NONE
     compared: tuple[str, ...] = ()
+    worth: Mapping[str, Callable[[Model], bool]] = _NONE
     shapes: Mapping[str, Shape] = _NONE
     loop_rules: Mapping[str, Rule] = _NONE
     on_tree: bool = False
@@ -148,7 +150,8 @@ class Quantity(NamedTuple):
                     f'{self.name} has no method "{method}" for this robot; there is {known}')
             rules = {method: rules[method]}
         elif self.compared and not (model.loops and self.loop_rules):
-            rules = {name: rule for name, rule in rules.items() if name in self.compared}
+            rules = {name: rule for name, rule in rules.items() if name in self.compared
+                     and (name not in self.worth or self.worth[name](model))}
         elif set(rules) - set(self.last_resort):
             rules = {name: rule for name, rule in rules.items() if name not in self.last_resort}
         return Computation(

@@ -235,6 +235,7 @@ _ROWS = (
     Quantity(
         'projection', _QD, environment=_GRAVITY, target='handles',
         rules=handle_rules.PROJECTION, where=handle_rules.WHERE, compared=('ltl', 'pv'),
+        worth={'pv': handle_rules.is_long},
         loop_rules={'ltl': loop_rules.projection}, loop_environment=('stabilization',),
         regular=True,
         derivative={'differentiated': derivative_rules.projection},
@@ -242,6 +243,7 @@ _ROWS = (
     Quantity(
         'operational_space', (*_QD, 'max_condition'), environment=_GRAVITY, target='handles',
         rules=handle_rules.SPACE, where=handle_rules.WHERE, compared=('ltl', 'pv'),
+        worth={'pv': handle_rules.is_long},
         loop_rules={'ltl': loop_rules.operational_space}, loop_environment=('stabilization',),
         regular=True,
         meaning='operational-space inertia of some handles and what belongs to it (RBDA 7.2)'),

@@ -47,22 +47,22 @@ def run_together(chosen: list[stages.Stage], root: Path) -> None:
     """
     Run the launch tests, at low priority beside them linters and unit tests, then the browser.
 
-    Launch tests mostly wait: for processes, for messages, for timeouts that must pass. A browser
-    that draws without a graphics card takes all processors, and would disturb their times.
+    Launch tests mostly wait: for processes, for messages, for timeouts that must pass. Linters
+    have one process for most of their time, and would leave a processor idle before the unit
+    tests. A browser that draws without a graphics card takes all processors, and would disturb
+    the times of launch tests.
     """
     *others, launch, browser = chosen
-
-    def run_others() -> None:
-        for stage in others:
-            stage.beside = True
-            stage.run(root, [])
-
-    thread = threading.Thread(target=run_others)
-    thread.start()
+    for stage in others:
+        stage.beside = True
+    threads = [threading.Thread(target=stage.run, args=(root, [])) for stage in others]
+    for thread in threads:
+        thread.start()
     try:
         launch.run(root, [])
     finally:
-        thread.join()
+        for thread in threads:
+            thread.join()
     browser.run(root, [])
 
 
