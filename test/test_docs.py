@@ -65,6 +65,12 @@ def anchors(path):
         re.findall(r'<a id="([^"]+)">', path.read_text()))
 
 
+@pytest.mark.parametrize('path', [*DOCUMENTS, ROOT / 'CHANGELOG.rst'], ids=identity)
+def test_merges_are_finished(path):
+    """No marker of a merge is left in a document."""
+    assert not re.search(r'^([<>]{7} |={7}$)', path.read_text(), re.MULTILINE)
+
+
 @pytest.mark.parametrize('path', DOCUMENTS, ids=identity)
 def test_links_lead_somewhere(path):
     """Links name files that exist, and headings that these files have."""
