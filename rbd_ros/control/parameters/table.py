@@ -39,9 +39,9 @@ _ROBOT = (
     text('fixed_positions.joints', [], 'Joints that nobody publishes.'),
     Parameter('fixed_positions.values', DOUBLES, [], 'rad or m',
               'Their positions, one for each name.', structural=True),
-    text('assembly.joints', [], 'For a robot with closed loops whose passive joints nobody '
-         'publishes: joints whose positions tell in which way it is assembled. The passive joints '
-         'are then solved from the driven ones. If empty, they must be in joint_states.'),
+    text('assembly.joints', [], 'Joints of a closed position, which selects the assembly mode of '
+         'a robot with closed loops whose passive joints nobody publishes. The passive joints are '
+         'then solved from the driven ones. If empty, they must be in joint_states.'),
     Parameter('assembly.values', DOUBLES, [], 'rad or m', 'Positions of these joints, one for '
               'each name: exact for driven joints, nearly so for passive ones.', structural=True),
     choice('driver_adds', '', ('none', 'gravity', 'gravity_and_coriolis'),
