@@ -111,8 +111,10 @@ def forward_dynamics(s: State) -> Results:
 def _minus_product(A: Matrix, B: Matrix) -> Matrix:
     if not len(A):
         return rules.EMPTY
-    columns = [[-x for x in column] for column in zip(*B, strict=True)]
-    return [[opspace.sum_products(row, column) for column in columns] for row in A]
+    # Column by column: the symmetric A then stays in registers, and code is shorter.
+    columns = [[opspace.sum_products(row, column) for row in A] for column in
+               ([-x for x in column] for column in zip(*B, strict=True))]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def inverse_dynamics_second(s: State) -> Results:

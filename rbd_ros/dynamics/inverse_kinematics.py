@@ -30,7 +30,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import RbdError, ShapeError
+from rbd_ros.errors import ModelError, NonFiniteError, RbdError, ShapeError
 from rbd_ros.model import positions
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.exponential import from_homogeneous, rotation_vector
@@ -165,12 +165,17 @@ def _target(robot: Dynamics, name: str, value: ArrayLike) -> tuple[Array, Array 
     """Return position and orientation of a target; no orientation where it is a point."""
     robot.model.frame(name)
     target = np.asarray(value, dtype=float)
-    if target.shape not in ((3,), (4, 4)) or not np.isfinite(target).all():
-        raise ShapeError(f'target of frame "{name}" must be a pose (4, 4) or a point (3,) of '
-                         f'finite numbers, got shape {target.shape}')
+    if target.shape not in ((3,), (4, 4)):
+        raise ShapeError(f'target of frame "{name}" must be a pose (4, 4) or a point (3,), got '
+                         f'shape {target.shape}')
+    if not np.isfinite(target).all():
+        raise NonFiniteError(f'target of frame "{name}" holds NaN or infinity')
     if target.shape == (3,):
         return target, None
-    X = from_homogeneous(target.tolist())
+    try:
+        X = from_homogeneous(target.tolist())
+    except ModelError as error:
+        raise ModelError(f'target of frame "{name}": {error}') from None
     return np.array(X.r.to_list()), np.array(X.E.to_list()).T
 
 
