@@ -25,6 +25,7 @@ import sys
 from linted import ROOT
 import pytest
 import rbd_ros
+from rbd_ros.control.parameters.file import check_file
 import yaml
 
 DOCUMENTS = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md')])
@@ -196,6 +197,16 @@ def test_troubleshooting_quotes_real_messages():
                     assert words in known, quoted
                     checked += 1
     assert checked > 15
+
+
+@pytest.mark.parametrize('path', DOCUMENTS, ids=identity)
+def test_parameter_files_in_documents_are_accepted(path, tmp_path):
+    """What a page shows of a parameter file passes the check of the launch file."""
+    for kind, text in FENCE.findall(path.read_text()):
+        if kind == 'yaml' and re.search(r'^  controller:', text, re.MULTILINE):
+            file = tmp_path / 'shown.yaml'
+            file.write_text(text)
+            assert check_file(str(file), '/controller')
 
 
 def test_the_log_of_a_good_start_is_quoted():
