@@ -15,6 +15,7 @@
 """The code in the documents runs, and the names and links in them exist."""
 
 import ast
+import csv
 import importlib
 import json
 import os
@@ -141,6 +142,28 @@ def test_the_map_to_the_book_names_what_exists():
              if '.' in name or name[0].isupper() or name == 'joints']
     assert len(names) > 70
     assert not [name for name in names if not found(name)]
+
+
+def test_the_map_to_the_book_names_items_of_the_ledger():
+    """Each id in the column "ledger" is in the ledger, and some test carries it."""
+    with open(ROOT / 'test' / 'seed_ledger.csv', newline='', encoding='utf-8') as file:
+        known = {row['id'] for row in csv.DictReader(file)}
+    marked = set(re.findall(r"'((?:RBDA|MR|LIU|SIXD|SPENCER) [\w-]+)'", '\n'.join(
+        path.read_text() for path in (ROOT / 'test').rglob('test_*.py'))))
+    text = (ROOT / 'docs' / 'book_map.md').read_text().partition('## Examples')[0]
+    named, width = [], 0
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip('|').split('|')]
+        if line.startswith(('| question', '| topic')):
+            width = len(cells)
+            assert cells[-1] == 'ledger', line
+        elif line.startswith('| ') and len(cells) == width and cells[-1]:
+            document = 'RBDA'
+            for word in cells[-1].split(', '):
+                document, _, number = word.rpartition(' ') if ' ' in word else (document, '', word)
+                named.append(f'{document} {number}')
+    assert len(named) > 250
+    assert not set(named) - known and not set(named) - marked
 
 
 def test_the_map_to_the_book_leads_to_every_example():
