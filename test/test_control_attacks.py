@@ -15,6 +15,7 @@
 """What comes from outside must not make the robot fast, strong or blind: attacks, fake clock."""
 
 from cycle_rig import Arm, MODEL, POSES, SPEED, TORQUE
+from mujoco_cycle import Driven
 import numpy as np
 import pytest
 
@@ -73,6 +74,52 @@ def test_a_burst_of_set_points_keeps_the_velocity_limits(burst):
     assert arm.state == 'running', arm.cycle.fault_text()
     # The reference itself stays below 0.9; catching up and the light wrist need some more.
     assert fastest(arm) < 1.08
+
+
+@pytest.mark.parametrize('acceleration', [10.0, 20.0])
+@pytest.mark.parametrize('every', [30, 100])
+def test_random_set_points_throw_no_joint(every, acceleration):
+    """
+    Set-points all over the range, some 10 or 30 a second, on joints that are nearly parallel.
+
+    The rate limit acts at each of them. A limit per joint threw joints 1 and 3 against each
+    other at 1.5 times their velocity limits.
+    """
+    arm = Arm(mode='computed_torque', **{'reference.acceleration': [acceleration]})
+    arm.release()
+    arm.forget()
+    random, count = np.random.default_rng(1), [0]
+
+    def each(_time):
+        if count[0] % every == 0:
+            set_point(arm, LOWER + (UPPER - LOWER) * random.uniform(size=7))
+        count[0] += 1
+    arm.each = each
+    arm.run(5.0)
+    assert arm.state == 'running', arm.cycle.fault_text()
+    assert fastest(arm) < 1.0
+
+
+@pytest.mark.parametrize('name, every, seed, acceleration', [
+    ('panda', 150, 0, None), ('ur10', 400, 1, 20.0)])
+def test_far_set_points_throw_no_joint_of_known_robots(name, every, seed, acceleration):
+    """
+    A Panda with default parameters, a UR10 whose reference brakes harder than its torque limits.
+
+    A clamp per joint threw the elbow of the UR10 at 2.4 times its velocity limit.
+    """
+    values = {} if acceleration is None else {'reference.acceleration': [acceleration]}
+    robot = Driven(name, mode='computed_torque', **values)
+    robot.start(1.5)
+    model, random = robot.cycle.settings.robot, np.random.default_rng(seed)
+    lower = np.maximum(model.pick(model.model.lower), -3.0)
+    upper = np.minimum(model.pick(model.model.upper), 3.0)
+    for _ in range(1600 // every):
+        set_point(robot, lower + (upper - lower) * random.uniform(size=len(lower)))
+        robot.run(every * PERIOD)
+    assert robot.state == 'running', robot.cycle.fault_text()
+    speed = np.abs(robot.qd) / robot.cycle.settings.velocity_limits
+    assert 0.6 < speed.max() < 1.0
 
 
 def test_any_false_of_the_dead_man_stops():
@@ -151,7 +198,7 @@ def test_load_is_what_the_robot_shows():
 
 def test_who_is_in_the_way_is_no_load():
     """A blocked robot that is stopped relaxes to g(q): it does not go on pushing."""
-    arm = Arm(mode='computed_torque')
+    arm = Arm(mode='computed_torque', **{'reference.acceleration': [20.0]})
     arm.activate()
     arm.run(1.1)
     set_point(arm, arm.q + 0.6)

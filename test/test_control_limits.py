@@ -21,7 +21,8 @@ from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
-from rbd_ros.control.safety.limits import check_limits, is_finite, stop_reasons, TorqueLimiter
+from rbd_ros.control.safety.limits import (
+    check_limits, in_proportion, is_finite, stop_reasons, TorqueLimiter)
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])
@@ -75,6 +76,37 @@ def test_flags_tell_limit_from_rate():
     subject.apply(np.array([0.0, 30.0]), 0.001)
     assert subject.saturated.tolist() == [False, False]
     assert subject.slewing.tolist() == [True, True]
+
+
+@pytest.mark.parametrize('slow', [0, 1])
+def test_joints_keep_step(slow):
+    """A joint at its rate limit slows the others down: the change of torque keeps direction."""
+    subject = limiter()
+    wanted = np.array([[5.0, 3.0], [0.5, -30.0]][slow])
+    while True:
+        before = subject.last.copy()
+        after = subject.apply(wanted, 0.001).copy()
+        subject.commit()
+        if not subject.slewing.any():
+            break
+        ways, steps = wanted - before, after - before
+        np.testing.assert_allclose(steps[0] * ways[1], steps[1] * ways[0], rtol=1e-9)
+        np.testing.assert_allclose(steps[slow], np.copysign(RATE[slow] * 0.001, ways[slow]))
+    np.testing.assert_array_equal(after, wanted)
+
+
+@pytest.mark.parametrize('torque, gravity, expected', [
+    ([8.0, 20.0], [2.0, 0.0], [8.0, 20.0]),  # inside: as it is
+    ([22.0, 20.0], [2.0, 0.0], [10.0, 8.0]),  # 8 N.m of 20 above gravity: two fifths for all
+    ([-14.0, 20.0], [6.0, -4.0], [-10.0, 15.2]),  # 16 of 20 below it
+    ([10.0, -96.0], [5.0, -16.0], [6.5, -40.0]),  # 24 of 80
+    ([22.0, 20.0], [12.0, 4.0], [22.0, 20.0]),  # gravity alone saturates: the limiter's business
+    ([-8.0, 20.0], [12.0, 4.0], [-8.0, 20.0]),  # but on its way back it has room
+])
+def test_a_law_beyond_the_limits_is_reduced_in_proportion(torque, gravity, expected):
+    """What is added to gravity keeps its direction; gravity is whole."""
+    np.testing.assert_allclose(in_proportion(torque, gravity, LIMIT.tolist()), expected,
+                               rtol=1e-14)
 
 
 def test_reset_clamps():
@@ -134,7 +166,7 @@ def test_what_is_sent_is_inside_whatever_the_driver_adds(steps):
 
 
 def test_driver_that_jumps_is_followed_at_the_rate():
-    """After a jump of the driver's part the command goes to the new one at the rate limit."""
+    """After a jump of the driver's part all joints go to the new command in the same time."""
     subject = limiter()
     subject.driver[:] = 2.0
     subject.reset(np.full(2, 5.0))
@@ -143,10 +175,9 @@ def test_driver_that_jumps_is_followed_at_the_rate():
     for k in range(1, 21):
         subject.apply(np.full(2, 5.0), 0.001)
         subject.commit()
-        np.testing.assert_allclose(
-            subject.sent, [max(3.0 - 0.1 * k, 1.0), max(3.0 - 0.4 * k, 1.0)], atol=1e-12)
-        if k not in (5, 20):  # the steps that arrive: by rounding, or all but that
-            assert subject.slewing.tolist() == [k < 20, k < 5]
+        np.testing.assert_allclose(subject.sent, 3.0 - 0.1 * k, atol=1e-12)
+        if k not in (17, 20):  # what is left is one step: by rounding, or all but that
+            assert subject.slewing.tolist() == [k < 20, k < 17]
     np.testing.assert_allclose(subject.last, 5.0, atol=1e-12)
 
 

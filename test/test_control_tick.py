@@ -34,7 +34,7 @@ def quiet(bound):
     """Switch barriers off and set gravity, without payload."""
     for name, value in bound.inputs.items():
         value[...] = 0.0
-        if name in ('barrier_upper', 'barrier_speed', 'joint_speed', 'task_speed'):
+        if name in ('barrier_upper', 'barrier_speed', 'joint_speed', 'limit', 'task_speed'):
             value[...] = np.inf
         elif name == 'barrier_lower':
             value[...] = -np.inf

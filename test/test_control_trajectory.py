@@ -226,6 +226,23 @@ def test_hold_stops_within_the_stopping_distance():
     np.testing.assert_array_equal(record[-1, 1], [0.0, 0.0])
 
 
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_rest_takes_no_more_than_the_room_before_a_limit(side):
+    """
+    A joint 0.05 rad before its limit, at 0.5 rad/s, has 0.2 s, however long it may take.
+
+    Its velocity falls as 1 - 3 s^2 + 2 s^3: half way 0.40625 v T are gone, at half the speed.
+    """
+    subject = reference(lower=[-1.0, -1.0], upper=[1.0, 1.0])
+    subject.start(np.array([side * 0.95, 0.0]), np.array([side * 0.5, side * 0.5]))
+    subject.update(0.0)
+    subject.rest(0.0, 0.8)
+    record = follow(subject, 0.2)
+    np.testing.assert_allclose(record[99, :2, 0], [side * 0.990625, side * 0.25], atol=1e-9)
+    np.testing.assert_allclose(record[-1, :2, 0], [side * 1.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(record[-1, :2, 1], [side * 0.05, 0.0], atol=1e-9)  # all stop then
+
+
 def test_rest_is_smooth():
     """From a velocity to rest the acceleration begins and ends at zero, over half the time."""
     subject = reference()

@@ -18,6 +18,7 @@ import math
 
 from codec_oracle import joint_state
 from control_rig import PERIOD, Rig
+from cycle_rig import Arm
 import numpy as np
 import pytest
 
@@ -113,6 +114,28 @@ def test_state_is_taken_without_a_word_only_if_time_goes_on(now, expiry, fine):
     else:
         # nothing was noted: the clock and the age are those of before
         assert supervisor.runs_on(10.0, 10.0, 10.1)
+
+
+UNUSUAL = {
+    'a request': lambda cycle: cycle.loop.requests.append(lambda _now, _steady: None),
+    'a bound that was exceeded': lambda cycle: setattr(cycle, 'calm', False),
+    'gravity on its way': lambda cycle: setattr(cycle.load.gravity, 'constant', False),
+    'gravity that has changed': lambda cycle: setattr(cycle.load.gravity, 'changed', True),
+    'a payload on its way': lambda cycle: setattr(cycle.load.payload, 'ramping', True),
+    'a stop': lambda cycle: cycle.supervisor.fault(cycle.steady, Cause.OPERATOR_STOP),
+    'a change of the law': lambda cycle: cycle.loop.switch.switch(),
+}
+
+
+@pytest.mark.parametrize('what', UNUSUAL)
+def test_fast_path_is_left_where_anything_is_unusual(what):
+    """Each of the conditions alone sends the next message to the whole judgement."""
+    arm = Arm()
+    arm.restart()
+    step = arm.cycle.judgement.usual_step
+    assert step(arm.time + 0.001) == pytest.approx(0.001)
+    UNUSUAL[what](arm.cycle)
+    assert math.isnan(step(arm.time + 0.001))
 
 
 def test_clock_that_goes_back_is_a_fault_after_the_fast_path():

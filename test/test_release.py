@@ -174,9 +174,10 @@ def test_relays_and_copiers(engines):
     made = relay.make_relay(relay.Expected(bytes(16), bytes(16)), [(8, x, 0)], bound.run, usual,
                             bytes(16), [(next(iter(bound.outputs.values())), 0, 8)])
     copier = relay.make_copier([(x, other)])
+    expected = kernel(np.array([0.5, 0.0, 0.0, 0.0, 0.0]))[0]  # NumPy's sine may round otherwise
     dead = [weakref.ref(each) for each in (kernel, usual, other, made.__self__, copier.__self__)]
     del kernel, bound, usual, other, x
-    assert made(bytes(8) + np.float64(0.5).tobytes())[8:] == np.sin(0.5).tobytes()
+    assert made(bytes(8) + np.float64(0.5).tobytes())[8:] == expected.tobytes()
     copier()
     assert all(ref() is not None for ref in dead)
     del made, copier

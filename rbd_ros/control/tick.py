@@ -33,7 +33,7 @@ from rbd_ros.control.joint_states.motion import REACH, WINDOW
 from rbd_ros.control.laws import barriers, joint_space, operational_space, passive
 from rbd_ros.control.loop_terms import LoopTerms
 from rbd_ros.control.safety import limits
-from rbd_ros.control.safety.limits import torque_step
+from rbd_ros.control.safety.limits import in_proportion, torque_step
 from rbd_ros.control.terms import Terms
 from rbd_ros.control.tip import AXES, Tip
 from rbd_ros.dynamics.quantity import Quantity
@@ -230,11 +230,15 @@ class TickKernels:
         rubbing = joint_space.friction_torque(x['reference'][1], self._friction(x))
         law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]
         error = joint_space.tracking_error(q, x['reference'][0], self.robot.continuous)
-        return self._with_law(s, self._basics(s), law, error=error)
+        basics = self._basics(s)
+        return self._with_law(s, basics, in_proportion(law, basics['gravity'], x['limit']),
+                              error=error)
 
     def _task(self, s: State) -> dict[str, Sequence]:
         law, known = self._tip.law(s)
-        return self._with_law(s, self._basics(s), law, **known)
+        basics = self._basics(s)
+        return self._with_law(
+            s, basics, in_proportion(law, basics['gravity'], s.inputs['limit']), **known)
 
     def _momentum(self, s: State) -> dict[str, Sequence]:
         """Return what the momentum observer needs; all joints share in the momentum."""

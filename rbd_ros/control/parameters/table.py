@@ -112,7 +112,7 @@ _LAW = (
 _REFERENCE = (
     joints('reference.velocity', [], 'rad/s', 1e-3, 1e3, 'Velocity limit of the reference. If '
            'empty, barrier.velocity times velocity_limits.'),
-    joints('reference.acceleration', [20.0], 'rad/s^2', 1e-2, 1e4,
+    joints('reference.acceleration', [10.0], 'rad/s^2', 1e-2, 1e4,
            'Acceleration limit of the reference.'),
     scalar('reference.timeout', 0.5, 's', 0.01, 10.0,
            'Time without a streamed set-point after which the last one is held.'),

@@ -29,14 +29,21 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros import compiler
-from rbd_ros.compiler import absolute, clamp, Kernel, less, Scalar
+from rbd_ros.compiler import (
+    absolute, clamp, Kernel, less, less_equal, maximum, minimum, Scalar, where)
 from rbd_ros.errors import NonFiniteError, ShapeError
 
-__all__ = ['TorqueLimiter', 'check_limits', 'is_finite', 'limit_kernel', 'stop_reasons',
-           'torque_step']
+__all__ = ['TorqueLimiter', 'check_limits', 'in_proportion', 'is_finite', 'limit_kernel',
+           'stop_reasons', 'torque_step']
 
 Array = npt.NDArray[np.float64]
 Vector = Sequence[Scalar]
+
+#: N.m by which no torque changes
+_TINY = 1e-300
+
+#: share by which a torque that was brought to a limit may miss it
+_ROUNDING = 1e-9
 
 
 def is_finite(x: Array) -> bool:
@@ -50,10 +57,31 @@ def is_finite(x: Array) -> bool:
     return math.isfinite(sum(x.tolist()))
 
 
+def in_proportion(torque: Vector, gravity: Vector, limit: Vector) -> list[Scalar]:
+    """
+    Return a torque within its limits that accelerates the robot in the direction asked for.
+
+    What a law adds to g(q) is reduced for all joints alike. A clamp per joint would turn the
+    vector: coupled by inertia, a joint that gets all of its torque is thrown by one that does not.
+
+    :param torque: of the law, gravity included.
+    :param gravity: g(q), never reduced; a joint that it saturates alone is left to the limiter.
+    :param limit: largest absolute torque per joint.
+    """
+    share: Scalar = 1.0
+    for tau, g, most in zip(torque, gravity, limit):
+        u = tau - g
+        room = where(less(0.0, u), most - g, most + g)
+        share = minimum(share, where(less(0.0, room), room / maximum(absolute(u), _TINY), 1.0))
+    return [g + share * (tau - g) for tau, g in zip(torque, gravity)]
+
+
 def torque_step(torque: Vector, driver: Vector, last: Vector, last_sent: Vector, limit: Vector,
                 rate: Vector, dt: Scalar) -> dict[str, list[Scalar]]:
     """
     Return what is sent, the total torque that it makes with the driver's part, which limits act.
+
+    All joints go the same share of their way, so that no joint waits for another's rate.
 
     The limits hold for the total and for what is sent. Where they contradict, because the driver's
     part has jumped, those of what is sent count: nothing else is in our hands.
@@ -66,20 +94,33 @@ def torque_step(torque: Vector, driver: Vector, last: Vector, last_sent: Vector,
     :param rate: largest change per second.
     :param dt: s since the last torque.
     """
-    rows: dict[str, list[Scalar]] = {
-        name: [] for name in ('total', 'sent', 'saturated', 'slewing')}
-    for wanted, added, before, command, most, slope in zip(
-            torque, driver, last, last_sent, limit, rate):
-        step = slope * dt
-        clamped = clamp(wanted, -most, most)
-        total = clamp(clamped, before - step, before + step)
-        rest = clamp(total - added, -most, most)
-        sent = clamp(rest, command - step, command + step)
-        rows['total'].append(sent + added)
-        rows['sent'].append(sent)
-        rows['saturated'].append(less(most, absolute(wanted)))
-        rows['slewing'].append(less(0.0, absolute(total - clamped) + absolute(sent - rest)))
-    return rows
+    steps = [slope * dt for slope in rate]
+    clamped = [clamp(wanted, -most, most) for wanted, most in zip(torque, limit)]
+    total, slow = _along(last, clamped, steps)
+    rest = [clamp(t - added, -most, most) for t, added, most in zip(total, driver, limit)]
+    sent, late = _along(last_sent, rest, steps)
+    return {'total': [s + added for s, added in zip(sent, driver)], 'sent': sent,
+            'saturated': [less_equal((1.0 - _ROUNDING) * most, absolute(wanted))
+                          for wanted, most in zip(torque, limit)],
+            'slewing': [maximum(a, b) for a, b in zip(slow, late)]}
+
+
+def _along(start: Vector, end: Vector, steps: Vector) -> tuple[list[Scalar], list[Scalar]]:
+    """
+    Return how far all joints get on the straight line to the end, and whose rate limit acts.
+
+    They keep step: where axes are nearly parallel the difference of two torques moves next to
+    no inertia, and a joint that lags behind the other would throw both about.
+    """
+    ways = [b - a for a, b in zip(start, end)]
+    share: Scalar = 1.0
+    for way, step in zip(ways, steps):
+        share = minimum(share, step / maximum(absolute(way), _TINY))
+    whole = less_equal(1.0, share)
+    reached = [where(whole, b, clamp(a + share * way, maximum(a - step, minimum(a, b)),
+                                     minimum(a + step, maximum(a, b))))
+               for a, b, way, step in zip(start, end, ways, steps)]
+    return reached, [less(step, absolute(way)) for way, step in zip(ways, steps)]
 
 
 @cache
