@@ -26,11 +26,13 @@ import sys
 
 from command_rig import ARM, data, PLANAR, rbd
 import pytest
+import rbd_ros
 from rbd_ros.command_line import ops
 from rbd_ros.command_line.app import app
 from rbd_ros.command_line.plausibility import TESTS
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.model.samples import general_chain
+import yaml
 
 
 @pytest.fixture
@@ -57,6 +59,25 @@ def test_info(planar: Path) -> None:
     assert floating['nv'] == 8 and floating['reach'] == found['reach']
 
 
+def test_closed_loops() -> None:
+    """A parallel arm is shown with its loops, checked, and configured with a way of assembly."""
+    arm = Path(__file__).parent / 'urdf' / 'five_bar.urdf'
+    found = data('info', arm)
+    assert (found['mobility'], found['overconstraint']) == (2, 3)
+    assert found['loops'] == [{'name': 'tip', 'type': 'revolute', 'predecessor': 'left_rod',
+                               'successor': 'right_rod'}]
+    assert 'tip (revolute) closes a loop: left_rod -> right_rod' in rbd('info', arm)[0]
+    assert {each['outcome'] for each in data('check', arm)['tests']} == {'ok'}
+    assert 'leave 2 freedom(s), but 4 joint(s) are controlled' in rbd('config', arm, code=2)[1]
+    text = rbd('config', arm, '--joints', 'right_shoulder,left_shoulder')[0]
+    lines = [line.strip(' #') for line in text.splitlines() if '# assembly.' in line]
+    joints, values = (yaml.safe_load(line) for line in lines)
+    near = dict(zip(joints['assembly.joints'], values['assembly.values'], strict=True))
+    model = rbd_ros.load_urdf(arm)
+    q = [near[name] for name in model.joint_names]
+    assert abs(rbd_ros.Dynamics(model).loop_error(q)).max() < 1e-5
+
+
 def test_reach_of_sliding_and_endless_joints() -> None:
     """A slide adds its travel, and has no reach without limits."""
     slide = PLANAR.replace('"elbow" type="revolute"', '"elbow" type="prismatic"').replace(
@@ -77,6 +98,9 @@ FAULTS = {
                 'triangle'),
     'leaves': ('<mass value="1"/>\n    <inertia ixx="0.005" iyy="0.01" izz="0.01"',
                '<mass value="0"/>\n    <inertia ixx="0" iyy="0" izz="0"', 'lower'),
+    'loops': ('</robot>', '<loop_joint name="far" type="revolute"><predecessor link="upper">'
+              '<origin xyz="9 0 0"/></predecessor><successor link="lower"/><axis xyz="0 1 0"/>'
+              '</loop_joint></robot>', 'loop joint "far"'),
     'size': ('<mass value="2"/>', '<mass value="2000"/>', 'kg/m^3'),
     'placeholder': ('ixx="0.01" iyy="0.05" izz="0.05"', 'ixx="1" iyy="1" izz="1"', 'upper'),
     'angles': ('lower="1" upper="2"', 'lower="-90" upper="90"', 'elbow'),
@@ -105,7 +129,7 @@ def test_check_finds_nothing_in_good_robots(planar: Path) -> None:
         found = data('check', robot)
         assert [each['test'] for each in found['tests']] == [test.name for test in TESTS]
         assert {each['outcome'] for each in found['tests']} == {'ok'}, found
-    assert '13 tests: 0 failed, 0 with warnings' in rbd('check', planar)[0]
+    assert '14 tests: 0 failed, 0 with warnings' in rbd('check', planar)[0]
 
 
 @pytest.mark.parametrize('test', [test.name for test in TESTS])

@@ -16,15 +16,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from benchmark.node.arm import DAMPING, STIFFNESS, URDF
 
 
-def arguments(rate: float, output: str = 'array') -> list[str]:
+def arguments(rate: float, output: str = 'array',
+              robot: Mapping[str, object] | None = None) -> list[str]:
     """
     Return the ROS arguments of the controller in computed-torque mode.
 
     :param rate: states per second that it is told to expect.
     :param output: type of the commands, ``array`` or ``joint_state``.
+    :param robot: parameters of another robot than the arm.
     """
     values = {
         'robot_description_file': URDF, 'driver_adds': 'none',
@@ -35,6 +39,7 @@ def arguments(rate: float, output: str = 'array') -> list[str]:
         'state_timeout': 0.5,
         'command_deadline': 0.0, 'liveliness_lease': 0.0,  # the same QoS for all contenders
         'command_type': 'joint_state' if output == 'joint_state' else 'float64_multi_array',
+        **(robot or {}),
     }
     return ['--ros-args', *(part for name, value in values.items()
                             for part in ('-p', f'{name}:={value}'))]

@@ -25,10 +25,11 @@ from __future__ import annotations
 from collections.abc import Callable
 import gc
 import json
+import sys
 import time
+from types import ModuleType
 
-from benchmark.node import controller
-from benchmark.node.arm import JOINTS, motion
+from benchmark.node import arm, controller, delta
 from benchmark.node.messages import joint_state, STAMP, stamp_into
 import numpy as np
 from rbd_ros.command_line.timing import best_times
@@ -47,13 +48,13 @@ class Nowhere:
 
 
 class Source:
-    """Messages of a swaying arm with the stamps of now."""
+    """Messages of a swaying robot with the stamps of now."""
 
-    def __init__(self) -> None:
+    def __init__(self, robot: ModuleType, rate: float) -> None:
         """Make one period of the motion."""
-        zero = np.zeros(len(JOINTS))
-        self._states = [bytearray(joint_state(JOINTS, *motion(k / RATE), zero))
-                        for k in range(round(RATE / 2.0))]
+        zero = np.zeros(len(robot.JOINTS))
+        self._states = [bytearray(joint_state(robot.JOINTS, *robot.motion(k / rate), zero))
+                        for k in range(round(rate / robot.FREQUENCY))]
         self._count = 0
 
     def __call__(self) -> bytes:
@@ -82,8 +83,11 @@ def ticks(callback: Callable[[bytes], None], source: Source, count: int,
 
 
 def main() -> None:
-    """Measure once and print."""
-    rclpy.init(args=[*controller.arguments(RATE), '-p', 'autostart:=false'])
+    """Measure the arm, or the delta robot if that is named, once and print."""
+    loops = 'delta' in sys.argv[1:]
+    robot, rate = (delta, delta.RATE) if loops else (arm, RATE)
+    more = delta.PARAMETERS if loops else {}
+    rclpy.init(args=[*controller.arguments(rate, robot=more), '-p', 'autostart:=false'])
     node = ControllerNode()
     node.trigger_configure()
     cycle, loop_node = node.cycle, node.loop_node
@@ -91,13 +95,13 @@ def main() -> None:
     cycle.snapshots.watched = False  # as a node finds out that nobody listens to
     callback = next(subscription.callback for subscription in loop_node.subscriptions
                     if subscription.topic_name.endswith('joint_states'))
-    source = Source()
+    source = Source(robot, rate)
     cycle.loop.post(cycle.activate)
-    ticks(callback, source, WARM, 1.0 / RATE)
+    ticks(callback, source, max(WARM, round(2.5 * rate)), 1.0 / rate)
     gc.collect()
     gc.freeze()
     before = cycle.loop.published
-    paced = ticks(callback, source, COUNT, 1.0 / RATE)
+    paced = ticks(callback, source, COUNT, 1.0 / rate)
     busy = ticks(callback, source, COUNT, 0.0)
     published = cycle.loop.published - before
     print(json.dumps({

@@ -24,6 +24,7 @@ limits. Warnings are those of the loader; rbd check says more about each.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson, Floating, Robot
@@ -42,11 +43,13 @@ def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) 
     model, text, notes = load(robot, floating_base, quiet=True)
     joints = _joints(model)
     far = _reaches(text)
-    data = {
+    data: dict[str, Any] = {
         'name': model.name, 'bodies': model.nb, 'nq': model.nq, 'nv': model.nv,
         'total_mass': model.total_mass, 'base': model.body_names[0],
         'base_mass': float(model.inertia[0].m), 'joints': joints, 'bodies_of_tree': _bodies(model),
         'frames': list(model.frame_names), 'reach': far, 'warnings': [str(note) for note in notes]}
+    if model.loops:
+        data |= _loops(model, text)
     head = (f'[bold]{escape(model.name)}[/]: {model.nb} moving bodies, nq = {model.nq}, nv = '
             f'{model.nv}, {model.total_mass:.4g} kg moving')
     rows = [[each['name'], each['type'], each['lower'], each['upper'], each['velocity'],
@@ -57,7 +60,30 @@ def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) 
         '>rotor'), rows)
     reaches = table('Reach from the base, m', ('frame', '>reach'), list(far.items()))
     warnings = [f'[yellow]warning:[/] {escape(note)}' for note in notes]
-    show(data, as_json, head, _tree(model), limits, *([reaches] if far else []), *warnings)
+    loops = [_loop_text(data)] if model.loops else []
+    show(data, as_json, head, _tree(model), *loops, limits, *([reaches] if far else []), *warnings)
+
+
+def _loops(model: Model, urdf: str) -> dict[str, Any]:
+    """Return the joints that close loops, and what they leave while the base stands still."""
+    from rbd_ros.dynamics.robot import Dynamics
+    from rbd_ros.model.urdf import load_urdf
+    still = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
+    report = Dynamics(still, progress=lambda *_: None).loop_report
+    return {'loops': [{'name': loop.name, 'type': loop.joint.type_name,
+                       'predecessor': model.body_names[loop.predecessor],
+                       'successor': model.body_names[loop.successor]} for loop in model.loops],
+            'mobility': report.mobility, 'overconstraint': report.overconstraint}
+
+
+def _loop_text(data: Mapping[str, Any]) -> str:
+    """Return a line for each joint that closes a loop, and what they leave."""
+    from rich.markup import escape
+    lines = [f'{escape(loop["name"])} [dim]({loop["type"]})[/] closes a loop: '
+             f'{escape(loop["predecessor"])} -> {escape(loop["successor"])}'
+             for loop in data['loops']]
+    return '\n'.join([*lines, f'the loops leave {data["mobility"]} freedoms; '
+                      f'{data["overconstraint"]} of their constraints follow from others'])
 
 
 def _joints(model: Model) -> list[dict[str, Any]]:

@@ -158,7 +158,7 @@ def _placeholders(subject: Subject) -> list[str]:
 
 def _too_weak(subject: Subject) -> list[str]:
     model = subject.model
-    if not model.nv:
+    if not model.nv or model.loops:  # loops share the weight among drives that nobody named
         return []
     needed = np.abs(subject.robot.gravity(subject.postures)).max(axis=0)
     found = []
@@ -199,6 +199,16 @@ def _singular(subject: Subject) -> list[str]:
             ] if least < SINGULAR else []
 
 
+def _open_loops(subject: Subject) -> list[str]:
+    if not subject.model.loops:
+        return []
+    try:
+        _ = subject.robot.loop_report
+    except RbdError as error:
+        return [str(error)]
+    return []
+
+
 def _meshes(subject: Subject) -> list[str]:
     try:
         shapes = [*read_shapes(subject.text), *read_shapes(subject.text, 'collision')]
@@ -224,6 +234,9 @@ TESTS = (
     Test('singular', 'Does every motion of the joints move some mass?', ERROR,
          'give inertia to the links behind the joint, or rotor inertia to the joint',
          look=_singular),
+    Test('loops', 'Can closed loops be assembled, and move?', ERROR,
+         'check lengths, frames, axes and joint limits of the links in the loop, and the type of '
+         'the loop joint', look=_open_loops),
     Test('size', 'Are inertias those of parts of normal size and density?', WARNING,
          'check the units: kg and kg m^2, not g or mm; check the mass',
          ('inertia of a part larger',), _density),

@@ -17,7 +17,8 @@
 from __future__ import annotations
 
 from rbd_ros.control.parameters.template import parameter_file
-from rbd_ros.control.robot import make_robot
+from rbd_ros.control.robot import make_robot, Robot
+from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.model.urdf import load_urdf
 
 __all__ = ['config_text']
@@ -40,4 +41,11 @@ def config_text(urdf: str, origin: str, *, joints: list[str] | None = None, rate
     return parameter_file(
         robot=model.name, joints=robot.joints, effort=robot.pick(model.effort_limit),
         velocity=robot.pick(model.velocity_limit), tip=robot.tip, origin=origin, rate=rate,
-        choices=choices, everything=everything)
+        choices=choices, everything=everything,
+        assembly=_closed(robot) if model.loops else None)
+
+
+def _closed(robot: Robot) -> dict[str, float]:
+    """Return a closed position, which names one way of assembly."""
+    q = Dynamics(robot.model, progress=lambda *_: None).loop_report.q
+    return dict(zip(robot.model.independent_joint_names, q.tolist(), strict=True))

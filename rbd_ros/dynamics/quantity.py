@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     Target = str | Handle | Sequence[str | Handle] | None
     About = Frame | tuple[Handle, ...] | tuple[str, ...] | Pattern | None
 
+#: What knows loops where derivatives are asked for.
+LINEARISED = ('algorithms.manifold.linearize with dynamics.loop_system.LoopSystem, which '
+              'linearises the motion that the loops allow')
 #: What a quantity may be about.
 TARGETS = ('robot', 'frame', 'handles', 'joints')
 _NONE: Mapping[str, Any] = {}        # a plain one: declarations are pickled
@@ -83,6 +86,7 @@ class Quantity(NamedTuple):
         nothing of constraints.
     :param key: all that the graph depends on, where that is more than the code of the rules.
     :param modules: names of modules that are traced, besides those below.
+    :param instead: what knows closed loops, where this quantity does not.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Quantity(NamedTuple):
     loop_environment: tuple[str, ...] = ()
     key: tuple[object, ...] = ()
     modules: tuple[str, ...] = ()
+    instead: str = ''
 
     def rows(self) -> list[Quantity]:
         """Return the quantity and, where rules for them are declared, its derivatives."""
@@ -111,7 +116,7 @@ class Quantity(NamedTuple):
             return [self]
         return [self, self._replace(
             name=f'{self.name}_derivatives', rules=self.derivative, derivative=_NONE,
-            compared=(), loop_rules=_NONE, regular=False,
+            compared=(), loop_rules=_NONE, regular=False, instead=LINEARISED,
             meaning=f'partial derivatives of {self.name}')]
 
     def suitable(self, model: Model) -> dict[str, Rule]:
@@ -122,7 +127,7 @@ class Quantity(NamedTuple):
         """
         rules = self.loop_rules if model.loops and not self.on_tree else self.rules
         if not rules:
-            model.refuse_loops(self.name)
+            model.refuse_loops(self.name, self.instead)
             raise ModelError(f'"{model.name}" has no closed loops, and so no {self.name}; add a '
                              'loop joint (ModelBuilder.add_loop_joint or <loop_joint>)')
         return {name: rule for name, rule in rules.items()

@@ -30,12 +30,19 @@ from rbd_ros.algorithms.planar import is_planar
 from rbd_ros.dynamics import (
     coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules, loop_rules,
     regressor_rules, rules)
-from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.quantity import LINEARISED, Quantity
 
 _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
 _GRAVITY = ('gravity',)
 #: Rules that suit robots which move in one plane.
 _PLANAR = {'planar': is_planar}
+#: What knows closed loops, where a quantity does not.
+_LOOP_FORCES = ('loop_dynamics, whose forces in the loop joints act on the tree as f_ext of '
+                'joint_wrenches')
+_FREEDOMS = 'independent_equations, whose H belongs to the freedoms that the loops leave'
+_DRIVES = 'actuator_forces, with the joints of unknown force as actuated ones'
+_WHOLE = 'mass_matrix, bias and loop_dynamics, which have the base among the coordinates'
+_HANDLES = 'operational_space, which knows loops'
 
 _ROWS = (
     # --- joint space --------------------------------------------------------------------------
@@ -62,6 +69,7 @@ _ROWS = (
         on_tree=True, meaning='g(q): joint forces that hold the robot still'),
     Quantity(
         'joint_wrenches', _QDD, environment=_GRAVITY, rules={'spatial': rules.joint_wrenches},
+        instead=_LOOP_FORCES,
         meaning='whole force across each joint, (nb, 6), body coordinates, angular first'),
     Quantity(
         'mass_matrix', _Q, rules={'crba': rules.mass_matrix, 'planar': rules.mass_matrix_planar},
@@ -69,6 +77,7 @@ _ROWS = (
         on_tree=True, meaning='H(q), by composite rigid bodies (RBDA 6.2)'),
     Quantity(
         'inverse_mass_matrix', _Q, rules={'ltdl': rules.inverse_mass_matrix},
+        instead=_FREEDOMS,
         meaning='H(q)^-1, through its branch-sparse factors'),
     Quantity(
         'forward_dynamics', ('q', 'qd', 'tau'), environment=_GRAVITY,
@@ -87,11 +96,13 @@ _ROWS = (
     Quantity(
         'forward_dynamics_derivative_factors', ('q', 'qd', 'tau'), environment=_GRAVITY,
         rules={'inverse': derivative_rules.forward_dynamics_factors},
+        instead=LINEARISED,
         meaning='H^-1 and the derivatives of tau, whose products are those of forward_dynamics'),
     Quantity(
         'hybrid_dynamics', (*_QD, 'known'), environment=_GRAVITY, target='joints',
         rules={'crba': hybrid_rules.by_inertia_matrix, 'aba': hybrid_rules.by_articulated_bodies},
         where={'aba': hybrid_rules.moves_freely},
+        instead=_DRIVES,
         meaning='qdd and tau of all joints, prescribed ones among them (RBDA 9.1, 9.2)'),
 
     Quantity(
@@ -146,26 +157,32 @@ _ROWS = (
     Quantity(
         'floating_base_inverse_dynamics', (*_QD, 'joint_qdd'), environment=_GRAVITY,
         rules={'composite': floating_rules.inverse_dynamics},
+        instead=_WHOLE,
         meaning='acceleration of the base, and tau of the joints (RBDA Table 9.6)'),
     Quantity(
         'floating_base_forward_dynamics', (*_QD, 'joint_tau'), environment=_GRAVITY,
         rules={'crba': floating_rules.forward_dynamics_by_inertia,
                'aba': floating_rules.forward_dynamics_by_bodies},
         where={'aba': hybrid_rules.moves_freely},
+        instead=_WHOLE,
         meaning='acceleration of the base, and qdd of the joints (RBDA Table 9.4)'),
     Quantity(
         'floating_base_equations', _QD, environment=_GRAVITY,
         rules={'crba': floating_rules.equations},
+        instead=_WHOLE,
         meaning='I_0, F, H, p_0 and C of the equation of motion (RBDA Table 9.5)'),
     Quantity(
         'floating_base_reduced_equations', _QD, environment=_GRAVITY,
         rules={'crba': floating_rules.reduced_equations},
+        instead=_WHOLE,
         meaning='H_fl and C_fl, the base eliminated (RBDA 9.15, 9.16)'),
     Quantity(
         'floating_base_momentum', _QD, rules={'crba': floating_rules.momentum},
+        instead=_WHOLE,
         meaning='I_0 v_0 + F qd, base-body coordinates, angular first (RBDA Ex 9.3)'),
     Quantity(
         'floating_base_jacobian', _Q, target='frame', rules={'crba': floating_rules.jacobian},
+        instead=_WHOLE,
         meaning='6 x (nv - 6): motion of a frame while the base gives way (RBDA Ex 9.4)'),
 
     # --- closed loops: H and C are those of the spanning tree -----------------------------------
@@ -250,10 +267,12 @@ _ROWS = (
     Quantity(
         'inverse_handle_inertia', _Q, target='handles', rules=handle_rules.INVERSE,
         where=handle_rules.WHERE, compared=handle_rules.COMPARED,
+        instead=_HANDLES,
         meaning='Phi = J H^-1 J^T of many handles (RBDA 7.9)'),
     Quantity(
         'handle_inertia', (*_Q, 'damping'), target='handles', rules=handle_rules.INERTIA,
         where=handle_rules.WHERE, compared=handle_rules.COMPARED, shapes={'damping': (1,)},
+        instead=_HANDLES,
         meaning='Lambda = (Phi + damping 1)^-1 of many handles, and Phi'),
 )
 

@@ -36,6 +36,10 @@ __all__ = ['Frame', 'gravity_vector', 'LoopJoint', 'Model']
 
 Entry = TypeVar('Entry')
 
+#: What knows loops, where nothing closer to what was asked for does.
+_INSTEAD = ('forward_dynamics, loop_dynamics or actuator_forces of rbd_ros.Dynamics, which know '
+            'loops')
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -232,11 +236,12 @@ class Model:
                     joints.update(leaders)
         return joints
 
-    def refuse_loops(self, what: str = 'this algorithm') -> None:
+    def refuse_loops(self, what: str = 'this algorithm', instead: str = '') -> None:
         """
         Raise an error if the robot has kinematic loops, where what is asked for knows trees only.
 
         :param what: what to call it.
+        :param instead: what knows loops; that of ``Dynamics`` in general by default.
         :raises LoopError: which names a joint that closes a loop.
         """
         if not self.loops:
@@ -247,8 +252,7 @@ class Model:
         raise LoopError(
             f'joint "{loop.name}" of "{self.name}"{more} closes a kinematic loop between {ends}, '
             f'and {what} knows trees only: its answer would be of another robot. Take '
-            'forward_dynamics, loop_dynamics or actuator_forces of rbd_ros.Dynamics, which know '
-            'loops, or model.spanning_tree for the open tree')
+            f'{instead or _INSTEAD}, or model.spanning_tree for the open tree')
 
     # --- names ----------------------------------------------------------------------------
 

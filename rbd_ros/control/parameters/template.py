@@ -59,7 +59,8 @@ CHOICES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float],
                    velocity: Sequence[float], tip: str, origin: str, rate: float = 500.0,
-                   choices: Mapping[str, str] | None = None, everything: bool = False) -> str:
+                   choices: Mapping[str, str] | None = None, everything: bool = False,
+                   assembly: Mapping[str, float] | None = None) -> str:
     """
     Return the text of a parameter file for a real robot.
 
@@ -72,6 +73,7 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
     :param rate: of joint_states, Hz.
     :param choices: answers that are known already, by parameter.
     :param everything: whether every other parameter follows, as a comment with its default.
+    :param assembly: of a robot with closed loops, a position that closes them, by joint.
     :raises SettingError: for an answer that does not exist, or a rate out of bounds.
     """
     chosen = dict(choices or {})
@@ -83,7 +85,8 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
     if reason:
         raise SettingError(reason)
     parts = [_header(robot, origin), *(_choice(name, chosen.get(name)) for name in CHOICES),
-             _joints(joints, effort, velocity), _rates(rate), _rest(tip)]
+             _joints(joints, effort, velocity), *([_assembly(assembly)] if assembly else []),
+             _rates(rate), _rest(tip)]
     text = '\n'.join(parts)
     return text + _others(text) if everything else text
 
@@ -151,6 +154,17 @@ def _joints(joints: Sequence[str], effort: Sequence[float], velocity: Sequence[f
         _limits('torque_limits', effort, joints, 'N.m, of the total torque'),
         _limits('torque_rate_limits', rates, joints, 'N.m/s'),
         _limits('velocity_limits', velocity, joints, 'rad/s or m/s; exceeding them is a fault')])
+
+
+def _assembly(closed: Mapping[str, float]) -> str:
+    names = ', '.join(map(_quoted, closed))
+    values = ', '.join(map(_number, closed.values()))
+    return '\n'.join([
+        '', _comment('The robot has closed loops. If nobody publishes its passive joints, give a '
+                     'position that shows in which way it is assembled, and remove the #. The '
+                     'one below closes the loops; it need not be the way in which yours is '
+                     'assembled.'),
+        f'{_MARGIN}# assembly.joints: [{names}]', f'{_MARGIN}# assembly.values: [{values}]'])
 
 
 def _rates(rate: float) -> str:
