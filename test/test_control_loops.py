@@ -71,7 +71,8 @@ def test_gravity_compensation_holds_a_parallel_arm():
 
 def test_computed_torque_gives_the_wanted_acceleration():
     """Along a trajectory each torque makes in Pinocchio the acceleration that the law asks for."""
-    rig = Rig(mode='computed_torque', stiffness=[100.0], damping=[20.0])
+    rig = Rig(mode='computed_torque', stiffness=[100.0], damping=[20.0],
+              **{'reference.acceleration': [20.0]})  # the trajectory needs 11
     rig.run(0.2)
     goal = START + [0.3, -0.2]
     now = rig.time
