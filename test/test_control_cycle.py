@@ -249,6 +249,22 @@ def test_zones_never_meet():
         np.testing.assert_array_equal(torque, 3.0)
 
 
+def test_a_recovery_names_what_was_lost():
+    """A gap that the state after it ends is reported with its cause, before the ramp-in."""
+    arm = Arm(ramp_time=0.1, recover_lost_state=True)
+    arm.release()
+    arm.run(0.5)
+    assert arm.state == 'running'
+    arm.cycle.events.clear()
+    arm.time += 0.4                      # no message and no tick of the timer
+    arm.run(0.5)
+    events = list(arm.cycle.events)
+    assert arm.state == 'running'
+    before = events[:events.index(('state', 'ramping in'))]
+    [warning] = [text for kind, text in before if kind == 'warning']
+    assert warning.startswith('recovers by itself: no fresh joint state within state_timeout')
+
+
 def test_refused_references_are_told_once_per_state_and_second():
     """Thousands of references to a robot that holds are a line per second, with their number."""
     arm = Arm(mode='computed_torque', ramp_time=0.1)

@@ -224,6 +224,7 @@ def test_automatic_recovery_ramps_in(silence):
     rig.run(0.05)
     assert rig.supervisor.state is State.RAMPING_IN
     assert rig.supervisor.gain < 0.1
+    assert [fault.cause for fault in rig.supervisor.recovered] == [Cause.STATE_STALE]
     rig.run(1.0)
     assert rig.supervisor.state is State.RUNNING
 

@@ -371,6 +371,9 @@ class Cycle:
         if state is State.PROBING:
             self._check.restart()
         elif state is State.RAMPING_IN:
+            if recovered := self.supervisor.recovered:      # the loss may have had no cycle
+                self.events.append(('warning', 'recovers by itself: ' + '; '.join(
+                    str(fault) for fault in recovered)))
             self.law.enter(self.now)
             self._disturbance.reset()
             self._watch.begin(self.now, q, qd)

@@ -58,6 +58,7 @@ class Supervisor:
         self.state = State.INACTIVE
         self._due = Due.NOTHING
         self.faults: list[Fault] = []  # since activation or reset, first one first
+        self.recovered: list[Fault] = []  # those that the last ramp-in has ended by itself
         self.gain = 0.0  # of the law, 0 to 1
         self.blend = 0.0  # from the start of the ramp (0) to the release torque (1)
         self.paused = False
@@ -339,6 +340,7 @@ class Supervisor:
         self._enter(State.LOST, steady - max(now - self._gravity_until, 0.0))
 
     def _ramp_in(self, now: float, steady: float) -> None:
+        self.recovered = self.faults.copy()
         self.faults.clear()
         self._ramp_start = now
         self.gain = 0.0
