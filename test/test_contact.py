@@ -502,6 +502,39 @@ def test_block_sticks_on_a_slope_or_slides_down_it():
         friction.coulomb(np.eye(2), np.zeros(2), 0.1)
 
 
+def test_friction_obeys_its_conditions_on_random_problems():
+    """Cone, complementarity and direction, checked one by one; begun there, it stays there."""
+    rng = np.random.default_rng(11)
+    seen = dict.fromkeys(('open', 'stick', 'slide'), 0)
+    for _ in range(40):
+        count, nv = int(rng.integers(1, 6)), int(rng.integers(6, 19))
+        T, mu = rng.normal(size=(3 * count, nv)), float(rng.uniform(0.1, 0.9))
+        M, d = T @ T.T, T @ rng.normal(size=nv)             # singular if contacts are many
+        found = friction.coulomb(M, d, mu, tolerance=1e-10)
+        assert found.residual <= 1e-10
+        np.testing.assert_allclose(found.motion.ravel(), M @ found.force.ravel() + d, atol=1e-12)
+        for f, u in zip(found.force, found.motion, strict=True):
+            assert f[2] >= -1e-9 and u[2] >= -1e-8 and abs(f[2] * u[2]) < 1e-8
+            size, speed = np.hypot(*f[:2]), np.hypot(*u[:2])
+            assert size <= mu * f[2] + 1e-8
+            if speed > 1e-6 and f[2] > 1e-6:
+                np.testing.assert_allclose(f[:2], -mu * f[2] * u[:2] / speed, atol=1e-6)
+            seen['open' if f[2] < 1e-9 else 'slide' if speed > 1e-6 else 'stick'] += 1
+        again = friction.coulomb(M, d, mu, start=found.force, tolerance=1e-9, sweeps=0)
+        close(again.force, found.force, 1e-9)
+    assert min(seen.values()) >= 5, seen
+
+
+def test_contacts_that_cannot_open_are_left_with_a_residual():
+    """Squeezed from both sides, or without a sweep: the residual says that it is not solved."""
+    n = np.array([0.0, 0.0, 1.0, 0.0, 0.0, -1.0])
+    M = np.outer(n, n) + 1e-3 * np.diag([1.0, 1.0, 0.0] * 2)
+    squeezed = friction.coulomb(M, np.array([0.0, 0.0, -1.0] * 2), 0.5, sweeps=50)
+    assert squeezed.residual > 0.1 and np.abs(squeezed.force).max() < 1e3
+    pulled = friction.coulomb(M, np.array([0.0, 0.0, 1.0] * 2), 0.5)
+    assert pulled.residual == 0.0 and not pulled.force.any()
+
+
 def test_without_friction_the_book_remains():
     """With mu zero the forces are those of the complementarity problem."""
     rng = np.random.default_rng(4)

@@ -163,7 +163,7 @@ def test_simulator_and_ticks():
         for name in ('effort_limit', 'upper'):
             engine.inputs[name][:] = 1e300
         engine.inputs['lower'][:] = -1e300
-        engine.inputs['setting'][:] = [1e-3, 0.0, 1.0, 1.0, 0.0]
+        engine.inputs['setting'][:] = [1e-3, 0.0, 1.0, 1.0, 0.0, 0.0]
         engine()
         inertia = 0.1 + 2.0 * 0.4**2        # about the axis
         expected = -1e-3 * torque(gear, 0.0) / (gear * gear * inertia)

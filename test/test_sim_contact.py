@@ -29,7 +29,8 @@ from rbd_ros.errors import ModelError, SettingError
 from rbd_ros.joints import Free, Prismatic
 from rbd_ros.model.collision_shapes import Box, CollisionShape, HalfSpace, Sphere
 from rbd_ros.model.urdf.collisions import load_collisions
-from rbd_ros.sim import Physics, Settings, SimulatedRobot, soft_world
+from rbd_ros.sim import Physics, Settings, SimulatedRobot
+from rbd_ros.sim import contact_pattern
 from rbd_ros.sim.contact_points import nearest_on_box
 from rbd_ros.sim.distance import Placed
 from rbd_ros.sim.world import Obstacle, read_scene, Surface, World
@@ -94,6 +95,18 @@ def test_rigid_floor_gives_back_its_restitution():
             speeds.append(robot.v[0] / -before)
     assert speeds[0] == pytest.approx(0.5, abs=0.02) and len(speeds) >= 2
     assert robot.q[0] == pytest.approx(0.1, abs=1e-4) and abs(robot.v[0]) < 1e-6
+
+
+@pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])
+def test_rigid_floor_without_restitution_gives_nothing_back(integrator):
+    """A ball that arrives with 2 m/s stays on the surface: neither a bounce nor an overlap."""
+    robot = thing(UP, Sphere(0.1), 'rigid', integrator=integrator)
+    robot.place([0.1055], [-2.0])
+    lowest, fastest = robot.q[0], robot.v[0]
+    for _ in range(20):
+        robot.step(1e-3)
+        lowest, fastest = min(lowest, robot.q[0]), max(fastest, robot.v[0])
+    assert lowest > 0.1 - 1e-9 and fastest < 1e-9
 
 
 @pytest.mark.parametrize(('kind', 'angle'), [('soft', 0.3), ('rigid', 0.3), ('soft', 0.6)])
@@ -290,7 +303,7 @@ def test_traced_distance_is_that_of_the_box():
     R, p = Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)
     row = [*R.ravel(), *p, *half]
     for x in rng.uniform(-0.45, 0.45, size=(60, 3)):
-        normal, distance = soft_world._gap(Vec3(*(p + R @ x)), row, True)
+        normal, distance = contact_pattern.nearest(Vec3(*(p + R @ x)), row, 'box')
         expected, depth, _ = nearest_on_box(x, half)
         assert distance == pytest.approx(depth, abs=1e-12)
         np.testing.assert_allclose(list(normal), R @ expected, atol=1e-9)

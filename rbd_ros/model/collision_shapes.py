@@ -168,3 +168,24 @@ def sample_balls(shape: Shape) -> tuple[Array, float]:
     ball = min(0.5 * shape.length, 0.9 * shape.radius)
     reach = shape.radius - ball
     return reach * np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 1.0, 0], [0, -1.0, 0]]), ball
+
+
+def rounded_balls(shape: Shape) -> tuple[Array, float]:
+    """
+    Return the balls of a shape that touches another link: edges of boxes are a little round.
+
+    A sharp corner on the edge of another box has no normal; a round one lies on the face. Where
+    two edges cross, balls along them stand for the crossing, at most the shortest side apart.
+    """
+    if not isinstance(shape, Box):
+        return sample_balls(shape)
+    radius = 0.05 * min(shape.size)
+    points: list[Array] = []
+    for axis, side in enumerate(shape.size):
+        count = max(3, 1 + math.ceil(side / min(shape.size)))
+        for place in np.linspace(-0.5, 0.5, count)[1:-1]:
+            for signs in ((-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5)):
+                points.append(np.insert(np.array(signs), axis, place))
+    inner = np.array(shape.size) - 2.0 * radius
+    corners = sample_points(Box((1.0, 1.0, 1.0)))[0]
+    return np.vstack([corners, *points]) * inner, radius

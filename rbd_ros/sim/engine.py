@@ -27,7 +27,7 @@ from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import sparsity
 from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.coordinates import Coordinates
-from rbd_ros.sim.soft_world import soft_contacts, SoftPattern
+from rbd_ros.sim.soft_world import soft_contacts, soft_shapes
 from rbd_ros.sim.step import advance, input_shapes, Plant
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.quantity import State
     from rbd_ros.model.model import Model
+    from rbd_ros.sim.contact_pattern import Pattern
 
     Array = NDArray[np.float64]
     Values = Sequence[Scalar]
@@ -63,7 +64,7 @@ class Engine(Protocol):
 
 
 def compiled_engine(
-    model: Model, integrator: str, *, soft: SoftPattern | None = None, backend: str = 'auto',
+    model: Model, integrator: str, *, soft: Pattern | None = None, backend: str = 'auto',
     cached: bool = True, progress: Callable[[str, float], None] | None = None,
 ) -> Engine:
     """
@@ -81,7 +82,7 @@ def compiled_engine(
     refuse_massless(model, 'forward_dynamics')
     shapes = input_shapes(model.nq, model.nv, model.nb)
     if soft is not None:
-        shapes |= soft.shapes()
+        shapes |= soft_shapes(soft)
     own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
 
     def rule(s: State) -> Mapping[str, Sequence]:

@@ -19,23 +19,36 @@ Rigid contact in fixed steps: impulses with Coulomb friction, solved on velociti
 Each step is first taken without contact. Impulses then bring the velocity of every touching point
 to where it may be, and the step is taken again under them. Beyond the book, whose rigid contact
 goes from event to event and knows no friction (see ``event_driven`` for that).
+
+One kernel gives distances, directions and Jacobians of all pairs, and the inverse of the inertia
+matrix. Which of them are near enough to matter is decided afterwards: a new contact set compiles
+nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms.friction import contact_frame, coulomb
-from rbd_ros.dynamics.contact_system import ContactSystem
+from rbd_ros.algorithms import kinematics, ltl
+from rbd_ros.algorithms.friction import coulomb
+from rbd_ros.compiler import where
+from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.rules import sparsity, tree
+from rbd_ros.sim.contact_pattern import gaps, tangents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.dynamics.quantity import State
     from rbd_ros.model.model import Model
+    from rbd_ros.sim.contact_pattern import Pattern
     from rbd_ros.sim.world import World
+    from rbd_ros.spatial import Motion, Vec3
 
     Array = NDArray[np.float64]
 
@@ -48,6 +61,10 @@ RECOVERY, FASTEST = 0.2, 0.5
 #: Approach speed, m/s, below which a contact does not bounce.
 REST_SPEED = 0.02
 
+#: Residual that the impulses are solved to, with this many sweeps at most, and the one from which
+#: a step counts as unsolved.
+TOLERANCE, SWEEPS, UNSOLVED = 1e-8, 50, 1e-5
+
 
 class RigidContacts:
     """
@@ -59,57 +76,135 @@ class RigidContacts:
     """
 
     def __init__(self, model: Model, world: World, backend: str = 'auto') -> None:
-        self._system = ContactSystem(model, backend=backend)
-        self._world = world
+        pattern = world.pattern()
+        robot = Dynamics(model, backend=backend)
+        robot.add(Quantity(
+            'rigid_contact', ('q', 'braked', *pattern.shapes()),
+            {'rule': lambda s: _terms(s, pattern)},
+            shapes={'braked': (model.nv,), **pattern.shapes()}, key=pattern,
+            modules=(__name__.rpartition('.')[0],)))
+        self._kernel = robot.bind('rigid_contact')
+        for name, values in world.shape_inputs().items():
+            self._kernel.inputs[name][:] = values
+        self._surface, self._nb = world.surface, model.nb
+        balls, obstacles = np.array(pattern.pairs).T
+        self._bodies = np.array(pattern.bodies)[balls]
+        self._carriers = np.array(pattern.carriers)[obstacles]
         #: Point and force of each pair, (pairs, 6).
-        self.forces = np.zeros((len(world.points.pairs), 6))
-        self._last = np.zeros((len(world.points.pairs), 3))     # where the next solution begins
+        self.forces = np.zeros((len(pattern.pairs), 6))
+        self._last = np.zeros((len(pattern.pairs), 3))     # where the next solution begins
+        #: By how much the impulses of the last step miss their conditions, see ``Sliding``.
+        self.residual = 0.0
+
+    def reset(self) -> None:
+        """Forget the last step."""
+        self.forces[:], self._last[:], self.residual = 0.0, 0.0, 0.0
 
     def push(
-        self, q: Array, v: Array, free: Callable[[], Array], braked: NDArray[np.bool_], h: float,
+        self, q: Array, v: Array, free: Callable[[], Array], braked: Array, h: float,
         mass_scale: float,
     ) -> Array | None:
         """
         Return the forces on all bodies that keep a step from penetrating, or None for none.
 
         :param free: gives the velocity after the step without contact.
-        :param braked: velocities that no impulse changes.
+        :param braked: 1 for velocities that no impulse changes, else 0.
         """
-        motions, points = self._system.motions(q, v), self._world.points
-        self.forces[:] = 0.0
-        near = np.flatnonzero(points.distances(motions) < NEAR).tolist()
-        gaps = {pair: points.gap(pair, motions) for pair in near}
-        if not gaps:
+        inputs, found = self._kernel.inputs, self._kernel.outputs
+        inputs['q'][:], inputs['braked'][:] = q, braked
+        self._kernel()
+        self.forces[:], self.residual = 0.0, 0.0
+        near = np.flatnonzero(found['distance'] < NEAR)
+        if not near.size or braked.all():
             return None
-        frames = [contact_frame(gap.contact.point, gap.contact.direction)
-                  for gap in gaps.values()]
-        T = np.hstack([motions.J[gap.contact.successor].T @ N
-                       for gap, N in zip(gaps.values(), frames, strict=True)])
-        moving = ~braked
-        if not moving.any():
-            return None
-        H = mass_scale * motions.H[np.ix_(moving, moving)]
-        M = T[moving].T @ np.linalg.solve(H, T[moving])
-        d = T.T @ free()
-        before = T.T @ v
-        e = self._world.surface.restitution
-        for k, gap in enumerate(gaps.values()):
-            normal = 3 * k + 2
-            meets = before[normal] < -REST_SPEED and gap.distance < -before[normal] * h
-            if e > 0.0 and meets:
-                d[normal] += e * before[normal]
-            elif gap.distance > 0.0:
-                d[normal] += gap.distance / h
-            else:
-                d[normal] -= min(-RECOVERY * gap.distance / h, FASTEST)
-        pairs = list(gaps)
-        impulses = coulomb(M, d, self._world.surface.friction, start=h * self._last[pairs],
-                           tolerance=1e-8, sweeps=50).force
+        T = found['T'][near].reshape(-1, v.size)
+        response = found['inverse'] @ T[2::3].T
+        movable = np.abs(response).max(axis=0) > 0.0            # else brakes hold both bodies
+        if not movable.all():
+            near, T = near[movable], T[np.repeat(movable, 3)]
+        M = T @ found['inverse'] @ T.T / mass_scale
+        d = T @ free()
+        d[2::3] += self._wanted(found['distance'][near], T[2::3] @ v, h)
+        solution = coulomb(M, d, self._surface.friction, start=h * self._last[near],
+                           tolerance=TOLERANCE, sweeps=SWEEPS)
+        self.residual = solution.residual
+        rates = solution.force / h
         self._last[:] = 0.0
-        self._last[pairs] = impulses / h
-        f_ext = np.zeros((self._system.model.nb, 6))
-        for pair, gap, N, impulse in zip(gaps, gaps.values(), frames, impulses, strict=True):
-            force = N @ impulse / h
-            f_ext[gap.contact.successor - 1] += force
-            self.forces[pair] = [*gap.contact.point, *force[3:]]
-        return f_ext
+        self._last[near] = rates
+        force, point = np.einsum('kai,ka->ki', found['frame'][near], rates), found['point'][near]
+        self.forces[near] = np.hstack([point, force])
+        return self._on_bodies(near, point, force)
+
+    def _wanted(self, distance: Array, before: Array, h: float) -> Array:
+        """Return the normal velocities, turned round, that the contacts are to have at least."""
+        gap = np.where(distance > 0.0, distance / h, np.maximum(RECOVERY * distance / h, -FASTEST))
+        e = self._surface.restitution
+        if e == 0.0:
+            return gap
+        bounces = (before < -REST_SPEED) & (distance < -before * h)
+        return np.where(bounces, e * before, gap)
+
+    def _on_bodies(self, near: NDArray[np.intp], point: Array, force: Array) -> Array:
+        x, y, z = point.T
+        f, g, k = force.T
+        wrench = np.column_stack([y * k - z * g, z * f - x * k, x * g - y * f, f, g, k])
+        sums = np.zeros((self._nb + 1, 6))
+        np.add.at(sums, self._bodies[near], wrench)
+        np.subtract.at(sums, self._carriers[near], wrench)
+        return sums[1:]
+
+
+def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:
+    """Return what the impulses of all pairs depend on."""
+    model, links = s.model, tree(s)
+    X_0 = kinematics.placements(model, links)
+    columns: list[Motion] = []
+    for i in range(1, model.nb + 1):
+        columns += [X_0[i].inv_apply(axis) for axis in links.S[i]]
+    distance, point, frame, T = [], [], [], []
+    for (i, k), gap in zip(pattern.pairs, gaps(pattern, X_0, s.inputs), strict=True):
+        carrier, body = pattern.carriers[k], pattern.bodies[i]
+        place, normal = gap.center - gap.normal * s.inputs['balls'][i][3], gap.normal
+        if carrier:
+            place, normal = X_0[carrier].inv_point(place), X_0[carrier].E.transpose_times(normal)
+        axes = (*tangents(normal), normal)
+        distance.append(gap.distance)
+        point.append(list(place))
+        frame.append([list(axis) for axis in axes])
+        T.append(_rows(s, columns, place, axes, body, carrier))
+    return {'distance': distance, 'point': point, 'frame': frame, 'T': T,
+            'inverse': _inverse(s)}
+
+
+def _rows(
+    s: State, columns: Sequence[Motion], place: Vec3, axes: Sequence[Vec3], body: int,
+    carrier: int,
+) -> list:
+    """Return how the velocity of one body over another at a point depends on the joints."""
+    model = s.model
+    rows: list[list[Scalar]] = [[0.0] * model.tree_nv for _ in axes]
+    signs = dict.fromkeys(model.support[body], 1.0)
+    for i in model.support[carrier]:
+        signs[i] = signs.get(i, 0.0) - 1.0              # what moves both, moves neither
+    for i, sign in signs.items():
+        if sign == 0.0:
+            continue
+        at = model.v_index[i]
+        for j in range(at.start, at.stop):
+            u = columns[j].lin + columns[j].ang.cross(place)
+            for row, axis in zip(rows, axes, strict=True):
+                row[j] = sign * axis.dot(u)
+    return [s.reduce(row) for row in rows]
+
+
+def _inverse(s: State) -> list[list[Scalar]]:
+    """Return the inverse of the inertia matrix, zero for velocities that brakes hold."""
+    H, parent = s.compute('mass_matrix'), sparsity(s.model)
+    free = [1.0 - b for b in s.inputs['braked']]
+    held: list[list[Scalar]] = [[0.0] * len(H) for _ in H]
+    for i, row in enumerate(H):
+        held[i][i] = where(free[i], row[i], 1.0)
+        for j in ltl.ancestors(parent, i):
+            held[i][j] = row[j] * (free[i] * free[j])
+    found = ltl.inverse(held, parent)
+    return [[x * a for x in row] for row, a in zip(found, free, strict=True)]

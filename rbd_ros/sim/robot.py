@@ -27,7 +27,7 @@ from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
 from rbd_ros.sim.loop_engine import LoopEngine
 from rbd_ros.sim.physics import Physics
-from rbd_ros.sim.rigid_world import RigidContacts
+from rbd_ros.sim.rigid_world import RigidContacts, UNSOLVED
 from rbd_ros.sim.step import UNLIMITED
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ _TRIES = 8
 
 class ContactForce(NamedTuple):
     """
-    A force of the world on the robot.
+    A force of the world on the robot, or of one link on another.
 
     :param body: index of the body.
-    :param obstacle: name of what it touches.
+    :param obstacle: name of what it touches; a link, which gets the opposite force, by its name.
     :param point: of contact, base coordinates, m.
     :param force: N, base coordinates.
     """
@@ -113,13 +113,14 @@ class SimulatedRobot:
         self._carried = [(self._in[name], self._out[name]) for name in _CARRIED]
         self._rigid = None
         if world is not None and soft:
-            for name, values in world.inputs().items():
+            for name, values in world.soft_inputs().items():
                 self._in[name][:] = values
             self._carried.append((self._in['dents'], self._out['new_dents']))
         elif world is not None:
             self._rigid = RigidContacts(model, world, backend)
         self._pushed = np.zeros((model.nb, 6))
-        #: Steps whose friction was not resolved exactly; its torques stay within their bounds.
+        #: Steps whose friction, or whose rigid contacts, were not solved. Friction stays within
+        #: its bounds; unsolved contacts may penetrate, see ``contact_residual``.
         self.unresolved = 0
         self.physics = physics
         start = (Coordinates(model).neutral() if self._loops is None
@@ -201,11 +202,16 @@ class SimulatedRobot:
             return []
         rows = self._out['contact_forces'] if self._rigid is None else self._rigid.forces
         points, found = self.world.points, []
-        for pair in np.flatnonzero(np.abs(rows[:, 3:]).max(axis=1, initial=0.0) > 0.0):
-            i, k = points.pairs[pair]
-            found.append(ContactForce(int(points.bodies[i]), self.world.obstacles[k].name,
-                                      rows[pair, :3].copy(), rows[pair, 3:].copy()))
+        for pair in np.flatnonzero(np.abs(rows[:, 3:]).max(axis=1, initial=0.0) > 0.0).tolist():
+            body = int(points.bodies[points.pairs[pair][0]])
+            found.append(ContactForce(body, self.world.name(pair), rows[pair, :3].copy(),
+                                      rows[pair, 3:].copy()))
         return found
+
+    @property
+    def contact_residual(self) -> float:
+        """Return by how much rigid contacts of the last step were missed; zero when solved."""
+        return 0.0 if self._rigid is None else self._rigid.residual
 
     # --- its state ------------------------------------------------------------------------
 
@@ -263,18 +269,19 @@ class SimulatedRobot:
             if name in self._out:
                 self._out[name][:] = 0.0
         if self._rigid is not None:
-            self._rigid.forces[:] = 0.0
+            self._rigid.reset()
 
     def step(self, h: float) -> None:
         """Advance by ``h`` seconds."""
         setting, status = self._in['setting'], self._out['status']
-        setting[0] = h
+        setting[0], setting[5] = h, 0.0
         if self._rigid is not None:
             self._in['f_ext'][:] = self._pushed
-            force = self._rigid.push(self._in['q'], self._in['v'], self._free, self.braked, h,
-                                     self._physics.mass_scale)
+            force = self._rigid.push(self._in['q'], self._in['v'], self._free,
+                                     self._in['braked'], h, self._physics.mass_scale)
             if force is not None:
                 self._in['f_ext'][:] += force
+            self.unresolved += self._rigid.residual > UNSOLVED
         self._compute()
         if not math.isfinite(status[1]):
             raise NonFiniteError(
@@ -290,7 +297,8 @@ class SimulatedRobot:
             self._resolve()
 
     def _free(self) -> Array:
-        """Return the velocity after the step if nothing were touched."""
+        """Return the velocity after the step if nothing were touched; impulses will follow."""
+        self._in['setting'][5] = 1.0
         self._compute()
         return self._out['v']
 

@@ -76,13 +76,18 @@ Touch = Callable[['Values', 'Values', 'Scalar'], Touched]
 
 
 class _Setting(NamedTuple):
-    """Numbers of a step that are not per joint."""
+    """
+    Numbers of a step that are not per joint.
+
+    :param impulsive: 1 where ``f_ext`` holds impulses of this step, else 0.
+    """
 
     h: Scalar
     restitution: Scalar
     recovery_speed: Scalar
     mass_scale: Scalar
     one_by_one: Scalar
+    impulsive: Scalar
 
 
 def input_shapes(nq: int, nv: int, nb: int) -> dict[str, tuple[int, ...]]:
@@ -101,8 +106,8 @@ def advance(
 
     A step without an event (a joint starts or ends sliding, or meets a stop) is taken by the
     integrator, with dry friction constant over the step; one with an event by the semi-implicit
-    rule, for which the implicit impulses are exact. So is one in which a soft surface is touched:
-    its force is that of the start of the step.
+    rule, for which the implicit impulses are exact. So is one in which a soft surface is touched,
+    whose force is that of the start of the step, and one with the impulses of rigid contacts.
 
     :param plant: the rigid-body part.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
@@ -142,7 +147,7 @@ def advance(
         first = [(w - k) / s.h for w, k in zip(trial.w, v, strict=True)]
         rk_q, rk_v = rk4_step(plant.space, smooth, q, v, s.h, first)
         event = maximum(_event(problem, x['braked'], v, trial.w), _beyond(plant, x, rk_q))
-        event = maximum(event, touched.contact)
+        event = maximum(event, maximum(touched.contact, s.impulsive))
         end_q = [where(event, a, b) for a, b in zip(end_q, rk_q, strict=True)]
         end_v = [where(event, a, b) for a, b in zip(end_v, rk_v, strict=True)]
     stuck = [_is_zero(w) * _is_zero(k) * less(0.0, braked + friction) for w, k, braked, friction

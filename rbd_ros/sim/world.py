@@ -27,10 +27,10 @@ from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.soft_contact import check_positive
 from rbd_ros.dynamics.contact_system import Motions
 from rbd_ros.errors import SettingError
-from rbd_ros.model.collision_shapes import Box, HalfSpace, sample_balls
+from rbd_ros.model.collision_shapes import Box, Capsule, HalfSpace, sample_balls, Sphere
+from rbd_ros.sim.contact_pattern import KINDS, Pattern
 from rbd_ros.sim.contact_points import ContactPoints
 from rbd_ros.sim.distance import Placed
-from rbd_ros.sim.soft_world import SoftPattern
 from rbd_ros.spatial import from_rpy
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rbd_ros.model.collision_shapes import CollisionShape
+    from rbd_ros.model.collision_shapes import CollisionShape, Shape
     from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
@@ -86,41 +86,52 @@ class World:
     :param shapes: of the robot.
     :param obstacles: fixed in the base.
     :param surface: of all obstacles.
+    :param between: pairs of links, by name, that may touch each other; none by default.
     """
 
     def __init__(
         self, kind: str, shapes: Sequence[CollisionShape], obstacles: Sequence[Obstacle],
-        surface: Surface | None = None,
+        surface: Surface | None = None, between: Sequence[tuple[str, str]] = (),
     ) -> None:
         if kind not in CONTACTS[1:]:
             raise SettingError(f'contact is "{kind}"; a world is soft or rigid')
         self.kind, self.obstacles = kind, tuple(obstacles)
         self.surface = surface or Surface()
-        self.points = ContactPoints(shapes, [each.placed for each in obstacles], sample_balls)
+        self.points = ContactPoints(
+            shapes, [each.placed for each in obstacles], sample_balls, between)
         if not self.points.pairs:
             raise SettingError('nothing can touch: the scene needs an obstacle, and the robot '
                                '<collision> shapes on links that move')
 
-    def pattern(self) -> SoftPattern:
-        """Return what a kernel of soft contact must know."""
-        return SoftPattern(
-            tuple(self.points.bodies.tolist()),
-            tuple(isinstance(each.placed.shape, Box) for each in self.obstacles))
+    def name(self, pair: int) -> str:
+        """Return the name of the obstacle, or of the link that is one, of a pair."""
+        k = self.points.pairs[pair][1]
+        return self.points.links[k] or self.obstacles[k].name
 
-    def inputs(self) -> dict[str, Array]:
+    def pattern(self) -> Pattern:
+        """Return what a kernel of contact must know."""
+        points = self.points
+        return Pattern(
+            tuple(points.bodies.tolist()),
+            tuple(KINDS[type(each.shape)] for each in points.obstacles),
+            tuple(points.carriers), tuple(points.pairs))
+
+    def shape_inputs(self) -> dict[str, Array]:
+        """Return the sizes and places that a kernel of contact works with."""
+        rows = [np.concatenate([R.ravel(), p, _half(shape)])
+                for shape, R, p in self.points.obstacles]
+        return {'balls': np.column_stack([self.points.points, self.points.radii]),
+                'obstacles': np.array(rows)}
+
+    def soft_inputs(self) -> dict[str, Array]:
         """Return the inputs of a kernel of soft contact."""
         s = self.surface
-        rows = []
-        for _, (shape, R, p) in self.obstacles:
-            half = 0.5 * np.array(shape.size) if isinstance(shape, Box) else np.zeros(3)
-            rows.append(np.concatenate([R.ravel(), p, half]))
-        return {'balls': np.column_stack([self.points.points, self.points.radii]),
-                'obstacles': np.array(rows),
-                'surface': np.array([s.stiffness, s.damping, s.stiffness, s.damping, s.friction])}
+        return self.shape_inputs() | {'surface': np.array([
+            s.stiffness, s.damping, s.stiffness, s.damping, s.friction])}
 
     def refuse_overlap(self, model: Model, q: Array) -> None:
         """
-        Refuse a position in which the robot is inside of an obstacle by more than a millimetre.
+        Refuse a position with an overlap of more than a millimetre, of obstacles or links.
 
         :raises SettingError: which names the body and the obstacle.
         """
@@ -129,12 +140,22 @@ class World:
         E = np.array([X.E.rows for X in X_0], float)
         r = np.array([list(X.r) for X in X_0], float)
         rest = Motions(E, r, np.zeros((len(r), 6)), *[np.empty(0)] * 4)
-        for pair, (i, k) in enumerate(self.points.pairs):
-            depth = -self.points.gap(pair, rest).distance
-            if depth > 1e-3:
-                raise SettingError(
-                    f'body "{model.body_names[self.points.bodies[i]]}" starts {depth:.3g} m '
-                    f'inside of "{self.obstacles[k].name}"; move the obstacle, or start elsewhere')
+        depths = -self.points.distances(rest)
+        for pair in np.flatnonzero(depths > 1e-3).tolist():
+            body = model.body_names[self.points.bodies[self.points.pairs[pair][0]]]
+            raise SettingError(
+                f'body "{body}" starts {depths[pair]:.3g} m inside of "{self.name(pair)}"; move '
+                'the obstacle, or start elsewhere')
+
+
+def _half(shape: Shape) -> Array:
+    """Return the sizes of an obstacle: half lengths, or radius and half length of a capsule."""
+    if isinstance(shape, Box):
+        return 0.5 * np.array(shape.size)
+    if isinstance(shape, (Sphere, Capsule)):
+        length = shape.length if isinstance(shape, Capsule) else 0.0
+        return np.array([shape.radius, 0.0, 0.5 * length])
+    return np.zeros(3)
 
 
 def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
