@@ -15,12 +15,15 @@
 """
 Steps of robots in contact beside MuJoCo: ``./run bench contact``.
 
-Both get the same bodies, balls, floor, step and torques, and start from the same state again and
-again. The balls touch the floor alone. Contacts of both are soft, those of MuJoCo by its own law.
+Both get the same bodies, shapes, obstacle, step and torques, and start from the same state again
+and again. An arm on a table has the shapes of its description; the other scenes have a ball at the
+tool or at each foot, on a floor. Links touch the obstacle alone. Contacts of both are soft, those
+of MuJoCo by its own law.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,45 +34,54 @@ import numpy as np
 
 import rbd_ros
 from rbd_ros.command_line.timing import best_times
-from rbd_ros.model.collision_shapes import CollisionShape, Sphere
+from rbd_ros.dynamics.contact_system import ContactSystem
+from rbd_ros.model.collision_shapes import Box, CollisionShape, Cylinder, HalfSpace, Sphere
+from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.peers.mujoco_robot import without_shapes
-from rbd_ros.sim import Physics, read_scene, SimulatedRobot, Surface, World
+from rbd_ros.sim import Obstacle, Physics, SimulatedRobot, Surface, World
+from rbd_ros.sim.distance import Placed
+from rbd_ros.spatial import Transform
 
 #: s, of both.
 STEP = 1e-3
 #: Steps from the start on that are measured.
 STEPS = 50
 FRICTION = 0.6
-#: m, between the balls and the floor: in the air, pressed in by about the load, and just there.
+#: m, between robot and obstacle: in the air, pressed in by about the load, and just there.
 AIR, PRESSED, RESTING = 0.2, -5e-4, 0.0
+#: m, of the table.
+TABLE = (0.3, 0.3, 0.05)
 
 
 class Scene(NamedTuple):
     """
-    A robot over a floor.
+    A robot over a floor or a table.
 
     :param q: position at the start.
-    :param balls: links with a ball at their origin, which push down.
-    :param radius: of the balls, m.
-    :param push: N, of all balls together on the floor, beside the weight of a floating robot.
+    :param tools: links that push down.
+    :param radius: of a ball at the origin of each tool, over a floor, m; None for the shapes of
+        the description over a table.
+    :param push: N, of all tools together, beside the weight of a floating robot.
     :param target: simulated seconds per second over those of MuJoCo.
     """
 
     file: Path
     floating: bool
     q: tuple[float, ...]
-    balls: tuple[str, ...]
-    radius: float
+    tools: tuple[str, ...]
+    radius: float | None
     push: float
     target: float | None
 
 
 def scenes() -> dict[str, Scene]:
-    """Return an arm with its tool on a plane, and a quadruped on its feet."""
+    """Return an arm with its tool on a table and on a plane, and a quadruped on its feet."""
     legs = tuple(x for hip in (0.068, -0.068) * 2 for x in (hip, 0.785, -1.44))
     return {
-        'arm (7)': Scene(ARM, False, (0.0, 0.9, 0.0, -1.2, 0.0, 1.0, 0.0), ('tool0',), 0.03,
-                         10.0, 1.0),
+        'arm, table': Scene(ARM, False, (0.0, -0.5, 0.0, -1.2, 0.0, -1.44, 0.0), ('tool0',), None,
+                            10.0, 1.0),
+        'arm, ball': Scene(ARM, False, (0.0, 0.9, 0.0, -1.2, 0.0, 1.0, 0.0), ('tool0',), 0.03,
+                           10.0, 1.0),
         'go2': Scene(robot_file('go2'), True, (0.0, 0.0, 0.4, 0.0, 0.0, 0.0, 1.0, *legs),
                      ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot'), 0.022, 0.0, None)}
 
@@ -79,18 +91,18 @@ class Ours:
     A scene in this package.
 
     :param kind: of contact, ``'soft'`` or ``'rigid'``.
-    :param gap: between the lowest ball and the floor at the start, m.
+    :param gap: between the lowest point of the robot and the obstacle at the start, m.
     """
 
     def __init__(self, scene: Scene, kind: str, gap: float) -> None:
         model = rbd_ros.load_urdf(scene.file, scene.floating, on_warning=lambda text: None)
         robot, q = rbd_ros.Dynamics(model), np.array(scene.q)
-        balls = [CollisionShape(name, model.frame(name).body, Sphere(scene.radius),
-                                p=np.array(list(model.frame(name).placement.r)))
-                 for name in scene.balls]
-        lowest = min(robot.pose(q, name)[2, 3] for name in scene.balls) - scene.radius
-        self.floor = float(lowest - gap)
-        world = World(kind, balls, read_scene(f'floor: {self.floor}'),
+        self.shapes = load_collisions(scene.file, model) if scene.radius is None else [
+            CollisionShape(name, model.frame(name).body, Sphere(scene.radius),
+                           p=np.array(list(model.frame(name).placement.r)))
+            for name in scene.tools]
+        self.obstacle = _below(scene, model, self.shapes, gap)
+        world = World(kind, self.shapes, [Obstacle('obstacle', self.obstacle)],
                       Surface(damping=100.0, friction=FRICTION))
         self.robot = SimulatedRobot(
             model, physics=Physics.of(model, integrator='semi_implicit'), world=world)
@@ -105,13 +117,30 @@ class Ours:
             self.robot.step(STEP)
 
 
+def _below(
+    scene: Scene, model: rbd_ros.Model, shapes: Sequence[CollisionShape], gap: float,
+) -> Placed:
+    """Return a floor, or a table, this far under the lowest point of the tools."""
+    high = Placed(HalfSpace(), np.eye(3), np.zeros(3))
+    points = World('soft', shapes, [Obstacle('floor', high)]).points
+    motions = ContactSystem(model).motions(scene.q, np.zeros(model.nv))
+    tools = [model.frame(name).body for name in scene.tools]
+    heights = np.where(np.isin(points.bodies, tools), points.distances(motions), np.inf)
+    lowest, top = int(np.argmin(heights)), float(heights.min()) - gap
+    if scene.radius is not None:
+        return Placed(HalfSpace(), np.eye(3), np.array([0.0, 0.0, top]))
+    body = int(points.bodies[lowest])
+    x, y, _ = motions.r[body] + motions.E[body].T @ points.points[lowest]
+    return Placed(Box(TABLE), np.eye(3), np.array([x, y, top - 0.5 * TABLE[2]]))
+
+
 def _holding(robot: rbd_ros.Dynamics, scene: Scene, q: np.ndarray) -> np.ndarray:
     """Return torques against gravity and for the push; a floating base is carried by the balls."""
     g = robot.gravity(q)
     J = np.vstack([robot.pose(q, name)[:3, :3] @ robot.jacobian(q, name)[3:]
-                   for name in scene.balls])
+                   for name in scene.tools])
     if not scene.floating:
-        return g - J.T @ np.tile([0.0, 0.0, scene.push / len(scene.balls)], len(scene.balls))
+        return g - J.T @ np.tile([0.0, 0.0, scene.push / len(scene.tools)], len(scene.tools))
     held = g - J.T @ np.linalg.lstsq(J[:, :6].T, g[:6], rcond=None)[0]
     held[:6] = 0.0
     return held
@@ -124,12 +153,13 @@ class Theirs:
         spec = mujoco.MjSpec.from_string(without_shapes(scene.file.read_text()))
         if scene.floating:
             spec.worldbody.first_body().add_freejoint(name='root_joint')
-        for name in scene.balls:
-            spec.body(name).add_geom(
-                type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[scene.radius, 0.0, 0.0], mass=0.0,
-                contype=1, conaffinity=2, condim=3, friction=[FRICTION, 0.0, 0.0])
+        for each in ours.shapes:
+            _add(spec.body(each.link), each, ours.robot.model.frame(each.link).placement)
+        top = ours.obstacle
+        table = isinstance(top.shape, Box)
         spec.worldbody.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_PLANE, size=[9.0, 9.0, 1.0], pos=[0.0, 0.0, ours.floor],
+            type=mujoco.mjtGeom.mjGEOM_BOX if table else mujoco.mjtGeom.mjGEOM_PLANE,
+            size=[0.5 * side for side in TABLE] if table else [9.0, 9.0, 1.0], pos=top.p,
             contype=2, conaffinity=1, condim=3, friction=[FRICTION, 0.0, 0.0])
         self.model = spec.compile()
         self.model.opt.timestep = STEP
@@ -154,9 +184,25 @@ class Theirs:
             mujoco.mj_step(self.model, self.data)
 
 
+def _add(body: mujoco.MjsBody, each: CollisionShape, X: Transform) -> None:
+    """Add a shape to a link of MuJoCo: its place on our body, seen from the link."""
+    E = np.array(X.E.rows, float)
+    R = E @ each.R
+    if isinstance(each.shape, Cylinder):
+        kind, size = mujoco.mjtGeom.mjGEOM_CYLINDER, [
+            each.shape.radius, 0.5 * each.shape.length, 0.0]
+    else:
+        assert isinstance(each.shape, Sphere)
+        kind, size = mujoco.mjtGeom.mjGEOM_SPHERE, [each.shape.radius, 0.0, 0.0]
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, R.ravel())
+    body.add_geom(type=kind, size=size, pos=E @ (each.p - np.array(list(X.r))), quat=quaternion,
+                  mass=0.0, contype=1, conaffinity=2, condim=3, friction=[FRICTION, 0.0, 0.0])
+
+
 def report() -> tuple[str, dict[str, object]]:
     """Return the table as text and as data: microseconds per step, and the ratio of speeds."""
-    lines = [f'{"robot":9}{"contact":16}{"MuJoCo us":>10}{"ours us":>9}{"s per s":>9}'
+    lines = [f'{"robot":11}{"contact":16}{"MuJoCo us":>10}{"ours us":>9}{"s per s":>9}'
              f'{"ratio":>7}{"target":>8}']
     numbers: dict[str, object] = {}
     for name, scene in scenes().items():
@@ -165,14 +211,14 @@ def report() -> tuple[str, dict[str, object]]:
             ours = Ours(scene, kind, gap)
             theirs = Theirs(scene, ours)
             own, other = (time / STEPS for time in best_times(
-                ours, theirs, repetitions=200 if kind == 'soft' else 5))
+                ours, theirs, repetitions=200 if kind == 'soft' else 60))
             touching = len(ours.robot.contact_forces)
             if (touching > 0) != (theirs.data.ncon > 0) or (touching > 0) != (gap <= 0.0):
                 raise RuntimeError(f'{name}, {title}: {touching} contacts here and '
                                    f'{theirs.data.ncon} in MuJoCo; the scenes differ')
             goal = scene.target if title == 'soft, touching' else None
             met = '' if goal is None else f'{goal:8.1f}{verdict(other / own >= goal)}'
-            lines.append(f'{name:9}{title:16}{other * 1e6:10.1f}{own * 1e6:9.1f}'
+            lines.append(f'{name:11}{title:16}{other * 1e6:10.1f}{own * 1e6:9.1f}'
                          f'{STEP / own:9.1f}{other / own:7.2f}{met}')
             numbers[f'{name}, {title}'] = {
                 'mujoco_us': other * 1e6, 'ours_us': own * 1e6, 'ratio': other / own}

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_UNIT = np.eye(2)
+
 #: Guesses in a row, and sweeps between two rows of them.
 _GUESSES, _SWEEPS = 6, 5
 
@@ -124,7 +126,7 @@ class _Cones:
 
     def __init__(self, M: Array, d: Array, mu: Array, count: int) -> None:
         self.M, self.d, self.mu, self.count = M, d, mu, count
-        self.diagonal = np.diag(M).reshape(count, 3)
+        self.diagonal = M.diagonal().reshape(count, 3)
         #: Forces per motion of each contact, by which the two are compared.
         self.step = 1.0 / np.maximum(self.diagonal.sum(axis=1), 1e-300)
         self.size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
@@ -143,8 +145,9 @@ class _Cones:
         r, size = self.trial(force)
         f = force.reshape(-1, 3)
         share = np.minimum(1.0, self.mu * f[:, 2] / np.maximum(size, 1e-300))
-        missed = f - np.column_stack([r[:, :2] * share[:, None], r[:, 2].clip(0.0)])
-        return float((np.abs(missed).max(axis=1) / self.step).max()) / self.size
+        r[:, :2] *= share[:, None]
+        np.maximum(r[:, 2], 0.0, out=r[:, 2])
+        return float((np.abs(f - r).max(axis=1) / self.step).max()) / self.size
 
     def by_guesses(self, force: Array, tolerance: float) -> tuple[Array, float]:
         """Return the best forces that guesses of open, stick and slide lead to."""
@@ -178,13 +181,16 @@ class _Cones:
         f = np.where(kept, force, 0.0)
         K, missed = self.M.copy(), self.M @ f + self.d
         for i in np.flatnonzero(slide).tolist():
-            at, mu, step = slice(3 * i, 3 * i + 2), float(self.mu[i]), float(self.step[i])
-            e, f_n = r[i, :2] / size[i], max(0.0, float(f[3 * i + 2]))
-            turning = min(1.0, mu * f_n / float(size[i])) * (np.eye(2) - np.outer(e, e))
-            K[at] = turning @ K[at]
-            K[at, at] += (np.eye(2) - turning) / step
-            K[at, 3 * i + 2] -= mu * e / step
-            missed[at] = (f[at] - mu * f_n * e) / step
+            k, mu, stiff = 3 * i, float(self.mu[i]), 1.0 / float(self.step[i])
+            x, y = (r[i, :2] / size[i]).tolist()
+            f_x, f_y, f_n = f[k:k + 3].tolist()
+            limit = mu * max(0.0, f_n)
+            a = min(1.0, limit / float(size[i]))
+            turning = np.array([[a * y * y, -a * x * y], [-a * x * y, a * x * x]])
+            K[k:k + 2] = turning @ K[k:k + 2]
+            K[k:k + 2, k:k + 2] += stiff * (_UNIT - turning)
+            K[k:k + 2, k + 2] -= (stiff * mu * x, stiff * mu * y)
+            missed[k:k + 2] = stiff * (f_x - limit * x), stiff * (f_y - limit * y)
         K = K[kept][:, kept]
         K.flat[::len(K) + 1] += self.damping
         f[kept] -= np.linalg.solve(K, missed[kept])

@@ -139,7 +139,7 @@ def sample_points(shape: Shape) -> tuple[Array, float]:
     if isinstance(shape, Sphere):
         return np.zeros((1, 3)), shape.radius
     if isinstance(shape, Capsule):
-        count = 2 + math.ceil(shape.length / shape.radius)
+        count = 1 + math.ceil(shape.length / shape.radius)
         z = np.linspace(-0.5, 0.5, count) * shape.length
         return np.column_stack([0.0 * z, 0.0 * z, z]), shape.radius
     if isinstance(shape, Box):
