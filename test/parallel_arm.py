@@ -58,7 +58,8 @@ class Rig:
         self.values = defaults() | {
             'driver_adds': 'none', 'nominal_rate': 1.0 / PERIOD, 'start.time': 0.0,
             'start.watch_time': 0.0, 'ramp_time': 0.1, 'free_damping': [0.0],
-            'torque_rate_limits': [1e5], 'task.axes': ['tx', 'tz']} | values
+            'torque_rate_limits': [1e5], 'reference.acceleration': [40.0],
+            'task.axes': ['tx', 'tz']} | values
         self.sent, self.log = [], []
         self.cycle = Cycle(Settings(robot, self.values, simulated=False),
                            {kernel: ticks.compile(kernel) for kernel in ticks.names},
