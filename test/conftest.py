@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every test has: checked seed marks, a record of outcomes, its own ROS domain."""
+"""What every test has: checked seed marks, a record of outcomes, its turn, its own ROS domain."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from importlib.util import find_spec
 import logging
 
 from isolation import pytest_runtest_protocol
+from ordering import slowest_first
+import pytest
+import seed_marks
 from seed_marks import (
     pytest_collection_finish,
-    pytest_collection_modifyitems,
     pytest_collectreport,
     pytest_configure,
     pytest_runtest_logreport,
@@ -55,3 +57,9 @@ if find_spec('hypothesis'):
 
 # The pytest plugin of launch installs a logger class whose records do not reach caplog.
 logging.getLogger('rbd_ros').propagate = True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Attach the seed marks to the reports, and begin with what takes longest."""
+    seed_marks.pytest_collection_modifyitems(items)
+    slowest_first(items)

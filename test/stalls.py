@@ -109,9 +109,10 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     with turns.beside(), StallMeter() as meter:
         reports = runtestprotocol(item, log=False)
-    if meter.longest > LONG and any(report.failed for report in reports):
-        print_line(
-            item, f'failed, and this process was held up for {meter.longest:.2f} s: run again')
+    failed = [report for report in reports if report.failed]
+    if meter.longest > LONG and failed:
+        print_line(item, f'failed ({last_line(failed[0])}), and this process was held up for '
+                   f'{meter.longest:.2f} s: run again')
         with turns.alone():
             import_anew(item)
             reports = runtestprotocol(item, log=False)
@@ -119,6 +120,13 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def last_line(report: pytest.TestReport) -> str:
+    """Return the line of a failure that says most about it."""
+    crash = getattr(report.longrepr, 'reprcrash', None)
+    lines = (crash.message if crash else report.longreprtext).strip().splitlines()
+    return lines[0][:200] if lines else 'no reason'
 
 
 def import_anew(item: pytest.Item) -> None:

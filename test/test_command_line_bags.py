@@ -31,6 +31,8 @@ import rbd_ros
 from rbd_ros.command_line.plausibility import TESTS
 from rbd_ros.identification import bag as bags
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip('rosbags', reason='rosbags is not installed: use ./run')
 from rosbags.rosbag2 import Writer  # noqa: E402, I100
 from test_identification import write  # noqa: E402

@@ -25,6 +25,8 @@ from rbd_ros.control.payload import payload_vector, PayloadError
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.tip import AXES
 
+pytestmark = pytest.mark.slow
+
 PERIOD = 0.001
 LOWER, UPPER = np.array(MODEL.lower), np.array(MODEL.upper)
 CARRYING = (0.1, 0.9, 0.3, -1.2, 0.5, 0.6, 0.7)

@@ -23,6 +23,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+pytestmark = pytest.mark.slow
+
 SINGULAR = 1.5  # largest torque at a singular pose over the largest elsewhere
 MOST = 0.75 + 0.02  # of the speed limits: what frame and posture may ask for, and a little
 

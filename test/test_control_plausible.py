@@ -20,6 +20,8 @@ import pytest
 from rbd_ros.control.safety.causes import Cause
 from test_fast_path import Pair
 
+pytestmark = pytest.mark.slow
+
 PERIOD = 0.001
 START = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
 

@@ -23,6 +23,8 @@ from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.start_check import (
     gravity_that_fits, MotionWatch, position_refusal, rate_findings)
 
+pytestmark = pytest.mark.slow
+
 CEILING = {'gravity': (0.0, 0.0, 9.81)}
 
 

@@ -26,6 +26,8 @@ from rbd_ros.control.tick import KERNELS, TickKernels
 from rbd_ros.control.tip import AXES
 from scipy.spatial.transform import Rotation
 
+pytestmark = pytest.mark.slow
+
 URDF = Path(__file__).parent / 'urdf'
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
 

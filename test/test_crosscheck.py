@@ -29,6 +29,8 @@ import numpy as np
 import pytest
 import rbd_ros
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip('pinocchio', reason='Pinocchio is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 

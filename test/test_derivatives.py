@@ -34,6 +34,8 @@ from rbd_ros.peers.pinocchio_robot import PinocchioRobot, SWAP
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 from tree_oracle import assert_near, SEEDS, State, TREES
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=6, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])
 ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'

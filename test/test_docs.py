@@ -29,6 +29,8 @@ import rbd_ros
 from rbd_ros.control.parameters.file import check_file
 import yaml
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTS = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').rglob('*.md')])
 FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 

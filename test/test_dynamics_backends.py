@@ -28,6 +28,8 @@ from rbd_ros.model import samples
 from test_inverse_dynamics import special_tree
 from tree_oracle import assert_near, State, with_rotors
 
+pytestmark = pytest.mark.slow
+
 COMPILER = shutil.which('gcc') or shutil.which('cc') or shutil.which('clang')
 BATCH = 5
 

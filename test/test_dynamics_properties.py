@@ -25,6 +25,8 @@ from rbd_ros.model import positions, samples
 from rbd_ros.spatial import Transform, Vec3
 from tree_oracle import assert_near, DenseTree, LARGE_TREES, SEEDS, State, TREES, with_rotors
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=30, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])
 many = settings(few, max_examples=60)

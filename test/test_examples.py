@@ -23,6 +23,8 @@ import numpy as np
 import pytest
 from tree_oracle import DenseTree
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / 'examples'
 PINOCCHIO = 'compare_with_pinocchio'
 

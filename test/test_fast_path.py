@@ -24,6 +24,8 @@ from rbd_ros.nodes.codec import JointStateReader, STAMP, unpack_stamp
 from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.outputs import ArrayOutput, JointStateOutput
 
+pytestmark = pytest.mark.slow
+
 PERIOD = 0.001
 MODES = ('gravity_compensation', 'damping', 'computed_torque', 'hold', 'operational_space')
 

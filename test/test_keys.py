@@ -44,6 +44,8 @@ from rbd_ros.sim.engine import compiled_engine
 from rbd_ros.sim.frames import Frames
 from rbd_ros.spatial import AxialScrew, Motion, RigidInertia, rotx, Sym3, Vec3
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 PACKAGE = Path(rbd_ros.__file__).parent
 

@@ -28,6 +28,8 @@ from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rbd_ros.spatial import InverseInertia
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
 
+pytestmark = pytest.mark.slow
+
 few = settings(max_examples=20, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])
 METHODS = ('dense', 'ltl', 'krj', 'efpa', 'pv', 'pvr')

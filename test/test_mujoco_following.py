@@ -34,6 +34,8 @@ from rbd_ros.control.parameters.table import defaults
 from rbd_ros.errors import SettingError
 from scipy.spatial.transform import Rotation
 
+pytestmark = pytest.mark.slow
+
 #: a way of every joint, rad
 WAY = np.array([0.4, 0.25, -0.3, 0.3, -0.4, -0.3, 0.5])
 

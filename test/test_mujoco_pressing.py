@@ -22,6 +22,8 @@ from mujoco_loop import (
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 #: the hand points down: joints 2, 4 and 6 turn it back
 PANDA_DOWN = (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.785)
 ARM_DOWN = (0.0, 0.5, 0.0, -1.9, 0.0, 1.4 - np.pi, 0.0)

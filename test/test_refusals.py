@@ -32,6 +32,8 @@ from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine
 from rbd_ros.spatial import Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3, xlt
 
+pytestmark = pytest.mark.slow
+
 BACKENDS = ['reference', 'python', *(['llvm'] if has_llvm() else [])]
 ROD = RigidInertia.from_com(1.0, Vec3(0.2, 0.0, 0.0), Sym3(0.01, 0.0, 0.0, 0.02, 0.0, 0.03))
 

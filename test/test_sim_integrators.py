@@ -26,6 +26,8 @@ from rbd_ros.sim import Coordinates, Physics, rk4_step, semi_implicit_step, Simu
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from scipy.integrate import solve_ivp
 
+pytestmark = pytest.mark.slow
+
 
 def pendulum(mass=2.0, length=0.6):
     """Return a point mass on a rod; q = 0 hangs down, the axis is horizontal."""

@@ -69,6 +69,7 @@ def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int,
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert len((tmp_path / 'runs').read_text()) == runs
     assert ('run again' in ended.stderr) == (runs == 2)
+    assert ('failed (assert 0 >= ' in ended.stderr) == (runs == 2)
     assert ('1 failed' in ended.stdout) == (code == 1)
 
 

@@ -31,7 +31,8 @@ NO_TESTS = 5  # pytest's exit code when nothing was selected
 LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
-BY_FILE = ('--dist', 'loadfile', '--max-worker-restart', '0')
+# in the order of test/ordering.py
+BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart', '0')
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
 WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2, 'browser tests': 1}

@@ -1,0 +1,34 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Begin with the files that take longest, so that all workers end at about the same time.
+
+A worker takes a whole file at a time. The number of tests in a file says little about its time:
+a few simulations take longer than hundreds of checks. Files that take more than some seconds have
+``pytestmark = pytest.mark.slow``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+
+def slowest_first(items: list[pytest.Item]) -> None:
+    """Sort tests by file: first those marked as slow, then by number of tests."""
+    counts = Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker('slow')}
+    items.sort(key=lambda item: (item.path not in slow, -counts[item.path], str(item.path)))
