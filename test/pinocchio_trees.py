@@ -68,6 +68,21 @@ class PinocchioTree:
         return [self.B.T @ M @ self.B for M in found]
 
 
+def pinned_loop(model):
+    """Return qdd(q, v, tau) of Pinocchio, with the ends of the first loop pinned to each other."""
+    tree, loop = PinocchioTree(model), model.loops[0]
+    ends = [pin.SE3(np.eye(3), np.array(list(X.r))) for X in (loop.X_P, loop.X_S)]
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models.append(pin.RigidConstraintModel(
+        pin.ContactType.CONTACT_3D, tree.pin, loop.predecessor, ends[0], loop.successor, ends[1],
+        pin.ReferenceFrame.LOCAL))
+    datas.append(models[0].createData())
+    pin.initConstraintDynamics(tree.pin, tree.data, models, datas)
+    settings = pin.ProximalSettings(1e-12, 1e-10, 20)
+    return lambda q, v, tau: pin.constraintDynamics(
+        tree.pin, tree.data, q, v, tau, models, datas, settings).copy()
+
+
 def _joint(joint):
     """Return Pinocchio's joint of the same kind."""
     kind = joint.type_name

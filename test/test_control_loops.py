@@ -21,8 +21,7 @@ from pathlib import Path
 from codec_oracle import joint_state
 import numpy as np
 from parallel_arm import INDEX, JOINTS, MODEL, NEAR, parts, PERIOD, Rig, START
-import pinocchio as pin
-from pinocchio_trees import PinocchioTree
+from pinocchio_trees import pinned_loop
 import pytest
 import rbd_ros
 from rbd_ros.control.assembly import build_robot
@@ -43,17 +42,7 @@ ABOVE = dict(zip(MODEL.joint_names, NEAR, strict=True))
 @functools.cache
 def pinocchio_arm():
     """Return qdd(q, v, tau) of Pinocchio, with the ends of both rods pinned to each other."""
-    tree, loop = PinocchioTree(MODEL), MODEL.loops[0]
-    ends = [pin.SE3(np.eye(3), np.array(list(X.r))) for X in (loop.X_P, loop.X_S)]
-    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    models.append(pin.RigidConstraintModel(
-        pin.ContactType.CONTACT_3D, tree.pin, loop.predecessor, ends[0], loop.successor, ends[1],
-        pin.ReferenceFrame.LOCAL))
-    datas.append(models[0].createData())
-    pin.initConstraintDynamics(tree.pin, tree.data, models, datas)
-    settings = pin.ProximalSettings(1e-12, 1e-10, 20)
-    return lambda q, v, tau: pin.constraintDynamics(
-        tree.pin, tree.data, q, v, tau, models, datas, settings).copy()
+    return pinned_loop(MODEL)
 
 
 def test_gravity_compensation_holds_a_parallel_arm():

@@ -20,8 +20,7 @@ from types import SimpleNamespace
 
 from loop_rig import robot as rigged
 import numpy as np
-import pinocchio as pin
-from pinocchio_trees import PinocchioTree
+from pinocchio_trees import pinned_loop
 import pytest
 import rbd_ros
 from rbd_ros.model import mechanisms
@@ -88,7 +87,7 @@ def test_motion_is_that_of_pinocchio(four_bar):
     made, _ = given(four_bar, v=FAST, damping=damping)
     made.command(torque)
     q, v = made.q, made.v
-    acceleration = pinocchio_four_bar(made.model)
+    acceleration = pinned_loop(made.model)
     for _ in range(500):
         made.step(H)
 
@@ -103,22 +102,6 @@ def test_motion_is_that_of_pinocchio(four_bar):
     assert np.abs(q - rigged('four_bar')[1]).max() > 0.5
     np.testing.assert_allclose(made.q, q, atol=1e-7)
     np.testing.assert_allclose(made.v, v, atol=1e-6)
-
-
-def pinocchio_four_bar(model):
-    """Return qdd(q, v, tau) of Pinocchio, with the end of the last bar pinned to the base."""
-    tree = PinocchioTree(model)
-    loop = model.loops[0]
-    end = [pin.SE3(np.eye(3), np.array(list(X.r))) for X in (loop.X_P, loop.X_S)]
-    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    models.append(pin.RigidConstraintModel(
-        pin.ContactType.CONTACT_3D, tree.pin, loop.predecessor, end[0], loop.successor, end[1],
-        pin.ReferenceFrame.LOCAL))
-    datas.append(models[0].createData())
-    pin.initConstraintDynamics(tree.pin, tree.data, models, datas)
-    settings = pin.ProximalSettings(1e-12, 1e-10, 20)
-    return lambda q, v, tau: pin.constraintDynamics(
-        tree.pin, tree.data, q, v, tau, models, datas, settings).copy()
 
 
 def test_semi_implicit_steps_are_projected_too():
