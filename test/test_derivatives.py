@@ -14,6 +14,9 @@
 
 """Derivatives of dynamics, frames and operational spaces, against other libraries and methods."""
 
+import pickle
+from types import BuiltinFunctionType
+
 from benchmark.robots import robot_file
 from hypothesis import given, HealthCheck, settings
 from linted import ROOT
@@ -169,6 +172,49 @@ def test_compiled_derivatives(arm):
     for a, b, c in zip(given, out, bound.outputs.values(), strict=True):
         assert a is b
         np.testing.assert_array_equal(a, c)
+
+
+def test_calls_begin_in_machine_code(arm):
+    """Not a line of Python runs before a kernel; what it does not take gets to the method."""
+    robot, s = rbd_ros.Dynamics(arm.model), State(arm.model, 8)
+    states = {'inverse_dynamics_derivatives': (s.q, s.qd, s.qdd),
+              'forward_dynamics_derivatives': (s.q, s.qd, s.tau)}
+    for name, state in states.items():
+        first = getattr(robot, name)(*state)
+        straight, method = getattr(robot, name), getattr(rbd_ros.Dynamics, name)
+        assert isinstance(straight, BuiltinFunctionType)
+        lists = straight(*(x.tolist() for x in state))
+        many = straight(*(np.tile(x, (2, 1)) for x in state))
+        for found in (straight(*state), lists, [x[1] for x in many]):
+            for a, b in zip(found, first, strict=True):
+                np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-9 * np.abs(b).max())
+        assert type(straight(*state)) is type(lists) is type(first)
+        for a, b in zip(straight(*state, f_ext=s.f_ext), method(robot, *state, s.f_ext),
+                        strict=True):
+            np.testing.assert_array_equal(a, b)
+        with pytest.raises(rbd_ros.ShapeError, match=r'qd has shape \(3,\), expected \(7,\)'):
+            straight(state[0], np.zeros(3), state[2])
+        with pytest.raises(TypeError, match=f'{name}.. got an unexpected keyword'):
+            straight(*state, nothing=1)
+    out = tuple(np.empty((7, 7)) for _ in range(3))
+    assert robot.inverse_dynamics_derivatives(*states['inverse_dynamics_derivatives'],
+                                              out=out) is out
+    robot.set_gravity([0.0, 0.0, 0.0])
+    for a, b in zip(robot.inverse_dynamics_derivatives(s.q, s.qd, s.qdd),
+                    pickle.loads(pickle.dumps(robot)).inverse_dynamics_derivatives(
+                        s.q, s.qd, s.qdd), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+    class Counting(rbd_ros.Dynamics):
+        calls = 0
+
+        def inverse_dynamics_derivatives(self, *arguments, **named):
+            self.calls += 1
+            return super().inverse_dynamics_derivatives(*arguments, **named)
+    counting = Counting(arm.model)
+    for _ in range(3):
+        counting.inverse_dynamics_derivatives(s.q, s.qd, s.qdd)
+    assert counting.calls == 3
 
 
 def test_many_joints_multiply_outside_of_the_kernel(arm, monkeypatch):

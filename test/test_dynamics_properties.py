@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.algorithms import aba, rnea
-from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.joints import Revolute
 from rbd_ros.model import positions, samples
 from rbd_ros.spatial import Transform, Vec3
@@ -133,13 +133,14 @@ def test_three_dimensional_recursion_agrees(model, seed):
 @many
 @given(TREES, SEEDS)
 def test_inertia_matrix_agrees_with_unit_accelerations(model, seed):
-    """H of composite bodies = columns of the Newton-Euler algorithm = the sum of J^T I J."""
+    """H of composite bodies = columns of ID and of ID_delta = the sum of J^T I J."""
     s, robot = State(model, seed), reference(model)
-    H = robot.mass_matrix(s.q)
+    H, tree = robot.mass_matrix(s.q), links(model, s.q.tolist())
     robot.set_gravity([0.0, 0.0, 0.0])
     unit = np.eye(model.nv)
     by_columns = np.array([robot.inverse_dynamics(s.q, 0.0 * s.qd, e) for e in unit]).T
     assert_near(H, by_columns)
+    assert_near(H, np.transpose([rnea.inertia_product(model, tree, e.tolist()) for e in unit]))
     assert_near(H, DenseTree(model, s.q).mass_matrix())
     assert (H == H.T).all()
     assert np.linalg.eigvalsh(H)[0] > 0.0

@@ -156,7 +156,7 @@ class Kernel:
         return finish(targets, buffers)
 
     def caller(self, *fixed: Array, result: type[tuple] = tuple,
-               ) -> Callable[..., Array | tuple[Array, ...]]:
+               otherwise: Callable | None = None) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
@@ -166,7 +166,11 @@ class Kernel:
             that writing into them changes the results.
         :param result: type of tuple for several results, such as a named one; a given ``out`` is
             returned as it is.
+        :param otherwise: returned instead, where there is no call in machine code.
         """
+        if otherwise is not None:
+            return otherwise
+
         def call(*arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
                  ) -> Array | tuple[Array, ...]:
             values = (*arrays, *fixed)

@@ -84,6 +84,7 @@ class _Calls(dict):
         """Make, keep and return the call of a quantity."""
         arguments = (key,) if isinstance(key, str) else key
         call = self[key] = self._owner._caller(self._owner._item(*arguments))
+        self._owner._call_made(key)
         return call
 
 
@@ -350,15 +351,27 @@ class KernelStore(Environment):
         shapes = {**self._shapes, **item.shapes}
         return {name: shapes[name] for name in item.inputs + item.common}
 
-    def _caller(self, item: Computation) -> Call:
+    def _call_made(self, key: str | tuple) -> None:
+        """Hear that a quantity has been called for the first time, by its key in ``_calls``."""
+
+    def _caller(self, item: Computation, otherwise: Call | None = None) -> Call:
+        """
+        Return the call of a quantity.
+
+        :param otherwise: a method that computes the same; where there is a way to call machine
+            code without it, it gets only what that refuses, and is returned elsewhere.
+        """
         kind, held = item.quantity.name, item.held
         depends = self._existence.depends_on_payload(kind, held)
         own = {name: np.array(value, dtype=float) for name, value in item.values.items()}
         given = {**self._common, **own}
         call = self._kernel(item).caller(
-            *[given[name] for name in item.common], result=RESULTS.get(kind, tuple))
+            *[given[name] for name in item.common], result=RESULTS.get(kind, tuple),
+            otherwise=otherwise)
         if not depends:
             return call
+        if otherwise is not None:
+            return otherwise
         payload, check = self._common['payload'], self._existence.check
 
         def checked_call(*arrays: ArrayLike, out: Array | None = None) -> object:

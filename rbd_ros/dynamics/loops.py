@@ -219,9 +219,9 @@ class LoopMethods(KernelStore):
         """Return whether a joint moves without inertia, so that H has no inverse anywhere."""
         return massless_joint(self.model.spanning_tree) is not None
 
-    def _caller(self, item: Computation) -> Call:
+    def _caller(self, item: Computation, otherwise: Call | None = None) -> Call:
         if not self.model.loops or item.quantity.name != 'forward_dynamics':
-            return super()._caller(item)
+            return super()._caller(item, otherwise)
         if self._massless:
             return self._ranked_call
         call = super()._caller(item)

@@ -119,7 +119,7 @@ class Program(Kernel):
         self._function(*[x.ctypes.data for x in inputs], *[y.ctypes.data for y in outputs])
 
     def caller(self, *fixed: Array, result: type[tuple] = tuple,
-               ) -> Callable[..., Array | tuple[Array, ...]]:
+               otherwise: Callable | None = None) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
@@ -127,11 +127,16 @@ class Program(Kernel):
             that writing into them changes the results.
         :param result: type of tuple for several results, such as a named one; a given ``out`` is
             returned as it is.
+        :param otherwise: what gets the arguments that the machine code does not take at once, by
+            default the same call in Python.
         """
-        slow = super().caller(*fixed, result=result)
+        slow = super().caller(*fixed, result=result, otherwise=otherwise)
         if not self._definitions:
             return slow
         # The tuple keeps this object, and so the code, alive.
+        if otherwise is not None:
+            slow = partial(otherwise)
+            slow.kernel = self  # type: ignore[attr-defined]
         return object_layout.make_function(self._definitions[0], (slow, result, *fixed))
 
     def bind(self) -> Bound:
