@@ -525,6 +525,16 @@ def test_friction_obeys_its_conditions_on_random_problems():
     assert min(seen.values()) >= 5, seen
 
 
+def test_sliding_contacts_are_solved_by_guesses_alone():
+    """Two that slide and one that sticks, from nothing and without a sweep, to rounding."""
+    rng = np.random.default_rng(2)
+    T = np.eye(9) + 0.1 * rng.normal(size=(9, 9))
+    d = np.array([2.0, 0.5, -1.0, -1.0, 3.0, -1.0, 0.05, 0.02, -1.0])
+    found = friction.coulomb(T @ T.T, d, 0.3, sweeps=0)
+    assert found.residual < 1e-12
+    assert (np.hypot(*found.motion[:, :2].T) > 1e-3).tolist() == [True, True, False]
+
+
 def test_contacts_that_cannot_open_are_left_with_a_residual():
     """Squeezed from both sides, or without a sweep: the residual says that it is not solved."""
     n = np.array([0.0, 0.0, 1.0, 0.0, 0.0, -1.0])

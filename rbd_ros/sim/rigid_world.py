@@ -61,9 +61,9 @@ RECOVERY, FASTEST = 0.2, 0.5
 #: Approach speed, m/s, below which a contact does not bounce.
 REST_SPEED = 0.02
 
-#: Residual that the impulses are solved to, with this many sweeps at most, and the one from which
-#: a step counts as unsolved.
-TOLERANCE, SWEEPS, UNSOLVED = 1e-8, 50, 1e-5
+#: Part of the largest velocity, and velocity, m/s, to which the conditions of contact are solved
+#: with this many sweeps at most; and the velocity from which a step counts as unsolved.
+TOLERANCE, EXACT, SWEEPS, UNSOLVED = 1e-8, 1e-7, 50, 1e-4
 
 
 class RigidContacts:
@@ -93,7 +93,7 @@ class RigidContacts:
         #: Point and force of each pair, (pairs, 6).
         self.forces = np.zeros((len(pattern.pairs), 6))
         self._last = np.zeros((len(pattern.pairs), 3))     # where the next solution begins
-        #: By how much the impulses of the last step miss their conditions, see ``Sliding``.
+        #: Velocity by which the contacts of the last step miss their conditions, m/s.
         self.residual = 0.0
 
     def reset(self) -> None:
@@ -125,9 +125,10 @@ class RigidContacts:
         M = T @ found['inverse'] @ T.T / mass_scale
         d = T @ free()
         d[2::3] += self._wanted(found['distance'][near], T[2::3] @ v, h)
+        size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
         solution = coulomb(M, d, self._surface.friction, start=h * self._last[near],
-                           tolerance=TOLERANCE, sweeps=SWEEPS)
-        self.residual = solution.residual
+                           tolerance=max(TOLERANCE, EXACT / size), sweeps=SWEEPS)
+        self.residual = solution.residual * size
         rates = solution.force / h
         self._last[:] = 0.0
         self._last[near] = rates

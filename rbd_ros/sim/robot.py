@@ -210,7 +210,7 @@ class SimulatedRobot:
 
     @property
     def contact_residual(self) -> float:
-        """Return by how much rigid contacts of the last step were missed; zero when solved."""
+        """Return the velocity, m/s, by which rigid contacts of the last step miss their aim."""
         return 0.0 if self._rigid is None else self._rigid.residual
 
     # --- its state ------------------------------------------------------------------------
