@@ -15,6 +15,7 @@
 """Age of states told by two witnesses, on a fake clock."""
 
 import numpy as np
+import pytest
 from rbd_ros.control.safety.freshness import Freshness, RateMeter, StateAge
 
 PROBE, FRESH, OLD, REPEATED = Freshness
@@ -75,6 +76,16 @@ def test_burst_without_stamps_does_not_prove():
     assert FRESH not in [age.observe(7.0 + k * 1e-5, 0.0) for k in range(50)]
     assert age.unstamped
     assert FRESH in [age.observe(7.1 + k * 1e-3, 0.0) for k in range(50)]
+
+
+@pytest.mark.parametrize('pace, fresh', [(0.25, False), (0.484375, False), (0.5, True),
+                                         (2.0, True), (2.03125, False)])
+def test_stamps_advance_about_as_fast_as_messages_come(pace, fresh):
+    """At the start stamps that stand almost still prove nothing, nor do those that run ahead."""
+    age, tick = StateAge(0.125, probes=4), 2.0**-10
+    found = [age.observe(8.0 + k * tick, 1024.0 + k * pace * tick) for k in range(20)]
+    assert (FRESH in found) is fresh
+    assert age.reason.startswith('' if fresh else 'stamps advanced')
 
 
 def test_repeated_stamp_is_no_new_state():

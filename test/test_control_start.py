@@ -141,6 +141,8 @@ def test_positions_are_judged_with_a_margin():
         return position_refusal(names, ('rad', 'm'), np.array(q), lower, upper)
     assert refusal(2.19, -0.03) == ''
     assert 'turn is at 2.21 rad' in refusal(2.21, 0.0)
+    assert 'slide is at -0.05 m' in refusal(0.0, -0.05)  # a tenth of a short range
+    assert 'slide is at 0.45 m' in refusal(0.0, 0.45)
     assert 'offset of the encoders' in refusal(150.0, 0.0)  # not even in degrees
     assert 'degrees' in refusal(90.0, 0.2)
     assert 'slide is at 250 m' in refusal(0.0, 250.0)
