@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.references.goals import Goal, read_tolerances, Tolerances
 from rbd_ros.control.references.joint_space import JointReference, JumpLimiter, Source
+from rbd_ros.control.references.profiles import joint_step
 from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, read_points, Trajectory
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
@@ -224,6 +225,16 @@ def test_hold_stops_within_the_stopping_distance():
     record = follow(subject, 0.5)
     np.testing.assert_allclose(record[-1, 0], [1.0 / 40.0, -1.0 / 40.0], atol=1e-3)
     np.testing.assert_array_equal(record[-1, 1], [0.0, 0.0])
+
+
+@pytest.mark.parametrize('side', [1.0, -1.0])
+@pytest.mark.parametrize('limit, expected', [(2.0, 0.5), (1.0, 0.48)])
+def test_a_target_from_which_nobody_can_brake_is_not_met(limit, expected, side):
+    """At 0.5 rad/s 6 mrad are needed; 0.5 mrad before a limit it brakes as hard as it may."""
+    after = joint_step([[side * 0.999], [side * 0.5], [0.0]],
+                       [[side * 0.9995], [side * 0.5], [0.0]],
+                       [2.0], [20.0], [-limit], [limit], DT)
+    assert after[1][0] == pytest.approx(side * expected, abs=1e-12)
 
 
 @pytest.mark.parametrize('side', [1.0, -1.0])

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from rbd_ros import compiler
 from rbd_ros.compiler import (
-    absolute, clamp, Kernel, less, less_equal, maximum, minimum, Scalar, where)
+    absolute, clamp, is_zero, Kernel, less, less_equal, maximum, minimum, Scalar, where)
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 __all__ = ['TorqueLimiter', 'check_limits', 'in_proportion', 'is_finite', 'limit_kernel',
@@ -42,7 +42,7 @@ Vector = Sequence[Scalar]
 #: N.m by which no torque changes
 _TINY = 1e-300
 
-#: share by which a torque that was brought to a limit may miss it
+#: share by which a torque that was brought to a limit, or to the end of its way, may miss it
 _ROUNDING = 1e-9
 
 
@@ -97,8 +97,10 @@ def torque_step(torque: Vector, driver: Vector, last: Vector, last_sent: Vector,
     steps = [slope * dt for slope in rate]
     clamped = [clamp(wanted, -most, most) for wanted, most in zip(torque, limit)]
     total, slow = _along(last, clamped, steps)
-    rest = [clamp(t - added, -most, most) for t, added, most in zip(total, driver, limit)]
-    sent, late = _along(last_sent, rest, steps)
+    sent, late = total, slow  # if the driver adds nothing
+    if not all(is_zero(added) for added in driver):
+        rest = [clamp(t - added, -most, most) for t, added, most in zip(total, driver, limit)]
+        sent, late = _along(last_sent, rest, steps)
     return {'total': [s + added for s, added in zip(sent, driver)], 'sent': sent,
             'saturated': [less_equal((1.0 - _ROUNDING) * most, absolute(wanted))
                           for wanted, most in zip(torque, limit)],
@@ -116,9 +118,9 @@ def _along(start: Vector, end: Vector, steps: Vector) -> tuple[list[Scalar], lis
     share: Scalar = 1.0
     for way, step in zip(ways, steps):
         share = minimum(share, step / maximum(absolute(way), _TINY))
-    whole = less_equal(1.0, share)
-    reached = [where(whole, b, clamp(a + share * way, maximum(a - step, minimum(a, b)),
-                                     minimum(a + step, maximum(a, b))))
+    whole = less_equal(1.0 - _ROUNDING, share)
+    reached = [clamp(where(whole, b, a + share * way), maximum(a - step, minimum(a, b)),
+                     minimum(a + step, maximum(a, b)))
                for a, b, way, step in zip(start, end, ways, steps)]
     return reached, [less(step, absolute(way)) for way, step in zip(ways, steps)]
 
