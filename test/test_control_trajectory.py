@@ -237,6 +237,17 @@ def test_a_target_from_which_nobody_can_brake_is_not_met(limit, expected, side):
     assert after[1][0] == pytest.approx(side * expected, abs=1e-12)
 
 
+def test_rest_takes_at_least_what_its_acceleration_needs():
+    """From 1 rad/s at most 20 rad/s^2 need 0.1 s: three quarters of them at the steepest."""
+    subject = reference()
+    subject.start(np.zeros(2), np.array([1.0, 0.0]))
+    subject.update(0.0)
+    subject.rest(0.0, 0.01)
+    record = follow(subject, 0.1)
+    np.testing.assert_allclose(record[49, :, 0], [0.040625, 0.5, -15.0], atol=1e-9)
+    np.testing.assert_allclose(record[-1, :2, 0], [0.05, 0.0], atol=1e-9)
+
+
 @pytest.mark.parametrize('side', [1.0, -1.0])
 def test_rest_takes_no_more_than_the_room_before_a_limit(side):
     """
