@@ -50,9 +50,10 @@ class Rig:
 
     :param assembly: positions that name a closed position; nobody measures passive joints then.
     :param near: a position near that in which the arm starts.
+    :param rubs: whether the rods rub as the description says, which the law knows.
     """
 
-    def __init__(self, assembly=None, near=NEAR, start=START, **values):
+    def __init__(self, assembly=None, near=NEAR, start=START, *, rubs=True, **values):
         self.dynamics, robot, ticks = parts(tuple((assembly or {}).items()))
         self.seen = INDEX if assembly else list(range(4))
         self.values = defaults() | {
@@ -64,8 +65,8 @@ class Rig:
         self.cycle = Cycle(Settings(robot, self.values, simulated=False),
                            {kernel: ticks.compile(kernel) for kernel in ticks.names},
                            lambda torque: self.sent.append(torque.copy()))
-        # The rods rub as the description says, which the law knows.
-        self.plant = SimulatedRobot(MODEL, physics=Physics.of(MODEL))
+        free = {} if rubs else {'damping': np.zeros(4)}
+        self.plant = SimulatedRobot(MODEL, physics=Physics.of(MODEL, **free))
         position = np.array(near)
         position[INDEX] = start
         self.plant.place(position, fixed=JOINTS)

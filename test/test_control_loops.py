@@ -101,16 +101,19 @@ def test_velocities_of_passive_joints_follow_from_the_driven_ones():
 def test_the_observer_finds_nothing_in_a_motion_that_the_model_explains():
     """The momentum of the loop changes as its torques and G^T C say."""
     rig = Rig(mode='computed_torque', stiffness=[100.0], damping=[20.0], observer_feedback=True,
-              observer_gain=[50.0])
+              observer_gain=[200.0], rubs=False)
     rig.run(0.2)
     now = rig.time
     rig.cycle.intake.take(lambda: rig.cycle.reference.follow(now, Knots(
         np.array([0.3]), (START + [0.3, -0.2])[None, :], np.zeros((1, 2)), np.zeros((1, 2))),
         now))
-    rig.run(0.2)
+    largest = 0.0
+    for _ in range(200):
+        rig.run(PERIOD)
+        largest = max(largest, np.abs(rig.cycle.choice.joint.external).max())
     assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
-    # What the rods rub is not in the observer's model: damping times velocities of about 1.
-    assert np.abs(rig.cycle.choice.joint.external).max() < 0.3
+    assert np.abs(rig.plant.v).max() > 0.5
+    assert largest < 5e-3
 
 
 def test_report_of_the_tip_is_projected():
