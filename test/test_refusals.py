@@ -421,7 +421,7 @@ def test_a_geared_pendulum_swings_like_the_plain_one(integrator):
         engine = compiled_engine(builder.build(), integrator)
         for name, value in (('effort_limit', 1e300), ('upper', 1e300), ('lower', -1e300)):
             engine.inputs[name][:] = value
-        engine.inputs['setting'][:] = [1e-3, 0.0, 1.0, 1.0, 0.0]
+        engine.inputs['setting'][:] = [1e-3, 0.0, 1.0, 1.0, 0.0, 0.0]
         engine.inputs['q'][:] = 0.4 * ratio
         for _ in range(200):
             engine()
