@@ -76,6 +76,8 @@ def test_flags_tell_limit_from_rate():
     subject.apply(np.array([0.0, 30.0]), 0.001)
     assert subject.saturated.tolist() == [False, False]
     assert subject.slewing.tolist() == [True, True]
+    subject.apply(np.array([-10.0, 40.0 * (1.0 - 1e-12)]), 0.001)  # reduced to a limit by a law
+    assert subject.saturated.tolist() == [True, True]
 
 
 @pytest.mark.parametrize('slow', [0, 1])

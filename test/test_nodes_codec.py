@@ -79,6 +79,7 @@ def test_nan_passes_the_codec():
 @pytest.mark.parametrize('change', [
     lambda m: b'\x00\x00' + m[2:],  # big endian
     lambda m: b'\x00\x03' + m[2:],  # parameter list
+    lambda m: m.replace(NAMES[0].encode() + b'\x00', NAMES[0].encode() + b'x'),  # no end
     lambda m: m[:-1], lambda m: m[:-9], lambda m: m + bytes(24), lambda m: m[:20], lambda m: b''])
 def test_surprises_are_left_to_the_middleware(change):
     """Other encodings, missing and surplus bytes give None, known layout or not."""
