@@ -329,6 +329,18 @@ def test_sourced_ros_keeps_its_paths(place: layout.Layout) -> None:
     assert result['AMENT_PREFIX_PATH'] == f'{host.install}:/opt/ros'
 
 
+def test_byte_code_is_kept_below_the_state_folder(place: layout.Layout) -> None:
+    """Whoever wants no byte code beside the sources has it elsewhere; their own choice counts."""
+    runtime = place.cache / 'ros'
+    result = variables.for_command(place, runtime, {'PYTHONDONTWRITEBYTECODE': '1'})
+    assert result['PYTHONPYCACHEPREFIX'].startswith(str(place.state))
+    assert 'PYTHONDONTWRITEBYTECODE' not in result
+    assert variables.for_command(place, runtime, result) == result
+    mine = {'PYTHONDONTWRITEBYTECODE': '1', 'PYTHONPYCACHEPREFIX': '/mine'}
+    assert variables.for_command(place, runtime, mine)['PYTHONPYCACHEPREFIX'] == '/mine'
+    assert 'PYTHONPYCACHEPREFIX' not in variables.for_command(place, runtime, {})
+
+
 def test_cache_folder() -> None:
     """The cache is where XDG_CACHE_HOME says, else below the home folder."""
     assert layout.user_cache({'XDG_CACHE_HOME': '/x'}) == Path('/x/rbd_ros')

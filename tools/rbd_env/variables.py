@@ -73,4 +73,8 @@ def for_command(
     _prepend(result, 'AMENT_PREFIX_PATH', layout.install)
     _prepend(result, 'PATH', layout.venv / 'bin')
     result['VIRTUAL_ENV'] = str(layout.venv)
+    if result.pop('PYTHONDONTWRITEBYTECODE', ''):
+        # The user's folders stay clean, but not at the price of compiling every module of ROS
+        # and of the package in each process: that is half of the start of a node.
+        result.setdefault('PYTHONPYCACHEPREFIX', str(layout.state / 'bytecode'))
     return result
