@@ -357,3 +357,16 @@ def test_any_message_leaves_a_finite_state(messages):
         subject.update(time, names, position, velocity, effort, time + 50.0)
         assert np.isfinite(subject.q).all()
         assert np.isfinite(subject.qd).all()
+
+
+def test_invented_names_between_two_states_displace_none_of_ours():
+    """A hundred lists of foreign names per state fill the memory of lists, and cost no state."""
+    subject = JointMap(('a', 'b'), ('a', 'b'), limits=AgeLimits(period=0.005))
+    arrivals = []
+    for k in range(40):
+        now = 100.0 + 0.005 * k
+        for i in range(100):
+            assert subject.update(now - 1e-3, (f'other_{100 * k + i}',), [0.0]) is Arrival.IGNORED
+        arrivals.append(subject.update(now, ('a', 'b'), [0.1, 0.2], [0.0, 0.0], (), now + 1e4))
+    assert set(arrivals[:6]) == {Arrival.PROBE, Arrival.STATE}
+    assert set(arrivals[6:]) == {Arrival.STATE}

@@ -292,8 +292,9 @@ class JointMap:
         return layout
 
     def _drop_oldest(self) -> None:
-        """Forget the list of names that was silent for longest."""
-        oldest = min(self._layouts.values(), key=lambda layout: layout.age.heard)
+        """Forget the list of names that was silent for longest, one without our joints first."""
+        oldest = min(self._layouts.values(), key=lambda layout: (
+            len(layout.target) > 0, layout.age.heard))
         self._layouts = {names: layout for names, layout in self._layouts.items()
                          if layout is not oldest}
         if len(oldest.target):
