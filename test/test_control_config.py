@@ -21,7 +21,7 @@ import pytest
 from rbd_ros.control.parameters.judging import refusals
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
-from rbd_ros.sim.settings import SETTINGS, Settings
+from rbd_ros.sim import SETTINGS, Settings
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
 ROOT = Path(__file__).parents[1]

@@ -20,6 +20,7 @@ from rbd_ros.sim import Sample
 
 REASON = 'needs ROS 2'
 serialization = pytest.importorskip('rclpy.serialization', reason=REASON)
+nav_msgs = pytest.importorskip('nav_msgs.msg', reason=REASON)
 sensor_msgs = pytest.importorskip('sensor_msgs.msg', reason=REASON)
 std_msgs = pytest.importorskip('std_msgs.msg', reason=REASON)
 wire = pytest.importorskip('rbd_ros.nodes.simulator.wire', reason=REASON)
@@ -52,6 +53,24 @@ def test_states_read_back(velocity, effort, fast):
         assert list(message.position) == [1.0, -2.0, 3.5]
         assert list(message.velocity) == ([0.1, 0.2, 0.3] if velocity else [])
         assert list(message.effort) == ([7.0, 8.0, -9.0] if effort else [])
+
+
+@pytest.mark.parametrize('fast', [True, False])
+def test_floating_base_reads_back(fast):
+    """Pose in the world, velocity in coordinates of the base: each number at its place."""
+    writer = wire.BaseWriter('world', 'trunk')
+    assert writer.fast
+    writer.fast = fast
+    values = np.arange(1.0, 14.0)
+    data = writer.write(1_794_708_554_123_456_789, sample()._replace(base=values))
+    message = serialization.deserialize_message(data, nav_msgs.Odometry) if fast else data
+    stamp = message.header.stamp
+    assert stamp.sec * 10**9 + stamp.nanosec == 1_794_708_554_123_456_789
+    assert (message.header.frame_id, message.child_frame_id) == ('world', 'trunk')
+    p, r = message.pose.pose.position, message.pose.pose.orientation
+    w, v = message.twist.twist.angular, message.twist.twist.linear
+    assert [p.x, p.y, p.z, r.x, r.y, r.z, r.w] == values[:7].tolist()
+    assert [w.x, w.y, w.z, v.x, v.y, v.z] == values[7:].tolist()
 
 
 def test_arrays_are_read():

@@ -249,7 +249,7 @@ def test_scene_is_read():
 @pytest.mark.parametrize(('text', 'reason'), [
     ('floor: [', 'is not YAML'),
     ('- 1', 'must hold "floor"'),
-    ('walls: []', 'must hold "floor"'),
+    ('walls: []', '"walls" is unknown; a scene may hold "floor"'),
     ('floor: high', 'floor is'),
     ('boxes: [{size: [1, 1], position: [0, 0, 0]}]', 'size of "box_0"'),
     ('boxes: [{size: [1, 1, 1], position: [0, 0, .nan]}]', 'position of "box_0"'),

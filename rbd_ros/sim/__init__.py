@@ -23,13 +23,14 @@ from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.robot import ContactForce, SimulatedRobot
 from rbd_ros.sim.schedule import Counters, Schedule
 from rbd_ros.sim.sensors import DelayLine, Imperfections, Sample, Sensors
-from rbd_ros.sim.settings import SETTINGS, Settings
+from rbd_ros.sim.setting_table import SETTINGS
+from rbd_ros.sim.settings import Settings
 from rbd_ros.sim.simulation import Simulation
-from rbd_ros.sim.world import Obstacle, read_scene, Surface, World
+from rbd_ros.sim.world import Obstacle, read_balls, read_scene, Surface, World
 
 __all__ = [
     'compiled_engine', 'ContactForce', 'Coordinates', 'Counters', 'DelayLine', 'Engine', 'Frames',
-    'Imperfections', 'Obstacle', 'Pacer', 'Physics', 'PlainEngine', 'Pose', 'read_scene',
-    'rk4_step', 'Sample', 'Schedule', 'semi_implicit_step', 'Sensors', 'Settings', 'SETTINGS',
-    'SimulatedRobot', 'Simulation', 'Surface', 'World',
+    'Imperfections', 'Obstacle', 'Pacer', 'Physics', 'PlainEngine', 'Pose', 'read_balls',
+    'read_scene', 'rk4_step', 'Sample', 'Schedule', 'semi_implicit_step', 'Sensors', 'Settings',
+    'SETTINGS', 'SimulatedRobot', 'Simulation', 'Surface', 'World',
 ]

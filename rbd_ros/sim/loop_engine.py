@@ -73,7 +73,7 @@ class LoopEngine:
         self.inputs: Mapping[str, Array] = self._kernel.inputs
         self.outputs: Mapping[str, Array] = self._kernel.outputs
         self._space = Coordinates(model)
-        self._plain = PlainEngine(model, integrator, robot.forward_dynamics, self._stiffened)
+        self._plain = PlainEngine(model, integrator, robot.forward_dynamics, self.inertia)
         self._plain.inputs = dict(self.inputs)
 
     def __call__(self) -> None:
@@ -95,7 +95,8 @@ class LoopEngine:
             fixed = ()
         return self.dynamics.assemble(q, fixed).require()
 
-    def _stiffened(self, q: Array) -> Array:
+    def inertia(self, q: Array) -> Array:
+        """Return the inertia that impulses feel: stiff across the loops."""
         H, K = self.dynamics.mass_matrix(q), self.dynamics.loop_jacobian(q)
         scale = np.einsum('ij,ji->i', K, np.linalg.solve(H, K.T))
         return np.array(stiffened(H.tolist(), K.tolist(), scale.tolist()))

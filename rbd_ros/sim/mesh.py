@@ -84,7 +84,8 @@ def convex_mesh(vertices: Array, name: str = 'mesh', *, hull: bool = False) -> C
     size = float(np.ptp(vertices, axis=0).max())
     if not hull and depth.max() > DENT * size:
         raise ModelError(f'the mesh "{name}" is not convex: a vertex is {depth.max():.3g} m below '
-                         'its hull; split it into convex parts, or take its hull (hull=True)')
+                         'its hull; split it into convex parts, boxes or spheres, or take its '
+                         'hull (read_mesh with hull=True)')
     return ConvexMesh(vertices[found.vertices], name)
 
 

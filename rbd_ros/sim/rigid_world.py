@@ -73,11 +73,16 @@ class RigidContacts:
     :param model: the robot.
     :param world: what it may touch.
     :param backend: as for :class:`rbd_ros.Dynamics`.
+    :param inertia: H(q) that the impulses work against where loops stiffen it; that of the tree
+        when not given.
     """
 
-    def __init__(self, model: Model, world: World, backend: str = 'auto') -> None:
-        pattern = world.pattern()
-        robot = Dynamics(model, backend=backend)
+    def __init__(
+        self, model: Model, world: World, backend: str = 'auto', *,
+        inertia: Callable[[Array], Array] | None = None,
+    ) -> None:
+        pattern, self._inertia = world.pattern(), inertia
+        robot = Dynamics(model.spanning_tree, backend=backend)
         robot.add(Quantity(
             'rigid_contact', ('q', 'braked', *pattern.shapes()),
             {'rule': lambda s: _terms(s, pattern)},
@@ -118,11 +123,12 @@ class RigidContacts:
         if not near.size or braked.all():
             return None
         T = found['T'][near].reshape(-1, v.size)
-        response = found['inverse'] @ T[2::3].T
+        inverse = found['inverse'] if self._inertia is None else self._stiff_inverse(q, braked)
+        response = inverse @ T[2::3].T
         movable = np.abs(response).max(axis=0) > 0.0            # else brakes hold both bodies
         if not movable.all():
             near, T = near[movable], T[np.repeat(movable, 3)]
-        M = T @ found['inverse'] @ T.T / mass_scale
+        M = T @ inverse @ T.T / mass_scale
         d = T @ free()
         d[2::3] += self._wanted(found['distance'][near], T[2::3] @ v, h)
         size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
@@ -135,6 +141,14 @@ class RigidContacts:
         force, point = np.einsum('kai,ka->ki', found['frame'][near], rates), found['point'][near]
         self.forces[near] = np.hstack([point, force])
         return self._on_bodies(near, point, force)
+
+    def _stiff_inverse(self, q: Array, braked: Array) -> Array:
+        """Return the inverse of the inertia that loops stiffen, zero where brakes hold."""
+        assert self._inertia is not None
+        free = np.ix_(braked == 0.0, braked == 0.0)
+        inverse = np.zeros((braked.size, braked.size))
+        inverse[free] = np.linalg.inv(self._inertia(q)[free])
+        return inverse
 
     def _wanted(self, distance: Array, before: Array, h: float) -> Array:
         """Return the normal velocities, turned round, that the contacts are to have at least."""

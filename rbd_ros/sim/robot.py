@@ -22,7 +22,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.compiler.kernel import check_finite
-from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
+from rbd_ros.errors import LoopError, NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
 from rbd_ros.sim.loop_engine import LoopEngine
@@ -99,8 +99,10 @@ class SimulatedRobot:
         if model.loops:
             if forward_dynamics is not None:
                 model.refuse_loops('a simulation around forward dynamics of your own')
-            if world is not None:
-                model.refuse_loops('a simulation with contact')
+            if soft:
+                names = ', '.join(f'"{each.name}"' for each in model.loops)
+                raise LoopError(f'"{model.name}" has closed loops ({names}), and soft contact is '
+                                'for trees only: use rigid contact, or none')
             self._engine = self._loops = LoopEngine(model, physics.integrator, backend=backend)
         elif forward_dynamics is None:
             pattern = world.pattern() if world is not None and soft else None
@@ -117,7 +119,9 @@ class SimulatedRobot:
                 self._in[name][:] = values
             self._carried.append((self._in['dents'], self._out['new_dents']))
         elif world is not None:
-            self._rigid = RigidContacts(model, world, backend)
+            self._rigid = RigidContacts(
+                model, world, backend,
+                inertia=None if self._loops is None else self._loops.inertia)
         self._pushed = np.zeros((model.nb, 6))
         #: Steps whose friction, or whose rigid contacts, were not solved. Friction stays within
         #: its bounds; unsolved contacts may penetrate, see ``contact_residual``.

@@ -24,6 +24,7 @@ from typing import Generic, NamedTuple, TYPE_CHECKING, TypeVar
 import numpy as np
 
 from rbd_ros.errors import SettingError
+from rbd_ros.sim.floating import base_body
 from rbd_ros.sim.physics import per_joint
 
 if TYPE_CHECKING:
@@ -47,12 +48,15 @@ class Sample(NamedTuple):
     :param position: rad or m.
     :param velocity: rad/s or m/s; empty where the robot does not measure it.
     :param effort: N.m or N; empty where the robot does not measure it.
+    :param base: of a floating base, as it is: x, y, z, quaternion x, y, z, w in the world, then
+        angular and linear velocity in coordinates of the base; empty where the base is fixed.
     """
 
     time_ns: int
     position: Array
     velocity: Array
     effort: Array
+    base: Array = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,8 @@ class Sensors:
         self._robot = robot
         self._pick_q = [model.q_index[i].start for i in single]
         self._pick_v = [model.v_index[i].start for i in single]
+        base = base_body(model)
+        self._base = (model.q_index[base], model.v_index[base]) if base else None
         self._follows = np.array(
             [model.coupling is not None and i in model.coupling.followers for i in single])
         self._own = np.array(
@@ -201,7 +207,10 @@ class Sensors:
             torque = robot.motor_torque if x.effort == 'motor' else robot.joint_torque
             effort[~self._follows] = torque[self._own]
             effort = self._blur(effort, 2)
-        return Sample(now_ns, position, velocity, effort)
+        if self._base is None:
+            return Sample(now_ns, position, velocity, effort)
+        base = np.concatenate([q[self._base[0]], v[self._base[1]]])
+        return Sample(now_ns, position, velocity, effort, base)
 
     def _blur(self, values: Array, kind: int) -> Array:
         noise = self._noise[kind]

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
+from rbd_ros.sim.floating import floating_velocities
 from rbd_ros.sim.frames import Frames
 from rbd_ros.sim.pacer import Pacer
 from rbd_ros.sim.schedule import Counters, Schedule
@@ -50,7 +51,8 @@ class Simulation:
     :param robot: what moves.
     :param sensors: how it is read.
     :param joints: names of the joints that take commands, in command order; all others keep
-        their brakes.
+        their brakes. A floating joint has neither: it is held until the first command, as on a
+        stand, and is free from then on.
     :param schedule: when things happen.
     :param frames: where frames are, for ``push``; made on the first push when not given.
     :param start_ns: simulated time at the start.
@@ -66,7 +68,8 @@ class Simulation:
         if self._index.size != len(self.joints) or len(set(self.joints)) != len(self.joints):
             raise SettingError(f'joints is {", ".join(self.joints)}; name each joint once, and '
                                'only joints with one coordinate')
-        self._uncommanded = np.ones(robot.model.nv, dtype=bool)
+        self._floating = floating_velocities(robot.model)
+        self._uncommanded = ~self._floating
         self._uncommanded[self._index] = False
         for name in robot.model.looped_joints:      # passive: the loops move them
             self._uncommanded[robot.model.velocity_slice(name)] = False
@@ -251,7 +254,7 @@ class Simulation:
     def _close(self) -> None:
         self.counters.timeouts += 1
         self._commands.clear()
-        self.robot.brake(True)
+        self.robot.brake(~self._floating | self.robot.braked)    # nothing catches a base
         self._engaged = self._released = self._answered = False
         self._awaited = None
         self._begun_ns = self.time_ns

@@ -27,7 +27,8 @@ from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.soft_contact import check_positive
 from rbd_ros.dynamics.contact_system import Motions
 from rbd_ros.errors import SettingError
-from rbd_ros.model.collision_shapes import Box, Capsule, HalfSpace, sample_balls, Sphere
+from rbd_ros.model.collision_shapes import (
+    Box, Capsule, CollisionShape, HalfSpace, sample_balls, Sphere)
 from rbd_ros.sim.contact_pattern import KINDS, Pattern
 from rbd_ros.sim.contact_points import ContactPoints
 from rbd_ros.sim.distance import Placed
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rbd_ros.model.collision_shapes import CollisionShape, Shape
+    from rbd_ros.model.collision_shapes import Shape
     from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
 
 CONTACTS = ('none', 'soft', 'rigid')
+
+_KEYS = '"floor" (a height), "boxes" (a list) and "balls" (of the robot, a radius for each link)'
 
 
 class Obstacle(NamedTuple):
@@ -129,18 +132,19 @@ class World:
         return self.shape_inputs() | {'surface': np.array([
             s.stiffness, s.damping, s.stiffness, s.damping, s.friction])}
 
+    def clearance(self, model: Model, q: Array) -> float:
+        """Return how far the robot is above the floors of the scene, m; 0 if there is none."""
+        shapes = [self.points.obstacles[k].shape for _, k in self.points.pairs]
+        floor = np.array([isinstance(shape, HalfSpace) for shape in shapes])
+        return float(self.points.distances(_at_rest(model, q))[floor].min()) if any(floor) else 0.0
+
     def refuse_overlap(self, model: Model, q: Array) -> None:
         """
         Refuse a position with an overlap of more than a millimetre, of obstacles or links.
 
         :raises SettingError: which names the body and the obstacle.
         """
-        tree = kinematics.links(model, model.expand_q(q.tolist()))
-        X_0 = kinematics.placements(model, tree)
-        E = np.array([X.E.rows for X in X_0], float)
-        r = np.array([list(X.r) for X in X_0], float)
-        rest = Motions(E, r, np.zeros((len(r), 6)), *[np.empty(0)] * 4)
-        depths = -self.points.distances(rest)
+        depths = -self.points.distances(_at_rest(model, q))
         for pair in np.flatnonzero(depths > 1e-3).tolist():
             body = model.body_names[self.points.bodies[self.points.pairs[pair][0]]]
             raise SettingError(
@@ -158,21 +162,24 @@ def _half(shape: Shape) -> Array:
     return np.zeros(3)
 
 
+def _at_rest(model: Model, q: Array) -> Motions:
+    """Return where the bodies are; they do not move."""
+    X_0 = kinematics.placements(
+        model, kinematics.links(model, model.expand_q(q.tolist())))
+    E = np.array([X.E.rows for X in X_0], float)
+    r = np.array([list(X.r) for X in X_0], float)
+    return Motions(E, r, np.zeros((len(r), 6)), *[np.empty(0)] * 4)
+
+
 def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
     """
-    Return the obstacles of a scene file (YAML): ``floor`` and ``boxes``.
+    Return the obstacles of a scene file (YAML): ``floor`` and ``boxes``; see ``read_balls``.
 
     :param text: ``floor: 0.0`` is a half-space with its surface at that height; each of ``boxes``
         has ``size``, ``position`` of its middle, and may have ``name`` and ``rpy``.
     :param name: of the file, for messages.
     """
-    import yaml
-    try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SettingError(f'{name} is not YAML: {error}') from None
-    if not isinstance(found, dict) or not set(found) <= {'floor', 'boxes'} or not found:
-        raise SettingError(f'{name} must hold "floor" (a height), "boxes" (a list), or both')
+    found = _scene(text, name)
     obstacles = []
     if 'floor' in found:
         height = _numbers(name, 'floor', [found['floor']], 1)[0]
@@ -193,6 +200,47 @@ def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
         place = _numbers(name, f'position of "{title}"', box.get('position'), 3)
         obstacles.append(Obstacle(title, Placed(Box((x, y, z)), R, np.array(place))))
     return tuple(obstacles)
+
+
+def read_balls(text: str, model: Model, name: str = 'the scene') -> list[CollisionShape] | None:
+    """
+    Return the ``balls`` of a scene file, with which the robot touches instead of its shapes.
+
+    :param text: ``balls: {foot: 0.02}`` is a ball of that radius around the frame of a link.
+    :returns: the balls; None if the file has none.
+    :raises SettingError: for a radius that is not positive.
+    """
+    found = _scene(text, name)
+    if 'balls' not in found:
+        return None
+    if not isinstance(found['balls'], dict):
+        raise SettingError(f'{name}: balls is {found["balls"]!r}; it must give a radius for each '
+                           'link, such as {left_foot: 0.02}')
+    shapes = []
+    for link, value in found['balls'].items():
+        radius = _numbers(name, f'the ball of "{link}"', [value], 1)[0]
+        if radius <= 0.0:
+            raise SettingError(f'{name}: the ball of "{link}" has the radius {radius:g}; it must '
+                               'be positive')
+        frame = model.frame(str(link))
+        shapes.append(CollisionShape(
+            str(link), frame.body, Sphere(radius), p=np.array(list(frame.placement.r))))
+    return shapes
+
+
+def _scene(text: str, name: str) -> dict[str, Any]:
+    """Return what a scene file holds, with known keys only."""
+    import yaml
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SettingError(f'{name} is not YAML: {error}') from None
+    if not isinstance(found, dict) or not found:
+        raise SettingError(f'{name} must hold {_KEYS}')
+    for key in found:
+        if key not in ('floor', 'boxes', 'balls'):
+            raise SettingError(f'{name}: "{key}" is unknown; a scene may hold {_KEYS}')
+    return found
 
 
 def _numbers(name: str, what: str, value: Any, count: int) -> list[float]:

@@ -22,6 +22,8 @@ simulation under the last command, which is zero: the fall is the same on any ma
 from __future__ import annotations
 
 from pathlib import Path
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -108,7 +110,9 @@ class TestDrop(ClosedLoop):
         self.check_floor(q)
         self.check_energy(q, qd)
         self.assertLess(np.abs(qd[-50:]).max(), 0.01)
-        self.check_balance(q[-1], self.wrenches[sorted(self.wrenches)[-10]])     # complete
+        # Where this process is held up, wrenches of a state may be lost; at rest all are alike.
+        self.check_balance(q[-1], max(
+            (self.wrenches[stamp] for stamp in sorted(self.wrenches)[-20:]), key=len))
 
     def fall(self) -> tuple[np.ndarray, np.ndarray]:
         """Step the simulation until the arm has come to rest; return its motion."""
@@ -164,6 +168,54 @@ class TestDrop(ClosedLoop):
         inside = np.minimum(q - arm.MODEL.lower, arm.MODEL.upper - q) > 0.01
         self.assertTrue(inside[3] and abs(gravity[3]) > 10.0)
         np.testing.assert_allclose(torque[inside], gravity[inside], rtol=0.02, atol=0.05)
+
+
+def dented() -> str:
+    """Return a tetrahedron with one face pushed in, as STL."""
+    corners = ('0 0 0', '1 0 0', '0 1 0', '0 0 1', '0.1 0.1 0.1')
+    facets = [''.join(f'vertex {corners[k]}\n' for k in face) for face in (
+        (0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 4), (1, 3, 4), (2, 3, 4))]
+    return 'solid dented\n' + ''.join(
+        f'facet normal 0 0 0\nouter loop\n{facet}endloop\nendfacet\n' for facet in facets
+    ) + 'endsolid dented\n'
+
+
+ROD = """<robot name="rod"><link name="base"/><link name="rod">
+  <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><mesh filename="{mesh}"/></geometry></collision></link>
+  <joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/></joint></robot>"""
+
+
+class TestRefusals(unittest.TestCase):
+    """Simulators that must not start, beside the one that runs."""
+
+    def test_bad_worlds_are_refused(self) -> None:
+        """Each ends with code 1 and one line that names what is wrong, without a traceback."""
+        folder = Path(tempfile.mkdtemp())
+        for name, text in (
+                ('high', 'floor: 0.5'), ('typo', 'flor: 0.0'), ('dented.stl', dented())):
+            (folder / name).write_text(text)
+        for name, mesh in (('dented', folder / 'dented.stl'), ('gone', folder / 'gone.stl')):
+            (folder / f'{name}.urdf').write_text(ROD.format(mesh=mesh))
+        cases = {
+            'overlap': (f'scene_file:={folder}/high',
+                        'body "link_1" starts 0.35 m inside of "floor"; move the obstacle'),
+            'typo': (f'scene_file:={folder}/typo', '"flor" is unknown; a scene may hold "floor"'),
+            'stiffness': ('contact_stiffness:=-5.0', 'contact_stiffness'),
+            'dented': (f'robot_description_file:={folder}/dented.urdf',
+                       f'the mesh "{folder}/dented.stl" is not convex: a vertex is'),
+            'gone': (f'robot_description_file:={folder}/gone.urdf',
+                     f'link "rod" (line 1): file "{folder}/gone.stl" not found')}
+        started = {name: subprocess.Popen(
+            [sys.executable, '-m', 'rbd_ros.nodes.simulator.node', '--ros-args', '-r',
+             f'__ns:=/{name}', '-p', 'contact:=soft', '-p', 'discovery_time:=0.0', '-p', given],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            for name, (given, _) in cases.items()}
+        for name, process in started.items():
+            said = process.communicate(timeout=120)[0]
+            self.assertEqual(process.returncode, 1, said)
+            self.assertIn(cases[name][1], said)
+            self.assertNotIn('Traceback', said)
 
 
 @launch_testing.post_shutdown_test()

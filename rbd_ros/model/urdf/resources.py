@@ -33,8 +33,8 @@ def find_resource(address: str | os.PathLike[str], *,
     Return the existing file that an address means.
 
     ``package://name/rest`` is searched in ``share/name`` of every folder of AMENT_PREFIX_PATH,
-    then in ROS_PACKAGE_PATH, in ``share/name`` of this Python, then in folders called ``name``
-    beside or above ``near``.
+    then in ROS_PACKAGE_PATH, in ``share/name`` of this Python and of what pip put into it with
+    cmeel, then in folders called ``name`` beside or above ``near``.
 
     :param address: a path, ``file://`` or ``package://`` address.
     :param near: file or folder to search around; the current folder if not given.
@@ -73,6 +73,9 @@ def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Itera
     if package == 'rbd_ros':
         yield OWN_SOURCE
     yield Path(sys.prefix) / 'share' / package  # where pip and conda put what a package carries
+    for place in map(Path, sys.path):
+        if place.name == 'site-packages' and 'cmeel.prefix' not in place.parts:
+            yield place / 'cmeel.prefix' / 'share' / package    # and pip that of a C++ package
     start = Path(near or os.curdir).resolve()
     for above in (start, *start.parents):
         yield above / package

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rbd_ros.sim import Pose, Simulation
-    from rbd_ros.sim.settings import Value
+    from rbd_ros.sim.setting_table import Value
     from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 

@@ -35,9 +35,11 @@ from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
-    completed, diagnostics, full_name, time_message, transforms)
+    completed, diagnostics, full_name, time_message)
+from rbd_ros.nodes.simulator.poses import BaseReports, TransformReports
 from rbd_ros.nodes.simulator.wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
+from rbd_ros.sim.floating import base_body
 from rcl_interfaces.msg import SetParametersResult
 import rclpy
 from rclpy.clock import Clock, ClockType
@@ -48,7 +50,6 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
-from tf2_msgs.msg import TFMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,10 +113,11 @@ class Simulator(Node):
 
     def _build(self, text: str) -> Simulation:
         settings, begin = self._settings, time.monotonic()
-        model = settings.model(load_urdf(text, limits_optional=True))
-        robot = SimulatedRobot(model, physics=settings.physics(model),
-                               world=settings.world(text, model))
-        robot.place(settings.initial_positions(model, robot.q), fixed=settings.placed(model))
+        model = settings.model(load_urdf(text, settings.flag('floating_base'),
+                                         limits_optional=True))
+        world = settings.world(text, model)
+        robot = SimulatedRobot(model, physics=settings.physics(model), world=world)
+        robot.place(settings.start(model, robot.q, world), fixed=settings.placed(model))
         frames = Frames(model)
         self._frames = frames
         simulation = Simulation(
@@ -142,19 +144,19 @@ class Simulator(Node):
         if self._settings.flag('publish_description'):
             self._description = self.create_publisher(String, 'robot_description', LATCHED)
             self._description.publish(String(data=text))
-        self._tf_publisher = None
+        robot = self._simulation.robot
+        self._base = BaseReports(self, robot.model) if base_body(robot.model) else None
+        self._reports: list[TransformReports | ContactReports] = []
+        if robot.world is not None:
+            self._reports.append(
+                ContactReports(self, robot, self._frames, self._every('contact_rate')))
         if self._settings.flag('publish_tf'):
-            self._tf_publisher = self.create_publisher(TFMessage, '/tf', 10)
-            self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
-            self._tf_static.publish(transforms(self._frames.fixed(), self._now()))
-            rates = [self._settings.number(name) for name in ('state_rate', 'tf_rate')]
-            self._tf_every = max(1, round(rates[0] / rates[1]))
-            self._tf_count = 0
-        self._contacts = None
-        if self._simulation.robot.world is not None:
-            every = max(1, round(self._settings.number('state_rate')
-                                 / self._settings.number('contact_rate')))
-            self._contacts = ContactReports(self, self._simulation.robot, self._frames, every)
+            self._reports.append(TransformReports(
+                self, robot, self._frames, self._every('tf_rate'), self._now()))
+
+    def _every(self, name: str) -> int:
+        """Return how many states there are between two reports at a rate."""
+        return max(1, round(self._settings.number('state_rate') / self._settings.number(name)))
 
     def _make_writer(self) -> None:
         x = self._settings.imperfections()
@@ -192,14 +194,11 @@ class Simulator(Node):
         stamp = sample.time_ns
         if not self._sim_stamps:
             stamp += time.time_ns() - simulation.time_ns
+        if self._base is not None:
+            self._base.report(stamp, sample)
         self._states.publish(self._writer.write(stamp, sample))
-        if self._contacts is not None:
-            self._contacts.report(stamp)
-        if self._tf_publisher is not None:
-            self._tf_count += 1
-            if self._tf_count % self._tf_every == 0:
-                self._tf_publisher.publish(
-                    transforms(self._frames.moving(simulation.robot.q), time_message(stamp)))
+        for reports in self._reports:
+            reports.report(stamp)
 
     def _now(self) -> Time:
         return time_message(self._simulation.time_ns if self._sim_stamps else time.time_ns())

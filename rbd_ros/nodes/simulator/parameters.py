@@ -29,7 +29,7 @@ from rclpy.parameter import Parameter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rbd_ros.sim.settings import Setting, Value
+    from rbd_ros.sim.setting_table import Setting, Value
     from rclpy.node import Node
 
 _TYPES = {

@@ -25,6 +25,7 @@ from array import array
 import struct
 from typing import TYPE_CHECKING
 
+from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
@@ -83,6 +84,53 @@ class StateWriter:
         stamp = message.header.stamp
         stamp.sec, stamp.nanosec = divmod(stamp_ns, 1_000_000_000)
         return message
+
+
+class BaseWriter:
+    """
+    Serialize the pose and velocity of a floating base.
+
+    :param world: name of the frame that the pose is in.
+    :param base: name of the link.
+    """
+
+    def __init__(self, world: str, base: str) -> None:
+        marks = [1e150 * (k + 1) for k in range(13)]
+        self._bytes = bytearray(serialize_message(_odometry(world, base, marks)))
+        at = [self._bytes.find(struct.pack('<d', mark)) for mark in marks]
+        self.fast = min(at) > 0 and self._bytes[:2] == _LITTLE_ENDIAN
+        #: places of x, y, z, quaternion; linear velocity; angular velocity
+        self._views = [np.frombuffer(self._bytes, '<f8', count, start) for start, count in (
+            (at[0], 7), (at[10], 3), (at[7], 3))]
+        self._names = (world, base)
+
+    def write(self, stamp_ns: int, sample: Sample) -> bytes | Odometry:
+        """
+        Return what a publisher of Odometry takes.
+
+        :param stamp_ns: time of the state.
+        :param sample: of a robot with a floating base.
+        """
+        seconds = divmod(stamp_ns, 1_000_000_000)
+        base = sample.base
+        if not self.fast:
+            message = _odometry(*self._names, base.tolist())
+            message.header.stamp.sec, message.header.stamp.nanosec = seconds
+            return message
+        _STAMP.pack_into(self._bytes, 4, *seconds)
+        for view, part in zip(self._views, (base[:7], base[10:], base[7:10])):
+            view[:] = part
+        return bytes(self._bytes)
+
+
+def _odometry(world: str, base: str, values: Sequence[float]) -> Odometry:
+    message = Odometry(child_frame_id=base)
+    message.header.frame_id = world
+    p, r = message.pose.pose.position, message.pose.pose.orientation
+    p.x, p.y, p.z, r.x, r.y, r.z, r.w = values[:7]
+    w, v = message.twist.twist.angular, message.twist.twist.linear
+    w.x, w.y, w.z, v.x, v.y, v.z = values[7:]
+    return message
 
 
 def read_array(data: bytes) -> NDArray[np.float64]:

@@ -1,0 +1,75 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Where the simulated robot is, as messages: transforms of all links, and a floating base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nav_msgs.msg import Odometry
+from rbd_ros.nodes.simulator.messages import time_message, transforms
+from rbd_ros.nodes.simulator.wire import BaseWriter
+from rbd_ros.sim.floating import base_body
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from tf2_msgs.msg import TFMessage
+
+if TYPE_CHECKING:
+    from builtin_interfaces.msg import Time
+    from rbd_ros.model.model import Model
+    from rbd_ros.sim import Frames, Sample, SimulatedRobot
+    from rclpy.node import Node
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+class TransformReports:
+    """
+    Publish the poses of all links.
+
+    :param node: that publishes.
+    :param every: states between two reports.
+    :param now: stamp of the fixed ones.
+    """
+
+    def __init__(
+        self, node: Node, robot: SimulatedRobot, frames: Frames, every: int, now: Time,
+    ) -> None:
+        self._robot, self._frames, self._every, self._count = robot, frames, every, 0
+        self._moving = node.create_publisher(TFMessage, '/tf', 10)
+        self._fixed = node.create_publisher(TFMessage, '/tf_static', LATCHED)
+        self._fixed.publish(transforms(frames.fixed(), now))
+
+    def report(self, stamp_ns: int) -> None:
+        """Publish the poses of the last step, if it is their turn."""
+        self._count += 1
+        if self._count % self._every == 0:
+            self._moving.publish(
+                transforms(self._frames.moving(self._robot.q), time_message(stamp_ns)))
+
+
+class BaseReports:
+    """
+    Publish pose and velocity of a floating base as they are, with each state.
+
+    :param node: that publishes.
+    """
+
+    def __init__(self, node: Node, model: Model) -> None:
+        self._writer = BaseWriter(model.body_names[0], model.body_names[base_body(model)])
+        self._publisher = node.create_publisher(Odometry, '~/odometry', 10)
+
+    def report(self, stamp_ns: int, sample: Sample) -> None:
+        """Publish the base of a reading."""
+        self._publisher.publish(self._writer.write(stamp_ns, sample))

@@ -1,0 +1,82 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A floating base in a simulation: which body it is, where it starts, what no brake holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.errors import SettingError
+from rbd_ros.joints import Free
+from rbd_ros.spatial import from_rpy
+from rbd_ros.spatial.quaternion import from_rotation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rbd_ros.model.model import Model
+    from rbd_ros.sim.world import World
+
+    Array = NDArray[np.float64]
+
+
+def base_body(model: Model) -> int:
+    """Return the first body on a floating joint at the base; 0 if there is none."""
+    return next((i for i in range(1, model.nb + 1)
+                 if model.parent[i] == 0 and isinstance(model.joint[i], Free)), 0)
+
+
+def floating_velocities(model: Model) -> NDArray[np.bool_]:
+    """Return which velocities are those of floating joints, which have no motor and no brake."""
+    found = np.zeros(model.nv, dtype=bool)
+    for i in range(1, model.nb + 1):
+        if isinstance(model.joint[i], Free):
+            found[model.velocity_slice(model.joint_names[i - 1])] = True
+    return found
+
+
+def placed_base(
+    model: Model, q: Array, pose: Sequence[float] | None, world: World | None,
+) -> Array:
+    """
+    Return a position with the floating base where it starts.
+
+    :param q: position with all other joints where they start.
+    :param pose: x, y, z, roll, pitch, yaw in the world; None for upright at the origin, so high
+        that the robot touches the floor of its world.
+    :raises SettingError: for a pose of a robot without floating base, or of wrong length.
+    """
+    base = base_body(model)
+    if not base:
+        if pose is not None:
+            raise SettingError('initial_base_pose is given, but the base is fixed; set '
+                               'floating_base to true, or leave it out')
+        return q
+    placed = q.copy()
+    at = model.position_slice(model.joint_names[base - 1])
+    if pose is None:
+        placed[at] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+        if world is not None:
+            placed[at.start + 2] -= world.clearance(model, placed)
+        return placed
+    if len(pose) != 6:
+        raise SettingError(f'initial_base_pose has {len(pose)} entries; it needs 6: x, y, z, '
+                           'roll, pitch, yaw')
+    placed[at] = [*pose[:3], *from_rotation(from_rpy(*pose[3:]))]
+    return placed
