@@ -26,8 +26,6 @@ from rbd_ros.control.loop import Release
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import Due, State, Timing
 
-pytestmark = pytest.mark.slow
-
 LIMIT, RATE = 20.0, 200.0
 FAST = {'state_timeout': 0.02, 'hold_time': 0.03, 'brake_time': 0.02, 'release_time': 0.03,
         'ramp_time': 0.02, 'release_repeats': 3}

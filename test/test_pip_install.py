@@ -35,6 +35,8 @@ import zipfile
 from linted import ROOT
 import pytest
 
+pytestmark = pytest.mark.slow
+
 #: What pip sees of the checkout.
 SOURCES = ('rbd_ros', 'launch', 'config', 'urdf', 'resource', 'package.xml', 'setup.py',
            'setup.cfg', 'pyproject.toml')

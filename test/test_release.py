@@ -27,6 +27,8 @@ from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
 from rbd_ros.model.samples import regular_tree
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 from rbd_ros.compiler.native import loader  # noqa: E402, I100
 from rbd_ros.nodes import relay  # noqa: E402, I100

@@ -25,6 +25,8 @@ import threading
 import pytest
 from stalls import Turns
 
+pytestmark = pytest.mark.slow
+
 TEST = """
 from pathlib import Path
 

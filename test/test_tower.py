@@ -28,6 +28,8 @@ from pathlib import Path
 from linted import ROOT
 import pytest
 
+pytestmark = pytest.mark.slow
+
 #: From the ground up. A part of a package may have a floor of its own.
 FLOORS = (
     'version', 'errors', 'compiler.graph', 'compiler.scalar', 'compiler.kernel', 'compiler.source',
