@@ -16,6 +16,7 @@
 
 import contextlib
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -435,6 +436,33 @@ def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
     codes.clear()
     assert answer(b'a', 4) == [1, 4]
     assert answer(b'a', 5) == [1, 4, 5]
+
+
+def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
+    """The oldest make room and are let go; that is told once until all have been sent."""
+    held, told, sent, freed = threading.Event(), [], [], []
+    monkeypatch.setattr(responses, '_MOST_WAITING', 3)
+    monkeypatch.setattr(responses.Responder, '_hand_over', lambda _, response: (
+        held.wait(10.0), sent.append(response.message)))
+    responder = responses.Responder(told.append)
+    service = SimpleNamespace(srv_name='/ask')
+
+    def put(*messages):
+        for message in messages:
+            responder._put(responses._Response(service, b'', message, freed.append))
+    put(0)
+    until(lambda: [responder._waiting.empty() or None])  # the thread has taken it
+    put(*range(1, 8))
+    assert freed == [1, 2, 3, 4] and len(told) == 1 and '/ask' in told[0]
+    held.set()
+    until(lambda: [len(freed) == 8 or None])
+    assert sent == [0, 5, 6, 7] and sorted(freed) == list(range(8))
+    held.clear()
+    put(8)
+    until(lambda: [responder._waiting.empty() or None])
+    put(*range(9, 13))
+    assert len(told) == 2
+    held.set()
 
 
 def test_a_response_goes_through_rcl_without_the_interpreter():

@@ -18,7 +18,8 @@ Responses that nobody has to wait for.
 The middleware waits up to 100 ms for a client that has gone, or that it has not discovered yet,
 and rclpy holds the interpreter meanwhile: every thread stands still, the loop too. Here a thread
 of its own hands the responses to rcl, without the interpreter. A client that was waited for in
-vain is not waited for again for some time, so that others are answered.
+vain is not waited for again for some time, so that others are answered. If responses come faster
+than they can be sent, the oldest ones are dropped: whoever asked for them has waited longest.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from collections.abc import Callable, Hashable
 import ctypes
 from functools import cache
 import math
-from queue import SimpleQueue
+from queue import Empty, Full, Queue
 import sys
 import threading
 import time
@@ -38,6 +39,7 @@ from rclpy.service import Service
 
 __all__ = ['Responder', 'request_id']
 
+_MOST_WAITING = 100  # responses kept that are not sent yet
 _MOST_GONE = 100  # clients remembered that were waited for in vain
 _AGAIN = 1.0  # s after which one is waited for again: its discovery may just take long
 _GUID, _SEQUENCE = 16, 24  # bytes of a client's name; where the number of a request ends
@@ -72,7 +74,8 @@ class Responder:
         :param failed: gets a text when a response could not be sent.
         """
         self._failed = failed
-        self._waiting: SimpleQueue[_Response] = SimpleQueue()
+        self._waiting: Queue[_Response] = Queue(_MOST_WAITING)
+        self._dropping = False  # since there was no room, until all that wait have been sent
         self._gone: dict[bytes, float] = {}  # steady time of waiting in vain, by client
         threading.Thread(target=self._run, name='responses', daemon=True).start()
 
@@ -93,8 +96,28 @@ class Responder:
         if not functions.fill(response, message):
             functions.destroy(message)
             return False
-        self._waiting.put(_Response(service, request, message, functions.destroy))
+        self._put(_Response(service, request, message, functions.destroy))
         return True
+
+    def _put(self, response: _Response) -> None:
+        """Queue a response; where there is no room, in the place of the oldest one."""
+        while True:
+            try:
+                self._waiting.put_nowait(response)
+                return
+            except Full:
+                self._drop()
+
+    def _drop(self) -> None:
+        try:
+            oldest = self._waiting.get_nowait()
+        except Empty:  # they have just been sent
+            return
+        oldest.destroy(oldest.message)
+        if not self._dropping:
+            self._dropping = True
+            self._failed(f'more than {_MOST_WAITING} responses wait to be sent, for instance on '
+                         f'{oldest.service.srv_name}: the oldest are dropped until all are sent')
 
     def _run(self) -> None:
         while True:
@@ -107,6 +130,7 @@ class Responder:
                 self._failed(f'no response on {response.service.srv_name}: {error}')
             finally:
                 response.destroy(response.message)
+                self._dropping = self._dropping and not self._waiting.empty()
 
     def _hand_over(self, response: _Response) -> None:
         service, client, send = response.service, response.request[:_GUID], _send()
