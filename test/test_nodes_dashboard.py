@@ -13,26 +13,41 @@
 # limitations under the License.
 """What the dashboard says and sends: shapes of numbers, words, and nothing without permission."""
 
+import signal
+import socket
+import subprocess
+import sys
+import threading
 import time
 from types import SimpleNamespace
 from unittest.mock import MagicMock
+import urllib.request
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import WrenchStamped
 from isolation import own_domain
 import numpy as np
 import pytest
 import rbd_ros
+from rbd_ros.model.collision_shapes import Box
 from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.nodes.arrows import PER_NEWTON
+from rbd_ros.nodes.dashboard import node as process, operator as operators
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
-from rbd_ros.nodes.dashboard.page import by_hand, Page
-from rbd_ros.nodes.dashboard.telemetry import Telemetry
+from rbd_ros.nodes.dashboard.page import by_hand, Page, problems_text
+from rbd_ros.nodes.dashboard.telemetry import Telemetry, VANISHED
+from rbd_ros.nodes.ending import Ending
+from rbd_ros.nodes.simulator.contacts import arrows, scene_marker
+from rbd_ros.sim import ContactForce
 from rbd_ros.view.figures import bars, ellipsoid, quaternion
-from rbd_ros.view.scene import link_poses
+from rbd_ros.view.scene import link_poses, stand
 import rclpy
 from rclpy.task import Future
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from visualization_msgs.msg import MarkerArray
 
 MODEL = rbd_ros.load_urdf(find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf'))
 
@@ -48,18 +63,19 @@ def node():
         rclpy.shutdown()
 
 
-def supervisor(level=DiagnosticStatus.OK, text='running'):
+def supervisor(level=DiagnosticStatus.OK, text='running', name='controller'):
     """Return what the controller reports once per second."""
-    latency = KeyValue(key='latency median [ms]', value='0.42')
+    measured = [KeyValue(key='latency median [ms]', value='0.42'),
+                KeyValue(key='rate [Hz]', value='499.8')]
     return DiagnosticArray(status=[
-        DiagnosticStatus(level=level, name='controller: supervisor', message=text),
-        DiagnosticStatus(level=DiagnosticStatus.OK, name='controller: joint states',
-                         values=[latency])])
+        DiagnosticStatus(level=level, name=f'{name}: supervisor', message=text),
+        DiagnosticStatus(level=DiagnosticStatus.OK, name=f'{name}: joint states',
+                         values=measured)])
 
 
 def test_words_follow_what_is_heard(node, monkeypatch):
     """No states, no controller, a controller, a fault, a vanished controller: each is named."""
-    telemetry = Telemetry(node, 'controller')
+    telemetry = Telemetry(node, 'controller', 'simulator')
     assert 'No joint states' in telemetry.words()
     names = list(MODEL.joint_names)
     telemetry.on_states(JointState(name=names, position=[0.1] * 7, effort=[1.0] * 7))
@@ -71,17 +87,21 @@ def test_words_follow_what_is_heard(node, monkeypatch):
     assert 'Fault: stop requested' in words
     assert 'Error: controller: supervisor: holding' in words
     assert telemetry.latency.arrays()[1].tolist() == [0.42]
+    assert telemetry.rate.arrays()[1].tolist() == [499.8]
     late = time.monotonic() + 4.0
     monkeypatch.setattr(time, 'monotonic', lambda: late)
     assert 'No joint states' in telemetry.words()
     telemetry.on_states(JointState(name=names, position=[0.1] * 7))
     assert 'The controller has vanished' in telemetry.words()
     assert '4 s' in telemetry.words()
+    telemetry.on_diagnostics(supervisor(name='left/controller'))  # of another robot
+    assert 'The controller has vanished' in telemetry.words()
+    assert telemetry.latency.arrays()[1].tolist() == [0.42]
 
 
 def test_positions_come_by_name(node):
     """Names, not places, decide; one unknown joint and there is no position."""
-    telemetry = Telemetry(node, 'controller')
+    telemetry = Telemetry(node, 'controller', 'simulator')
     names = list(reversed(MODEL.joint_names))
     telemetry.on_states(JointState(name=names[1:], position=[float(k) for k in range(1, 7)]))
     assert telemetry.position(MODEL) is None
@@ -97,10 +117,14 @@ def test_positions_come_by_name(node):
 
 def page(node, frame):
     """Return a page without a server, and what it hears."""
-    telemetry = Telemetry(node, 'controller')
+    telemetry = Telemetry(node, 'controller', 'simulator')
     operator = Operator(node, 'controller', 'simulator', allowed=False)
     urdf = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()
-    return Page(MagicMock(), MODEL, urdf, frame, MODEL.joint_names, telemetry, operator), telemetry
+    server = MagicMock()
+    for made in (server.scene.add_arrows, server.scene.add_icosphere, server.scene.add_box,
+                 server.gui.add_checkbox):
+        made.side_effect = lambda *_, **__: MagicMock()  # one handle for each
+    return Page(server, MODEL, urdf, frame, MODEL.joint_names, telemetry, operator), telemetry
 
 
 def test_a_target_appears_where_the_robot_is(node):
@@ -120,7 +144,86 @@ def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
     shown, telemetry = page(node, MODEL.body_names[0])
     telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
     shown.update()
-    assert shown._inertia.visible is False and shown._reach.visible is False
+    assert shown._figures.inertia.visible is False and shown._figures.reach.visible is False
+
+
+def test_contact_forces_are_arrows_where_they_act(node, monkeypatch):
+    """What the simulator publishes is drawn at its points, as long as the force, until it ends."""
+    shown, telemetry = page(node, 'tool0')
+    figures = shown._figures
+    figures._contacts_on.value = True
+    states = JointState(name=list(MODEL.joint_names), position=[0.1] * 7)
+    telemetry.on_states(states)
+    shown.update()
+    assert figures.contacts.visible is False
+    forces = [ContactForce(7, 'table', np.array([0.3, 0.1, 0.2]), np.array([0.0, 3.0, 40.0])),
+              ContactForce(6, 'table', np.array([0.2, 0.0, 0.2]), np.array([0.0, 0.0, -8.0]))]
+    telemetry.on_contacts(arrows(forces, 'base'))
+    shown.update()
+    assert figures.contacts.visible is True
+    np.testing.assert_allclose(figures.contacts.points[:, 0], [f.point for f in forces])
+    np.testing.assert_allclose(np.diff(figures.contacts.points, axis=1)[:, 0] / PER_NEWTON,
+                               [f.force for f in forces])
+    figures._contacts_on.value = False
+    shown.update()
+    assert figures.contacts.visible is False
+    figures._contacts_on.value = True
+    late = time.monotonic() + VANISHED + 1.0
+    monkeypatch.setattr(time, 'monotonic', lambda: late)
+    shown.update()  # the robot stands still: a simulator that pauses, say
+    assert figures.contacts.visible is True
+    telemetry.on_states(states)  # it moves, and nothing is heard of contacts
+    shown.update()
+    assert figures.contacts.visible is False
+    telemetry.on_contacts(arrows(forces, 'base'))
+    telemetry.on_contacts(arrows([], 'base'))
+    shown.update()
+    assert figures.contacts.visible is False
+
+
+def test_the_external_force_is_an_arrow_of_the_same_scale(node):
+    """It begins at the controlled frame and is turned from its axes to those of the base."""
+    shown, telemetry = page(node, 'tool0')
+    q = np.linspace(0.1, 0.7, 7)
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=q.tolist()))
+    message = WrenchStamped()
+    message.wrench.force.y = 20.0
+    telemetry.on_wrench(message)
+    shown.update()
+    p, (w, x, y, z) = link_poses(MODEL, q)['tool0']
+    begin, end = shown._figures.force.points[0]
+    np.testing.assert_allclose(begin, p, atol=1e-12)
+    np.testing.assert_allclose((end - begin) / PER_NEWTON, Rotation.from_quat(
+        [x, y, z, w]).apply([0.0, 20.0, 0.0]), atol=1e-9)
+    assert shown._figures.force.visible
+
+
+def test_obstacles_are_drawn_and_replaced(node):
+    """A scene that is published anew takes the place of the one before."""
+    shown, telemetry = page(node, 'tool0')
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
+    R = Rotation.from_euler('z', 90, degrees=True).as_matrix()
+    table = SimpleNamespace(placed=(Box((0.3, 0.2, 0.1)), R, np.array([0.4, 0.0, 0.2])))
+    telemetry.on_scene(MarkerArray(markers=[scene_marker(table, 'base', 0)]))
+    shown.update()
+    [call] = [each for each in shown._scene.add_box.call_args_list if 'obstacle' in each.args[0]]
+    assert call.args[2] == (0.3, 0.2, 0.1) and call.kwargs['position'] == (0.4, 0.0, 0.2)
+    np.testing.assert_allclose(call.kwargs['wxyz'], [np.sqrt(0.5), 0, 0, np.sqrt(0.5)])
+    [handle] = shown._figures._obstacles
+    shown.update()
+    assert shown._figures._obstacles == [handle] and not handle.remove.called
+    telemetry.on_scene(MarkerArray())
+    shown.update()
+    assert handle.remove.called and shown._figures._obstacles == []
+
+
+def test_a_robot_of_any_size_fills_the_picture():
+    """The camera stands twice as far from a robot that is twice as large."""
+    place = stand(MODEL)
+    points = np.array([p for p, _ in link_poses(MODEL, np.zeros(7)).values()])
+    away = np.linalg.norm(np.subtract(place.eye, place.look))
+    assert np.linalg.norm(points - place.look, axis=1).max() < 0.5 * away
+    assert place.floor >= 1.0
 
 
 def test_numbers_are_those_of_the_controller_before_they_can_be_changed(node):
@@ -135,6 +238,30 @@ def test_numbers_are_those_of_the_controller_before_they_can_be_changed(node):
     assert (fields['stiffness'].value, fields['stiffness'].disabled) == (400.0, False)
     assert fields['gravity'].value == (0.0, 0.0, 9.81)
     assert fields['damping'].disabled and 'by joint' in fields['damping'].hint
+
+
+def test_numbers_are_sent_by_a_button_and_not_by_every_key(node):
+    """400 on the way over 4 and 40 sends 400 only; what is being edited is not overwritten."""
+    shown, _ = page(node, 'tool0')
+    shown._operator = MagicMock()
+    shown._numbers = {name: SimpleNamespace(value=0.0, disabled=False, hint='')
+                      for name in shown._numbers}
+    fields = shown._numbers
+    for typed in (4.0, 40.0, 400.0):
+        fields['stiffness'].value = typed
+        shown._edit('stiffness')
+    fields['gravity'].value = (0.0, 0.0, -1.6)
+    shown._edit('gravity')
+    shown._take({'stiffness': [100.0], 'damping': [10.0], 'gravity': [0.0, 0.0, -9.81]})
+    assert fields['stiffness'].value == 400.0 and fields['damping'].value == 10.0
+    assert not shown._operator.set.called
+    shown._send_numbers()
+    shown._operator.set.assert_called_once_with(
+        {'gravity': [0.0, 0.0, -1.6], 'stiffness': [400.0]})
+    shown._take({'stiffness': [100.0]})  # it was refused: the page shows what holds
+    assert fields['stiffness'].value == 100.0
+    shown._send_numbers()
+    assert shown._operator.set.call_count == 1
 
 
 def test_only_a_person_changes_a_value():
@@ -155,13 +282,12 @@ def test_a_page_that_only_watches_has_nothing_to_send_with(node):
                 len(node.get_client_names_and_types_by_node(name, space)))
     before = endpoints()
     operator = Operator(node, 'controller', 'simulator', allowed=False)
-    operator.set('mode', 'hold')
+    operator.set({'mode': 'hold'})
     operator.stop()
     operator.reset()
     operator.pause(True)
     operator.push('tool0', [1.0, 0.0, 0.0])
     operator.target([0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0])
-    operator.payload(1.0)
     assert endpoints() == before
     assert 'only watches' in operator.answer
 
@@ -171,6 +297,164 @@ def test_a_service_that_is_not_there_is_named(node):
     operator = Operator(node, 'nobody', 'simulator', allowed=True)
     operator.stop()
     assert operator.answer == 'stop: not sent, nobody/stop does not answer'
+
+
+def test_answers_that_never_come_are_given_up(node, monkeypatch):
+    """Requests that nobody answers do not pile up, and the page says what became of them."""
+    service = node.create_service(Trigger, 'deaf/stop', lambda request, response: response)
+    operator = Operator(node, 'deaf', 'simulator', allowed=True)
+    client = operator._stop
+    assert client.wait_for_service(20.0)  # nobody spins: nothing is answered
+    for _ in range(2 * operators.WAITING):
+        operator.stop()
+    assert len(client._pending_requests) == len(operator._sent) == operators.WAITING
+    assert operator.answer == 'stop: sent'
+    late = time.monotonic() + operators.ANSWERED + 1.0
+    monkeypatch.setattr(time, 'monotonic', lambda: late)
+    operator.expire()
+    assert not client._pending_requests and not operator._sent
+    assert operator.answer == 'stop: no answer from deaf/stop'
+    node.destroy_service(service)
+
+
+def test_an_interrupted_process_ends_with_zero(monkeypatch):
+    """What an executor raises because it is shut down under its thread is no failure."""
+    raised = threading.Event()
+
+    class Torn:
+        def __init__(self):
+            self.over = threading.Event()
+
+        def add_node(self, node):
+            pass
+
+        def spin(self):
+            self.over.wait()
+            if not raised.is_set():
+                raised.set()
+                raise RuntimeError('cannot use Destroyable because destruction was requested')
+
+        def shutdown(self, timeout_sec):
+            self.over.set()
+            assert raised.wait(10.0)
+            time.sleep(0.05)  # until the thread has told
+
+    monkeypatch.setattr(signal, 'signal', lambda *_: None)
+    ending = Ending()
+    shown = MagicMock(problem='')
+    shown.update.side_effect = lambda: ending._on_signal()
+    for name, value in {'Ending': lambda: ending, 'initialise': lambda args: None,
+                        'Dashboard': lambda: shown, 'make_executor': lambda kind: Torn(),
+                        'rclpy': MagicMock()}.items():
+        monkeypatch.setattr(process, name, value)
+    assert process.main([]) == 0 and raised.is_set()
+
+
+def test_an_end_is_taken_once(monkeypatch):
+    """The second signal of launch does not interrupt the end that the first one began."""
+    monkeypatch.setattr(signal, 'signal', lambda *_: None)
+    ending = Ending()
+    with pytest.raises(KeyboardInterrupt):
+        ending._on_signal()
+    ending._on_signal()
+    assert ending.wait()
+    set_to = []
+    monkeypatch.setattr(signal, 'signal', lambda *given: set_to.append(given))
+    ending.fail('lost')
+    ending.close()
+    ending.fail('torn down')
+    assert ending.failure == 'lost'
+    assert set_to == [(signal.SIGINT, signal.SIG_IGN)]  # Python itself takes no part any more
+
+
+@pytest.mark.parametrize(('file', 'code'), [('good', 0), ('bad', 1)])
+def test_the_process_ends_after_two_signals(file, code, tmp_path):
+    """Ctrl-C reaches it from the terminal and from launch; a bad robot was told, and counts."""
+    urdf = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
+    if file == 'bad':
+        urdf = tmp_path / 'bad.urdf'
+        urdf.write_text('<robot name="r"><link name="a"/><link name="b"/></robot>')
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        port = probe.getsockname()[1]
+    with own_domain():
+        running = subprocess.Popen(
+            [sys.executable, '-m', 'rbd_ros.nodes.dashboard.node', '--ros-args', '-p',
+             f'port:={port}', '-p', f'robot_description_file:={urdf}'], stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        try:
+            assert f'open http://127.0.0.1:{port}' in running.stdout.readline()
+            page = urllib.request.urlopen(f'http://127.0.0.1:{port}', timeout=60)
+            assert page.status == 200
+            if file == 'bad':
+                assert '2 links are the child of no joint' in running.stdout.readline()
+            running.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+            running.send_signal(signal.SIGINT)
+            words, _ = running.communicate(timeout=60.0)
+        finally:
+            running.kill()
+    assert running.returncode == code, words
+    assert 'Traceback' not in words and ('2 links' in words) == (file == 'bad')
+
+
+def test_of_many_missing_meshes_some_are_named():
+    """The page is not filled with them."""
+    text = problems_text([f'link_{k}: no mesh file' for k in range(8)])
+    assert 'link_4' in text and 'link_5' not in text and 'and 3 more' in text
+    assert 'more' not in problems_text(['link_0: no mesh file'])
+
+
+@pytest.fixture
+def dashboard(node, monkeypatch):
+    """Give a function that makes the node with parameters, without a server."""
+    monkeypatch.setattr(process, 'start_server', lambda host, port: MagicMock())
+    made = []
+
+    def make(**parameters):
+        monkeypatch.setattr(process, 'PARAMETERS', {
+            name: (parameters.get(name, value), text)
+            for name, (value, text) in process.PARAMETERS.items()})
+        made.append(process.Dashboard())
+        made[-1].open()
+        return made[-1]
+    yield make
+    for each in made:
+        each.destroy_node()
+
+
+def test_a_bad_robot_is_a_message_on_the_page_until_a_good_one_comes(dashboard):
+    """Whoever opens the page reads what is wrong; the process does not end."""
+    node = dashboard()
+    node.update()
+    assert 'cannot' not in str(node._notice.content)
+    node._begin -= process.PATIENCE + 1.0
+    node.update()
+    assert 'No robot yet' in node._notice.content
+    node._on_description(String(data='<robot name="r"><link name="a"/><link name="b"/></robot>'))
+    node.update()
+    assert 'cannot be shown' in node._notice.content and node.problem
+    assert node._page is None
+    node._on_description(String(data=find_resource(
+        'package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()))
+    node.update()
+    assert node._page is not None and not node.problem and node._notice.remove.called
+
+
+def test_meshes_are_searched_beside_the_file_of_the_robot(dashboard, tmp_path):
+    """A path counts from the file; what is not there is named."""
+    (tmp_path / 'ball.obj').write_text(
+        'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n')
+    link = ('<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+            'ixz="0" iyz="0"/></inertial><visual><geometry><mesh filename="{}"/></geometry>'
+            '</visual></link>')
+    (tmp_path / 'robot.urdf').write_text(
+        '<robot name="r">' + link.format('a', 'ball.obj') + link.format('b', 'gone.obj')
+        + '<joint name="j" type="continuous"><parent link="a"/><child link="b"/>'
+        '<axis xyz="0 1 0"/></joint></robot>')
+    node = dashboard(robot_description_file=str(tmp_path / 'robot.urdf'))
+    node.update()
+    assert node._page._drawn.problems == ['b: no mesh file "gone.obj"']
 
 
 def test_what_a_service_answered_is_told():

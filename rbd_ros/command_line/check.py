@@ -55,7 +55,8 @@ def run(
         lines += [f'{"":9}- {escape(element)}' for element in elements]
         lines += [f'{"":9}[bold]do:[/] {escape(test.advice)}'] if elements else []
     count = {kind: sum(each['outcome'] == kind for each in data) for kind in ('error', 'warning')}
-    lines.append(f'{len(data)} tests: {count["error"]} failed, {count["warning"]} with warnings')
+    tests = 'test' if len(data) == 1 else 'tests'
+    lines.append(f'{len(data)} {tests}: {count["error"]} failed, {count["warning"]} with warnings')
     show({'robot': robot, 'tests': data, 'errors': count['error'],
           'warnings': count['warning']}, as_json, *lines)
     if count['error'] or (strict and count['warning']):

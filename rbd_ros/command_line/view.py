@@ -28,7 +28,7 @@ import time
 from typing import Annotated, Any, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson, Robot
-from rbd_ros.command_line.output import progress, show, warn
+from rbd_ros.command_line.output import number, progress, show, warn
 import typer
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> None:
     from rbd_ros.model.positions import neutral
     model = scene.model
     q = np.array(neutral(model), float)
-    server.scene.add_grid('/floor', width=4.0, height=4.0)
     torques = server.gui.add_markdown('')
     names = [name for name in model.independent_joint_names
              if model.position_slice(name).stop - model.position_slice(name).start == 1]
@@ -93,7 +92,8 @@ def _controls(server: Any, scene: RobotScene, robot: Dynamics) -> None:
     def update() -> None:
         scene.show(q)
         held = robot.gravity(q)
-        lines = [f'| {name} | {held[model.velocity_slice(name).start]:.3g} |' for name in names]
+        lines = [f'| {name} | {number(float(held[model.velocity_slice(name).start]), 3)} |'
+                 for name in names]
         torques.content = '\n'.join(['| joint | holding torque, N.m |', '|---|---|', *lines])
 
     def slider(name: str) -> None:

@@ -35,20 +35,34 @@ class Ending:
     def __init__(self) -> None:
         self.started = False
         self.failure = ''
+        self._closing = False
         self._event = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, *_: object) -> None:
-        """End the wait; before it began, end the start."""
-        if not self.started:
-            raise KeyboardInterrupt
+        """End the wait; before it began, end the start, once: launch repeats what Ctrl-C sent."""
+        first = not self._event.is_set()
         self._event.set()
+        if first and not self.started:
+            raise KeyboardInterrupt
 
     def fail(self, text: str) -> None:
         """End because of an error in the loop."""
-        self.failure = text
-        self._event.set()
+        if not self._closing:
+            self.failure = text
+            self._event.set()
+
+    def close(self) -> None:
+        """
+        Take no more failures: the loop is about to be shut down from outside.
+
+        An executor of rclpy that is shut down while its thread waits may raise there: it finds
+        handles that have just been destroyed. Ctrl-C reaches us twice, from the terminal and from
+        launch; where Python has given up our handlers already, the second one would kill.
+        """
+        self._closing = True
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def wait(self, seconds: float | None = None) -> bool:
         """

@@ -144,7 +144,7 @@ def compare(
             except SingularError as error:
                 refused = singular and quantity.solved
                 verdict = Verdict(0.0 if refused else np.inf, 1.0, str(error))
-            yield Result(quantity.label, verdict)
+            yield Result(f'{quantity.label}, {frame}' if frame else quantity.label, verdict)
 
 
 def _compare_one(

@@ -26,11 +26,12 @@ from contextlib import redirect_stdout
 import io
 import math
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.algorithms.kinematics import links, placements
 from rbd_ros.errors import RbdError
+from rbd_ros.model.positions import neutral
 from rbd_ros.spatial import Mat3, quaternion
 from rbd_ros.view.shapes import mesh_file, Shape
 
@@ -41,11 +42,15 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server']
+__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server', 'Stand',
+           'stand']
 
 INERTIA_COLOUR = (230, 140, 40)
 #: The largest mesh that is sent to a browser, bytes.
 LARGEST_MESH = 100 * 2**20
+#: m, half the size of a robot that is looked at as a small one; from which side; how far away, and
+#: how wide its floor is, in units of half its size.
+SMALLEST, ASIDE, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
 
 
 def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
@@ -103,9 +108,29 @@ def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:
     return edges, np.array(c.to_list(), float), np.array([w, x, y, z])
 
 
+class Stand(NamedTuple):
+    """Where to look at a robot from, and what at, m; and the width of the floor below it."""
+
+    eye: tuple[float, float, float]
+    look: tuple[float, float, float]
+    floor: float
+
+
+def stand(model: Model) -> Stand:
+    """Return from where a robot fills the picture, in its neutral position."""
+    poses = link_poses(model, neutral(model)).values()
+    points = np.array([position for position, _ in poses])
+    low, high = points.min(axis=0), points.max(axis=0)
+    radius = max(0.5 * float(np.linalg.norm(high - low)), SMALLEST)
+    middle = 0.5 * (low + high)
+    eye = middle + DISTANCE * radius * np.array(ASIDE) / np.linalg.norm(ASIDE)
+    (a, b, c), (x, y, z) = eye.tolist(), middle.tolist()
+    return Stand((a, b, c), (x, y, z), math.ceil(FLOOR * radius))
+
+
 class RobotScene:
     """
-    A robot in a scene.
+    A robot in a scene, with a floor; the camera looks at it.
 
     :param server: of viser.
     :param model: the robot; ``show`` poses it.
@@ -126,6 +151,10 @@ class RobotScene:
         self.drawn: list[Any] = []
         self.boxes: list[Any] = []
         self._scene, self._near, self._root = server.scene, near, root
+        place = stand(model)
+        server.initial_camera.position, server.initial_camera.look_at = place.eye, place.look
+        server.scene.add_grid('/floor', width=place.floor, height=place.floor, cell_size=0.1,
+                              section_size=1.0)
         server.scene.add_frame(root, show_axes=False)
         for name in model.frames:
             self.links[name] = server.scene.add_frame(f'{root}/{name}', show_axes=False)
@@ -136,8 +165,7 @@ class RobotScene:
         for i in range(model.nb + 1):
             if float(model.inertia[i].m) > 0.0:
                 self._add_box(i, visible=i not in seen)     # better than a link without a body
-        self.show([value for joint in model.independent_joint_names
-                   for value in model.joint[model.joint_index(joint)].neutral()])
+        self.show(neutral(model))
 
     def show(self, q: ArrayLike) -> None:
         """

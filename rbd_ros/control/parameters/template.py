@@ -93,7 +93,7 @@ def parameter_file(*, robot: str, joints: Sequence[str], effort: Sequence[float]
 
 def _comment(text: str, margin: str = _MARGIN) -> str:
     return textwrap.fill(text, _WIDTH, initial_indent=f'{margin}# ',
-                         subsequent_indent=f'{margin}# ')
+                         subsequent_indent=f'{margin}# ', break_on_hyphens=False)
 
 
 def _line(setting: str, remark: str) -> str:

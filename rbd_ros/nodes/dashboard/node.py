@@ -26,8 +26,9 @@ import time
 from typing import Any
 
 from rbd_ros.control.robot import last_frame
-from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf.loader import load_urdf
+from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.dashboard.operator import Operator
 from rbd_ros.nodes.dashboard.page import Page
 from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
@@ -35,7 +36,7 @@ from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.ending import Ending
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rbd_ros.nodes.process_start import initialise
-from rbd_ros.view.scene import start_server
+from rbd_ros.view.scene import start_server, stop_server
 from rcl_interfaces.msg import ParameterDescriptor
 import rclpy
 from rclpy.node import Node
@@ -45,7 +46,7 @@ from std_msgs.msg import String
 __all__ = ['Dashboard', 'main']
 
 PERIOD = 0.04  # s between two pictures
-WAIT = 60.0  # s for a description
+PATIENCE = 5.0  # s after which a description that has not come is missed
 
 PARAMETERS: dict[str, tuple[Any, str]] = {
     'host': ('127.0.0.1', 'Address to listen at. With 0.0.0.0 every machine in the network can '
@@ -59,10 +60,12 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
     'joints': (Parameter.Type.STRING_ARRAY, 'Joints in the order of the commands. Default: all.'),
     'frame': ('', 'Controlled frame. If empty, the last frame of the chain.'),
 }
+MISSING = ('**No robot yet.** Nobody has published robot_description: start the robot, or name '
+           'its file with `-p robot_description_file:=my_robot.urdf`.')
 
 
 class Dashboard(Node):
-    """The node: parameters, subscriptions, clients, and the page."""
+    """The node: parameters, and the page as soon as the robot is known."""
 
     def __init__(self) -> None:
         """Declare the parameters and listen for a description."""
@@ -70,56 +73,85 @@ class Dashboard(Node):
         for name, (value, text) in PARAMETERS.items():
             self.declare_parameter(
                 name, value, ParameterDescriptor(description=text, read_only=True))
-        self._text = ''
+        #: What is wrong with the robot; empty: nothing.
+        self.problem = ''
+        self._heard, self._tried = '', False
+        self._page: Page | None = None
+        self._begin = time.monotonic()
         self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
 
-    def open(self) -> Page:
+    def open(self) -> None:
         """
-        Open the page; the node must spin meanwhile, for the description may come by a topic.
+        Serve the page, which says what it waits for.
 
-        :raises RbdError: for a robot that cannot be read, or if viser is missing.
+        :raises RbdError: if viser is missing.
         """
-        urdf = self._description()
-        model = load_urdf(urdf)
+        self._server = start_server(self._value('host'), self._value('port'))
+        self._notice = self._server.gui.add_markdown('Waiting for the robot')
+        watches = '' if self._value('allow_commands') else (
+            ' (it watches only: allow_commands is false)')
+        self.get_logger().info(f'open http://{self._value("host")}:{self._server.get_port()} in '
+                               f'a browser{watches}')
+
+    def update(self) -> None:
+        """Show the present, or what is missing; to be called some 25 times per second."""
+        if self._page is not None:
+            self._page.update()
+        elif not self._tried:
+            try:
+                text = self._description()
+                self._tried = bool(text)
+                if text:
+                    self._page = self._make(text)
+                    self._notice.remove()
+                elif time.monotonic() > self._begin + PATIENCE:
+                    self._notice.content = MISSING
+            except RbdError as error:
+                self._tried, self.problem = True, str(error)
+                self.get_logger().error(self.problem)
+                self._notice.content = f'**The robot cannot be shown.** {self.problem}'
+
+    def close(self) -> None:
+        """End the server."""
+        stop_server(self._server)
+
+    def _make(self, urdf: str) -> Page:
+        """
+        Return the page of a robot.
+
+        :param urdf: text of its description.
+        :raises RbdError: for a robot that cannot be read.
+        """
+        model = load_urdf(urdf, limits_optional=True)
         joints = tuple(self._value('joints') or model.independent_joint_names)
         frame = self._value('frame') or last_frame(model, joints)
         model.frame(frame)
-        controller = self._value('controller')
-        telemetry = Telemetry(self, controller)
-        operator = Operator(self, controller, self._value('simulator'),
-                            allowed=self._value('allow_commands'))
-        host = self._value('host')
-        server = start_server(host, self._value('port'))
-        page = Page(server, model, urdf, frame, joints, telemetry, operator)
-        watches = '' if operator.allowed else ' (it watches only: allow_commands is false)'
-        self.get_logger().info(f'open http://{host}:{server.get_port()} in a browser{watches}')
-        return page
+        controller, simulator = self._value('controller'), self._value('simulator')
+        telemetry = Telemetry(self, controller, simulator)
+        operator = Operator(self, controller, simulator, allowed=self._value('allow_commands'))
+        file = self._value('robot_description_file')
+        return Page(self._server, model, urdf, frame, joints, telemetry, operator,
+                    find_resource(file) if file else None)
+
+    def _description(self) -> str:
+        """Return the text of the robot, empty while there is none."""
+        text, file = self._value('robot_description'), self._value('robot_description_file')
+        return description_text(text, file) if text or file else self._heard
 
     def _value(self, name: str) -> Any:
         return self.get_parameter_or(name).value
 
     def _on_description(self, message: String) -> None:
-        self._text = self._text or message.data
-
-    def _description(self) -> str:
-        text, file = self._value('robot_description'), self._value('robot_description_file')
-        if text or file:
-            return description_text(text, file)
-        end = time.monotonic() + WAIT
-        while not self._text:
-            if time.monotonic() > end:
-                raise SettingError(
-                    f'nobody has published robot_description for {WAIT:g} s: start the robot, or '
-                    'name its file with -p robot_description_file:=my_robot.urdf')
-            time.sleep(0.05)
-        return self._text
+        """Take a robot; a new one only in the place of one that could not be shown."""
+        if self._page is None and message.data != self._heard:
+            self._heard, self._tried, self.problem = message.data, False, ''
 
 
 def main(args: list[str] | None = None) -> int:
     """
     Serve the page until the process is interrupted.
 
-    :returns: 0 after a clean end, 1 if it did not start or failed.
+    :returns: 0 after a clean end, 1 if it did not start, failed or could not show the robot.
     """
     end = Ending()
     # A process that is killed can leave shared memory locked, and its partners waiting; the
@@ -128,15 +160,18 @@ def main(args: list[str] | None = None) -> int:
     try:
         initialise(args)
         node = Dashboard()
-        executor = make_executor('single')
+        executor = make_executor('events')  # states come at the rate of the loop
         executor.add_node(node)
         spin_in_thread(executor, 'dashboard', end.fail)
-        page = node.open()
+        node.open()
         while not end.wait(PERIOD):
-            page.update()
+            node.update()
+        end.close()
         executor.shutdown(timeout_sec=1.0)
+        end.failure = end.failure or node.problem
+        node.close()
     except KeyboardInterrupt:
-        pass
+        end.close()
     except RbdError as error:
         end.failure = str(error)
     if end.failure:

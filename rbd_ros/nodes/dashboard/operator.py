@@ -15,10 +15,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TYPE_CHECKING
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from typing import Any, NamedTuple, TYPE_CHECKING
 
-from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
 from std_srvs.srv import SetBool, Trigger
@@ -27,10 +30,22 @@ if TYPE_CHECKING:
     from rclpy.client import Client
     from rclpy.node import Node
     from rclpy.publisher import Publisher
+    from rclpy.task import Future
 
 __all__ = ['Operator', 'WATCHES']
 
 WATCHES = 'Nothing is sent: allow_commands is false, this page only watches.'
+ANSWERED = 5.0  # s after which an answer is not waited for any longer
+WAITING = 20  # requests whose answers are waited for; the oldest makes room
+
+
+class _Request(NamedTuple):
+    """A request that was sent."""
+
+    client: Client
+    future: Future
+    what: str  # in words; empty: nobody asked for it
+    end: float  # steady time until which it is waited for
 
 
 class Operator:
@@ -46,11 +61,14 @@ class Operator:
     def __init__(self, node: Node, controller: str, simulator: str, *, allowed: bool) -> None:
         self._node, self.allowed = node, allowed
         self.answer = '' if allowed else WATCHES  # what became of the last command
+        self._sent: deque[_Request] = deque()
+        self._lock = threading.Lock()  # buttons are pressed in threads of the page
         if not allowed:
             return
         self._target_topic = f'{controller}/target_pose'
         self._target: Publisher[PoseStamped] | None = None
         self._load = node.create_publisher(InertiaStamped, f'{controller}/payload', 1)
+        self._target = node.create_publisher(PoseStamped, f'{controller}/target_pose', 1)
         self._wrench = node.create_publisher(WrenchStamped, f'{simulator}/wrench', 1)
         self._values = node.create_client(GetParameters, f'{controller}/get_parameters')
         self._parameters = node.create_client(SetParameters, f'{controller}/set_parameters')
@@ -58,12 +76,13 @@ class Operator:
         self._reset = node.create_client(Trigger, f'{controller}/reset')
         self._pause = node.create_client(SetBool, f'{simulator}/pause')
 
-    def set(self, name: str, value: Any) -> None:
-        """Set a parameter of the controller."""
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Set parameters of the controller, by name."""
         if self.allowed:
-            message = Parameter(name, value=value).to_parameter_msg()
-            self._call(self._parameters, SetParameters.Request(parameters=[message]),
-                       f'{name} {value}')
+            messages = [Parameter(name, value=value).to_parameter_msg()
+                        for name, value in values.items()]
+            self._call(self._parameters, SetParameters.Request(parameters=messages),
+                       ', '.join(f'{name} {_plain(value)}' for name, value in values.items()))
 
     def read(self, names: Sequence[str], take: Callable[[dict[str, Any]], None]) -> bool:
         """
@@ -80,8 +99,17 @@ class Operator:
                 values = map(parameter_value_to_python, future.result().values)
                 take(dict(zip(names, values, strict=False)))
 
-        self._values.call_async(GetParameters.Request(names=names)).add_done_callback(done)
+        self._send(self._values, GetParameters.Request(names=names), '', done)
         return True
+
+    def expire(self) -> None:
+        """Give up answers that are overdue; to be called from time to time."""
+        with self._lock:
+            while self._sent and (self._sent[0].future.done()
+                                  or self._sent[0].end < time.monotonic()):
+                oldest = self._forget()
+                if not oldest.future.done() and self.answer == f'{oldest.what}: sent':
+                    self.answer = f'{oldest.what}: no answer from {oldest.client.srv_name}'
 
     def stop(self) -> None:
         """Brake and hold."""
@@ -130,14 +158,6 @@ class Operator:
             to.x, to.y, to.z = map(float, force)
             self._wrench.publish(message)
 
-    def payload(self, mass: float) -> None:
-        """Give the controller a point mass at its payload frame."""
-        if self.allowed:
-            message = InertiaStamped()
-            message.inertia.m = float(mass)
-            self._load.publish(message)
-            self.answer = f'payload {mass:g} kg: sent'
-
     def _call(self, client: Client, request: Any, what: str) -> None:
         if not client.service_is_ready():
             self.answer = f'{what}: not sent, {client.srv_name} does not answer'
@@ -147,7 +167,29 @@ class Operator:
         def done(future: Any) -> None:
             self.answer = f'{what}: {outcome(future)}'
 
-        client.call_async(request).add_done_callback(done)
+        self._send(client, request, what, done)
+
+    def _send(self, client: Client, request: Any, what: str,
+              done: Callable[[Any], None]) -> None:
+        self.expire()
+        future = client.call_async(request)
+        with self._lock:
+            if len(self._sent) >= WAITING:
+                self._forget()
+            self._sent.append(_Request(client, future, what, time.monotonic() + ANSWERED))
+        future.add_done_callback(done)
+
+    def _forget(self) -> _Request:
+        """Let go of the oldest request, which is returned; rclpy would keep it for ever."""
+        oldest = self._sent.popleft()
+        if not oldest.future.done():
+            oldest.client.remove_pending_request(oldest.future)
+        return oldest
+
+
+def _plain(value: Any) -> str:
+    """Return a value in words: a list as its numbers."""
+    return ', '.join(f'{x:g}' for x in value) if isinstance(value, list) else str(value)
 
 
 def outcome(future: Any) -> str:
@@ -156,6 +198,6 @@ def outcome(future: Any) -> str:
         return str(future.exception())
     response = future.result()
     if hasattr(response, 'results'):
-        result = response.results[0]
-        return 'set' if result.successful else f'refused: {result.reason}'
+        reasons = [result.reason for result in response.results if not result.successful]
+        return f'refused: {"; ".join(reasons)}' if reasons else 'set'
     return response.message or ('done' if response.success else 'refused')

@@ -17,15 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.errors import RbdError
+from rbd_ros.nodes.dashboard.drawings import Drawings
 from rbd_ros.nodes.dashboard.operator import Operator
 from rbd_ros.nodes.dashboard.telemetry import History, Telemetry, VANISHED
-from rbd_ros.view.figures import bars, ellipsoid, quaternion
+from rbd_ros.view.figures import bars, quaternion
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.shapes import read_shapes
 
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
 __all__ = ['Page']
 
 MODES = ('gravity_compensation', 'hold', 'computed_torque', 'operational_space', 'damping')
-LARGEST = 0.2  # m, longest half-axis of an ellipsoid
-PER_NEWTON = 0.01  # m, length of an arrow
 SLOW = 0.2  # s between two looks at text, bars and plots
+READ = 2.0  # s between two looks at the parameters of the controller
 PUSHED = 0.5  # s that a push lasts
-EYE, LOOK = (1.6, 1.2, 1.1), (0.0, 0.0, 0.4)  # m, of the first picture
+STILL = 1e-4  # rad or m that a joint moves without being drawn anew
+NAMED = 5  # shapes that cannot be drawn and are named one by one
 
 
 class Page:
@@ -56,47 +57,59 @@ class Page:
     :param joints: those that the controller commands, in its order.
     :param telemetry: what there is to show.
     :param operator: what can be sent.
+    :param near: file of the description, for meshes; None: there is none.
     """
 
     def __init__(self, server: Any, model: Model, urdf: str, frame: str,
-                 joints: tuple[str, ...], telemetry: Telemetry, operator: Operator) -> None:
+                 joints: tuple[str, ...], telemetry: Telemetry, operator: Operator,
+                 near: Path | None = None) -> None:
         self._model, self._frame, self._joints = model, frame, joints
         self._telemetry, self._operator = telemetry, operator
         self._scene, self._gui = server.scene, server.gui
         self._robot = Dynamics(model)
-        self._drawn = RobotScene(server, model, read_shapes(urdf))
+        self._drawn = RobotScene(server, model, read_shapes(urdf), near=near)
         self._limits = [float(model.effort_limit[model.velocity_slice(name).start])
                         for name in joints]
-        self._condition = History()
-        self._slow = self._push_until = 0.0
-        self._asked = False  # whether the controller was asked for its parameters
-        server.initial_camera.position, server.initial_camera.look_at = EYE, LOOK
-        self._scene.add_grid('/floor', width=2.0, height=2.0, cell_size=0.1, section_size=1.0)
+        self._slow = self._push_until = self._ask = 0.0  # steady times
+        self._shown: Array | None = None  # position that is drawn
+        self._edited: set[str] = set()  # numbers that differ by hand from those of the controller
         self._words = self._gui.add_markdown('Waiting for the robot')
         self._answer = self._gui.add_markdown(operator.answer)
+        if self._drawn.problems:
+            self._gui.add_markdown(problems_text(self._drawn.problems))
         self._add_drive()
         self._add_numbers()
-        self._add_figures()
+        self._figures = Drawings(server, self._robot, frame, telemetry)
         self._add_plots()
-        if self._drawn.problems:
-            self._gui.add_markdown('**Shapes.** ' + '\n\n'.join(self._drawn.problems[:5]))
 
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""
         q = self._telemetry.position(self._model)
+        slow = time.monotonic() >= self._slow
         if q is not None:
-            self._drawn.show(q)
-            self._show_figures(q)
+            # What does not change is not sent: a browser would draw it all the same.
+            if self._shown is None or np.abs(q - self._shown).max(initial=0.0) > STILL:
+                self._drawn.show(q)
+                self._shown = q
+                self._figures.show_ellipsoids(q)
+            elif slow:
+                self._figures.show_ellipsoids(q)
+            if slow:
+                self._figures.note_condition()
+            self._figures.show_forces(q)
         if time.monotonic() < self._push_until:
             self._operator.push(self._frame, self._force.value)
-        if time.monotonic() >= self._slow:
+        if slow:
             self._slow = time.monotonic() + SLOW
             self._words.content = self._telemetry.words()
             self._answer.content = self._operator.answer
             self._show_bars()
             if self._telemetry.mode in MODES:
                 self._mode.value = self._telemetry.mode  # others may change it, too
-            self._asked = self._asked or self._operator.read(tuple(self._numbers), self._take)
+            self._operator.expire()
+            if time.monotonic() >= self._ask:
+                self._ask = time.monotonic() + READ
+                self._operator.read(tuple(self._numbers), self._take)
             for plot, history in self._plots:
                 plot.data = history.arrays()
 
@@ -106,7 +119,7 @@ class Page:
         gui, operator, off = self._gui, self._operator, not self._operator.allowed
         with gui.add_folder('Drive'):
             self._mode = gui.add_dropdown('Mode', MODES, disabled=off)
-            self._mode.on_update(by_hand(lambda: operator.set('mode', self._mode.value)))
+            self._mode.on_update(by_hand(lambda: operator.set({'mode': self._mode.value})))
             stop = gui.add_button('Stop', color='red', disabled=off)
             stop.on_click(lambda _: operator.stop())
             reset = gui.add_button('Reset', disabled=off)
@@ -137,9 +150,13 @@ class Page:
         self._operator.aim(self._gizmo.visible)
 
     def _add_numbers(self) -> None:
-        """Add numbers that are shown as the controller has them before any can be changed."""
-        operator, gui = self._operator, self._gui
-        with gui.add_folder('Adjust', expand_by_default=False):
+        """
+        Add numbers that are shown as the controller has them before any can be changed.
+
+        They are sent by a button: a browser reports every key, and 4 is no step on the way to 400.
+        """
+        gui = self._gui
+        with gui.add_folder('Adjust', expand_by_default=False, visible=self._operator.allowed):
             self._numbers = {
                 'payload.mass': gui.add_number('Payload, kg', 0.0, min=0.0, step=0.1,
                                                disabled=True),
@@ -148,19 +165,37 @@ class Page:
                 'damping': gui.add_number('Damping, 1/s', 0.0, min=0.0, step=1.0, disabled=True),
                 'gravity': gui.add_vector3('Gravity, m/s^2', (0.0, 0.0, 0.0), step=0.01,
                                            disabled=True)}
-        mass, g = self._numbers['payload.mass'], self._numbers['gravity']
-        mass.on_update(by_hand(lambda: operator.payload(mass.value)))
-        g.on_update(by_hand(lambda: operator.set('gravity', [float(x) for x in g.value])))
-        for name in ('stiffness', 'damping'):
-            self._numbers[name].on_update(by_hand(partial(self._send_gain, name)))
+            self._apply = gui.add_button('Apply', disabled=True,
+                                         hint='send the numbers that you have changed')
+        for name, field in self._numbers.items():
+            field.on_update(by_hand(partial(self._edit, name)))
+        self._apply.on_click(lambda _: self._send_numbers())
 
-    def _send_gain(self, name: str) -> None:
-        self._operator.set(name, [float(self._numbers[name].value)])
+    def _edit(self, name: str) -> None:
+        self._edited.add(name)
+        self._apply.disabled = False
+
+    def _send_numbers(self) -> None:
+        """Send what was changed by hand; the next look at the controller shows what it took."""
+        values: dict[str, Any] = {}
+        for name in sorted(self._edited):
+            value = self._numbers[name].value
+            if name == 'payload.mass':
+                values[name] = float(value)
+            else:
+                values[name] = [float(x) for x in (value if name == 'gravity' else (value,))]
+        self._edited.clear()
+        self._apply.disabled = True
+        self._ask = time.monotonic() + READ
+        if values:
+            self._operator.set(values)
 
     def _take(self, values: dict[str, Any]) -> None:
         """Show parameters of the controller; one that differs by joint stays as it is there."""
         for name, value in values.items():
             field = self._numbers[name]
+            if name in self._edited:
+                continue
             if name == 'gravity':
                 field.value = tuple(value)
             elif isinstance(value, float):
@@ -174,48 +209,13 @@ class Page:
 
     # -- showing ----------------------------------------------------------------------------
 
-    def _add_figures(self) -> None:
-        with self._gui.add_folder('Show', expand_by_default=False):
-            self._inertia_on = self._gui.add_checkbox('Inertia at the tool', True)
-            self._reach_on = self._gui.add_checkbox('Manipulability', False)
-            self._force_on = self._gui.add_checkbox('External force', True)
-        self._inertia = self._scene.add_icosphere('/inertia', color=(230, 120, 30), opacity=0.35)
-        self._reach = self._scene.add_icosphere('/manipulability', color=(40, 160, 90),
-                                                opacity=0.35)
-        self._arrow = self._scene.add_arrows(
-            '/force', np.zeros((1, 2, 3)), (220, 30, 60), shaft_radius=0.008, head_radius=0.02,
-            head_length=0.04, visible=False)
-
-    def _show_figures(self, q: Array) -> None:
-        """Place the ellipsoids at the frame: of the linear inertia felt there, and of J J^T."""
-        H = self._robot.pose(q, self._frame)
-        R, p = H[:3, :3], H[:3, 3]
-        try:
-            found = self._robot.operational_space(
-                q, self._telemetry.velocity(self._model), self._frame, max_condition=1e6)
-        except RbdError:  # a frame that cannot move has no inertia to show; the rest goes on
-            self._inertia.visible = self._reach.visible = False
-        else:
-            if time.monotonic() >= self._slow:
-                self._condition.add(float(found.condition))
-            J_v = found.J[3:]
-            for node, on, A in ((self._inertia, self._inertia_on, found.Lambda[3:, 3:]),
-                                (self._reach, self._reach_on, J_v @ J_v.T)):
-                figure = ellipsoid(R @ A @ R.T, LARGEST)
-                node.visible = bool(on.value)
-                node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
-        force = R @ self._telemetry.force
-        fresh = self._telemetry.age('force') < VANISHED
-        self._arrow.visible = bool(self._force_on.value and fresh and np.linalg.norm(force) > 0.5)
-        self._arrow.points = np.array([[p, p + PER_NEWTON * force]])
-
     def _add_plots(self) -> None:
         with self._gui.add_folder('Torques, N.m'):
             self._bars = self._gui.add_html('')
         self._plots: list[tuple[Any, History]] = []
         for title, history in (('Joint states, Hz', self._telemetry.rate),
                                ('Latency, ms', self._telemetry.latency),
-                               ('Condition number', self._condition)):
+                               ('Condition number', self._figures.condition)):
             with self._gui.add_folder(title, expand_by_default=False):
                 plot = self._gui.add_uplot(
                     history.arrays(), ({}, {'label': title, 'stroke': '#1c7ed6'}), aspect=2.5)
@@ -227,6 +227,14 @@ class Page:
         if len(command) != len(self._joints) or self._telemetry.age('commands') > VANISHED:
             command = tuple(self._telemetry.efforts.get(name, 0.0) for name in self._joints)
         self._bars.content = bars(self._joints, command, self._limits, self._telemetry.saturation)
+
+
+def problems_text(problems: list[str]) -> str:
+    """Return what cannot be drawn, as Markdown; of many, some."""
+    more = len(problems) - NAMED
+    return '\n\n'.join([
+        '**Not drawn as described**, but as boxes with the inertia of the link:',
+        *problems[:NAMED], *([f'and {more} more'] if more > 0 else [])])
 
 
 def by_hand(act: Callable[[], None]) -> Callable[[Any], None]:

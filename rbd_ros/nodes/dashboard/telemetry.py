@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import deque
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
@@ -26,6 +26,7 @@ import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['History', 'LATCHED', 'Telemetry', 'VANISHED']
+__all__ = ['History', 'LATCHED', 'Obstacle', 'Telemetry', 'VANISHED']
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -59,6 +60,15 @@ class History:
         return t, x
 
 
+class Obstacle(NamedTuple):
+    """A box in the base frame, m; quaternion w, x, y, z; red, green, blue from 0 to 255."""
+
+    size: tuple[float, float, float]
+    position: tuple[float, float, float]
+    wxyz: tuple[float, float, float, float]
+    colour: tuple[int, int, int]
+
+
 class Telemetry:
     """
     Subscribe to what a controller and a driver publish, and keep the newest of it.
@@ -67,9 +77,10 @@ class Telemetry:
 
     :param node: gives the subscriptions.
     :param controller: name of the controller, relative or absolute.
+    :param simulator: name of the simulator; a real robot has none.
     """
 
-    def __init__(self, node: Node, controller: str) -> None:
+    def __init__(self, node: Node, controller: str, simulator: str) -> None:
         self.state, self.mode, self.fault = '', '', ''
         self.positions: dict[str, float] = {}
         self.velocities: dict[str, float] = {}
@@ -77,10 +88,14 @@ class Telemetry:
         self.command: tuple[float, ...] = ()
         self.saturation: tuple[int, ...] = ()
         self.force: Array = np.zeros(3)  # external, along the axes of the controlled frame, N
+        self.contacts: Array = np.zeros((0, 2, 3))  # both ends of each arrow, in the base, m
+        self.obstacles: list[Obstacle] = []
         self.diagnostics: dict[str, tuple[str, str]] = {}
         self.rate, self.latency = History(), History()
+        self._plotted = {'rate [Hz]': self.rate, 'latency median [ms]': self.latency}
         self._heard: dict[str, float] = {}
         self._count, self._since = 0, time.monotonic()
+        self._name = node.resolve_topic_name(controller).strip('/')  # as in /diagnostics
         for name in ('state', 'mode', 'fault'):
             node.create_subscription(
                 String, f'{controller}/{name}',
@@ -92,10 +107,17 @@ class Telemetry:
                                  self.on_saturation, LATCHED)
         node.create_subscription(WrenchStamped, f'{controller}/external_wrench',
                                  self.on_wrench, NEWEST)
+        node.create_subscription(MarkerArray, f'{simulator}/contact_markers', self.on_contacts,
+                                 10)
+        node.create_subscription(MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED)
         node.create_subscription(DiagnosticArray, '/diagnostics', self.on_diagnostics, 10)
 
     def age(self, what: str) -> float:
-        """Return how long ago something was heard of, s: states, commands, force, controller."""
+        """
+        Return how long ago something was heard of, s.
+
+        :param what: states, commands, force, contacts or controller.
+        """
         return time.monotonic() - self._heard.get(what, -np.inf)
 
     def position(self, model: Model) -> Array | None:
@@ -129,7 +151,7 @@ class Telemetry:
         return '\n\n'.join(lines)
 
     def on_states(self, message: JointState) -> None:
-        """Keep what the driver measured, and count."""
+        """Keep what the driver measured, and count if no controller does: it misses none."""
         self._heard['states'] = time.monotonic()
         for kept, values in ((self.positions, message.position),
                              (self.velocities, message.velocity), (self.efforts, message.effort)):
@@ -139,7 +161,8 @@ class Telemetry:
         self._count += 1
         span = time.monotonic() - self._since
         if span > 0.5:
-            self.rate.add(self._count / span)
+            if self.age('controller') > VANISHED:
+                self.rate.add(self._count / span)
             self._count, self._since = 0, time.monotonic()
 
     def on_command(self, message: Float64MultiArray) -> None:
@@ -157,16 +180,35 @@ class Telemetry:
         force = message.wrench.force
         self.force = np.array([force.x, force.y, force.z])
 
+    def on_contacts(self, message: MarkerArray) -> None:
+        """Keep the arrows of the contact forces; a message without any: nothing touches."""
+        self._heard['contacts'] = time.monotonic()
+        ends = [[(at.x, at.y, at.z) for at in marker.points] for marker in message.markers
+                if marker.type == Marker.ARROW and len(marker.points) == 2]
+        self.contacts = np.array(ends, float).reshape(-1, 2, 3)
+
+    def on_scene(self, message: MarkerArray) -> None:
+        """Keep the things that the robot may touch."""
+        self.obstacles = [_obstacle(each) for each in message.markers if each.type == Marker.CUBE]
+
     def on_diagnostics(self, message: DiagnosticArray) -> None:
-        """Keep level and text of each part, and the latency that the controller measures."""
+        """Keep level and text of each part, and the rate and the latency of our controller."""
         for status in message.status:
             level = _LEVELS.get(int.from_bytes(status.level, 'little'), 'stale')
             self.diagnostics[status.name] = (level, status.message)
-            if status.name.endswith(': supervisor'):
+            if status.name == f'{self._name}: supervisor':
                 self._heard['controller'] = time.monotonic()
-            for pair in status.values:
-                if pair.key == 'latency median [ms]' and _is_number(pair.value):
-                    self.latency.add(float(pair.value))
+            if status.name == f'{self._name}: joint states':
+                for pair in status.values:
+                    if pair.key in self._plotted and _is_number(pair.value):
+                        self._plotted[pair.key].add(float(pair.value))
+
+
+def _obstacle(marker: Marker) -> Obstacle:
+    at, turn, size, colour = (
+        marker.pose.position, marker.pose.orientation, marker.scale, marker.color)
+    return Obstacle((size.x, size.y, size.z), (at.x, at.y, at.z), (turn.w, turn.x, turn.y, turn.z),
+                    (round(255 * colour.r), round(255 * colour.g), round(255 * colour.b)))
 
 
 def _in_order(model: Model, values: dict[str, float]) -> Array | None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from geometry_msgs.msg import Point, WrenchStamped
 import numpy as np
 from rbd_ros.model.collision_shapes import Box
+from rbd_ros.nodes.arrows import PER_NEWTON
 from rbd_ros.nodes.simulator.messages import time_message
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from rbd_ros.sim import ContactForce, Frames, Obstacle, SimulatedRobot
     from rclpy.node import Node
 
-#: m of arrow per N, and the side of the square that stands for a floor without end, m.
-ARROW, FLOOR = 0.005, 4.0
+#: Side of the square that stands for a floor without end, m.
+FLOOR = 4.0
 
 
 class ContactReports:
@@ -89,7 +90,7 @@ def arrows(forces: list[ContactForce], frame: str) -> MarkerArray:
     for k, each in enumerate(forces):
         marker = Marker(type=Marker.ARROW, ns='contacts', id=k)
         marker.points = [Point(**dict(zip('xyz', end.tolist()))) for end in (
-            each.point, each.point + ARROW * each.force)]
+            each.point, each.point + PER_NEWTON * each.force)]
         marker.scale.x, marker.scale.y, marker.scale.z = 0.01, 0.02, 0.02
         marker.color.r, marker.color.g, marker.color.a = 0.9, 0.3, 1.0
         markers.append(marker)

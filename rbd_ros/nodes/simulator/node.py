@@ -341,11 +341,12 @@ def main(args: list[str] | None = None) -> int:
         thread = spin_in_thread(executor, 'simulation', end.fail)
         end.wait()
         end.outlive(lambda: node.commanded, log.info)
+        end.close()
         executor.shutdown(timeout_sec=1.0)
         thread.join(2.0)
         log.info(node.summary())
     except KeyboardInterrupt:
-        pass
+        end.close()
     except RbdError as error:
         end.failure = str(error)
     if end.failure:

@@ -1,0 +1,127 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""What is drawn around the robot: ellipsoids, arrows of forces, things that it may touch."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+from rbd_ros.errors import RbdError
+from rbd_ros.nodes.arrows import PER_NEWTON
+from rbd_ros.nodes.dashboard.telemetry import History, Telemetry, VANISHED
+from rbd_ros.view.figures import ellipsoid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rbd_ros.dynamics.robot import Dynamics
+
+    Array = NDArray[np.float64]
+
+__all__ = ['Drawings']
+
+LARGEST = 0.2  # m, longest half-axis of an ellipsoid
+LEAST = 0.5  # N, smallest force that has an arrow
+EXTERNAL, CONTACT = (220, 30, 60), (112, 72, 232)  # colours of arrows
+
+
+class Drawings:
+    """
+    Figures of the scene, each with a box to switch it on and off.
+
+    :param server: of the page.
+    :param robot: compiled.
+    :param frame: the controlled frame.
+    :param telemetry: what there is to show.
+    """
+
+    def __init__(self, server: Any, robot: Dynamics, frame: str, telemetry: Telemetry) -> None:
+        self._scene, self._robot, self._frame = server.scene, robot, frame
+        self._telemetry = telemetry
+        self.condition = History()
+        gui, scene = server.gui, server.scene
+        with gui.add_folder('Show', expand_by_default=False):
+            self._inertia_on = gui.add_checkbox('Inertia at the tool', True)
+            self._reach_on = gui.add_checkbox('Manipulability', False)
+            self._force_on = gui.add_checkbox('External force', True)
+            self._contacts_on = gui.add_checkbox('Contact forces', True)
+        self.inertia = scene.add_icosphere('/inertia', color=(230, 120, 30), opacity=0.35)
+        self.reach = scene.add_icosphere('/manipulability', color=(40, 160, 90), opacity=0.35)
+        self.force, self.contacts = (scene.add_arrows(
+            name, np.zeros((1, 2, 3)), colour, shaft_radius=0.008, head_radius=0.02,
+            head_length=0.04, visible=False)
+            for name, colour in (('/force', EXTERNAL), ('/contacts', CONTACT)))
+        self._last: float | None = None  # condition number, None: the frame cannot move
+        self._obstacles: list[Any] = []  # handles
+        self._known: object = None  # the list that they were drawn from
+
+    def show_ellipsoids(self, q: Array) -> None:
+        """Place the ellipsoids at the frame: of the linear inertia felt there, and of J J^T."""
+        H = self._robot.pose(q, self._frame)
+        R, p = H[:3, :3], H[:3, 3]
+        self._last = None
+        try:
+            found = self._robot.operational_space(
+                q, self._telemetry.velocity(self._robot.model), self._frame, max_condition=1e6)
+        except RbdError:  # a frame that cannot move has no inertia to show; the rest goes on
+            self.inertia.visible = self.reach.visible = False
+            return
+        self._last = float(found.condition)
+        J_v = found.J[3:]
+        for node, on, A in ((self.inertia, self._inertia_on, found.Lambda[3:, 3:]),
+                            (self.reach, self._reach_on, J_v @ J_v.T)):
+            figure = ellipsoid(R @ A @ R.T, LARGEST)
+            node.visible = bool(on.value)
+            node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
+
+    def note_condition(self) -> None:
+        """Append the condition number that was found last to its plot."""
+        if self._last is not None:
+            self.condition.add(self._last)
+
+    def show_forces(self, q: Array) -> None:
+        """Draw the external force at the frame, contact forces where they act, and obstacles."""
+        H = self._robot.pose(q, self._frame)
+        p, told = H[:3, 3], self._telemetry
+        force = H[:3, :3] @ told.force
+        shown = bool(self._force_on.value and told.age('force') < VANISHED
+                     and np.linalg.norm(force) > LEAST)
+        if shown:
+            self.force.points = np.array([[p, p + PER_NEWTON * force]])
+        _set_visible(self.force, shown)
+        self._show_contacts()
+
+    def _show_contacts(self) -> None:
+        """Draw contact forces at their points; those of a robot that stands still remain."""
+        told = self._telemetry
+        fresh = told.age('contacts') < told.age('states') + VANISHED
+        shown = bool(self._contacts_on.value and len(told.contacts) and fresh)
+        if shown:
+            self.contacts.points = told.contacts
+        _set_visible(self.contacts, shown)
+        if self._known is told.obstacles:
+            return
+        self._known = told.obstacles
+        for handle in self._obstacles:
+            handle.remove()
+        self._obstacles = [
+            self._scene.add_box(f'/obstacle_{k}', each.colour, each.size, opacity=0.5,
+                                position=each.position, wxyz=each.wxyz)
+            for k, each in enumerate(told.obstacles)]
+
+
+def _set_visible(node: Any, visible: bool) -> None:
+    """Show or hide; what does not change is not sent."""
+    if node.visible != visible:
+        node.visible = visible
