@@ -368,7 +368,7 @@ def test_an_end_is_taken_once(monkeypatch):
 
 
 @pytest.mark.parametrize(('file', 'code'), [('good', 0), ('bad', 1)])
-def test_the_process_ends_after_two_signals(file, code, tmp_path):
+def test_the_process_ends_after_two_signals(node, file, code, tmp_path):
     """Ctrl-C reaches it from the terminal and from launch; a bad robot was told, and counts."""
     urdf = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
     if file == 'bad':
@@ -377,23 +377,22 @@ def test_the_process_ends_after_two_signals(file, code, tmp_path):
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         port = probe.getsockname()[1]
-    with own_domain():
-        running = subprocess.Popen(
-            [sys.executable, '-m', 'rbd_ros.nodes.dashboard.node', '--ros-args', '-p',
-             f'port:={port}', '-p', f'robot_description_file:={urdf}'], stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
-        try:
-            assert f'open http://127.0.0.1:{port}' in running.stdout.readline()
-            page = urllib.request.urlopen(f'http://127.0.0.1:{port}', timeout=60)
-            assert page.status == 200
-            if file == 'bad':
-                assert '2 links are the child of no joint' in running.stdout.readline()
-            running.send_signal(signal.SIGINT)
-            time.sleep(0.1)
-            running.send_signal(signal.SIGINT)
-            words, _ = running.communicate(timeout=60.0)
-        finally:
-            running.kill()
+    running = subprocess.Popen(
+        [sys.executable, '-m', 'rbd_ros.nodes.dashboard.node', '--ros-args', '-p',
+         f'port:={port}', '-p', f'robot_description_file:={urdf}'], stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True)
+    try:
+        assert f'open http://127.0.0.1:{port}' in running.stdout.readline()
+        page = urllib.request.urlopen(f'http://127.0.0.1:{port}', timeout=60)
+        assert page.status == 200
+        if file == 'bad':
+            assert '2 links are the child of no joint' in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        words, _ = running.communicate(timeout=60.0)
+    finally:
+        running.kill()
     assert running.returncode == code, words
     assert 'Traceback' not in words and ('2 links' in words) == (file == 'bad')
 

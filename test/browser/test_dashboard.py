@@ -13,53 +13,35 @@
 # limitations under the License.
 """The dashboard in a real browser: it shows the robot, drives it, and says what is wrong."""
 
-import io
 import os
-from pathlib import Path
 import re
-import shutil
 import signal
-import socket
 import subprocess
 import time
 
+from chrome import (
+    browser, complaints, free_port, picture, press, programs_or_reason, scenery, text, tick,
+    unfold, wait)
 from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
 import numpy as np
-from PIL import Image
 import pytest
+import rbd_ros
+from rbd_ros.nodes.description import built_in_robot, BUILT_IN_POSE
+from rbd_ros.view.scene import stand
 import rclpy
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
-SIZE = (1200, 800)  # of the window
 FOV = np.radians(75.0)  # vertical, of the page
-EYE, LOOK = np.array([1.6, 1.2, 1.1]), np.array([0.0, 0.0, 0.4])
-PATIENCE = 150.0  # s: a browser that draws without a graphics card is slow
-PICTURES = os.environ.get('RBD_ROS_PICTURES', '')  # a folder: keep pictures for the documentation
-
-
-def browser_or_reason():
-    """Return the programs, or fail or skip with the reason."""
-    programs = [shutil.which(name) for name in ('chromium', 'chromedriver')]
-    if None in programs:
-        reason = ('chromium and chromedriver are not installed: apt-get install chromium '
-                  'chromium-driver')
-        if os.environ.get('RBD_ROS_BROWSER') == 'required':
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return programs
+MODEL = rbd_ros.load_urdf(built_in_robot())
 
 
 class System:
     """The demo with its page, as the README starts it."""
 
     def __init__(self, log):
-        with socket.socket() as probe:
-            probe.bind(('127.0.0.1', 0))
-            self.port = probe.getsockname()[1]
-        self.log = log
+        self.port, self.log = free_port(), log
         self.process = subprocess.Popen(
             ['ros2', 'launch', 'rbd_ros', 'controller.launch.py', 'dashboard:=true',
              f'dashboard_port:={self.port}'], stdout=log.open('w'), stderr=subprocess.STDOUT,
@@ -73,82 +55,50 @@ class System:
         return int(found[1])
 
     def end(self):
-        """End as Ctrl-C does."""
+        """End as Ctrl-C does; the page ends without a fault."""
         os.killpg(self.process.pid, signal.SIGINT)
         try:
             self.process.wait(20.0)
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-
-
-def wait(condition, what):
-    """Wait until a condition holds; returns what it gives."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.2)
-    raise AssertionError(f'{what}: not within {PATIENCE:g} s')
+        assert re.search(r'\[dashboard-\d+\]: process has finished cleanly', self.log.read_text())
 
 
 @pytest.fixture(scope='module')
 def page(tmp_path_factory):
     """Start robot, controller, dashboard and browser; yields the browser."""
-    chromium, driver = browser_or_reason()
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for word in ('--headless=new', '--no-sandbox', f'--window-size={SIZE[0]},{SIZE[1]}',
-                 '--use-angle=swiftshader', '--enable-unsafe-swiftshader'):
-        options.add_argument(word)
-    options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
+    programs_or_reason()
     with own_domain():
         system = System(tmp_path_factory.mktemp('dashboard') / 'log')
         try:
-            browser = webdriver.Chrome(
-                options=options, service=webdriver.ChromeService(executable_path=driver))
-            try:
-                browser.set_page_load_timeout(PATIENCE)
-                browser.set_script_timeout(PATIENCE)
-                browser.get(f'http://127.0.0.1:{system.port}')
-                browser.system = system
-                wait(lambda: 'State' in text(browser), 'the state of the controller')
-                yield browser
-            finally:
-                browser.quit()
+            with browser() as shown:
+                shown.get(f'http://127.0.0.1:{system.port}')
+                shown.system = system
+                wait(lambda: 'State' in text(shown), 'the state of the controller')
+                yield shown
         finally:
             system.end()
 
 
-def text(browser):
-    """Return the words on the page."""
-    return browser.find_element(By.TAG_NAME, 'body').text
-
-
-def press(browser, label):
-    """Press a button."""
-    wait(lambda: [b for b in browser.find_elements(By.TAG_NAME, 'button') if b.text == label],
-         label)[0].click()
-
-
-def picture(browser, name):
-    """Return what is seen, as numbers; keeps it for the documentation if asked to."""
-    for notice in browser.find_elements(By.CSS_SELECTOR, '.mantine-Notification-closeButton'):
-        notice.click()      # the browser draws without a graphics card, says viser
-    data = browser.get_screenshot_as_png()
-    if PICTURES:
-        (Path(PICTURES) / f'{name}.png').write_bytes(data)
-    return np.asarray(Image.open(io.BytesIO(data)).convert('RGB')).astype(int)
+@pytest.fixture(scope='module')
+def watcher(page):
+    """Give a node in the domain of the page."""
+    rclpy.init()
+    node = rclpy.create_node('watcher')
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
 
 
 def pixel(point, size):
     """Return where a point of the scene is on the page."""
-    ahead = (LOOK - EYE) / np.linalg.norm(LOOK - EYE)
+    eye, look, _ = stand(MODEL)
+    ahead = np.subtract(look, eye) / np.linalg.norm(np.subtract(look, eye))
     right = np.cross(ahead, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
     up = np.cross(right, ahead)
-    d = np.asarray(point) - EYE
+    d = np.asarray(point) - eye
     scale = size[1] / 2.0 / np.tan(FOV / 2.0) / (d @ ahead)
     return size[0] / 2.0 + scale * (d @ right), size[1] / 2.0 - scale * (d @ up)
 
@@ -156,48 +106,59 @@ def pixel(point, size):
 def test_the_robot_is_seen(page):
     """Where the arm is, the page has the colours of its URDF, and the torques have their bars."""
     def seen():
-        image = picture(page, 'dashboard')[:, :SIZE[0] - 400]
+        image = scenery(page)
         blue = (image[..., 2] > image[..., 0] + 40) & (image[..., 2] > 80)
-        return blue.sum() > 300
+        return blue.sum() > 1000
     wait(seen, 'the blue joints of the arm')
+    wait(lambda: 'running' in text(page), 'the supervisor')
     for k in range(1, 8):
         assert f'joint_{k}' in text(page)
+    picture(page, 'dashboard')
+
+
+def test_plots_have_what_the_controller_measures(page):
+    """Unfolded, each of the three is drawn."""
+    count = len(page.find_elements(By.CSS_SELECTOR, '.uplot canvas'))
+    for title in ('Joint states, Hz', 'Latency, ms', 'Condition number'):
+        unfold(page, title)
+    wait(lambda: len(page.find_elements(By.CSS_SELECTOR, '.uplot canvas')) >= max(3, count),
+         'the plots')
+    time.sleep(2.0)
+    picture(page, 'dashboard_plots')
+    for title in ('Joint states, Hz', 'Latency, ms', 'Condition number'):
+        unfold(page, title)
 
 
 def test_a_mode_is_switched(page):
     """A choice on the page goes to the controller, whose own word for it comes back."""
     box = page.find_element(By.CSS_SELECTOR, 'input[value="gravity_compensation"]')
+    page.execute_script('arguments[0].scrollIntoView({block: "center"})', box)
     box.click()
     wait(lambda: [each for each in page.find_elements(By.CSS_SELECTOR, '[role="option"]')
                   if each.text == 'operational_space'], 'the list of modes')[0].click()
     wait(lambda: 'mode operational_space' in text(page), 'the new mode')
 
 
-def test_a_target_is_dragged(page):
+def test_a_target_is_dragged(page, watcher):
     """The handle of the target, pulled with the mouse, sends target poses."""
-    rclpy.init()
-    node = rclpy.create_node('watcher')
     poses = []
-    node.create_subscription(PoseStamped, 'controller/target_pose', poses.append, 10)
-    try:
-        page.find_element(By.XPATH, '//label[text()="Drag a target"]/following::input[1]').click()
-        canvas = page.find_element(By.TAG_NAME, 'canvas')
-        size = canvas.size['width'], canvas.size['height']
-        wait(lambda: pull(page, canvas, size, node, poses), 'a target from the mouse')
-    finally:
-        node.destroy_node()
-        rclpy.shutdown()
+    watcher.create_subscription(PoseStamped, 'controller/target_pose', poses.append, 10)
+    tick(page, 'Drag a target')
+    canvas = page.find_element(By.TAG_NAME, 'canvas')
+    size = canvas.size['width'], canvas.size['height']
+    wait(lambda: pull(page, canvas, size, watcher, poses), 'a target from the mouse')
     place = poses[-1].pose.position
     assert np.isfinite([place.x, place.y, place.z]).all()
     picture(page, 'dashboard_target')
+    tick(page, 'Drag a target')
 
 
-def pull(browser, canvas, size, node, poses):
+def pull(page, canvas, size, node, poses):
     """Pull at each of the three handles around the tool until a target pose is sent."""
     for axis in np.eye(3):
         for reach in (0.12, 0.2, 0.16):
             x, y = pixel(tool() + reach * axis, size)
-            ActionChains(browser, duration=300).move_to_element_with_offset(
+            ActionChains(page, duration=300).move_to_element_with_offset(
                 canvas, int(x - size[0] / 2), int(y - size[1] / 2)).click_and_hold(
                 ).move_by_offset(40, -30).release().perform()
             for _ in range(20):
@@ -209,10 +170,7 @@ def pull(browser, canvas, size, node, poses):
 
 def tool():
     """Return where the tool of the built-in arm begins, m."""
-    import rbd_ros
-    from rbd_ros.nodes.description import built_in_robot, BUILT_IN_POSE
-    robot = rbd_ros.Dynamics(rbd_ros.load_urdf(built_in_robot()))
-    return robot.pose(np.array(BUILT_IN_POSE), 'tool0')[:3, 3]
+    return rbd_ros.Dynamics(MODEL).pose(np.array(BUILT_IN_POSE), 'tool0')[:3, 3]
 
 
 def test_gains_are_those_of_the_controller(page):
@@ -238,5 +196,4 @@ def test_a_controller_that_vanished_is_named(page):
 
 def test_the_browser_has_no_complaint(page):
     """Nothing on the page raised an error."""
-    bad = [entry['message'] for entry in page.get_log('browser') if entry['level'] == 'SEVERE']
-    assert not bad
+    assert not complaints(page)

@@ -63,6 +63,7 @@ class Drawings:
             head_length=0.04, visible=False)
             for name, colour in (('/force', EXTERNAL), ('/contacts', CONTACT)))
         self._last: float | None = None  # condition number, None: the frame cannot move
+        self._contacts: Array | None = None  # the arrows that are drawn
         self._obstacles: list[Any] = []  # handles
         self._known: object = None  # the list that they were drawn from
 
@@ -107,8 +108,8 @@ class Drawings:
         told = self._telemetry
         fresh = told.age('contacts') < told.age('states') + VANISHED
         shown = bool(self._contacts_on.value and len(told.contacts) and fresh)
-        if shown:
-            self.contacts.points = told.contacts
+        if shown and told.contacts is not self._contacts:
+            self.contacts.points = self._contacts = told.contacts
         _set_visible(self.contacts, shown)
         if self._known is told.obstacles:
             return

@@ -1,0 +1,78 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""``rbd view`` in a real browser: the robot is seen, and its sliders move it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from chrome import browser, complaints, free_port, picture, programs_or_reason, scenery, text, wait
+import numpy as np
+import pytest
+from rbd_ros.model.urdf.resources import find_resource
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+ARM = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
+
+
+@pytest.fixture(scope='module')
+def page() -> Iterator[Any]:
+    """Start the command and the browser; yields the browser."""
+    programs_or_reason()
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'rbd_ros.command_line', 'view', str(ARM), '--json', '--port',
+         str(free_port())], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        told = ''
+        while not told.endswith('}\n'):
+            line = process.stdout.readline()
+            assert line, told
+            told += line
+        with browser() as shown:
+            shown.get(json.loads(told)['url'])
+            wait(lambda: 'holding torque' in text(shown), 'the table of torques')
+            yield shown
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20.0) == 0
+
+
+def test_the_robot_is_seen(page: Any) -> None:
+    """The colours of the arm are there."""
+    def blue() -> bool:
+        image = scenery(page)
+        return bool(((image[..., 2] > image[..., 0] + 40) & (image[..., 2] > 80)).sum() > 1000)
+    wait(blue, 'the blue joints of the arm')
+    picture(page, 'view')
+
+
+def test_a_slider_moves_it(page: Any) -> None:
+    """Bent to the side, the arm looks otherwise and needs a torque to be held."""
+    before, words = scenery(page), text(page)
+    thumb = page.find_elements(By.CSS_SELECTOR, '[role="slider"]')[1]
+    thumb.send_keys(*[Keys.ARROW_RIGHT] * 40, Keys.END)
+    wait(lambda: text(page) != words, 'another torque')
+    wait(lambda: (np.abs(scenery(page) - before).max(axis=2) > 60).sum() > 1000, 'the motion')
+
+
+def test_the_browser_has_no_complaint(page: Any) -> None:
+    """Nothing on the page raised an error."""
+    assert not complaints(page)
