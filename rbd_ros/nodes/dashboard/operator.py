@@ -67,8 +67,6 @@ class Operator:
             return
         self._target_topic = f'{controller}/target_pose'
         self._target: Publisher[PoseStamped] | None = None
-        self._load = node.create_publisher(InertiaStamped, f'{controller}/payload', 1)
-        self._target = node.create_publisher(PoseStamped, f'{controller}/target_pose', 1)
         self._wrench = node.create_publisher(WrenchStamped, f'{simulator}/wrench', 1)
         self._values = node.create_client(GetParameters, f'{controller}/get_parameters')
         self._parameters = node.create_client(SetParameters, f'{controller}/set_parameters')
