@@ -322,6 +322,7 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
     raised = threading.Event()
 
     class Torn:
+
         def __init__(self):
             self.over = threading.Event()
 

@@ -27,7 +27,7 @@ from isolation import own_domain
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.nodes.description import built_in_robot, BUILT_IN_POSE
+from rbd_ros.nodes.description import BUILT_IN_POSE, built_in_robot
 from rbd_ros.view.scene import stand
 import rclpy
 from selenium.webdriver.common.action_chains import ActionChains
