@@ -80,13 +80,14 @@ from pathlib import Path
 import unittest
 
 from launch import LaunchDescription
+from launch.actions import ExecuteProcess
 from launch_testing.actions import ReadyToTest
 import neighbour
 import pytest
 
 @pytest.mark.launch_test
 def generate_test_description():
-    return LaunchDescription([ReadyToTest()])
+    return LaunchDescription([ExecuteProcess(cmd=['sleep', '60']), ReadyToTest()])
 
 class TestIt(unittest.TestCase):
     kept = []
