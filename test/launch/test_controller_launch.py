@@ -37,7 +37,7 @@ DOCS = Path(__file__).parents[2] / 'docs'
 #: made only where a parameter asks for it
 OPTIONAL = {'/controller/imu', '/controller/dead_man', '/controller/follow_joint_trajectory',
             '/robot_description', '/simulator/contact_markers', '/simulator/contact_wrench',
-            '/simulator/scene'}
+            '/simulator/odometry', '/simulator/scene'}
 #: what every node has
 USUAL = re.compile(r'/(rosout|parameter_events|clock|tf|tf_static)$|/(describe|get|list|set)_param'
                    r'|/set_parameters_atomically|/get_(logger|type)|/set_logger|/_action/'
