@@ -255,7 +255,7 @@ def test_bags_that_cannot_serve(tmp_path, arm):
     (tmp_path / 'cut.mcap').write_bytes(b'\x89MCAP0\r\n')
     cases = [
         (tmp_path / 'cut.mcap', 'is no rosbag that can be read'),
-        (tmp_path / 'nothing', 'is no rosbag that can be read'),
+        (tmp_path / 'nothing', 'nothing does not exist; give the folder'),
         (tmp_path / 'text', 'is no rosbag that can be read'),
         (write(tmp_path / 'a', model, rows, topic='/other'), r'no topic .*topics: /other'),
         (write(tmp_path / 'b', model, rows, kind=NUMBER), 'has type std_msgs/msg/Float64'),

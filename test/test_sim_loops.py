@@ -228,7 +228,7 @@ def test_passive_joints_move_and_are_published():
 
 
 def test_bad_starts_and_drives_are_refused():
-    """An impossible start, own dynamics, and contact, each with the name of the loop joint."""
+    """An impossible start, own dynamics, and soft contact, each with the name of the loop joint."""
     model = rbd_ros.load_urdf(FOUR_BAR, gravity=mechanisms.DOWN)
     made = SimulatedRobot(model)
     settings = Settings({'joints': ['joint_3'], 'initial_positions': [0.0]})
@@ -238,8 +238,8 @@ def test_bad_starts_and_drives_are_refused():
         Settings({'joints': ['joint_9']}).joints(model)
     with pytest.raises(rbd_ros.LoopError, match='"close".* dynamics of your own knows trees only'):
         SimulatedRobot(model, lambda q, v, tau, f: np.zeros(3))
-    with pytest.raises(rbd_ros.LoopError, match='"close".* with contact knows trees only'):
-        SimulatedRobot(model, world=SimpleNamespace(kind='rigid'))
+    with pytest.raises(rbd_ros.LoopError, match='"close".* soft contact is for trees only'):
+        SimulatedRobot(model, world=SimpleNamespace(kind='soft'))
     loop = dataclasses.replace(model.loops[0], X_P=rbd_ros.spatial.xlt(5.0, 0.0, 0.0))
     with pytest.raises(rbd_ros.LoopError, match='"four_bar" cannot be assembled'):
         SimulatedRobot(dataclasses.replace(model, loops=(loop,)))

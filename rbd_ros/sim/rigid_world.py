@@ -63,7 +63,7 @@ REST_SPEED = 0.02
 
 #: Part of the largest velocity, and velocity, m/s, to which the conditions of contact are solved
 #: with this many sweeps at most; and the velocity from which a step counts as unsolved.
-TOLERANCE, EXACT, SWEEPS, UNSOLVED = 1e-8, 1e-7, 50, 1e-4
+TOLERANCE, EXACT, SWEEPS, UNSOLVED = 1e-8, 1e-10, 50, 1e-4
 
 
 class RigidContacts:

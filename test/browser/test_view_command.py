@@ -38,7 +38,9 @@ def page() -> Iterator[Any]:
     programs_or_reason()
     process = subprocess.Popen(
         [sys.executable, '-m', 'rbd_ros.command_line', 'view', str(ARM), '--json', '--port',
-         str(free_port())], stdout=subprocess.PIPE, text=True)
+         str(free_port())], stdout=subprocess.PIPE, text=True,
+        # the shell of a background job ignores SIGINT, and children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     try:
         assert process.stdout is not None
         told = ''

@@ -22,7 +22,7 @@ import tempfile
 import unittest
 
 import arm
-from closed_loop import assert_clean_end, ClosedLoop, description, PERIOD, STATES
+from closed_loop import assert_clean_end, ClosedLoop, description, PERIOD
 from geometry_msgs.msg import InertiaStamped
 from launch import LaunchDescription
 import launch_testing
@@ -32,6 +32,7 @@ from paths import random_path
 import pytest
 import rbd_ros
 from rbd_ros.identification import identify_payload, read_joint_states, smooth
+from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 import rig
 from rosbags.rosbag2 import Writer
@@ -43,6 +44,7 @@ MASS, COM = 2.4, np.array([0.02, -0.03, 0.09])
 MOMENTS = np.array([0.012, 0.010, 0.006])
 TYPE = 'sensor_msgs/msg/JointState'
 SHARE = 0.01  # of the mass, and of the distance of its centre
+RECORDED = QoSProfile(depth=10000)  # reliable: a recorder that is held up loses nothing
 
 LOADED = arm.URDF.read_text().replace('</robot>', f"""
 <link name="load"><inertial><origin xyz="{COM[0]} {COM[1]} {COM[2]}"/><mass value="{MASS}"/>
@@ -76,7 +78,7 @@ class TestIdentification(ClosedLoop):
         """Listen to all states, as a recorder does."""
         cls.states: list[JointState] = []
         cls.client.node.create_subscription(
-            JointState, 'joint_states', cls.states.append, STATES)
+            JointState, 'joint_states', cls.states.append, RECORDED)
         cls.payload = cls.client.node.create_publisher(InertiaStamped, 'controller/payload', 1)
 
     def record(self, seconds: float) -> Path:
@@ -92,6 +94,7 @@ class TestIdentification(ClosedLoop):
             arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
         end = begin + round(path.times[-1] * 1e9)
         self.wait_until(end)
+        self.client.wait(lambda: rig.to_ns(self.states[-1].header.stamp) >= end, 'all states')
         self.assert_running()
         taken = [s for s in self.states if begin < rig.to_ns(s.header.stamp) < end]
         self.assertGreater(len(taken), 0.9 * (end - begin) / PERIOD)

@@ -182,12 +182,16 @@ class TestEndings(unittest.TestCase):
         """The terminal goes away, as ssh does: SIGHUP, and nobody takes what is written."""
         keeper, terminal = pty.openpty()
         file = FOLDER / 'hangup.yaml'
+
+        def log_in() -> None:
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
         file.write_text(json.dumps({'/hangup/controller': {'ros__parameters': arm.PARAMETERS}}))
         process = subprocess.Popen(
             [sys.executable, '-m', 'rbd_ros.nodes.controller.process', '--ros-args', '-r',
              '__ns:=/hangup', '--params-file', str(file)],
             stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0))
+            preexec_fn=log_in)
         self.addCleanup(process.wait, 30.0)
         self.addCleanup(process.kill)
         os.close(terminal)
