@@ -228,7 +228,7 @@ def test_passive_joints_move_and_are_published():
 
 
 def test_bad_starts_and_drives_are_refused():
-    """An impossible start, own dynamics, and soft contact, each with the name of the loop joint."""
+    """An impossible start, own dynamics, and soft contact, each with the loop joint named."""
     model = rbd_ros.load_urdf(FOUR_BAR, gravity=mechanisms.DOWN)
     made = SimulatedRobot(model)
     settings = Settings({'joints': ['joint_3'], 'initial_positions': [0.0]})
