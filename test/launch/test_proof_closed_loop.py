@@ -187,9 +187,23 @@ class TestClosedLoop(ClosedLoop):
 
     def test_stop_in_motion(self) -> None:
         """A stop brakes the moving arm, light wrist and all, without making it faster."""
+        for number in (1, 1, 2, 2):  # when a request arrives is open; it may be at a slow moment
+            braked, speed = self.stop_on_the_way(number)
+            first = speed[braked - 5:braked].max()
+            print(f'stop in motion: {first:.2f} rad/s at first, {speed[braked:].max():.2f} at '
+                  f'most, {speed[-1]:.3f} rad/s at the end')
+            if first > 0.5:
+                break
+        self.assertGreater(braked, 300)
+        self.assertGreater(first, 0.5)
+        self.assertLess(speed[braked:].max(), 1.5 * first)
+        self.assertLess(speed[-1], 0.5 * first)
+
+    def stop_on_the_way(self, number: int) -> tuple[int, np.ndarray]:
+        """Stop the arm on a path; return the state from which it leaves it, and the speeds."""
         client = self.client
         self.settle()
-        path = self.path(1)
+        path = self.path(number)
         begin = self.last + 500_000_000
         client.trajectory.publish(rig.trajectory_message(
             arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
@@ -204,14 +218,7 @@ class TestClosedLoop(ClosedLoop):
         planned = np.array([path((s - begin) * 1e-9)[0] for s in motion])
         speed = np.abs(np.diff(q, axis=0)).max(axis=1) * RATE
         # until the stop takes effect, the arm follows its path, faster or slower as that wants
-        braked = int(np.argmax(np.abs(q - planned).max(axis=1) > 3.0 * PERFECT))
-        first = speed[braked - 5:braked].max()
-        print(f'stop in motion: {first:.2f} rad/s at first, {speed[braked:].max():.2f} at most, '
-              f'{speed[-1]:.3f} rad/s at the end')
-        self.assertGreater(braked, 300)
-        self.assertGreater(first, 0.5)
-        self.assertLess(speed[braked:].max(), 1.5 * first)
-        self.assertLess(speed[-1], 0.5 * first)
+        return int(np.argmax(np.abs(q - planned).max(axis=1) > 3.0 * PERFECT)), speed
 
     def test_push_is_observed(self) -> None:
         """A push on the simulated arm is estimated as what it is; without it there is none."""
