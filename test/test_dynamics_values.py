@@ -22,7 +22,7 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import aba, crba, divide_and_conquer, floating, opspace, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
-from rbd_ros.dynamics.quantity import evaluate, Surroundings, with_payloads
+from rbd_ros.dynamics.state import evaluate, Surroundings, with_payloads
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Cylindrical, Free, Helical, Planar, RackAndPinion, Revolute, Spherical

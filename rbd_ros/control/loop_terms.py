@@ -22,12 +22,12 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 from rbd_ros.algorithms import dense
 from rbd_ros.compiler import absolute, less_equal, sqrt, where
 from rbd_ros.control.terms import Terms
-from rbd_ros.dynamics.quantity import state
+from rbd_ros.dynamics.state import state
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.control.robot import Robot
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
 
     Matrix = list[list[Scalar]]
 

@@ -22,7 +22,7 @@ from typing import Any, TYPE_CHECKING
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.control.robot import Entry, Robot
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
 
 __all__ = ['Terms']
 

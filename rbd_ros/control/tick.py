@@ -42,7 +42,7 @@ from rbd_ros.dynamics.robot import Dynamics
 if TYPE_CHECKING:
     from rbd_ros.compiler import Bound, Scalar
     from rbd_ros.control.robot import Robot
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]
     Inputs = Mapping[str, Sequence]

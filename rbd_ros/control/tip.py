@@ -31,7 +31,7 @@ from rbd_ros.control.terms import Terms
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]
     Inputs = Mapping[str, Sequence]

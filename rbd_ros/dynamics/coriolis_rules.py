@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
     from rbd_ros.dynamics.rules import Results
+    from rbd_ros.dynamics.state import State
 
     Matrix = list[list[Scalar]]
 

@@ -33,7 +33,7 @@ from rbd_ros.compiler import jacobian, trace
 from rbd_ros.compiler.graph.graph import flatten, nest
 from rbd_ros.dynamics import rules
 from rbd_ros.dynamics.handle_inputs import Pattern
-from rbd_ros.dynamics.quantity import state
+from rbd_ros.dynamics.state import state
 from rbd_ros.model.positions import q_dot
 from rbd_ros.spatial import Motion
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
     from rbd_ros.dynamics.rules import Results
+    from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
 
     Matrix = Sequence[Sequence[Scalar]]

@@ -31,8 +31,8 @@ from rbd_ros.dynamics import rules
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
     from rbd_ros.dynamics.rules import Matrix, Results
+    from rbd_ros.dynamics.state import State
 
 _BASE = [0.0] * 6
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from rbd_ros.algorithms.opspace import Handle
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import Rule, State
+    from rbd_ros.dynamics.quantity import Rule
+    from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
 
     Matrix = list[list[Scalar]]

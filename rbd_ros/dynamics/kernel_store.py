@@ -35,11 +35,11 @@ from rbd_ros.dynamics.declaration import check, declare
 from rbd_ros.dynamics.environment import Environment
 from rbd_ros.dynamics.fingerprint import kernel_key
 from rbd_ros.dynamics.operational_space import UNBOUNDED
-from rbd_ros.dynamics.quantity import (
-    Computation, evaluate, find, input_shapes, Quantity, Rule, Surroundings)
+from rbd_ros.dynamics.quantity import Computation, find, input_shapes, Quantity, Rule
 from rbd_ros.dynamics.reference_kernel import ReferenceKernel
 from rbd_ros.dynamics.results import RESULTS
 from rbd_ros.dynamics.singular_inertia import Existence
+from rbd_ros.dynamics.state import evaluate, Surroundings
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import RbdError, UnseenError
 from rbd_ros.model.model import Model
@@ -161,7 +161,7 @@ class KernelStore(Environment):
 
         :param name: an identifier that the library does not use.
         :param inputs: what a call gives, in order: ``q qd qdd tau f_ext``, or names of ``shapes``.
-        :param rule: from a :class:`rbd_ros.dynamics.quantity.State` to the results by name. It
+        :param rule: from a :class:`rbd_ros.dynamics.state.State` to the results by name. It
             runs on traced numbers: take functions such as sin from ``rbd_ros.compiler``, and do
             not branch on values. ``state.compute(...)`` gives other quantities. Several rules by
             method must give the same; the one with the fewest operations is compiled.

@@ -35,7 +35,7 @@ from rbd_ros.dynamics.handle_inputs import mask_of
 if TYPE_CHECKING:
     from rbd_ros.algorithms.loop_dynamics import Regular
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
 
     Values = Sequence[Scalar]

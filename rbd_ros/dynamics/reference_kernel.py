@@ -24,14 +24,15 @@ import numpy as np
 
 from rbd_ros.compiler import Argument, Kernel
 from rbd_ros.dynamics.operational_space import UNBOUNDED
-from rbd_ros.dynamics.quantity import evaluate
+from rbd_ros.dynamics.state import evaluate
 from rbd_ros.model.positions import random_position
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rbd_ros.compiler import Graph, OperationCount
-    from rbd_ros.dynamics.quantity import Computation, Surroundings
+    from rbd_ros.dynamics.quantity import Computation
+    from rbd_ros.dynamics.state import Surroundings
     from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]

@@ -23,8 +23,8 @@ from rbd_ros.dynamics.rules import tree
 
 if TYPE_CHECKING:
     from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.dynamics.quantity import State
     from rbd_ros.dynamics.rules import Results
+    from rbd_ros.dynamics.state import State
     from rbd_ros.spatial import Motion
 
 

@@ -33,7 +33,7 @@ from rbd_ros.dynamics.handle_inputs import mask_of
 if TYPE_CHECKING:
     from rbd_ros.algorithms.kinematics import Links
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
     from rbd_ros.spatial import Force, Motion
 

@@ -23,7 +23,7 @@ import numpy as np
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
 from rbd_ros.dynamics.prescribed import prescribed_variables
-from rbd_ros.dynamics.quantity import with_payloads
+from rbd_ros.dynamics.state import with_payloads
 from rbd_ros.errors import SingularError
 from rbd_ros.model.positions import random_position
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]

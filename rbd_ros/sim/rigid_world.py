@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import State
+    from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
     from rbd_ros.sim.contact_pattern import Pattern
     from rbd_ros.sim.world import World
