@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 from rbd_ros.algorithms import dense
 from rbd_ros.compiler import absolute, less_equal, sqrt, where
 from rbd_ros.control.terms import Terms
-from rbd_ros.dynamics.state import state
+from rbd_ros.dynamics.state import tree_state
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
@@ -95,7 +95,7 @@ class LoopTerms(Terms):
 
     @staticmethod
     def _moved(s: State, q: Sequence[Scalar]) -> State:
-        return state(s.model, {**s.inputs, 'q': q}, s.target, s.surroundings)
+        return tree_state(s.model, {**s.inputs, 'q': q}, s.target, s.surroundings)
 
     def gravity(self, s: State, **changed: Any) -> list[Scalar]:
         """Return G^T g(q), at a state with other inputs where some are given."""

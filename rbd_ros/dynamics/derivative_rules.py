@@ -33,7 +33,7 @@ from rbd_ros.compiler import jacobian, trace
 from rbd_ros.compiler.graph.graph import flatten, nest
 from rbd_ros.dynamics import rules
 from rbd_ros.dynamics.handle_inputs import Pattern
-from rbd_ros.dynamics.state import state
+from rbd_ros.dynamics.state import tree_state
 from rbd_ros.model.positions import q_dot
 from rbd_ros.spatial import Motion
 
@@ -176,7 +176,7 @@ def differentiated(
 
     def traced(*arrays: Sequence) -> Results:
         given = dict(zip(s.inputs, arrays, strict=True))
-        results = function(state(s.model, given, target, s.surroundings))
+        results = function(tree_state(s.model, given, target, s.surroundings))
         return {name: value for name, value in results.items() if name in wanted}
 
     graph = trace(traced, {name: shape for name, (_, shape) in elements.items()})

@@ -128,7 +128,7 @@ def evaluate(
     if item.quantity.on_tree:
         model = model.spanning_tree
     try:
-        results = rule(state(model, x, item.target, surroundings))
+        results = rule(tree_state(model, x, item.target, surroundings))
     except ZeroDivisionError as error:
         raise SingularError(f'{item.name} of "{model.name}" divides by zero: it does not '
                             'exist here, or for no state at all') from error
@@ -167,7 +167,7 @@ def with_payloads(
     return inertia
 
 
-def state(
+def tree_state(
     model: Model, x: Mapping[str, Sequence], target: object, surroundings: Surroundings,
 ) -> State:
     """Return the inputs ``x`` of a quantity in tree coordinates, with what acts on the tree."""
