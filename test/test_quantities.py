@@ -23,7 +23,7 @@ import pinocchio as pin
 import pytest
 import rbd_ros
 from rbd_ros.compiler import sin
-from rbd_ros.dynamics import kernel_store
+from rbd_ros.dynamics import kernel_builder
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.model import samples
 from rbd_ros.model.model import Frame
@@ -44,12 +44,12 @@ def model():
 @pytest.fixture
 def compiled(monkeypatch):
     """Return the names of the graphs that are traced from now on."""
-    names, real = [], kernel_store.trace
+    names, real = [], kernel_builder.trace
 
     def trace(*arguments, name, **options):
         names.append(name)
         return real(*arguments, name=name, **options)
-    monkeypatch.setattr(kernel_store, 'trace', trace)
+    monkeypatch.setattr(kernel_builder, 'trace', trace)
     return names
 
 

@@ -12,60 +12,47 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The kernels of one robot: traced, compiled and kept on disk when they are first needed."""
+"""The kernels of one robot: made when they are first needed, kept, found again and called."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-import re
-import sys
 import threading
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms.equivalence import simplified_inertias
 from rbd_ros.algorithms.opspace import Handle
-from rbd_ros.compiler import Argument, compile as compile_graph, emit_c, trace
+from rbd_ros.compiler import emit_c
 from rbd_ros.compiler.content_digest import digest
 from rbd_ros.compiler.kernel import Kernel
 from rbd_ros.dynamics.declaration import check, declare
-from rbd_ros.dynamics.environment import Environment
-from rbd_ros.dynamics.fingerprint import kernel_key
+from rbd_ros.dynamics.kernel_builder import KernelBuilder
 from rbd_ros.dynamics.operational_space import UNBOUNDED
-from rbd_ros.dynamics.quantity import Computation, find, input_shapes, Quantity, Rule
-from rbd_ros.dynamics.reference_kernel import ReferenceKernel
+from rbd_ros.dynamics.quantity import Computation, find, Quantity, Rule
 from rbd_ros.dynamics.results import RESULTS
 from rbd_ros.dynamics.singular_inertia import Existence
-from rbd_ros.dynamics.state import evaluate, Surroundings
 from rbd_ros.dynamics.table import TABLE
-from rbd_ros.errors import RbdError, UnseenError
+from rbd_ros.errors import UnseenError
 from rbd_ros.model.model import Model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.algorithms.loop_coordinates import Pivot
-    from rbd_ros.algorithms.loop_dynamics import Nominal
-    from rbd_ros.compiler import Graph
     from rbd_ros.compiler.kernel import Bound
     from rbd_ros.compiler.source.c99 import Source
+    from rbd_ros.dynamics.kernel_builder import Progress
     from rbd_ros.dynamics.quantity import Target
 
     Array = NDArray[np.float64]
-    Progress = Callable[[str, float], None]
     Call = Callable[..., Any]           # an array, or a tuple of them, as the quantity has
 
-#: Ways to run a quantity.
-BACKENDS = ('auto', 'llvm', 'python', 'reference')
 #: Sets of handles whose kernels are kept; those longest unused go.
 HANDLES = 64
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.
 STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
-#: Quantities that only multiply by inertias, and which of their zeros serve them.
-SIMPLIFIED = {'inverse_dynamics': '3d', 'bias': '3d', 'gravity': '3d', 'mass_matrix': 'spatial'}
 
 
 class _Calls(dict):
@@ -88,7 +75,7 @@ class _Calls(dict):
         return call
 
 
-class KernelStore(Environment):
+class KernelStore(KernelBuilder):
     """
     Kernels of a robot and the inputs that all of them share: gravity, payloads and time.
 
@@ -113,31 +100,18 @@ class KernelStore(Environment):
         payload_frames: Sequence[str] = (), cache: bool = True, progress: Progress | None = None,
         simplify_inertias: bool = False, closed_near: ArrayLike | None = None,
     ) -> None:
-        if not isinstance(model, Model):
-            raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use '
-                            'load_urdf or ModelBuilder')
-        if backend not in BACKENDS:
-            raise RbdError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
-        self._backend, self._cache = backend, cache
-        self._progress = progress or (_show if sys.stderr.isatty() else None)
-        super().__init__(model, payload_frame, payload_frames)
+        super().__init__(model, backend, cache, progress, payload_frame, payload_frames,
+                         simplify_inertias=simplify_inertias)
         self._recipe = {
             'backend': backend, 'cache': cache, 'payload_frame': payload_frame,
             'payload_frames': tuple(payload_frames), 'simplify_inertias': simplify_inertias,
             'closed_near': closed_near}
         self._closed_near = closed_near
         self._steps: dict[tuple[str, ...], tuple[Pivot, ...]] = {}
-        self._table: dict[str, Quantity] = dict(TABLE)
-        self._surroundings = Surroundings(
-            self._table, self._payload_frames, self._nominal, self._pivots)
-        self._shapes = {**input_shapes(model), 'payload': self._common['payload'].shape}
         self._existence = Existence(model, self._payload_frames)
         self._calls = _Calls(self)
         self._kernels: dict[tuple[str, object, object], Kernel] = {}
         self._lock = threading.RLock()
-        self._equivalent = {
-            form: replace(model, inertia=simplified_inertias(model, form))
-            for form in set(SIMPLIFIED.values())} if simplify_inertias else {}
 
     def __reduce__(self) -> tuple:
         """Pickle as the recipe; kernels come back from the cache."""
@@ -270,18 +244,6 @@ class KernelStore(Environment):
         graphs = [self._graph(self._item(*_pair(name))) for name in names or STANDARD]
         return emit_c(graphs, prefix)
 
-    def _item(
-        self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
-    ) -> Computation:
-        quantity = find(self._table, name)
-        item = quantity.of(self.model, target, loaded=loaded, method=method)
-        common = item.common
-        if self._payload_frames and quantity.inertial:
-            common = (*common, 'payload')
-        if self.model.time_dependent and 'time' not in common:
-            common = (*common, 'time')
-        return item._replace(common=common)
-
     def _existing(self, item: Computation) -> Kernel:
         """Return the kernel of a quantity that exists with the payload of now."""
         if self._existence.depends_on_payload(item.quantity.name, item.held):
@@ -299,57 +261,6 @@ class KernelStore(Environment):
             for each in of_handles[:-HANDLES]:
                 del self._kernels[each]
             return kernel
-
-    def _made(self, item: Computation) -> Kernel:
-        if self._backend == 'reference':
-            arguments = [Argument(*pair) for pair in self._arguments(item).items()]
-            return ReferenceKernel(self._model_of(item), item, arguments, self._surroundings,
-                                   lambda: self._graph(item))
-        return compile_graph(
-            lambda: self._graph(item), keys=self._key(item), cache=self._cache,
-            backend=self._backend, progress=self._progress)
-
-    def _key(self, item: Computation) -> str:
-        """Return the key of a quantity, '' for one that must be traced to be known."""
-        rules = item.quantity.key or tuple(item.rules.items())
-        nominal: object = None
-        if item.quantity.regular and self.model.loops and set(item.rules) - set(
-                item.quantity.last_resort):
-            nominal = self._nominal() if item.quantity.target != 'joints' else self._pivots(
-                item.held)
-        return kernel_key(
-            self._model_of(item), item.name, rules, item.target, self._arguments(item),
-            self._payload_frames, nominal, modules=item.quantity.modules)
-
-    def _nominal(self) -> Nominal:
-        """Return which constraints of loops are independent."""
-        raise NotImplementedError
-
-    def _pivots(self, names: tuple[str, ...]) -> tuple[Pivot, ...]:
-        """Return the steps that solve the loops for all but some joints."""
-        raise NotImplementedError
-
-    def _graph(self, item: Computation) -> Graph:
-        """Trace a quantity; of several methods, the one with the fewest operations."""
-        arguments, model = self._arguments(item), self._model_of(item)
-
-        def traced(rule: Rule) -> Graph:
-            def function(*values: Sequence) -> Mapping[str, Sequence]:
-                given = dict(zip(arguments, values, strict=True))
-                return evaluate(model, item, rule, given, self._surroundings)
-            name = re.sub(r'\W+', '_', item.name, flags=re.ASCII)
-            return trace(function, arguments, name=name)
-
-        return min((traced(rule) for rule in item.rules.values()),
-                   key=lambda graph: graph.count().total)
-
-    def _model_of(self, item: Computation) -> Model:
-        """Return the model whose inertias a quantity is computed with."""
-        return self._equivalent.get(SIMPLIFIED.get(item.quantity.name, ''), self.model)
-
-    def _arguments(self, item: Computation) -> dict[str, tuple[int, ...]]:
-        shapes = {**self._shapes, **item.shapes}
-        return {name: shapes[name] for name in item.inputs + item.common}
 
     def _call_made(self, key: str | tuple) -> None:
         """Hear that a quantity has been called for the first time, by its key in ``_calls``."""
@@ -402,10 +313,3 @@ def _identity(rules: Mapping[str, Rule]) -> object:
         return digest(rules)
     except UnseenError:
         return tuple(rules.values())
-
-
-def _show(name: str, share: float) -> None:
-    """Show on the terminal how far a compilation is."""
-    end = '\r' if share < 1.0 else '\r\x1b[K'
-    sys.stderr.write(f'compiling {name}: {share:4.0%}{end}')
-    sys.stderr.flush()
