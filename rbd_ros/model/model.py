@@ -25,24 +25,22 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from rbd_ros.compiler.content_digest import digest, look, Seen
-from rbd_ros.errors import LoopError, ModelError, UnknownName, UnseenError
+from rbd_ros.errors import ModelError, UnknownName, UnseenError
 from rbd_ros.joints import Joint
 from rbd_ros.model import connectivity
+from rbd_ros.model.coupled_coordinates import CoupledCoordinates
 from rbd_ros.model.coupling import Coupling
+from rbd_ros.model.loop_structure import LoopStructure, offsets
 from rbd_ros.model.parts import Frame, LoopJoint
-from rbd_ros.spatial import RigidInertia, Scalar, Transform
+from rbd_ros.spatial import RigidInertia, Transform
 
 __all__ = ['Frame', 'gravity_vector', 'LoopJoint', 'Model']
 
 Entry = TypeVar('Entry')
 
-#: What knows loops, where nothing closer to what was asked for does.
-_INSTEAD = ('forward_dynamics, loop_dynamics or actuator_forces of rbd_ros.Dynamics, which know '
-            'loops')
-
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(LoopStructure, CoupledCoordinates):
     """
     An immutable robot; build one with :class:`rbd_ros.ModelBuilder` or ``load_urdf``.
 
@@ -134,12 +132,12 @@ class Model:
     @cached_property
     def q_index(self) -> tuple[slice, ...]:
         """Return per body the slice of its joint in the tree position vector."""
-        return _offsets([0, *(joint.nq for joint in self.joint[1:])])
+        return offsets([0, *(joint.nq for joint in self.joint[1:])])
 
     @cached_property
     def v_index(self) -> tuple[slice, ...]:
         """Return per body the slice of its joint in the tree velocity vector."""
-        return _offsets([0, *(joint.nv for joint in self.joint[1:])])
+        return offsets([0, *(joint.nv for joint in self.joint[1:])])
 
     @cached_property
     def tree_nq(self) -> int:
@@ -191,68 +189,10 @@ class Model:
         """Return the mass of all that moves; what is fixed to the base does not count."""
         return sum((float(inertia.m) for inertia in self.inertia[1:]), 0.0)
 
-    # --- loops ----------------------------------------------------------------------------
-
     @cached_property
     def spanning_tree(self) -> Model:
         """Return the robot without its loop joints: the tree whose H and C the loops constrain."""
         return dataclasses.replace(self, loops=()) if self.loops else self
-
-    @cached_property
-    def loop_rows(self) -> tuple[slice, ...]:
-        """Return per loop joint the rows of its constraints in K, k and delta (8.20)."""
-        return _offsets([loop.constraints for loop in self.loops])
-
-    @cached_property
-    def loop_constraints(self) -> int:
-        """Return n^c, the number of constraints of all loop joints (8.1)."""
-        return sum(loop.constraints for loop in self.loops)
-
-    @cached_property
-    def loop_paths(self) -> tuple[Mapping[int, int], ...]:
-        """Return per loop epsilon of the tree joints around it, by body: +1 or -1 (8.18)."""
-        return tuple(connectivity.loop_path(self.parent, loop.predecessor, loop.successor)
-                     for loop in self.loops)
-
-    @cached_property
-    def loop_clusters(self) -> tuple[tuple[int, ...], ...]:
-        """Return the minimal loop clusters: numbers of loops that share joints (RBDA 8.9)."""
-        return connectivity.loop_clusters([self._moved_by(path) for path in self.loop_paths])
-
-    @cached_property
-    def looped_joints(self) -> tuple[str, ...]:
-        """Return the names of the independent joints that loops connect with each other."""
-        moved = set[int]().union(*(self._moved_by(path) for path in self.loop_paths))
-        return tuple(name for name in self.independent_joint_names
-                     if self.joint_index(name) in moved)
-
-    def _moved_by(self, path: Mapping[int, int]) -> set[int]:
-        """Return the joints of a path, and those that followers among them follow."""
-        joints = set(path)
-        if self.coupling is not None:
-            for follower, leaders in zip(
-                    self.coupling.followers, self.coupling.leaders, strict=True):
-                if follower in path:
-                    joints.update(leaders)
-        return joints
-
-    def refuse_loops(self, what: str = 'this algorithm', instead: str = '') -> None:
-        """
-        Raise an error if the robot has kinematic loops, where what is asked for knows trees only.
-
-        :param what: what to call it.
-        :param instead: what knows loops; that of ``Dynamics`` in general by default.
-        :raises LoopError: which names a joint that closes a loop.
-        """
-        if not self.loops:
-            return
-        loop = self.loops[0]
-        ends = ' and '.join(f'"{self.body_names[k]}"' for k in (loop.predecessor, loop.successor))
-        more = f' (and {len(self.loops) - 1} more)' if len(self.loops) > 1 else ''
-        raise LoopError(
-            f'joint "{loop.name}" of "{self.name}"{more} closes a kinematic loop between {ends}, '
-            f'and {what} knows trees only: its answer would be of another robot. Take '
-            f'{instead or _INSTEAD}, or model.spanning_tree for the open tree')
 
     # --- names ----------------------------------------------------------------------------
 
@@ -265,6 +205,13 @@ class Model:
     def independent_joint_names(self) -> tuple[str, ...]:
         """Return the joints that own coordinates: all but those that mimic another."""
         return tuple(name for name in self.joint_names if self._owned[name][1] is not None)
+
+    @cached_property
+    def looped_joints(self) -> tuple[str, ...]:
+        """Return the names of the independent joints that loops connect with each other."""
+        moved = set[int]().union(*(self._moved_by(path) for path in self.loop_paths))
+        return tuple(name for name in self.independent_joint_names
+                     if self.joint_index(name) in moved)
 
     def joint_index(self, name: str) -> int:
         """Return the index of the body that a joint carries."""
@@ -332,56 +279,6 @@ class Model:
         except KeyError:
             raise UnknownName(kind, name, table) from None
 
-    # --- coordinates ----------------------------------------------------------------------
-
-    def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
-        """Return the tree positions of independent positions y, over any scalar type."""
-        return list(y) if self.coupling is None else self.coupling.gamma(y)
-
-    def expand_v(
-        self, v: Sequence[Scalar], y: Sequence[Scalar] | None = None,
-    ) -> list[Scalar]:
-        """
-        Return the tree velocities of independent ones.
-
-        :param y: independent positions, needed where a gear is not linear.
-        """
-        return list(v) if self.coupling is None else self.coupling.expand_v(v, self._at(y))
-
-    def expand_a(
-        self, a: Sequence[Scalar], v: Sequence[Scalar], y: Sequence[Scalar],
-    ) -> list[Scalar]:
-        """Return the tree accelerations G a + g of independent ones, at velocity v (RBDA 9.6)."""
-        g = self.gear_bias(v, y)
-        spread = self.expand_v(a, y)
-        return spread if g is None else [x + bias for x, bias in zip(spread, g, strict=True)]
-
-    def gear_bias(
-        self, v: Sequence[Scalar], y: Sequence[Scalar],
-    ) -> list[Scalar] | None:
-        """Return g, the tree accelerations at zero y_ddot; None where it is zero everywhere."""
-        if self.coupling is None or self.coupling.constant:
-            return None
-        return self.coupling.g(y, v)
-
-    def reduce_force(
-        self, tau: Sequence[Scalar], y: Sequence[Scalar] | None = None,
-    ) -> list[Scalar]:
-        """
-        Return the force G^T tau on the independent coordinates of forces at all tree joints.
-
-        :param y: independent positions, needed where a gear is not linear.
-        """
-        return list(tau) if self.coupling is None else self.coupling.reduce_force(
-            tau, self._at(y))
-
-    def _at(self, y: Sequence[Scalar] | None) -> Sequence[Scalar]:
-        """Return a position, or refuse to go without one where G depends on it."""
-        if y is None and self.coupling is not None and not self.coupling.constant:
-            raise ModelError(f'"{self.name}" has gears whose ratio depends on the position: give '
-                             'the independent positions too')
-        return () if y is None else y
-
     # --- variants and identity ------------------------------------------------------------
 
     def with_gravity(self, gravity: Sequence[float]) -> Model:
@@ -425,14 +322,6 @@ def gravity_vector(gravity: Sequence[float]) -> tuple[float, float, float]:
     if len(vector) != 3 or not all(map(math.isfinite, vector)):
         raise ModelError(f'gravity {vector} must be three finite numbers in m/s^2')
     return vector
-
-
-def _offsets(sizes: Sequence[int]) -> tuple[slice, ...]:
-    slices, start = [], 0
-    for size in sizes:
-        slices.append(slice(start, start + size))
-        start += size
-    return tuple(slices)
 
 
 def _range(part: slice) -> range:

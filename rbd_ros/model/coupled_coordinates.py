@@ -1,0 +1,81 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""From independent to tree coordinates of a model, and forces on the way back (RBDA 9.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rbd_ros.errors import ModelError
+
+if TYPE_CHECKING:
+    from rbd_ros.model.coupling import Coupling
+    from rbd_ros.spatial import Scalar
+
+
+class CoupledCoordinates:
+    """The coordinates of a model; both kinds are the same where it has no coupling."""
+
+    name: str
+    coupling: Coupling | None
+
+    def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
+        """Return the tree positions of independent positions y, over any scalar type."""
+        return list(y) if self.coupling is None else self.coupling.gamma(y)
+
+    def expand_v(
+        self, v: Sequence[Scalar], y: Sequence[Scalar] | None = None,
+    ) -> list[Scalar]:
+        """
+        Return the tree velocities of independent ones.
+
+        :param y: independent positions, needed where a gear is not linear.
+        """
+        return list(v) if self.coupling is None else self.coupling.expand_v(v, self._at(y))
+
+    def expand_a(
+        self, a: Sequence[Scalar], v: Sequence[Scalar], y: Sequence[Scalar],
+    ) -> list[Scalar]:
+        """Return the tree accelerations G a + g of independent ones, at velocity v (RBDA 9.6)."""
+        g = self.gear_bias(v, y)
+        spread = self.expand_v(a, y)
+        return spread if g is None else [x + bias for x, bias in zip(spread, g, strict=True)]
+
+    def gear_bias(
+        self, v: Sequence[Scalar], y: Sequence[Scalar],
+    ) -> list[Scalar] | None:
+        """Return g, the tree accelerations at zero y_ddot; None where it is zero everywhere."""
+        if self.coupling is None or self.coupling.constant:
+            return None
+        return self.coupling.g(y, v)
+
+    def reduce_force(
+        self, tau: Sequence[Scalar], y: Sequence[Scalar] | None = None,
+    ) -> list[Scalar]:
+        """
+        Return the force G^T tau on the independent coordinates of forces at all tree joints.
+
+        :param y: independent positions, needed where a gear is not linear.
+        """
+        return list(tau) if self.coupling is None else self.coupling.reduce_force(
+            tau, self._at(y))
+
+    def _at(self, y: Sequence[Scalar] | None) -> Sequence[Scalar]:
+        """Return a position, or refuse to go without one where G depends on it."""
+        if y is None and self.coupling is not None and not self.coupling.constant:
+            raise ModelError(f'"{self.name}" has gears whose ratio depends on the position: give '
+                             'the independent positions too')
+        return () if y is None else y
