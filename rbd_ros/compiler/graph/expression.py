@@ -26,16 +26,6 @@ import math
 from numbers import Real
 from typing import Union
 
-#: Operations of the graph, with the number of their arguments.
-ARITY = {
-    'const': 0, 'input': 0,
-    'neg': 1, 'sqrt': 1, 'sin': 1, 'cos': 1, 'tan': 1, 'asin': 1, 'acos': 1,
-    'exp': 1, 'log': 1, 'tanh': 1, 'abs': 1,
-    'add': 2, 'sub': 2, 'mul': 2, 'div': 2, 'atan2': 2,
-    'min': 2, 'max': 2, 'lt': 2, 'le': 2,
-    'select': 3,
-}
-
 
 def _number(value: object) -> float:
     """Return an operand as float, or NotImplemented where it is no real number."""

@@ -121,7 +121,6 @@ class TaskReference:
         self._advance = [(x[name], y['next_' + name])
                          for name in ('orientation', 'position', 'velocity')]
         self.wrench = np.zeros(6)
-        self.twist_timed_out = self.wrench_timed_out = False
         self._twist_time = self._wrench_time = -math.inf
         self._stream: deque[tuple[float, list[float]]] = deque(maxlen=50)  # times and poses
         self._horizon = 0.0  # s for which the goal moves on by itself
@@ -245,7 +244,6 @@ class TaskReference:
         self._rest = None
         self._twist_time = now
         self._moving[()] = 1.0
-        self.twist_timed_out = False
 
     def target_wrench(self, now: float, wrench: Sequence[float]) -> None:
         """
@@ -261,7 +259,6 @@ class TaskReference:
             size = math.hypot(*given.tolist())
             taken[:] = given if size <= most else given * (most / size)
         self._wrench_time = now
-        self.wrench_timed_out = False
 
     def update(self, now: float) -> None:
         """
@@ -273,10 +270,8 @@ class TaskReference:
         self._time = now
         if self.wrench.any() and now - self._wrench_time > self.timeout:
             self.wrench[:] = 0.0
-            self.wrench_timed_out = True
         if self._moving and now - self._twist_time > self.timeout:
             self._twist[:] = 0.0
-            self.twist_timed_out = True
             if np.abs(self.velocity).max() < 1e-9:
                 self.velocity[:] = 0.0
                 self.hold()

@@ -61,14 +61,10 @@ class ReferenceGuard:
     def __init__(self) -> None:
         """Start with one publisher."""
         self.count = 1
-        self.dropped = 0
 
     def accept(self) -> bool:
-        """Return whether a message may be used; a refused one is counted."""
-        if self.count <= 1:
-            return True
-        self.dropped += 1
-        return False
+        """Return whether a message may be used."""
+        return self.count <= 1
 
     def publishers(self, count: int) -> bool:
         """
