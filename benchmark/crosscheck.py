@@ -17,7 +17,7 @@ Compare every quantity with Pinocchio on every robot of example-robot-data, and 
 
 Run as ``python -m benchmark.crosscheck``. Each robot is loaded with a fixed and with a floating
 base, compiled, and asked for 20 random states one by one and as a batch; both are judged alike,
-by :mod:`rbd_ros.peers.judge`. No error may pass 1e-10, and what comes from solving with the
+by :mod:`rbd_ros.peers.deviation`. No error may pass 1e-10, and what comes from solving with the
 inertia matrix must solve Pinocchio's equation of motion to 1e-13. Robots that cannot be read, and
 robots that have no acceleration because a joint moves without inertia, are those named here, no
 others.
@@ -37,7 +37,7 @@ import rbd_ros
 from rbd_ros.errors import ModelError, RbdError
 from rbd_ros.peers.comparison import (
     compare, MUJOCO_QUANTITIES, peer_text, QUANTITIES, Quantity, random_states, Result)
-from rbd_ros.peers.judge import Verdict
+from rbd_ros.peers.deviation import Verdict
 from rbd_ros.peers.mujoco_robot import MujocoRobot
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 

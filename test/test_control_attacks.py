@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 from rbd_ros import Dynamics
-from rbd_ros.control.carrying import Carrying
 from rbd_ros.control.payload import payload_vector, PayloadError
+from rbd_ros.control.payload_check import PayloadCheck
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.tip import AXES
 
@@ -234,7 +234,7 @@ def test_a_payload_that_cannot_be_held_is_refused():
     needed = np.abs(carrying(40.0).gravity(arm.q)) / TORQUE
     worst = int(needed.argmax())
     assert needed[worst] > 1.0
-    judge = Carrying(arm.cycle)
+    judge = PayloadCheck(arm.cycle)
     text = (f'40 kg cannot be held: at the present pose joint_{worst + 1} would need '
             f'{needed[worst] * TORQUE[worst]:.4g} N.m, its limit is {TORQUE[worst]:.4g} N.m')
     with pytest.raises(PayloadError, match=text):
@@ -250,7 +250,7 @@ def test_the_heaviest_payload_that_can_be_held():
     empty = carrying(0.0).gravity(arm.q)
     per_kg = carrying(1.0).gravity(arm.q) - empty
     most = np.min((TORQUE - np.sign(per_kg) * empty) / np.maximum(np.abs(per_kg), 1e-9))
-    judge = Carrying(arm.cycle)
+    judge = PayloadCheck(arm.cycle)
     judge.check(payload_vector(0.99 * most, COM, [0.0] * 6))
     with pytest.raises(PayloadError, match='cannot be held'):
         judge.check(payload_vector(1.01 * most, COM, [0.0] * 6))
@@ -261,7 +261,7 @@ def test_the_heaviest_payload_that_can_be_held():
 def test_without_a_state_no_payload_is_judged():
     """Nobody knows what a payload needs before the pose is known."""
     arm = Arm()
-    Carrying(arm.cycle).check(payload_vector(1000.0, COM, [0.0] * 6))
+    PayloadCheck(arm.cycle).check(payload_vector(1000.0, COM, [0.0] * 6))
 
 
 # -- operational space ------------------------------------------------------------------------

@@ -18,9 +18,9 @@ import math
 from pathlib import Path
 
 import pytest
-from rbd_ros.control.parameters.judging import refusals
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
+from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.sim import SETTINGS, Settings
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')

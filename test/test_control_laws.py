@@ -27,8 +27,8 @@ from rbd_ros.control.laws.joint_space import (
     computed_torque, damping, Friction, friction_torque, gravity_compensation, integrate_error,
     tracking_error)
 from rbd_ros.control.laws.operational_space import (
-    bounded, Gains, heavier, joint_speed, Operational, pose_error, posture_speed, Room, room,
-    spatial_acceleration, speed_share, unfelt, yielding)
+    approach_speeds, ApproachSpeeds, Gains, joint_speed, null_space_speed, Operational, pose_error,
+    posture_speed, spatial_acceleration, speed_share, with_heavy_joints, yielded_speed, yielding)
 from scipy.spatial.transform import Rotation
 
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
@@ -220,7 +220,7 @@ def test_joint_speed_moves_the_frame_and_the_rest_does_not(robot):
         wanted = np.random.default_rng(seed).normal(size=6)
         # 1e-8: the condition of the inertia enters
         np.testing.assert_allclose(space.J @ joint_speed(space, wanted), wanted, atol=1e-8)
-        rest = np.array(unfelt(space, qd))
+        rest = np.array(null_space_speed(space, qd))
         np.testing.assert_allclose(space.J @ rest, 0.0, atol=1e-8)
         np.testing.assert_allclose(rest + joint_speed(space, space.J @ qd), qd, atol=1e-12)
         assert np.linalg.norm(rest) > 0.05
@@ -248,31 +248,31 @@ def test_speed_share():
     assert speed_share([0.0, 0.0], [1.0, math.inf]) == 1.0
 
 
-def test_room_shrinks_towards_the_limits():
+def test_approach_speeds_shrink_towards_the_limits():
     """The speed towards a limit is a share of the room before its margin, never negative."""
-    free = room([0.0, 0.95, -1.2], [-1.0] * 3, [1.0] * 3, [0.1] * 3, 5.0)
+    free = approach_speeds([0.0, 0.95, -1.2], [-1.0] * 3, [1.0] * 3, [0.1] * 3, 5.0)
     np.testing.assert_allclose(free.up, [4.5, 0.0, 10.5], rtol=1e-12)
     np.testing.assert_allclose(free.down, [4.5, 9.25, 0.0], rtol=1e-12)
-    endless = room([0.0], [-math.inf], [math.inf], [0.1], 5.0)
+    endless = approach_speeds([0.0], [-math.inf], [math.inf], [0.1], 5.0)
     assert yielding([1e3], endless) == [0.0]
-    assert bounded([0.3], [1e3], endless, [0.0]) == [0.3]
+    assert yielded_speed([0.3], [1e3], endless, [0.0]) == [0.3]
 
 
 def test_only_a_joint_that_moves_into_its_limit_yields():
     """What moves away, or slowly enough, is left; what yields gets the speed that is left."""
-    free = Room([0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 0.5, 0.5])
+    free = ApproachSpeeds([0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 0.5, 0.5])
     wanted = [1.0, -1.0, 0.4, 0.8]
     yields = yielding(wanted, free)
     assert yields[0] == yields[2] == 0.0
     assert yields[1] == yields[3] == 1.0
-    assert bounded([0.1] * 4, wanted, free, yields) == [0.1, -0.0, 0.1, 0.5]
-    H = heavier(np.eye(4).tolist(), yields)
+    assert yielded_speed([0.1] * 4, wanted, free, yields) == [0.1, -0.0, 0.1, 0.5]
+    H = with_heavy_joints(np.eye(4).tolist(), yields)
     assert H[0][0] == H[2][2] == 1.0
     assert H[1][1] > 1e5
     # A joint does not begin to yield with a step.
     gentle = yielding([0.5000001] * 4, free)[3]
     assert 0.0 < gentle < 1e-5
-    assert heavier([[2.0]], [gentle])[0][0] == pytest.approx(2.0, rel=1e-12)
+    assert with_heavy_joints([[2.0]], [gentle])[0][0] == pytest.approx(2.0, rel=1e-12)
 
 
 def test_posture_is_approached_at_a_bounded_speed():

@@ -19,10 +19,10 @@ import re
 
 import pytest
 
-from rbd_ros.control.parameters.judging import refusals
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.parameters.template import CHOICES, parameter_file
+from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import SettingError
 
 pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')

@@ -18,9 +18,9 @@ import math
 
 import pytest
 
-from rbd_ros.control.parameters.judging import per_joint, refusals
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
+from rbd_ros.control.parameters.validation import per_joint, refusals
 
 
 def test_every_row_is_complete_and_its_default_valid():

@@ -21,8 +21,8 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 
+from rbd_ros.control.control_loop import Release
 from rbd_ros.control.joint_states.layout import Arrival
-from rbd_ros.control.loop import Release
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import Due, State, Timing
 

@@ -122,7 +122,7 @@ def provoke(arm: Arm, spoil: Callable[[Fields], None], *, timer: bool, seconds: 
                 'stamp': arm.time + 1e4, 'begin': begin, 'count': count // EVERY}
             spoil(fields)
             if 'garbage' in fields:
-                arm.cycle.spoiled(arm.time, arm.time, fields['garbage'])
+                arm.cycle.refuse_unreadable(arm.time, arm.time, fields['garbage'])
             else:
                 arm.cycle.state(arm.time, arm.time, fields['names'], fields['position'],
                                 fields['velocity'], (), fields['stamp'])

@@ -18,8 +18,8 @@ from control_rig import PERIOD, Rig
 import numpy as np
 import pytest
 
+from rbd_ros.control.control_loop import Release
 from rbd_ros.control.joint_states.layout import Arrival
-from rbd_ros.control.loop import Release
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import State, Supervisor, Timing
 

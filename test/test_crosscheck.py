@@ -36,7 +36,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 from benchmark import crosscheck  # noqa: E402, I100
 from benchmark.robots import all_files  # noqa: E402
-from rbd_ros.peers import judge  # noqa: E402
+from rbd_ros.peers import deviation  # noqa: E402
 from rbd_ros.peers.mujoco_robot import MujocoRobot  # noqa: E402
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot, read_mimics  # noqa: E402
 
@@ -281,7 +281,7 @@ def test_report_fails_with_what_is_not_expected(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(crosscheck, 'UNREADABLE', ())
     crosscheck.check_robot(report, *arguments)
     assert len(report.skipped) == 1 and 'falcon' in report.failures[0]
-    report.row('robot', 1, [crosscheck.Result('tau', judge.Verdict(np.inf, 1.0))], 0.0)
+    report.row('robot', 1, [crosscheck.Result('tau', deviation.Verdict(np.inf, 1.0))], 0.0)
     assert report.failures[1:] == ['robot, tau: inf'] and report.summary() == 1
     assert 'FAILS' in capsys.readouterr().out
 

@@ -36,7 +36,7 @@ from rbd_ros.nodes.dashboard import node as process, operator as operators
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
 from rbd_ros.nodes.dashboard.page import by_hand, Page, problems_text
 from rbd_ros.nodes.dashboard.telemetry import Telemetry, VANISHED
-from rbd_ros.nodes.ending import Ending
+from rbd_ros.nodes.process_end import Ending
 from rbd_ros.nodes.simulator.contacts import arrows, scene_marker
 from rbd_ros.sim import ContactForce
 from rbd_ros.view.figures import bars, ellipsoid, quaternion

@@ -38,8 +38,8 @@ FLOORS = (
     'control.repeats', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',
     'control.terms', 'control.loop_terms', 'control.tip', 'control.tick', 'control.modes',
-    'control.loop', 'control',
-    'control.judgement', 'control.cycle', 'control.carrying',
+    'control.control_loop', 'control',
+    'control.judgement', 'control.cycle', 'control.payload_check',
     'sim', 'view', 'nodes', 'nodes.simulator', 'nodes.controller', 'nodes.controller.node',
     'nodes.controller.process', 'public', 'command_line')
 #: Packages that only a machine with ROS has.

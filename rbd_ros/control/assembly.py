@@ -22,9 +22,9 @@ from typing import cast
 
 import numpy as np
 from rbd_ros.compiler import Bound
-from rbd_ros.control.parameters.judging import refusals
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import activation_refusals
+from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.tick import TickKernels

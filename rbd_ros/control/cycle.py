@@ -27,15 +27,15 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
+from rbd_ros.control.control_loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.disturbance import Disturbance
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.judgement import Judgement
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
-from rbd_ros.control.loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.loop_watch import LoopWatch
 from rbd_ros.control.modes import Law
-from rbd_ros.control.plausible import Plausible
+from rbd_ros.control.plausibility import Plausibility
 from rbd_ros.control.readiness import StartCheck
 from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.references.joint_space import JointReference
@@ -96,7 +96,7 @@ class Cycle:
         self.intake = ReferenceIntake(self, settings)
         self._watch = Watch(settings, self.joints)
         self._check = StartCheck(settings, self.joints)
-        self._plausible = Plausible(settings, self.joints)
+        self._plausible = Plausibility(settings, self.joints)
         self.loop_watch = (LoopWatch(settings, self.joints, kernels['loops'])
                            if robot.model.loops else None)
         self.choice = LawChoice(settings, kernels, self.joints,
@@ -169,12 +169,12 @@ class Cycle:
         return sent
 
     @property
-    def followed(self) -> bool:
+    def has_listeners(self) -> bool:
         """Return whether anybody must hear of a usual state."""
         return (self.snapshots.watched or self._disturbance.observed
                 or self.reference.goals.active is not None)
 
-    def passed_on(self, now: float, steady: float) -> None:
+    def notify_fast_step(self, now: float, steady: float) -> None:
         """
         Let others hear of a state that took the fast path.
 
@@ -209,7 +209,7 @@ class Cycle:
             ready = False
         return self.loop.fresh_state(now, steady, joints.expiry, ready, qd)
 
-    def spoiled(self, now: float, steady: float, text: str) -> bool:
+    def refuse_unreadable(self, now: float, steady: float, text: str) -> bool:
         """
         Take a message that cannot be read: counted and announced; a loss only if it goes on.
 
@@ -219,9 +219,9 @@ class Cycle:
         :returns: whether a torque was published.
         """
         self.loop.serve(now, steady)
-        self.joints.spoiled(now, text)
+        self.joints.refuse_unreadable(now, text)
         self._notices()
-        return self.judgement.unheard(now, steady)
+        return self.judgement.without_state(now, steady)
 
     def _pick(self) -> tuple[Array, Array]:
         """Return position and velocity of the controlled joints."""

@@ -17,7 +17,7 @@ What is judged about a message, in which order: written once for the fast and th
 
 1. requests: what was posted is done before a state is checked;
 2. message: names, lengths, finite numbers, positions that can be true;
-3. age: reception and stamp (``JointMap.heard``, one call on both paths);
+3. age: reception and stamp (``JointMap.judge_age``, one call on both paths);
 4. load: payload and direction of gravity, as they change;
 5. bounds: velocity, rate, tracking error, positions against velocities and range;
 6. supervisor: what kind of torque is due;
@@ -34,10 +34,10 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
+from rbd_ros.control.control_loop import ControlLoop
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.layout import Arrival
 from rbd_ros.control.load import Load
-from rbd_ros.control.loop import ControlLoop
 from rbd_ros.control.modes import Law
 from rbd_ros.control.safety.supervisor import State
 
@@ -125,9 +125,9 @@ class Judgement:
         if arrival is Arrival.PRESCRIBED:
             self._supervisor.renewed(now, steady, self._joints.expiry)
             self._cycle.law.see()
-        return self.unheard(now, steady)
+        return self.without_state(now, steady)
 
-    def unheard(self, now: float, steady: float) -> bool:
+    def without_state(self, now: float, steady: float) -> bool:
         """
         Go on without the message that has just come.
 

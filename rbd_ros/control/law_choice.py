@@ -21,9 +21,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
+from rbd_ros.control.control_loop import Need, Torques
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.joint_states.joint_map import JointMap
-from rbd_ros.control.loop import Need, Torques
 from rbd_ros.control.modes import JointLaw, Law, TaskLaw
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference

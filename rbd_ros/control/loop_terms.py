@@ -75,7 +75,7 @@ class LoopTerms(Terms):
         robot = self.robot
         if not robot.assembly:
             return s
-        start, q = s.inputs['q'], self.sought(s).inputs['q']
+        start, q = s.inputs['q'], self.closed_unchecked(s).inputs['q']
         sure: Scalar = 1.0
         for gap in s.compute('loop_error', q=q):
             sure = sure * less_equal(absolute(gap), _CLOSED)
@@ -85,7 +85,7 @@ class LoopTerms(Terms):
         doubt = sqrt(where(sure, 1.0, -1.0)) - 1.0
         return self._moved(s, [x if i in robot.index else x + doubt for i, x in enumerate(q)])
 
-    def sought(self, s: State) -> State:
+    def closed_unchecked(self, s: State) -> State:
         """Return the same, whether that closes the loops or not."""
         q = list(s.inputs['q'])
         for _ in range(_STEPS if self.robot.assembly else 0):

@@ -137,16 +137,16 @@ class LoopWatch:
         way = joints.q[driven] - self.q[driven]
         way[self._endless] = np.remainder(way[self._endless] + np.pi, 2.0 * np.pi) - np.pi
         for count in pieces:
-            if self._go(way, count):
+            if self._move_driven(way, count):
                 break
         else:
-            return self._lost()
+            return self._failure()
         self.q[passive] = joints.q[passive] = self._outputs['closed_q'][passive]
         joints.qd[passive] = self._outputs['closed_qd'][passive]
         self.q[driven] = joints.q[driven]
         return ''
 
-    def _go(self, way: Array, count: int) -> bool:
+    def _move_driven(self, way: Array, count: int) -> bool:
         """Move the driven joints in pieces; return whether the loops stayed closed."""
         q, driven, start = self.q.copy(), self._driven, self.q[self._driven]
         for k in range(1, count + 1):
@@ -159,7 +159,7 @@ class LoopWatch:
                 return count == 1  # seen again by who asks; a longer way must not pass through
         return True
 
-    def _lost(self) -> str:
+    def _failure(self) -> str:
         """Return why the loops could not be followed, unless a singularity is near."""
         gaps = np.abs(self._outputs['gaps'])
         row = int(np.argmax(gaps)) if np.isfinite(gaps).all() else 0

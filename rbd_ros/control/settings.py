@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.joint_states.layout import AgeLimits
 from rbd_ros.control.joint_states.motion import WINDOW
-from rbd_ros.control.parameters.judging import per_joint
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
 from rbd_ros.control.references.operational_space import TaskLimits
 from rbd_ros.control.robot import Robot

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from rbd_ros.control.control_loop import ControlLoop
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.load import Load
-from rbd_ros.control.loop import ControlLoop
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.safety.supervisor import Due
 

@@ -97,7 +97,7 @@ class Terms:
         """Return the state with all joints known: in a tree they are measured."""
         return s
 
-    def sought(self, s: State) -> State:
+    def closed_unchecked(self, s: State) -> State:
         """Return the same, where that can fail."""
         return s
 

@@ -249,7 +249,7 @@ class TickKernels:
     def _loops(self, s: State) -> dict[str, Sequence]:
         """Return what shows that loops do not close, or that the robot is near a singularity."""
         terms, at = self._terms, self._terms.closed(s)
-        return {'gaps': terms.gaps(terms.sought(s)), 'pivots': terms.pivots(s),
+        return {'gaps': terms.gaps(terms.closed_unchecked(s)), 'pivots': terms.pivots(s),
                 'closed_q': at.inputs['q'], 'closed_qd': terms.whole_velocity(at)}
 
 

@@ -83,21 +83,23 @@ class Tip:
             self._scaled(projection.Phi), x['max_condition'][0]))
         wish = _scaled_to(task_law.joint_speed(_space(projection, guess), wanted),
                           x['joint_speed'])
-        free = task_law.room(q, x['barrier_lower'], x['barrier_upper'], x['barrier_margin'],
-                             _APPROACH * k)
+        free = task_law.approach_speeds(q, x['barrier_lower'], x['barrier_upper'],
+                                        x['barrier_margin'], _APPROACH * k)
         yields = task_law.yielding(wish, free)
-        heavy, force = task_law.heavier(H, yields), _to_frame(R, x['wrench'])
+        heavy, force = task_law.with_heavy_joints(H, yields), _to_frame(R, x['wrench'])
         projection = self._project(tip, heavy)
         spectrum = self._conditioned(x, projection.Phi)
         space = _space(projection, spectrum.Lambda)
         motion = _scaled_to(task_law.joint_speed(space, wanted), x['joint_speed'])
         rest = _scaled_to(
-            task_law.unfelt(self._with_pressed(x, tip, heavy, space, force),
-                            task_law.bounded(posture, wish, free, yields)),
+            task_law.null_space_speed(
+                self._with_wrench_directions(x, tip, heavy, space, force),
+                task_law.yielded_speed(posture, wish, free, yields)),
             [_REST * speed for speed in x['joint_speed']])
-        sought = task_law.within([a + b for a, b in zip(motion, rest)], free)
+        sought = task_law.slowed_near_limits([a + b for a, b in zip(motion, rest)], free)
         qdd = [k * (u - v) for u, v in zip(sought, qd)]
-        push = task_law.eased(force, tip['velocity'], x['task_speed'], qd, x['barrier_speed'])
+        push = task_law.faded_wrench(force, tip['velocity'], x['task_speed'], qd,
+                                     x['barrier_speed'])
         law = [c + opspace.sum_products(row, qdd)
                + opspace.sum_products([line[j] for line in tip['J']], push)
                for j, (c, row) in enumerate(zip(tip['bias'], H))]
@@ -106,16 +108,18 @@ class Tip:
             'condition': [spectrum.condition], 'lost': spectrum.lost, 'lead': _to_base(R, lead),
             'error': [sqrt(opspace.sum_products(part, part)) for part in (lead[:3], lead[3:])]}
 
-    def _with_pressed(self, x: Inputs, tip: Mapping[str, Sequence], H: Sequence[Vector],
-                      space: task_law.Operational, force: Vector) -> task_law.Operational:
+    def _with_wrench_directions(
+        self, x: Inputs, tip: Mapping[str, Sequence], H: Sequence[Vector],
+        space: task_law.Operational, force: Vector,
+    ) -> task_law.Operational:
         """Return the space that the posture must leave alone: where the tip moves or presses."""
         others = self._rows[len(self._axes):]
         if not others:
             return space
-        shares = [*[1.0] * len(self._axes), *task_law.pressed(force, others)]
+        shares = [*[1.0] * len(self._axes), *task_law.wrench_shares(force, others)]
         whole = opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],
                                 [tip['J'][i] for i in self._rows], [0.0] * len(self._rows))
-        Lambda = self._conditioned(x, task_law.sealed(whole.Phi, shares)).Lambda
+        Lambda = self._conditioned(x, task_law.decoupled(whole.Phi, shares)).Lambda
         return task_law.Operational(
             [[share * value for value in row] for share, row in zip(shares, whole.J)],
             [[share * value for share, value in zip(shares, row)] for row in whole.HinvJT],
@@ -167,7 +171,7 @@ class Tip:
         if not robot.passive:
             return tip
         rate = s.compute('jacobian_rate', robot.tip)
-        H, bias, J, rate = passive.felt(
+        H, bias, J, rate = passive.controlled_equations(
             s.compute('mass_matrix'), s.compute('bias', method='3d'),
             s.compute('jacobian', robot.tip), rate, self._terms.passive_force(s),
             controlled=robot.index, passive=robot.passive_index)

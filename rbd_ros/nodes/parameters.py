@@ -21,9 +21,9 @@ import math
 from typing import cast
 
 from rbd_ros.control.parameters import row as rows
-from rbd_ros.control.parameters.judging import refusals
 from rbd_ros.control.parameters.row import Parameter as Row, Value
 from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, SettingError
 from rcl_interfaces.msg import (
     FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult)

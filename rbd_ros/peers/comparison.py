@@ -15,8 +15,8 @@
 """
 Compare every quantity of a robot with another library, state by state and as a batch.
 
-Both are judged alike, by :mod:`rbd_ros.peers.judge`. No error may pass 1e-10, and what comes from
-solving with the inertia matrix must solve the other library's equation of motion to 1e-13.
+Both are judged alike, by :mod:`rbd_ros.peers.deviation`. No error may pass 1e-10, and what comes
+from solving with the inertia matrix must solve the other library's equation of motion to 1e-13.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import SingularError
 from rbd_ros.model.model import Model
 from rbd_ros.model.urdf.loader import SNAP_ANGLE
-from rbd_ros.peers.judge import (
+from rbd_ros.peers.deviation import (
     ACCELERATION, FORCE, INERTIA, judge, judge_solution, MOBILITY, Peer, PLAIN,
     residual_of_inverse, residual_of_motion, Units, Verdict, worst)
 
@@ -72,9 +72,9 @@ class Quantity(NamedTuple):
     Something both libraries can be asked for.
 
     :param inputs: fields of States that go into it.
-    :param kind: of its units, see :mod:`rbd_ros.peers.judge`; accelerations and H^-1 are solved
-        for.
-    :param by: the method that only ours is told.
+    :param kind: of its units, see :mod:`rbd_ros.peers.deviation`; accelerations and H^-1 are
+        solved for.
+    :param by: the method, which only our library is given.
     """
 
     label: str

@@ -87,20 +87,21 @@ def _driver(graph: Graph, lanes: Lanes, layout: Layout, parts: int) -> list[str]
     widths: set[tuple[str, int]] = set()
     for k, argument in enumerate(graph.inputs):
         lines += [f'%ia{k} = mul i64 %at, %stride{k}']
-        lines += _moves('pack', lanes, f'in{k}', f'%ia{k}', f'%stride{k}', argument,
-                        layout.inputs[k].at, widths)
+        lines += _transfer_calls('pack', lanes, f'in{k}', f'%ia{k}', f'%stride{k}', argument,
+                                 layout.inputs[k].at, widths)
     lines += [f'call void @rbd_part{k}({real} %ws)' for k in range(parts)]
     for k, argument in enumerate(graph.outputs):
         lines += [f'%oa{k} = mul i64 %at, {argument.size}']
-        lines += _moves('unpack', lanes, f'out{k}', f'%oa{k}', str(argument.size), argument,
-                        layout.outputs[k].at, widths)
+        lines += _transfer_calls('unpack', lanes, f'out{k}', f'%oa{k}', str(argument.size),
+                                 argument, layout.outputs[k].at, widths)
     lines += [f'%next = add i64 %k, {lanes.count}',
               'br i1 %inside, label %loop, label %done', 'done:', 'ret void', '}']
-    return [line for kind, c in sorted(widths) for line in _mover(kind, lanes, c)] + lines
+    return [line for kind, c in sorted(widths)
+            for line in _transfer_function(kind, lanes, c)] + lines
 
 
-def _moves(kind: str, lanes: Lanes, base: str, start: str, stride: str, argument: Argument,
-           index: int, widths: set[tuple[str, int]]) -> list[str]:
+def _transfer_calls(kind: str, lanes: Lanes, base: str, start: str, stride: str,
+                    argument: Argument, index: int, widths: set[tuple[str, int]]) -> list[str]:
     """Return calls that move one argument, in tiles of as many columns as fit."""
     real, row = pointer(lanes.real), pointer(lanes.scalar.c)
     lines, column = [], 0
@@ -118,7 +119,7 @@ def _moves(kind: str, lanes: Lanes, base: str, start: str, stride: str, argument
     return lines
 
 
-def _mover(kind: str, lanes: Lanes, c: int) -> list[str]:
+def _transfer_function(kind: str, lanes: Lanes, c: int) -> list[str]:
     """
     Return the function that moves a tile between rows in memory and lanes in the workspace.
 

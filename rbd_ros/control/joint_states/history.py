@@ -42,23 +42,23 @@ class History(NamedTuple):
     unreadable_at: float
     unreadable_why: str
 
-    def witness(self, joint: int) -> StateAge | None:
+    def age_of(self, joint: int) -> StateAge | None:
         """Return the age of what brought a joint last; None if nothing ever did."""
         ages = [layout.age for layout in self.layouts if joint in layout.target]
         return max(ages, key=lambda age: age.heard, default=None)
 
     def lags(self, joint: int) -> bool:
         """Return whether the stamps of a joint have fallen behind their reception."""
-        age = self.witness(joint)
+        age = self.age_of(joint)
         return age is not None and age.excess > 0.5 * age.timeout
 
-    def account(self, joint: int, now: float) -> str:
+    def explain(self, joint: int, now: float) -> str:
         """Return why the state of one joint is too old, or never was."""
-        age = self.witness(joint)
+        age = self.age_of(joint)
         limit = age.timeout if age is not None else self.state_timeout
         if age is not None and now - age.heard <= 0.5 * limit:
-            return age.account(now)
-        text = 'in no message so far' if age is None else age.account(now)
+            return age.explain(now)
+        text = 'in no message so far' if age is None else age.explain(now)
         if now - self.unreadable_at <= limit:
             return f'{text}; {self.unreadable} unreadable, the last one: {self.unreadable_why}'
         if any(now - layout.age.heard <= 0.5 * limit for layout in self.layouts):

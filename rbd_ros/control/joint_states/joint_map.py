@@ -140,13 +140,13 @@ class JointMap:
             layout.age.refuse(now, 'none of our joints')
             return Arrival.IGNORED
         reason = (layout.defect or self._take(layout, position, velocity, effort)
-                  or self.motion.doubt(layout, now, stamp))
+                  or self.motion.refusal(layout, now, stamp))
         if reason:
             self.rejected += 1
             self.reason = reason
             layout.age.refuse(now, reason)
             return Arrival.REJECTED
-        arrival = self.heard(layout, now, stamp)
+        arrival = self.judge_age(layout, now, stamp)
         if arrival is Arrival.REJECTED:
             return arrival
         self.accepted += 1
@@ -155,7 +155,7 @@ class JointMap:
             self._store(layout, effort)
         return arrival
 
-    def heard(self, layout: Layout, now: float, stamp: float) -> Arrival:
+    def judge_age(self, layout: Layout, now: float, stamp: float) -> Arrival:
         """
         Judge the age of a message, whoever copies its numbers.
 
@@ -222,7 +222,7 @@ class JointMap:
         expiry = self._ages()
         return [self.names[i] for i in self.prescribed if now > expiry[i]]
 
-    def spoiled(self, now: float, text: str) -> Arrival:
+    def refuse_unreadable(self, now: float, text: str) -> Arrival:
         """
         Take a message that cannot be read: it counts as not received, and is announced once.
 
@@ -258,7 +258,7 @@ class JointMap:
             cause = Cause.STATE_STALE
         reasons: dict[str, list[str]] = {}
         for i in missing:
-            reasons.setdefault(history.account(i, now), []).append(self.names[i])
+            reasons.setdefault(history.explain(i, now), []).append(self.names[i])
         return cause, '; '.join(f'{", ".join(names)}: {why}' for why, names in reasons.items())
 
     def take_notices(self) -> list[str]:
@@ -340,7 +340,7 @@ class JointMap:
             self._announced.update(f'velocity {name}' for name in new)
             self.notices.append(f'no velocity for {", ".join(new)}: using the filtered '
                                 'derivative of the position')
-        doubled = self.motion.doubled()
+        doubled = self.motion.two_sources()
         if doubled:
             self._announce('doubled', doubled)
 

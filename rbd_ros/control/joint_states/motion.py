@@ -113,7 +113,7 @@ class Motion:
         """Return whether nothing was doubted lately."""
         return self.patience.empty
 
-    def doubt(self, layout: Layout, now: float, stamp: float) -> str:
+    def refusal(self, layout: Layout, now: float, stamp: float) -> str:
         """
         Return why the positions of a message cannot be true; empty if they can.
 
@@ -149,12 +149,12 @@ class Motion:
             self._count += 1
             late = self.patience.runs_out(self._count * self._step, bool(reason))
             if reason:
-                late = self._err(now) or late
+                late = self._count_error(now) or late
             self.wrong = reason if late else ''
             self.reason = reason or self.reason
         return reason
 
-    def _err(self, now: float) -> bool:
+    def _count_error(self, now: float) -> bool:
         """Count a message that cannot be true; return whether there were too many lately."""
         forgotten = _FORGOTTEN * max(now - self._erred, 0.0)
         self._errors, self._erred = max(self._errors - forgotten, 0.0) + 1.0, now
@@ -200,7 +200,7 @@ class Motion:
                 self._swaps += self._source[c] is not None
                 self._source[c] = layout
 
-    def doubled(self) -> str:
+    def two_sources(self) -> str:
         """Return that joints keep coming from two sources, if they do."""
         if self._swaps < _SWAPS or self.carrier is None:
             return ''

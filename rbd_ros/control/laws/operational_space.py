@@ -52,9 +52,10 @@ from rbd_ros.compiler import (
     absolute, atan2, clamp, less, maximum, minimum, Scalar, sqrt, where)
 
 __all__ = [
-    'Gains', 'Operational', 'Room', 'bounded', 'heavier', 'joint_speed', 'pose_error',
-    'posture_speed', 'pressed', 'room', 'sealed', 'spatial_acceleration', 'speed_share', 'unfelt',
-    'within', 'yielding']
+    'ApproachSpeeds', 'Gains', 'Operational', 'approach_speeds', 'decoupled', 'faded_wrench',
+    'joint_speed', 'null_space_speed', 'pose_error', 'posture_speed', 'slowed_near_limits',
+    'spatial_acceleration', 'speed_share', 'with_heavy_joints', 'wrench_shares', 'yielded_speed',
+    'yielding']
 
 Vector = Sequence[Scalar]
 Matrix = Sequence[Vector]
@@ -103,7 +104,7 @@ class Operational(NamedTuple):
     Lambda: Matrix  # conditioned, m x m
 
 
-class Room(NamedTuple):
+class ApproachSpeeds(NamedTuple):
     """Speeds at which joints may approach their lower and upper limits, not negative."""
 
     down: Vector
@@ -173,7 +174,8 @@ def speed_share(wanted: Vector, speed: Vector) -> Scalar:
     return share
 
 
-def room(q: Vector, lower: Vector, upper: Vector, margin: Vector, rate: Scalar) -> Room:
+def approach_speeds(q: Vector, lower: Vector, upper: Vector, margin: Vector,
+                    rate: Scalar) -> ApproachSpeeds:
     """
     Return how fast joints may approach their limits: the slower the nearer.
 
@@ -181,14 +183,14 @@ def room(q: Vector, lower: Vector, upper: Vector, margin: Vector, rate: Scalar) 
     :param lower: limits; minus infinity: none.
     :param upper: limits.
     :param margin: distance from a limit that is left alone.
-    :param rate: speed per room, 1/s.
+    :param rate: speed per distance that is left, 1/s.
     """
-    return Room(
+    return ApproachSpeeds(
         [rate * clamp(x - low - zone, 0.0, _FAR) for x, low, zone in zip(q, lower, margin)],
         [rate * clamp(up - zone - x, 0.0, _FAR) for x, up, zone in zip(q, upper, margin)])
 
 
-def yielding(wanted: Vector, free: Room) -> list[Scalar]:
+def yielding(wanted: Vector, free: ApproachSpeeds) -> list[Scalar]:
     """
     Return per joint how far it must yield to its limit: 0 not at all, 1 wholly.
 
@@ -203,7 +205,8 @@ def yielding(wanted: Vector, free: Room) -> list[Scalar]:
     return result
 
 
-def bounded(speed: Vector, wanted: Vector, free: Room, yields: Vector) -> list[Scalar]:
+def yielded_speed(speed: Vector, wanted: Vector, free: ApproachSpeeds,
+                  yields: Vector) -> list[Scalar]:
     """
     Return joint velocities with those of joints that yield replaced by what is left to them.
 
@@ -219,7 +222,7 @@ def bounded(speed: Vector, wanted: Vector, free: Room, yields: Vector) -> list[S
     return result
 
 
-def within(speed: Vector, free: Room) -> list[Scalar]:
+def slowed_near_limits(speed: Vector, free: ApproachSpeeds) -> list[Scalar]:
     """
     Return joint velocities, none of which is too fast towards a limit.
 
@@ -229,7 +232,7 @@ def within(speed: Vector, free: Room) -> list[Scalar]:
     return [clamp(u, -down, up) for u, down, up in zip(speed, *free)]
 
 
-def heavier(H: Matrix, yields: Vector) -> list[list[Scalar]]:
+def with_heavy_joints(H: Matrix, yields: Vector) -> list[list[Scalar]]:
     """
     Return an inertia matrix in which joints that yield are heavy.
 
@@ -255,7 +258,7 @@ def posture_speed(error: Vector, speed: Vector, gains: Gains) -> list[Scalar]:
         error, speed, gains.stiffness, gains.rates())]
 
 
-def unfelt(space: Operational, speed: Vector) -> list[Scalar]:
+def null_space_speed(space: Operational, speed: Vector) -> list[Scalar]:
     """
     Return what remains of joint velocities without those that move the frame.
 
@@ -266,8 +269,8 @@ def unfelt(space: Operational, speed: Vector) -> list[Scalar]:
     return [u - v for u, v in zip(speed, felt)]
 
 
-def eased(wrench: Vector, velocity: Vector, most: Vector, qd: Vector,
-          fastest: Vector) -> list[Scalar]:
+def faded_wrench(wrench: Vector, velocity: Vector, most: Vector, qd: Vector,
+                 fastest: Vector) -> list[Scalar]:
     """
     Return a wrench that does not accelerate what gives way: it fades with the speed it makes.
 
@@ -293,7 +296,7 @@ def eased(wrench: Vector, velocity: Vector, most: Vector, qd: Vector,
     return result
 
 
-def pressed(wrench: Vector, directions: Sequence[int]) -> list[Scalar]:
+def wrench_shares(wrench: Vector, directions: Sequence[int]) -> list[Scalar]:
     """
     Return per direction whether a wrench acts along it: 0 not at all, 1 from a small share on.
 
@@ -305,7 +308,7 @@ def pressed(wrench: Vector, directions: Sequence[int]) -> list[Scalar]:
             for i in directions]
 
 
-def sealed(Phi: Matrix, shares: Vector) -> list[list[Scalar]]:
+def decoupled(Phi: Matrix, shares: Vector) -> list[list[Scalar]]:
     """
     Return J H^-1 J^T with some directions taken in by a share, and decoupled as far as not.
 

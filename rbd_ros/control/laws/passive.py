@@ -30,13 +30,13 @@ from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.opspace import sum_products
 from rbd_ros.compiler import Scalar
 
-__all__ = ['Felt', 'felt']
+__all__ = ['ControlledEquations', 'controlled_equations']
 
 Vector = Sequence[Scalar]
 Matrix = Sequence[Vector]
 
 
-class Felt(NamedTuple):
+class ControlledEquations(NamedTuple):
     """
     What controlled joints feel: H qdd_c + bias = tau_c, and a frame a = J qdd_c + rate.
 
@@ -52,8 +52,9 @@ class Felt(NamedTuple):
     rate: list[Scalar]
 
 
-def felt(H: Matrix, C: Vector, J: Matrix, rate: Vector, force: Vector, *,
-         controlled: Sequence[int], passive: Sequence[int]) -> Felt:
+def controlled_equations(H: Matrix, C: Vector, J: Matrix, rate: Vector, force: Vector, *,
+                         controlled: Sequence[int],
+                         passive: Sequence[int]) -> ControlledEquations:
     """
     Return the equations of the controlled joints; other joints have no acceleration.
 
@@ -76,7 +77,8 @@ def felt(H: Matrix, C: Vector, J: Matrix, rate: Vector, force: Vector, *,
                 ], sum_products(others, free)
     joints = [yields(H[c]) for c in controlled]
     frame = [yields(row) for row in J]
-    return Felt([row for row, _ in joints],
-                [C[c] + more for c, (_, more) in zip(controlled, joints, strict=True)],
-                [row for row, _ in frame],
-                [r + more for r, (_, more) in zip(rate, frame, strict=True)])
+    return ControlledEquations(
+        [row for row, _ in joints],
+        [C[c] + more for c, (_, more) in zip(controlled, joints, strict=True)],
+        [row for row, _ in frame],
+        [r + more for r, (_, more) in zip(rate, frame, strict=True)])

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 import re
 
-from rbd_ros.control.parameters.judging import refusals
 from rbd_ros.control.parameters.row import DOUBLE, DOUBLES, Parameter, STRINGS
 from rbd_ros.control.parameters.table import PARAMETERS
+from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import nearest, SettingError
 import yaml
 

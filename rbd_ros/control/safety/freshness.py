@@ -158,7 +158,7 @@ class StateAge:
         return (f'stamps fall behind reception: the state was {self.excess:.4g} s old when it '
                 f'arrived')
 
-    def account(self, now: float) -> str:
+    def explain(self, now: float) -> str:
         """
         Return why the last state may not be used any more, whoever asks and whenever.
 

@@ -112,7 +112,7 @@ class FastPath:
         if command is None:
             return False
         self.runs += 1
-        arrival = joints.heard(layout, now, stamp)
+        arrival = joints.judge_age(layout, now, stamp)
         if arrival is _STATE:
             self._keep_state()
             layout.last_time = time
@@ -123,11 +123,11 @@ class FastPath:
         law.finish(now)  # with the results before these, as on the slow path
         self._output.publisher.publish(command)
         self._keep_results()
-        self._published = loop.passed_on(now, steady)
+        self._published = loop.note_fast_step(now, steady)
         cycle.now, cycle.steady, cycle.stamp = now, steady, cycle.arriving
         cycle.states += 1
-        if cycle.followed:
-            cycle.passed_on(now, steady)
+        if cycle.has_listeners:
+            cycle.notify_fast_step(now, steady)
         return True
 
     def learn(self, reading: ReadState, data: bytes) -> None:

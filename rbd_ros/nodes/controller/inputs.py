@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from geometry_msgs.msg import InertiaStamped, PoseStamped, TwistStamped, Vector3, WrenchStamped
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.control.carrying import Carrying
 from rbd_ros.control.payload import payload_vector, rotation
+from rbd_ros.control.payload_check import PayloadCheck
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, read_points
 from rbd_ros.control.safety.guards import ReferenceGuard
@@ -149,7 +149,7 @@ class ReferenceInputs:
         self._joints = cycle.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
         self._inputs: list[BoundedInput] = []
-        self._frames, self._carrying = FramesOfRobot(cycle), Carrying(cycle)
+        self._frames, self._carrying = FramesOfRobot(cycle), PayloadCheck(cycle)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)

@@ -203,7 +203,7 @@ class LoopNode(GuardedNode):
             message = deserialize_message(data, JointState)
         except Exception as error:  # of whatever kind the middleware has for bytes it cannot read
             text = f'{len(data)} bytes that are not a sensor_msgs/JointState ({error})'
-            cycle.spoiled(*self._times(0.0), text)
+            cycle.refuse_unreadable(*self._times(0.0), text)
             return False
         stamp = message.header.stamp
         cycle.arriving = (stamp.sec, stamp.nanosec)

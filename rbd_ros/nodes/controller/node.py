@@ -44,6 +44,7 @@ from rbd_ros.nodes.controller.announcer import Announcer
 from rbd_ros.nodes.controller.autostart import Autostart, Starter
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
+from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
@@ -52,7 +53,6 @@ from rbd_ros.nodes.controller.outputs import command_qos, make_output
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.realtime import freeze_garbage, lock_memory, thaw_garbage
 from rbd_ros.nodes.controller.reports import Reports
-from rbd_ros.nodes.controller.source import DescriptionSource
 from rbd_ros.nodes.controller.transitions import TransitionNode
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rclpy.clock import Clock, ClockType

@@ -19,10 +19,10 @@ from __future__ import annotations
 import traceback
 from typing import Protocol, TYPE_CHECKING
 
-from rbd_ros.control.carrying import Carrying
 from rbd_ros.control.load import payload_of
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.control.payload import PayloadError
+from rbd_ros.control.payload_check import PayloadCheck
 from rbd_ros.control.settings import Settings
 from rbd_ros.nodes import parameters
 from rbd_ros.nodes.callback_guard import last_line
@@ -88,7 +88,7 @@ class ParameterChanges:
             settings = Settings(host.robot, merged, simulated=False)
             reasons = settings.refusals()
             if host.cycle is not None and any(c.name.startswith('payload.') for c in changes):
-                Carrying(host.cycle).check(payload_of(settings))
+                PayloadCheck(host.cycle).check(payload_of(settings))
             result = SetParametersResult(successful=not reasons, reason='; '.join(reasons))
         return result
 

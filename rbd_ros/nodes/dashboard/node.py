@@ -33,8 +33,8 @@ from rbd_ros.nodes.dashboard.operator import Operator
 from rbd_ros.nodes.dashboard.page import Page
 from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
 from rbd_ros.nodes.description import description_text
-from rbd_ros.nodes.ending import Ending
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
+from rbd_ros.nodes.process_end import Ending
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.view.scene import start_server, stop_server
 from rcl_interfaces.msg import ParameterDescriptor

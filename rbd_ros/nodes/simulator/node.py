@@ -29,8 +29,8 @@ from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes import console
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
-from rbd_ros.nodes.ending import Ending
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
+from rbd_ros.nodes.process_end import Ending
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.contacts import ContactReports

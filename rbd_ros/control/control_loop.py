@@ -175,7 +175,7 @@ class ControlLoop:
         return [*self.limiter.results(outputs), *self.switch.results(outputs['law']),
                 (outputs['gravity'], self._gravity), (outputs['sent'], self.sent)]
 
-    def passed_on(self, now: float, steady: float) -> int:
+    def note_fast_step(self, now: float, steady: float) -> int:
         """
         Note that such a torque has left and its results are copied.
 

@@ -22,12 +22,12 @@ from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.payload import PayloadError
 from rbd_ros.dynamics.robot import Dynamics
 
-__all__ = ['Carrying']
+__all__ = ['PayloadCheck']
 
 Array = npt.NDArray[np.float64]
 
 
-class Carrying:
+class PayloadCheck:
     """Compare what a payload needs at the present pose with the torque limits."""
 
     def __init__(self, cycle: Cycle) -> None:

@@ -26,12 +26,12 @@ from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.monitors import BoundMonitor
 from rbd_ros.control.settings import Settings
 
-__all__ = ['Plausible']
+__all__ = ['Plausibility']
 
 Array = npt.NDArray[np.float64]
 
 
-class Plausible:
+class Plausibility:
     """Watch the states of one robot; the kernels of the laws have the same bounds."""
 
     def __init__(self, settings: Settings, joints: JointMap) -> None:
