@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Measurements of rbd_ros beside other libraries, in one run on one machine."""
+"""Measurements of rbd_ros and other libraries, in one run on one machine."""

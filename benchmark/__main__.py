@@ -26,19 +26,19 @@ from rbd_ros.command_line.timing import machine
 
 #: What can be measured: the module whose ``report`` gives a text and its numbers, and a sentence.
 PARTS = {
-    'speed': ('benchmark.speed', 'every call beside Pinocchio'),
+    'speed': ('benchmark.speed', 'every call compared with Pinocchio'),
     'calls': ('benchmark.callpath', 'one kernel by every way to call it'),
-    'ops': ('benchmark.operations', 'operation counts beside RBDA Table 10.1'),
+    'ops': ('benchmark.operations', 'operation counts next to RBDA Table 10.1'),
     'compile': ('benchmark.compiling', 'compilation, cold and from the cache, and the import'),
     'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
-    'loops': ('benchmark.loops', 'closed loops beside Pinocchio, and ladders of 2 to 50 loops'),
+    'loops': ('benchmark.loops', 'closed loops next to Pinocchio, and ladders of 2 to 50 loops'),
     'ik': ('benchmark.inverse_kinematics',
-           'targets that inverse kinematics reaches, beside pink and mink'),
+           'targets that inverse kinematics reaches, compared with pink and mink'),
     'handles': ('benchmark.handles',
                 'cost of the inertia of 1 to 12 handles by each method, with a plot'),
-    'contact': ('benchmark.contact', 'steps of an arm and a quadruped in contact beside MuJoCo'),
+    'contact': ('benchmark.contact', 'steps of an arm and a quadruped in contact next to MuJoCo'),
     'node': ('benchmark.node.report',
-             'the controller node beside a plain one and the floor, and for long'),
+             'the controller node next to a plain one and the floor, and for long'),
     'floor': ('benchmark.node.forms',
               'what each executor, message form and middleware costs a bare node'),
 }

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Steps of robots in contact beside MuJoCo: ``./run bench contact``.
+Steps of robots in contact, compared with MuJoCo: ``./run bench contact``.
 
 Both get the same bodies, shapes, obstacle, step and torques, and start from the same state again
 and again. An arm on a table has the shapes of its description; the other scenes have a ball at the
@@ -61,7 +61,7 @@ class Scene(NamedTuple):
     :param tools: links that push down.
     :param radius: of a ball at the origin of each tool, over a floor, m; None for the shapes of
         the description over a table.
-    :param push: N, of all tools together, beside the weight of a floating robot.
+    :param push: N, of all tools together, besides the weight of a floating robot.
     :param target: simulated seconds per second over those of MuJoCo.
     """
 

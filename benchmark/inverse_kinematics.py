@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Inverse kinematics of reachable targets: how many are found, beside pink and mink."""
+"""Inverse kinematics of reachable targets: how many are found, compared with pink and mink."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forward dynamics of closed loops beside Pinocchio, and its cost over the number of loops."""
+"""Forward dynamics of closed loops next to Pinocchio, and its cost over the number of loops."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@
 """
 A torque-controlled arm simulated by MuJoCo: the robot that no code of rbd_ros knows.
 
-It has what a real arm has and its description does not tell: brakes, friction, rotor inertia, a
+It has what a real arm has and its description leaves out: brakes, friction, rotor inertia, a
 payload, another mounting, a plate to press on, a torque that ends at the motor's limit. Only the
 URDF is shared with the controller. Shapes are left out; the tip is a small ball, which can touch
 nothing but the plate.
@@ -84,7 +84,7 @@ class Plant:
     An arm with brakes, stepped by whoever owns it.
 
     :param urdf: text of the description.
-    :param options: what the description does not tell.
+    :param options: what the description leaves out.
     """
 
     def __init__(self, urdf: str, options: PlantOptions) -> None:

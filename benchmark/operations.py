@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Operation counts beside RBDA Table 10.1, and those of real robots: ``./run bench ops``."""
+"""Operation counts next to RBDA Table 10.1, and those of real robots: ``./run bench ops``."""
 
 from __future__ import annotations
 

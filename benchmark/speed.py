@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Speed beside Pinocchio, both called from Python on the same states: ``./run bench``."""
+"""Speed compared with Pinocchio, both called from Python on the same states: ``./run bench``."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def derivatives() -> list[Row]:
     return rows
 
 
-#: Kernels measured beside the one of articulated bodies, which each may take three times as long.
+#: Kernels compared with the one of articulated bodies, which each may take three times as long.
 BESIDE_ABA = ('coriolis_matrix', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate',
               'torque_regressor')
 
@@ -274,7 +274,7 @@ def beside_articulated_bodies() -> tuple[str, dict[str, float]]:
     aba, *times = best_times(reference, *kernels.values())
     ratios = dict(zip(kernels, (time / aba for time in times), strict=True))
     return '\n'.join([
-        f'kernels of Talos, floating, beside its articulated bodies ({aba * 1e6:.2f} us):',
+        f'kernels of Talos, floating, compared with its articulated bodies ({aba * 1e6:.2f} us):',
         *(f'    {name:34}{ratio:6.2f} x, target 3.00{verdict(ratio <= 3.0)}'
           for name, ratio in ratios.items())]), ratios
 

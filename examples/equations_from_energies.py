@@ -46,7 +46,7 @@ print('Christoffel symbols that are not zero:', {
     (int(i), int(j), int(k)): round(float(symbols[i, j, k]), 4)
     for i, j, k in np.argwhere(symbols)})
 
-# The same for a robot from a file, and what that costs beside the recursive algorithm.
+# The same for a robot from a file, and what that costs compared with the recursive algorithm.
 arm = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
 graph = lagrange.equations(arm)
 print(f'the seven-joint arm by Lagrange: {graph.count().total} operations; '

@@ -34,7 +34,7 @@ K = np.linalg.solve(effort, B.T @ solve_continuous_are(A, B, weight, effort))
 slowest = np.linalg.eigvals(A - B @ K).real.max()
 print('slowest return with control: ', f'{slowest:.2f} 1/s')
 
-# The robot itself, pushed a little away, beside what the linear model foresees.
+# The robot itself, pushed a little away, compared with the prediction of the linear model.
 dt, x = 1e-4, np.concatenate([0.02 * np.ones(n), np.zeros(n)])
 q, qd = pose + x[:n], x[n:].copy()
 for _ in range(3000):

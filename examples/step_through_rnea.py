@@ -32,6 +32,6 @@ for i in range(1, model.nb + 1):                        # outward
 for i in range(model.nb, 0, -1):                        # inward
     print(f'{model.joint_names[i - 1]}: f = {np.round(f[i].to_list(), 3)}, tau = {tau[i - 1]:.4f}')
 
-rotors = np.multiply(model.rotor_inertia, qdd)          # beside the table: RBDA 9.6
+rotors = np.multiply(model.rotor_inertia, qdd)          # not in the table: RBDA 9.6
 compiled = rbd_ros.Dynamics(model).inverse_dynamics(q, qd, qdd)
 print('largest difference to machine code:', np.abs(compiled - rotors - tau).max())

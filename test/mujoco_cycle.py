@@ -67,7 +67,7 @@ class Driven:
     :param name: of ``ROBOTS``.
     :param noise: N.m, standard deviation of the measured effort.
     :param sensors: whether effort is felt at the joints, brakes included; else of the motors.
-    :param plant: options of the plant, beside joints, start and tip.
+    :param plant: options of the plant, besides joints, start and tip.
     :param values: parameters of the controller.
     """
 

@@ -282,7 +282,7 @@ def test_installed_command() -> None:
 
 
 def test_shell_completes() -> None:
-    """The shell is told the commands and options that a word can become."""
+    """The shell gets the commands and options that a word can become."""
     done = run(_RBD_COMPLETE='complete_bash', COMP_WORDS='rbd in', COMP_CWORD='1')
     assert 'info' in done.stdout.split(), done.stderr
     done = run(_RBD_COMPLETE='complete_bash', COMP_WORDS='rbd torque x --qd', COMP_CWORD='3')

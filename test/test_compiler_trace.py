@@ -97,7 +97,7 @@ def test_replay_is_the_direct_run(program, x):
 def test_simplified_graph_has_the_same_values(program, x):
     """Simplification changes no value, adds no operation and refers backwards only."""
     values = program.everything(x[:program.size])
-    # Given up are the NaN of 0 * inf and the sign of zero, which only div and atan2 can tell.
+    # Given up are the NaN of 0 * inf and the sign of zero, which only div and atan2 can show.
     assume(all(math.isfinite(v) for v in values))
     if {'div', 'atan2'} & {op for op, _ in program.lines}:
         assume(all(v != 0.0 for v in [*x, *values[program.size + len(CONSTANTS):]]))

@@ -149,7 +149,7 @@ def test_dead_man_without_a_timeout_means_nothing():
     assert arm.state == 'running'
 
 
-# -- a load that is not the one told ----------------------------------------------------------
+# -- a load other than the declared ----------------------------------------------------------
 
 
 def carrying(mass):
@@ -168,7 +168,7 @@ def stop(arm):
 @pytest.mark.parametrize('mode', ['gravity_compensation', 'computed_torque'])
 @pytest.mark.parametrize('actual, told', [(0.0, 3.0), (3.0, 0.0), (0.0, 5.0), (5.0, 0.0)])
 def test_braking_with_a_wrong_payload_brakes(mode, actual, told):
-    """Told too much or too little, an arm that became too fast, or is stopped, comes to rest."""
+    """With a wrong declared payload, an arm that became too fast, or is stopped, comes to rest."""
     arm = Arm(CARRYING, mode=mode, **{'payload.com': list(COM)})
     arm.release()
     arm.dynamics = carrying(actual)
@@ -186,7 +186,7 @@ def test_braking_with_a_wrong_payload_brakes(mode, actual, told):
 
 
 def test_load_is_what_the_robot_shows():
-    """At rest in a hold the observed load is the gravity torque of the mass nobody told."""
+    """At rest in a hold the observed load is the gravity torque of the undeclared mass."""
     arm = Arm((0.1, 1.5, 0.3, -0.4, 0.5, 0.3, 0.7))
     arm.release()
     arm.dynamics = carrying(1.5)
@@ -314,7 +314,7 @@ def held(**values):
 
 
 def push(arm, joint, speed, duration):
-    """Push a standing arm away at a speed, whatever it does; returns the torques beside g(q)."""
+    """Push a standing arm away at a speed, whatever it does; returns the torques less g(q)."""
     arm.external, torques = None, []
     arm.qd = np.zeros(7)
     arm.qd[joint] = speed

@@ -222,7 +222,7 @@ def settings_of(name, **values):
 
 
 def test_zone_before_a_limit_is_at_most_a_tenth_of_the_range():
-    """A gripper of 4 cm stroke has zones of 4 mm, an elbow those asked for; both are told."""
+    """A gripper of 4 cm stroke has zones of 4 mm, an elbow those asked for; both are reported."""
     settings = settings_of('mimic_gripper.urdf', **{'barrier.margin': [0.051]})
     model = settings.robot.model
     span = np.array(settings.robot.pick(model.upper)) - settings.robot.pick(model.lower)

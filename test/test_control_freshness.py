@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Age of states told by two witnesses, on a fake clock."""
+"""Age of states by two independent measures, on a fake clock."""
 
 import numpy as np
 import pytest
@@ -212,7 +212,7 @@ def test_a_message_exactly_one_timeout_late_is_the_last_one():
 
 
 def test_stamps_that_stand_almost_still_grow_old():
-    """Stamps that advance by a nanosecond advance; the lag tells, after exactly the timeout."""
+    """Stamps that advance by a nanosecond advance; the lag shows it, after exactly the timeout."""
     age, found = proven(), []
     for k in range(1, 200):
         found.append(age.observe(8.0 + k * TICK, 24.0 + k * 2.0**-30))

@@ -36,7 +36,7 @@ CASES = [(*pair, hand) for pair in PAIRS
 GRIP = np.array([20.0, 20.0, 10.0, 10.0, 1.0, 0.5, 0.05])
 PACE = 0.25 * SPEED * np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0])
 
-#: N, which somebody hangs on the tip and nobody tells
+#: N, which somebody hangs on the tip and nobody declares
 LOAD = np.array([0.0, 0.0, -10.0])
 
 
@@ -115,7 +115,7 @@ def test_no_step_in_motion(before, after, hand):
 
 
 def same_law(before: str, after: str) -> bool:
-    """Tell whether both modes are one law: its spring and its reference stay as they are."""
+    """Return whether both modes are one law: its spring and its reference stay as they are."""
     return KERNEL_OF_MODE[before] == KERNEL_OF_MODE[after]
 
 

@@ -25,7 +25,7 @@ PERIOD = 0.001
 
 
 def first_fault(monitor, values, period=PERIOD):
-    """Return the number of the first sample that is told to be wrong, or None."""
+    """Return the number of the first sample that is reported as wrong, or None."""
     for k, value in enumerate(values):
         if monitor.check(50.0 + k * period, np.array([value])):
             return k

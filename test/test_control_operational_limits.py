@@ -98,7 +98,7 @@ def test_out_of_reach_and_back(pose, more):
 @pytest.mark.parametrize('delay', DELAYS)
 @pytest.mark.parametrize('pose', POSES)
 def test_late_and_bursty_targets(pose, delay):
-    """Targets that come late or in bursts are borne, also where the arm is singular."""
+    """Targets that come late or in bursts are tolerated, also where the arm is singular."""
     arm = free_arm(pose)
     start = arm.pose
     conditions = stretch(arm, 0.02, DELAYS[delay])
@@ -130,7 +130,7 @@ def test_far_targets_from_anywhere(seed):
 
 @pytest.mark.parametrize('q5', [0.0, 0.02, 0.3])
 def test_through_the_straight_wrist(q5):
-    """Where the axes of the last joints are in one line, the frame passes, on line or beside."""
+    """Where the axes of the last joints are in one line, the frame passes, on it or near it."""
     start = np.array([0.2, 0.6, 0.1, -1.2, q5, 0.5, 0.1])
     arm = Arm(start, period=0.002, mode='operational_space', ramp_time=0.1,
               torque_rate_limits=(1e3 * TORQUE).tolist())

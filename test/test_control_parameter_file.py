@@ -73,7 +73,7 @@ def checked(folder, text, node='/controller'):
     (HEAD + '      autostart: "true"\n', "autostart must be of type bool, got 'true'"),
 ])
 def test_refused(tmp_path, text, word):
-    """Each mistake is told in one paragraph that names file, place and what to write."""
+    """Each mistake is reported in one paragraph that names file, place and what to write."""
     with pytest.raises(SettingError) as caught:
         checked(tmp_path, text)
     assert re.search(word, str(caught.value)), caught.value
@@ -81,7 +81,7 @@ def test_refused(tmp_path, text, word):
 
 
 def test_all_mistakes_at_once(tmp_path):
-    """Mistakes in several lines are told together."""
+    """Mistakes in several lines are reported together."""
     with pytest.raises(SettingError) as caught:
         checked(tmp_path, HEAD + '      mode: dance\n      nominal_rate: 5\n      x: 1\n')
     assert [f'line {n}: ' in str(caught.value) for n in (4, 5, 6)] == [True] * 3

@@ -69,7 +69,7 @@ def test_what_ctrl_c_leaves_must_be_chosen_where_nobody_else_holds_the_robot(
     ({'task.axes': ['tx', 'x']}, 'each once'), ({'task.axes': [True]}, 'type string'),
     ({'payload.mass': 1.0, 'payload.inertia': [1.0, 0, 0, 1.0, 0, 9.0]}, 'for a rigid body')])
 def test_invalid_sets_are_refused_with_a_reason(changes, word):
-    """Wrong type, bound, choice, size and combination are each refused, and told."""
+    """Wrong type, bound, choice, size and combination are each refused, with a reason."""
     reasons = refusals(changes)
     assert reasons
     assert any(word in reason for reason in reasons), reasons
@@ -103,7 +103,7 @@ def test_foreign_parameters_are_left_alone():
 
 
 def test_spreading_over_joints():
-    """One number serves all joints, none takes the fallback, anything else is told."""
+    """One number serves all joints, none takes the fallback, anything else is refused."""
     assert per_joint('x', [2.0], 3) == [2.0] * 3
     assert per_joint('x', [1, 2, 3], 3) == [1.0, 2.0, 3.0]
     assert per_joint('x', [], 2, [7.0, 8.0]) == [7.0, 8.0]

@@ -280,7 +280,7 @@ def check(effort, predicted, qd=(0.0, 0.0)):
 
 
 def test_gravity_check_tells_right_wrong_and_unknown():
-    """Agreement, a reversed sign, a wrong size, zero effort and motion are told apart."""
+    """Agreement, a reversed sign, a wrong size, zero effort and motion are distinguished."""
     assert check([20.0, -5.0], [22.0, -4.0]).verdict is Verdict.MATCH
     finding = check([-20.0, -5.0], [20.0, -5.0])
     assert finding.verdict is Verdict.MISMATCH
@@ -333,7 +333,7 @@ def test_dead_man():
 
 
 def test_two_publishers_of_a_reference():
-    """While a topic has two publishers its messages are dropped; the change is told once."""
+    """While a topic has two publishers its messages are dropped; the change is reported once."""
     guard = ReferenceGuard()
     assert guard.accept()
     assert guard.publishers(2)

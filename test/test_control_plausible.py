@@ -107,7 +107,7 @@ def test_velocities_that_run_while_positions_stand(lies):
 
 
 def test_velocities_of_the_wrong_sign(lies):
-    """A joint that moves at 0.4 of its limit while told to move back is found."""
+    """A joint that moves at 0.4 of its limit while commanded to move back is found."""
     qd = moving(0.4)
     found = lies.run(1.0, lambda k: (START + k * PERIOD * qd, -qd))
     assert found is not None
@@ -116,7 +116,7 @@ def test_velocities_of_the_wrong_sign(lies):
 
 @pytest.mark.parametrize('lag', [0.0, 0.03])
 def test_honest_robots_are_believed(lies, lag):
-    """Noise, quantised positions and velocities 30 ms late are borne at full speed."""
+    """Noise, quantised positions and velocities 30 ms late are tolerated at full speed."""
     rng = np.random.default_rng(2)
     speed, place = np.zeros(7), START.copy()
 
@@ -245,7 +245,7 @@ def test_one_joint_in_two_messages():
 
 
 def test_two_sources_that_agree_are_told_once():
-    """The same joint twice in one place is borne, and announced."""
+    """The same joint twice in one place is tolerated, and announced."""
     arm = Arm()
     arm.restart()
     for _ in range(100):
@@ -258,7 +258,7 @@ def test_two_sources_that_agree_are_told_once():
 
 
 def test_a_new_layout_is_no_second_source():
-    """A driver that changes the order of its joints once is borne without a word."""
+    """A driver that changes the order of its joints once is tolerated without a message."""
     arm = Arm()
     arm.restart()
     for _ in range(200):

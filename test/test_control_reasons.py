@@ -183,7 +183,7 @@ def test_silence_after_a_bad_message_is_a_silence(arm):
 
 
 def test_late_last_state_before_a_silence_is_mentioned():
-    """A state that was late when it came, then silence: both parts of its age are told."""
+    """A state that was late when it came, then silence: both parts of its age are reported."""
     subject = JointMap(('a',), ('a',), limits=AgeLimits(state_timeout=0.1, period=0.0, probes=1))
     for k in range(5):
         subject.update(1.0 + 0.01 * k, ('a',), [0.0], [0.0], (), 50.0 + 0.01 * k)
@@ -193,7 +193,7 @@ def test_late_last_state_before_a_silence_is_mentioned():
 
 
 def test_joint_never_heard_of_is_told_so():
-    """A joint that no message ever named is told apart from one that fell silent."""
+    """A joint that no message ever named is distinguished from one that fell silent."""
     subject = JointMap(('a', 'b'), ('a', 'b'), limits=AgeLimits(state_timeout=0.1))
     assert subject.diagnose(1.0)[1] == 'a, b: in no message so far'
     subject.update(1.0, ('a',), [0.0], [0.0], (), 50.0)

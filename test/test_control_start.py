@@ -126,7 +126,7 @@ def expect_refusal(driven: Driven, *words: str) -> None:
 
 
 def test_a_driver_in_degrees_is_refused():
-    """Positions far beyond the limits that would fit in degrees are told as such."""
+    """Positions far beyond the limits that would fit in degrees are reported as such."""
     driven = Driven('panda')
     driven.mangle = lambda q, qd, effort: (np.degrees(q), np.degrees(qd), effort)
     expect_refusal(driven, 'panda_joint4 is at -120.3 rad, its limits are -3.072 and -0.0698',
@@ -252,7 +252,7 @@ def test_motion_is_watched_for_the_whole_ramp():
     driven = Driven('panda', ramp_time=3.0)
     driven.start(2.5)
     assert driven.state == 'ramping in', driven.cycle.fault_text()
-    driven.push = np.array([0.0, 0.0, -15.0, 0.0, 0.0, 0.0])  # a load that nobody told
+    driven.push = np.array([0.0, 0.0, -15.0, 0.0, 0.0, 0.0])  # a load that nobody declared
     driven.run(0.5)
     assert 'the robot does not move as described' in driven.cycle.fault_text()
     assert 'payload.mass 0 kg' in driven.cycle.fault_text()
@@ -324,7 +324,7 @@ def test_ctrl_c_with_gravity_leaves_the_robot_where_it_is(name):
 
 
 def test_ctrl_c_with_zero_falls_without_an_error():
-    """An arm without brakes that is let go as told falls, and that is no fault."""
+    """An arm without brakes that is let go as requested falls, and that is no fault."""
     driven = Driven('panda', release_torque='zero')
     driven.start(1.5)
     driven.stop(Cause.SIGNAL)

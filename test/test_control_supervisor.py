@@ -37,7 +37,7 @@ def stop(rig, cause):
 
 
 def settled(rig, value, tolerance=1e-9):
-    """Tell whether the last published torque is the value."""
+    """Return whether the last published torque is the value."""
     return np.allclose(rig.last, value, atol=tolerance, rtol=0.0)
 
 
@@ -71,7 +71,7 @@ def test_gravity_comes_at_the_rate_limit_and_gains_ramp():
 
 
 def test_the_first_torque_is_what_acts_already():
-    """Told what acts before it, the first command takes it over: the arm does not drop."""
+    """Given what acts before it, the first command takes it over: the arm does not drop."""
     rig = Rig()
     rig.activate()
     rig.loop.begin_at(np.array(GRAVITY))
@@ -363,7 +363,7 @@ def test_state_lost_while_ramping_down_continues_blind():
 
 
 def test_fault_while_holding_releases():
-    """What goes wrong while holding cannot be answered by holding."""
+    """A fault while holding cannot be answered by holding."""
     rig = Rig()
     rig.start()
     stop(rig, Cause.OPERATOR_STOP)
@@ -487,7 +487,7 @@ def test_missing_dead_man_only_delays_the_start():
 
 
 def test_fault_reported_by_the_computation_acts_in_the_same_cycle():
-    """A lost gravity direction, told while computing, publishes no torque of that state."""
+    """A lost gravity direction, reported while computing, publishes no torque of that state."""
     rig = Rig()
     rig.start()
     plain = rig.loop._compute

@@ -103,7 +103,7 @@ def test_the_demonstration_starts_without_notices():
 
 
 def test_less_than_asked_for_is_said():
-    """A damping that somebody chose and that the loop cannot carry is told with both numbers."""
+    """A damping that somebody chose and the loop cannot carry is reported with both numbers."""
     settings = configured(ARM, **SLOW, brake_damping=[6.0])
     assert len(settings.notices()) == 1
     assert settings.notices()[0].startswith('brake_damping in N.m.s/rad is reduced')

@@ -563,7 +563,7 @@ def test_new_goal_pre_empts_without_a_step():
 
 
 def test_set_point_ends_a_goal():
-    """A streamed set-point takes over from a goal, which is told so."""
+    """A streamed set-point takes over from a goal, which is notified."""
     subject = ready()
     pursue(subject)
     subject.set_point(0.1, [0.0, 0.0])

@@ -286,7 +286,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
 
 
 def test_layouts_name_topics_that_exist():
-    """What RViz, Foxglove and PlotJuggler are told to show is in the reference."""
+    """What RViz, Foxglove and PlotJuggler are set to show is in the reference."""
     reference = (ROOT / 'docs' / 'controller_reference.md').read_text()
     simulator = (ROOT / 'docs' / 'simulator.md').read_text()
     files = [ROOT / 'config' / 'rbd_ros.rviz', *(ROOT / 'config' / 'layouts').iterdir()]

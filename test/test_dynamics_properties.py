@@ -343,7 +343,7 @@ def test_uniform_motion_of_the_whole_changes_nothing(seed):
 
 
 def test_conditions_take_another_inertia():
-    """Inertias given beside the model (a payload) replace those of the model everywhere."""
+    """Inertias given besides the model (a payload) replace those of the model everywhere."""
     model, other = samples.random_tree(6, 1), samples.random_tree(6, 1)
     heavy = samples.random_tree(6, 2).inertia
     s = State(model)

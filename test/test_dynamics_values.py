@@ -283,7 +283,7 @@ def test_payload_counts_in_the_other_forms():
 @pytest.mark.parametrize('pitch', [0.3, -0.05])
 @pytest.mark.parametrize('angle', [0.4, 3.0, 3.3, -3.3, 7.0, -20.0, 100.0])
 def test_screw_is_located_with_its_turns(pitch, angle):
-    """The distance along the axis tells how many turns a screw has made, in either direction."""
+    """The distance along the axis shows how many turns a screw has made, in either direction."""
     for joint in (Helical((0.0, 0.6, 0.8), pitch), RackAndPinion(pitch)):
         assert joint.locate(joint.transform([angle]))[0] == pytest.approx(angle, abs=1e-12)
     # a gap along the axis of less than half a turn's advance does not change the count
@@ -309,7 +309,7 @@ def rotations():
 @pytest.mark.parametrize('size', [1e-3, 1e-6, 1e-9, 1e-12, 1e-15])
 @pytest.mark.parametrize('kind', range(8))
 def test_small_offsets_of_a_link_are_kept(kind, size):
-    """An offset of a micrometre or less beside one of a metre moves what it carries."""
+    """An offset of a micrometre or less next to one of a metre moves what it carries."""
     E = rotations()[kind]
     joints = [Revolute(axis).transform([0.9]) for axis in (
         (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.6, 0.8))]
@@ -340,7 +340,7 @@ def test_small_offsets_of_a_link_are_kept(kind, size):
 # --- one root, Denavit-Hartenberg ----------------------------------------------------------------
 
 def test_two_roots_are_no_floating_base():
-    """A free body beside another tree on the world has momentum of its own: refused."""
+    """A free body next to another tree on the world has momentum of its own: refused."""
     builder = rbd_ros.ModelBuilder('pair')
     rng = np.random.default_rng(1)
     builder.add_body('free', 'base', Free(), inertia=samples.random_inertia(rng),

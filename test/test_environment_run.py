@@ -330,7 +330,7 @@ def test_sourced_ros_keeps_its_paths(place: layout.Layout) -> None:
 
 
 def test_byte_code_is_kept_below_the_state_folder(place: layout.Layout) -> None:
-    """Whoever wants no byte code beside the sources has it elsewhere; their own choice counts."""
+    """Whoever wants no byte code next to the sources has it elsewhere; their own choice counts."""
     runtime = place.cache / 'ros'
     result = variables.for_command(place, runtime, {'PYTHONDONTWRITEBYTECODE': '1'})
     assert result['PYTHONPYCACHEPREFIX'].startswith(str(place.state))

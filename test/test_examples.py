@@ -41,7 +41,7 @@ def run(monkeypatch, capsys):
 
 
 def test_examples_are_short_and_ask_a_question():
-    """An example has 10 to 40 lines beside the licence, and its first line asks a question."""
+    """An example has 10 to 40 lines besides the licence, and its first line asks a question."""
     paths = sorted(EXAMPLES.glob('*.py'))
     assert len(paths) >= 15
     for path in paths:

@@ -51,7 +51,7 @@ R, P, S = Revolute((0.6, 0.0, 0.8)), Prismatic((0.0, 0.6, 0.8)), Spherical()
 @pytest.mark.parametrize('joints, count', [
     ((R, R, R), 17), ((R, S), 12), ((R, P, R), 13)], ids=['RRR', 'RS', 'RPR'])
 def test_number_of_base_parameters(joints, count):
-    """Ranks of the regressor, among them one below what single joints tell: 13, not 3 + 4 + 7."""
+    """Ranks of the regressor, one of them below what single joints suggest: 13, not 3 + 4 + 7."""
     base = ident.base_parameters(chain(*joints))
     assert len(base.independent) == count
 

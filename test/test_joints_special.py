@@ -138,7 +138,7 @@ def test_verify_names_what_disagrees(change, words):
 
 
 def test_incomplete_user_joints_are_refused():
-    """What is missing is named: q_dot where nq differs from nv, drift_rate beside drift."""
+    """What is missing is named: q_dot where nq differs from nv, drift_rate with a drift."""
     with pytest.raises(ModelError, match='ball joint has nq = 6 and nv = 3: give q_dot'):
         UserJoint(6, 3, transform=rolling_transform, subspace=rolling_subspace, type_name='ball')
     with pytest.raises(ModelError, match='give drift and drift_rate together'):

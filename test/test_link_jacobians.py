@@ -457,7 +457,7 @@ def test_joint_torques(turning):
     close(back, Q, 1e-11)
     # inside the tree every torque has its opposite: what is left acts from the ground
     close(on_bodies.sum(0), torques[0], 1e-12)
-    # forces on bodies beside the torques in joints: Q = J_v' f + hat-J' tau
+    # forces on bodies as well as torques in joints: Q = J_v' f + hat-J' tau
     force = Vec3(1.0, -2.0, 0.5)
     x = link_jacobians.placed_links(model, case.q)[3].x
     both = maximal.generalised_force(

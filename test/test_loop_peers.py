@@ -121,7 +121,7 @@ def test_forward_dynamics_against_mujoco(name):
     H = np.zeros((n, n))
     mujoco.mj_fullM(model, data, H)
     J = data.efc_J.reshape(-1, n)[data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY]
-    h = 1e-6                                            # J-dot qd, which it does not tell
+    h = 1e-6                                            # J-dot qd, which it does not return
     rates = []
     for step in (h, -h):
         data.qpos[:] = q + step * qd

@@ -363,7 +363,7 @@ def test_assembly_within_joint_limits():
 
 
 def test_what_cannot_be_closed():
-    """Bars too short, an axis the wrong way round and a rigid frame are told in words."""
+    """Bars too short, an axis the wrong way round and a rigid frame are named in words."""
     builder = rbd_ros.ModelBuilder('short')
     builder.add_body('a', 'base', Revolute(), None, mechanisms.rod(0.2, 1.0))
     builder.add_body('b', 'a', Revolute(), xlt(0.2, 0.0, 0.0), mechanisms.rod(0.2, 1.0))
@@ -463,7 +463,7 @@ def test_decision_on_the_rank():
 
 
 def test_regular_solution_knows_when_it_is_not():
-    """Pivots tell of a constraint that is lost, and of one more than usual."""
+    """Pivots show a constraint that is lost, and of one more than usual."""
     H, force = [[2.0, 0.0], [0.0, 2.0]], [1.0, -3.0]
     usual = Nominal((0,), (1,), (0.5, 0.5))
     parallel = solve_regular(H, (-1, -1), force, [[1.0, 0.0], [1.0, 0.0]], [0.0, 0.0], usual)
@@ -478,7 +478,7 @@ def test_regular_solution_knows_when_it_is_not():
 
 @pytest.mark.seed('RBDA 8-14')
 def test_constraints_that_contradict_each_other():
-    """Dependent rows are satisfied as well as can be, by every method, and the rest is told."""
+    """Dependent rows are satisfied as well as can be by every method; the rest is reported."""
     made, q, qd, tau = moving('two_arm_grasp')
     H, K, k = made.mass_matrix(q), made.loop_jacobian(q), made.loop_bias(q, qd)
     force = tau - made.bias(q, qd)

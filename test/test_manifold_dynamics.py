@@ -323,7 +323,7 @@ def test_truncated_inverse_is_that_of_moore_and_penrose():
 
 @pytest.mark.seed('SPENCER 29', 'SPENCER 30')
 def test_motion_exists_at_the_singular_position():
-    """Accelerations are finite where K loses a row; the condition number tells."""
+    """Accelerations are finite where K loses a row; the condition number shows it."""
     system, rest = rig.five_bar(), np.zeros(4)
     found = robust_acceleration(system, rig.SINGULAR, rest, rest)
     assert np.isfinite(found.qdd).all() and found.singular and found.decision.rank == 1

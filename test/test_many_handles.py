@@ -296,7 +296,7 @@ def test_two_handles_on_one_body_are_named(floating):
 
 @pytest.mark.parametrize('backend', ['llvm', 'reference'])
 def test_damped_inverse_of_redundant_handles(floating, backend):
-    """It is (Phi + damping 1)^-1; the result tells that twelve equal directions are six."""
+    """It is (Phi + damping 1)^-1; the result shows that twelve equal directions are six."""
     source, s, (one, two) = floating
     robot = rbd_ros.Dynamics(source.model, backend=backend)
     handles = [one, one, robot.handle(two, rows=POINT)]
@@ -339,7 +339,7 @@ def test_more_directions_than_a_kernel_inverts(floating):
 
 @pytest.mark.parametrize('backend', ['python', 'reference'])
 def test_a_handle_that_cannot_move_is_named(backend):
-    """The handle with a direction that no joint moves is told from those that move."""
+    """The handle with a direction that no joint moves is distinguished from those that move."""
     builder = rbd_ros.ModelBuilder('door')
     rng = np.random.default_rng(1)
     builder.add_body('leaf', 'base', Revolute((0.0, 0.0, 1.0)),

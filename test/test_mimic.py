@@ -109,7 +109,7 @@ def test_limits_are_the_leaders_own(gripper):
 
 
 def test_follower_has_no_coordinate_of_its_own(gripper):
-    """Names tell leaders from followers, and asking for a follower's slice says why not."""
+    """Names distinguish leaders from followers, and asking for a follower's slice says why not."""
     assert gripper.joint_names == ('wrist', 'left', 'right', 'pad')
     assert gripper.independent_joint_names == ('wrist', 'left')
     assert gripper.velocity_slice('left') == slice(1, 2)
@@ -143,7 +143,7 @@ def test_unknown_leader_in_the_builder():
 
 
 def test_quaternions_pass_through():
-    """Beside a mimic joint, a ball joint's four positions and three velocities are untouched."""
+    """Next to a mimic joint, a ball joint's four positions and three velocities are untouched."""
     builder = ModelBuilder()
     builder.add_body('a', 'base', Spherical())
     builder.add_body('b', 'a', Revolute(X))

@@ -44,7 +44,7 @@ WORLDS = {
     'own': {'own': True}}
 
 
-#: friction and rotors that the Panda's description does not tell, and what makes it follow
+#: friction and rotors that the Panda's description leaves out, and what makes it follow
 RUBBING = {'friction': (0.5, 0.5, 0.4, 0.4, 0.2, 0.2, 0.15), 'damping': (0.5,) * 7,
            'armature': (0.1,) * 7, 'hard_friction': True}
 FIRM = {name: value for name, value in configured('panda.yaml').items() if name.endswith(

@@ -64,7 +64,7 @@ def test_panda_presses_as_told(tilt: float) -> None:
 
 
 def test_built_in_arm_presses_within_its_friction() -> None:
-    """The built-in arm presses as told but for the dry friction of its joints: 2 N."""
+    """The built-in arm presses as commanded but for the dry friction of its joints: 2 N."""
     loop = MujocoLoop(ARM, ARM_JOINTS, ARM_DOWN, 'tool0', axes=AXES, plate_below=0.02,
                       values=demo_parameters() | {
                           'mode': 'operational_space',

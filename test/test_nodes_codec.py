@@ -25,7 +25,7 @@ NAMES = ('a', 'joint_2', 'élan')
 
 
 def same(found, names, position, velocity, effort):
-    """Tell whether a message was read as given, NaN included."""
+    """Return whether a message was read as given, NaN included."""
     return found is not None and found.names == tuple(names) and all(
         np.array_equal(a, np.array(b, dtype=float), equal_nan=True)
         for a, b in ((found.position, position), (found.velocity, velocity),

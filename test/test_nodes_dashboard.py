@@ -338,7 +338,7 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
         def shutdown(self, timeout_sec):
             self.over.set()
             assert raised.wait(10.0)
-            time.sleep(0.05)  # until the thread has told
+            time.sleep(0.05)  # until the thread has reported
 
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
     ending = Ending()
@@ -370,7 +370,7 @@ def test_an_end_is_taken_once(monkeypatch):
 
 @pytest.mark.parametrize(('file', 'code'), [('good', 0), ('bad', 1)])
 def test_the_process_ends_after_two_signals(node, file, code, tmp_path):
-    """Ctrl-C reaches it from the terminal and from launch; a bad robot was told, and counts."""
+    """Ctrl-C reaches it from the terminal and from launch; a bad robot is reported and counts."""
     urdf = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
     if file == 'bad':
         urdf = tmp_path / 'bad.urdf'

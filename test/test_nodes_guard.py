@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a callback raises is told and answered, and never leaves it."""
+"""What a callback raises is logged and handled, and never leaves it."""
 
 import inspect
 import threading
@@ -24,7 +24,7 @@ from rbd_ros.nodes.callback_guard import Guard, last_line  # noqa: E402
 
 
 class Heard:
-    """Who is told of exceptions."""
+    """Who receives exceptions."""
 
     def __init__(self):
         self.traces, self.texts = [], []
@@ -44,7 +44,7 @@ def broken(*_):
 
 
 def test_each_kind_of_callback_is_caught():
-    """Timer, subscription and service: the exception stops the robot and is told, with where."""
+    """Timer, subscription and service: the exception stops the robot and is logged."""
     heard = Heard()
     heard.guard.timer(lambda: broken())()
     heard.guard.subscription(broken)(object())
@@ -67,7 +67,7 @@ def test_the_same_exception_is_told_once_but_always_stops():
 
 
 def test_good_callbacks_pass_through():
-    """Arguments and answers are those of the callback; nobody is told anything."""
+    """Arguments and answers are those of the callback; nothing is reported."""
     heard, seen = Heard(), []
     heard.guard.timer(lambda: seen.append('timer'))()
     heard.guard.subscription(seen.append)('message')

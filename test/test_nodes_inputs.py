@@ -180,7 +180,7 @@ def test_an_ordinary_stream_is_taken_as_it_comes(monkeypatch):
 
 
 def test_after_a_flood_messages_are_taken_as_they_come_again(monkeypatch):
-    """The topic goes back to the executor, and a new flood is told anew."""
+    """The topic goes back to the executor, and a new flood is reported again."""
     node, subject, told = build(monkeypatch, 3e-4)
     node.run(3.0, 10_000)
     assert subject.polling and not node._subscriptions
@@ -439,7 +439,7 @@ def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
 
 
 def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
-    """The oldest make room and are let go; that is told once until all have been sent."""
+    """The oldest make room and are let go; that is logged once until all have been sent."""
     held, told, sent, freed = threading.Event(), [], [], []
     monkeypatch.setattr(responses, '_MOST_WAITING', 3)
     monkeypatch.setattr(responses.Responder, '_hand_over', lambda _, response: (

@@ -97,7 +97,7 @@ def test_nobody_waits_for_a_slow_log():
 
 
 def test_a_place_has_its_share_of_lines():
-    """Ten lines per second from one place; the rest are counted, and told when it is quiet."""
+    """Ten lines per second from one place; the rest are counted, and logged when it is quiet."""
     queue = Kept()
     logger = QueuedLogger('robot', queue)
     for k in range(500):

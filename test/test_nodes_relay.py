@@ -69,7 +69,7 @@ def test_numbers_go_through_the_kernel():
     message([1.0] * N, count=2), message([1.0] * 2), message([1.0] * 4), b'', b'x', None, 3.0,
     bytearray(message([1.0] * N)), np.zeros(6)], ids=repr)
 def test_other_messages_are_not_taken(other):
-    """What differs where the mask tells, in size or in type, gives None without a call."""
+    """What differs where the mask compares, in size or in type, gives None without a call."""
     rig = Rig()
     assert rig.relay(other) is None
     assert rig.calls == 0 and not rig.q.any()

@@ -24,7 +24,7 @@ from rbd_ros.nodes.controller.reports import Reports  # noqa: E402
 
 
 class FakePublisher:
-    """Tells a node what it is to publish."""
+    """Keeps what is published, in its node."""
 
     def __init__(self, node, name):
         self._node, self._name = node, name.removeprefix('~/')
@@ -67,7 +67,7 @@ class FakeNode:
 
 @pytest.fixture
 def arm():
-    """Return an arm that stands while somebody pushes it, and what is told about it."""
+    """Return an arm that stands while somebody pushes it, and what is reported about it."""
     made = cycle_rig.Arm(dynamics_divider=5, state_divider=10, ramp_time=0.1)
     node = FakeNode()
     ticks = TickKernels(made.robot, driver_adds='none', driver_knows_payload=False)
@@ -77,7 +77,7 @@ def arm():
     def told(seconds):
         node.sent.clear()
         made.run(seconds)
-        for _ in range(100):  # it tells some at a time
+        for _ in range(100):  # it reports some at a time
             reports.drain()
         return node.sent
     made.told, made.node, made.reports = told, node, reports
@@ -107,7 +107,7 @@ def test_divided_rates(arm):
 
 
 def test_others_have_their_turn(arm):
-    """States that come faster than they can be told do not keep the thread for ever."""
+    """States that come faster than they can be reported do not keep the thread for ever."""
     arm.told(0.01)
     snapshots = arm.cycle.snapshots.kept
     arm.run(0.01)

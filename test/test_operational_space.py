@@ -241,7 +241,7 @@ def test_task_space_of_the_planar_arm():
 
 
 def test_singular_pose_is_an_error_by_default():
-    """The message names the handle, tells the condition number and what to do."""
+    """The message names the handle, gives the condition number and what to do."""
     robot = planar_arm()
     tip = robot.handle('lower', point=[0.5, 0.0, 0.0], rows=rbd_ros.POINT[:2])
     with pytest.raises(SingularError, match=(
@@ -267,7 +267,7 @@ def test_singular_pose_with_a_bound():
 
 
 def test_too_few_joints_for_the_handle(arm):
-    """Six directions of the fifth body cannot all be moved by five joints; Phi tells which."""
+    """Six directions of the fifth body cannot all be moved by five joints; Phi shows which."""
     s = State(arm.model, 0)
     with pytest.raises(SingularError, match='body_5'):
         arm.operational_space(s.q, s.qd, 'body_5')

@@ -45,7 +45,7 @@ def test_solution_is_the_one_of_least_kinetic_energy(case):
 
 
 def test_residual_is_what_no_motion_satisfies(case):
-    """A right-hand side that contradicts itself is told from one that is only redundant."""
+    """A right-hand side that contradicts itself is not taken for one that is only redundant."""
     H, K = case
     found = decompose(K, H)
     good = K @ np.ones(6)
@@ -66,7 +66,7 @@ def test_decision_sees_what_the_square_cannot(case):
 
 
 def test_rows_are_scaled_before_they_are_compared():
-    """Metres beside radians: what counts does not depend on the unit of length."""
+    """Metres next to radians: what counts does not depend on the unit of length."""
     K = np.diag([1.0, 1e-10])
     assert decompose(K).rank == 1
     assert decompose(K, scale=[1.0, 1e10]).rank == 2

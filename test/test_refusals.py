@@ -222,7 +222,7 @@ def test_a_joint_that_moves_only_the_payload(name, backend):
         'joint "turn" of "wrist" moves without inertia: .*set_payload can give it one'))
     with refusal:
         call(robot, q)
-    robot.set_payload(0.5, [0.0, 0.0, 0.0], np.zeros((3, 3)))       # 0.1 m beside the axis
+    robot.set_payload(0.5, [0.0, 0.0, 0.0], np.zeros((3, 3)))       # 0.1 m off the axis
     first = call(robot, q)
     assert all(np.isfinite(y).all() for y in (first if isinstance(first, tuple) else [first]))
     robot.set_payload(0.5, [-0.1, 0.0, 0.0], np.zeros((3, 3)))      # a point on the axis

@@ -201,7 +201,7 @@ def test_joints_of_many_freedoms(joint):
 
 @pytest.mark.seed('SPENCER 63', 'SPENCER 64', 'SPENCER 70', 'SPENCER 71')
 def test_recursions_of_a_tree(state):
-    """Newton-Euler, unit accelerations, composite and articulated bodies tell one story."""
+    """Newton-Euler, unit accelerations, composite and articulated bodies agree."""
     robot, q, qd, qdd, tau = state
     columns = reduced_inertia(robot.inverse_dynamics, q, np.eye(TREE.nv))
     H = robot.mass_matrix(q)

@@ -62,7 +62,7 @@ def test_ledger_is_whole() -> None:
     ('RBDA 5-03', ('RBDA', '5')), ('RBDA A-01', ('RBDA', 'A')), ('LIU B01', ('LIU', 'B')),
     ('SPENCER 07', ('SPENCER', ''))])
 def test_chapter(name: str, expected: tuple[str, str]) -> None:
-    """An id tells its document and chapter."""
+    """An id names its document and chapter."""
     assert seeds.chapter_of(name) == expected
 
 

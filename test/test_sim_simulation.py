@@ -43,7 +43,7 @@ def simulation(model, imperfections=None, joints=None, **schedule):
 
 
 class Clock:
-    """A steady clock that moves when told."""
+    """A steady clock that moves on command."""
 
     def __init__(self):
         self.now = 100.0

@@ -383,7 +383,7 @@ def test_counts_of_the_algorithms_on_general_chains(n):
 
 
 def turned_robot():
-    """Return a robot with joints about, beside and across axes, and inertias behind fixed ones."""
+    """Return a robot with joints about, along and across axes, and inertias behind fixed ones."""
     placements = ['0 0 0', '0.3 0 0', '0 0.4 0', '0.3 0.4 0', '1.57079632679 0 0.2', '0.1 0.2 0.3',
                   '3.14159265359 0 0', '0 0 0.7', '0 -1.57079632679 0.3']
     axes = ['0 0 1', '1 0 0', '0 1 0', '0.6 0.8 0', '0 0 -1']

@@ -155,7 +155,7 @@ def joint_like(sample):
 
 
 def constants(sample):
-    """Return constant transforms of every structure that link_transform tells apart."""
+    """Return constant transforms of every structure that link_transform distinguishes."""
     turns = [(0, 0.3), (1, math.pi / 2), (2, -0.8), (0, -math.pi / 2), (1, 0.4)]
     nearly = [Transform((screw(*a) @ screw(*b)).E, Vec3(0.1, 0.2, 0.3))
               for a, b in itertools.product(turns, repeat=2)]

@@ -30,7 +30,7 @@ SEEDS = range(6)
 
 
 class Numbers:
-    """A random tree in motion: the library's results beside 6x6 matrices multiplied here."""
+    """A random tree in motion: the library's results next to 6x6 matrices multiplied here."""
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)

@@ -96,7 +96,7 @@ REFUSED = {
         robot(link('a'), link('b'), link('c'), joint('j', 'a', 'b'), joint('k', 'b', 'c'),
               joint('l', 'a', 'c')),
         r'link "c" is the child of two joints, joint "k" \(line 6\) and joint "l" \(line 7\)'),
-    'ring beside the tree': (
+    'ring next to the tree': (
         robot(link('a'), link('b'), link('c'), joint('j', 'b', 'c'), joint('k', 'c', 'b')),
         r'joints "k", "j" form a loop'),
     'ring alone': (robot(link('a'), link('b'), joint('j', 'a', 'b'), joint('k', 'b', 'a')),

@@ -99,7 +99,7 @@ def free_port() -> int:
 
 
 def test_scene(tmp_path: Path) -> None:
-    """Shapes hang at their links, links move, a page is served; what is missing is told."""
+    """Shapes hang at their links, links move, a page is served; what is missing is reported."""
     pytest.importorskip('viser', reason='viser is not installed: use ./run')
     (tmp_path / 'tetra.obj').write_text(
         'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n')
@@ -122,7 +122,7 @@ def test_scene(tmp_path: Path) -> None:
 
 
 def test_view_command() -> None:
-    """The command says where the page is and ends by itself when told."""
+    """The command says where the page is and ends by itself on request."""
     pytest.importorskip('viser', reason='viser is not installed: use ./run')
     port = free_port()
     found = data('view', ARM, '--port', port, '--seconds', '0.2')

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controller node beside a plain one and beside the floor, between real processes."""
+"""The controller node compared with a plain one and with the floor, between real processes."""

@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument('--services', action='store_true', help='parameter services and rosout')
     parser.add_argument('--gc', choices=('frozen', 'usual'), default='frozen')
     parser.add_argument('--deadline', action='store_true', help='offer one on the commands')
-    parser.add_argument('--timer', type=float, metavar='HZ', help='a steady timer beside')
+    parser.add_argument('--timer', type=float, metavar='HZ', help='also run a steady timer')
     parser.add_argument('--second', action='store_true', help='an idle node in another thread')
     parser.add_argument('--busy', type=float, metavar='SWITCH',
                         help='a busy second Python thread, and the switch interval in s')
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def add_company(node: Node, options: argparse.Namespace) -> None:
-    """Add what a real node has beside its fast path."""
+    """Add what a real node has besides its fast path."""
     if options.timer:
         node.create_timer(1.0 / options.timer, lambda: None,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))

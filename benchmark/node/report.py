@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One table: latency beside a plain node and the floor, a long run, and the time of a tick."""
+"""One table: latency next to a plain node and the floor, a long run, and the time of a tick."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def compare(contenders: Sequence[Contender], turns: int = TURNS, states: int = S
 
 
 def long_run(seconds: float) -> Soak:
-    """Run the controller at a steady rate, beside a watch over the machine."""
+    """Run the controller at a steady rate, with a watch over the machine."""
     progress(f'{SOAK_RATE:g} Hz for {seconds:g} s')
     node = Contender('rbd_ros controller', (
         '-m', 'rbd_ros.nodes.controller.process', *controller.arguments(SOAK_RATE, 'joint_state')))

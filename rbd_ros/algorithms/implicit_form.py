@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The implicit form of a constraint (RBDA 3.2), beside the explicit one of ``model.coupling``.
+The implicit form of a constraint (RBDA 3.2), next to the explicit one of ``model.coupling``.
 
     phi(q) = 0,    K(q) q_dot = 0,    K(q) q_ddot = k(q, q_dot),    k = -K_dot q_dot
 

@@ -92,7 +92,7 @@ def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -
          table(f'Payload at {frame}', ('', 'value', 'deviation'), rows),
          f'excitation {number(estimate.condition, 3)}, torque left over '
          f'{number(estimate.residual, 3)} N.m',
-         'tell the controller: ros2 topic pub --once /controller/payload '
+         'send it to the controller: ros2 topic pub --once /controller/payload '
          f"geometry_msgs/msg/InertiaStamped '{json.dumps(found.message())}'")
 
 

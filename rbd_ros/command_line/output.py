@@ -98,7 +98,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def warn(text: str) -> None:
-    """Print a warning beside the result."""
+    """Print a warning next to the result."""
     console(error=True).print(f'[yellow]warning:[/] {_escaped(text)}', soft_wrap=True)
 
 

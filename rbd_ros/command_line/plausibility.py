@@ -66,7 +66,7 @@ class Subject:
     The robot that is examined.
 
     :param text: its URDF.
-    :param origin: its file, for meshes beside it.
+    :param origin: its file, for meshes next to it.
     :param model: with a fixed base.
     :param notes: of the loader.
     """

@@ -22,8 +22,8 @@ from pathlib import Path
 import platform
 from time import perf_counter
 
-#: Seconds that one repetition of a measurement lasts: short beside the turns that other programs
-#: take on a busy machine, so that some repetitions are undisturbed.
+#: Seconds that one repetition of a measurement lasts: short compared with the turns that other
+#: programs take on a busy machine, so that some repetitions are undisturbed.
 REPETITION = 1e-4
 
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 #: Packages whose code is known by the name: their versions are part of every key.
 KNOWN = ('rbd_ros', 'numpy', 'scipy')
-#: Built-in functions whose effect the names in the code do not tell.
+#: Built-in functions whose effect the names in the code do not show.
 DYNAMIC = frozenset(('__import__', 'compile', 'delattr', 'eval', 'exec', 'getattr', 'globals',
                      'input', 'locals', 'open', 'setattr', 'vars'))
 #: What a class holds besides what its author wrote.

@@ -94,7 +94,7 @@ class ControlLoop:
         self.on_enter: Callable[[State], None] | None = None  # called in the thread of the loop
         self.sent = np.zeros(n)  # last torque that left, without the driver's part
         self.wanted = limiter.wanted  # total torque before the limiter
-        self.load = np.zeros(n)  # torque that the robot showed beside g(q), for every stop
+        self.load = np.zeros(n)  # torque that the robot showed in addition to g(q), for every stop
         self.published = 0
         self._compute, self._publish = compute, publish
         self._damping = np.array(brake_damping, dtype=float)

@@ -62,7 +62,7 @@ class Disturbance:
         self._time = -math.inf
         self._share = np.zeros_like(external)  # bound of the load, N.m
         self._usual_share = self._share.copy()
-        self.load = np.zeros_like(external)  # torque that the robot showed beside g(q), N.m
+        self.load = np.zeros_like(external)  # torque that the robot showed besides g(q), N.m
         self.apply(settings)
 
     def apply(self, settings: Settings) -> None:

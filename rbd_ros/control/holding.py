@@ -52,7 +52,7 @@ class Holding:
         :param law: of joint space.
         :param joints: the state.
         :param names: of the controlled joints.
-        :param load: torque that the robot shows beside g(q), N.m; observed by somebody else.
+        :param load: torque that the robot shows besides g(q), N.m; observed by somebody else.
         :param announce: takes what must be logged.
         """
         self._law, self._joints, self._names, self._load = law, joints, tuple(names), load

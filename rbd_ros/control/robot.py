@@ -157,7 +157,7 @@ def make_robot(model: Model, joints: Sequence[str] = (), *,
     :param tip: frame of operational-space control; empty: the last one of the chain.
     :param payload_frame: frame that carries the payload; empty: the same.
     :param passive: joints that no motor moves; they are not controlled, unless named in joints.
-    :param assembly: positions, by joint, that tell in which way closed loops are assembled; their
+    :param assembly: positions, by joint, that say in which way closed loops are assembled; their
         passive joints are then solved from the driven ones, which need not be published.
     :raises LoopError: for closed loops of which the chosen joints do not determine the others.
     """

@@ -293,7 +293,7 @@ class Settings:
         return self.values[name] != PARAMETERS[name].default
 
     def kernel_inputs(self) -> dict[str, dict[str, Array]]:
-        """Return what the kernels get beside state and references, by kernel."""
+        """Return what the kernels get besides state and references, by kernel."""
         law = self._barrier() | {'limit': self.torque_limits, 'rate': self.torque_rates,
                                  'speed': self.velocity_limits,
                                  'tolerance': self.joints('state_tolerance'),

@@ -48,7 +48,7 @@ LENGTH = 0.1
 #: speed towards a joint limit per room, in units of the damping that brakes it: no overshoot
 _APPROACH = 0.25
 
-#: what the posture may ask of a joint, beside the frame, as a share of the frame's part
+#: what the posture may ask of a joint in addition to the frame, as a share of the frame's part
 _REST = 0.5
 
 
@@ -188,7 +188,7 @@ class Tip:
         return spectrum._replace(Lambda=self._scaled(spectrum.Lambda))
 
     def _scaled(self, matrix: Sequence[Vector]) -> list[list[Scalar]]:
-        """Measure rotations of the tip by the way of a point beside it, for the condition."""
+        """Measure rotations of the tip by the path of a point next to it, for the condition."""
         scale = [LENGTH if i < 3 else 1.0 for i in self._rows]
         return [[scale[i] * scale[j] * value for j, value in enumerate(row)]
                 for i, row in enumerate(matrix)]

@@ -149,7 +149,7 @@ def five_bar_with_virtual_link() -> VirtualLinks:
 
 def parallel_four_bar(long: float = 1.3, short: float = 0.8) -> PinnedTree:
     """
-    Return the parallel robot of 2.4.1: link 1 beside the chain 2, 3, 4, their ends pinned.
+    Return the parallel robot of 2.4.1: link 1 parallel to the chain 2, 3, 4, their ends pinned.
 
     Its manifold is q = (q_1, q_2, q_1 - q_2, q_2 - q_1 - pi).
 

@@ -48,7 +48,7 @@ trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_error
 trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_output
 float64 speed_scaling_factor
 """}
-#: What rosbags raises, beside its own errors, on a file that was cut off or overwritten.
+#: What rosbags raises, besides its own errors, on a file that was cut off or overwritten.
 _DAMAGED = (TypeError, ValueError, KeyError, IndexError, AssertionError, struct.error, zlib.error)
 
 

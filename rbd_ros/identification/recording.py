@@ -103,8 +103,9 @@ def smooth(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Re
     velocities and accelerations are differences of what is left, with the ends cut off.
 
     :param cutoff: Hz; some ten times the fastest of the wanted motion.
-    :param effort_delay: s by which efforts are older than the positions beside them: half a period
-        where a driver reports the torque that it held in the period before, as the simulator does.
+    :param effort_delay: s by which efforts are older than the positions of the same message:
+        half a period where a driver reports the torque that it held in the period before, as the
+        simulator does.
     """
     from scipy.signal import butter, filtfilt       # heavy, and for this alone
     t = recording.t

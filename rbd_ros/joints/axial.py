@@ -173,7 +173,7 @@ class Helical(_Axial):
         return (Motion(a, a * self.pitch),)
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
-        """Return the angle, with the turns that the distance tells."""
+        """Return the angle, with the whole turns that follow from the distance."""
         angle = angle_about(self.axis, X.E)
         if self.pitch == 0.0:
             return [angle]

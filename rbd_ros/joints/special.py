@@ -63,7 +63,7 @@ class RackAndPinion(Joint):
         return (Motion(Vec3.unit(2), Vec3(self.radius * c, -self.radius * s, 0.0)),)
 
     def locate(self, X: Transform, t: Scalar = 0.0) -> list[Scalar]:
-        """Return the angle, with the turns that the place on the rack tells."""
+        """Return the angle, with the whole turns that follow from the place on the rack."""
         angle = angle_about((0.0, 0.0, 1.0), X.E)
         return [whole_turns(angle, X.r.x / self.radius) if self.radius else angle]
 

@@ -37,7 +37,7 @@ SIGNED = ('lower', 'upper', 'gear_ratio')
 @dataclass(frozen=True)
 class JointData:
     """
-    What is known of a joint beside its geometry, in SI units.
+    What is known of a joint besides its geometry, in SI units.
 
     Each entry is one number for all coordinates of the joint, or one per coordinate
     (positions for ``lower`` and ``upper``, velocities for the rest).

@@ -149,7 +149,7 @@ def _inertia(matrix: npt.ArrayLike, i: int) -> RigidInertia:
     wrong = np.abs(inertia_matrix(found) - values).max()
     if not wrong <= 1e-9 * max(1.0, np.abs(values).max()):
         raise ModelError(f'G_{i} is not the inertia of a rigid body: it must be symmetric, with '
-                         'm 1 below and m [c] beside the rotational inertia')
+                         'm 1 below and m [c] next to the rotational inertia')
     return found
 
 

@@ -48,7 +48,7 @@ def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
     """
     Run an executor until it is shut down.
 
-    An exception that comes out of the executor itself, as from rclpy's own callbacks, is told
+    An exception that comes out of the executor itself, as from rclpy's own callbacks, is reported
     and the executor goes on: somebody must carry the stop through.
 
     :param executor: with its node.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 LIMIT = 1e-10           # of a forward error
 BACKWARD_LIMIT = 1e-13  # of a backward error
 TINY = 1e-12            # a quantity smaller than this counts as zero
-MASSLESS = 1e-8         # smallest unit of a joint, beside the largest one
+MASSLESS = 1e-8         # smallest unit of a joint, relative to the largest one
 
 FORCE, ACCELERATION, INERTIA, MOBILITY, PLAIN = 'force acceleration inertia mobility plain'.split()
 
@@ -118,7 +118,7 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def comparable(ours: Array, theirs: Array) -> bool:
-    """Tell whether both are finite numbers of the same shape."""
+    """Return whether both are finite numbers of the same shape."""
     return ours.shape == theirs.shape and bool(np.isfinite(ours).all()
                                                and np.isfinite(theirs).all())
 

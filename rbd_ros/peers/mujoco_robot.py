@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def without_shapes(urdf: str) -> str:
-    """Return a URDF with its bodies and joints only, told to MuJoCo as they are."""
+    """Return a URDF with its bodies and joints only, which MuJoCo reads as they are."""
     robot = ElementTree.fromstring(urdf)
     for link in robot.findall('link'):
         for shape in (*link.findall('visual'), *link.findall('collision')):

@@ -17,7 +17,7 @@ Integration with steps that adapt to the motion (RBDA 10.1), over plain numbers.
 
 A robot that passes near a singular pose, or a light body that a heavy one throws, accelerates a
 thousand times more for a moment. Fixed steps must be short enough for that moment all the time.
-Two Runge-Kutta rules of orders 5 and 4 on the same stages (Dormand and Prince) tell the error of
+Two Runge-Kutta rules of orders 5 and 4 on the same stages (Dormand and Prince) give the error of
 each step, and from it the length of the next.
 """
 

@@ -219,7 +219,7 @@ def _moved(first: Transform, r: Vec3) -> Transform:
 
 
 def _across(r: Vec3, k: int, scale: Vec3) -> Vec3:
-    """Return r without its component k, and without what is rounding beside the scale."""
+    """Return r without its component k, and without what is rounding error at that scale."""
     limit = ROUNDING * max(abs(x) if type(x) is float else 0.0 for x in scale)
     return Vec3(*(0.0 if i == k or type(x) is float and abs(x) <= limit else x
                   for i, x in enumerate(r)))

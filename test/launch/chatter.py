@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A controller that talks too much when it is told to.
+A controller that logs too much on request.
 
 The environment names a file; what is written there is the number of lines to log, once by the
 node's own logger and once by rclpy's, which knows nothing of the node's queue.

@@ -50,7 +50,7 @@ def description(start: Sequence[float], *, relayed: bool = False, urdf: str = ''
     :param start: where the arm stands.
     :param relayed: whether the arm gets its commands from the client, which then is in step, too.
     :param urdf: text of the robot; empty: the built-in arm.
-    :param parameters: of the controller, beside or instead of the usual ones.
+    :param parameters: of the controller, besides or instead of the usual ones.
     """
     simulator = NodeAction(
         package='rbd_ros', executable='simulator', name='simulator', output='screen',
@@ -68,7 +68,7 @@ def description(start: Sequence[float], *, relayed: bool = False, urdf: str = ''
 
 
 class ClosedLoop(unittest.TestCase):
-    """A client beside simulator and controller, which keeps every position of the arm."""
+    """A client next to simulator and controller, which keeps every position of the arm."""
 
     relayed = False  # whether the arm moves on only when the client has seen where it is
 

@@ -199,7 +199,7 @@ class Driver(Node):
             self.plant.step(torque, self._push)
             self._peak = np.maximum(self._peak, np.abs(self.plant.velocity))
 
-    # -- what it tells --------------------------------------------------------------------------
+    # -- what it sends --------------------------------------------------------------------------
 
     def _publish_state(self) -> None:
         o, draw = self.options, self._random.standard_normal

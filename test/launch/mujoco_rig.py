@@ -15,8 +15,8 @@
 """
 Robots that MuJoCo simulates, behind a driver that knows nothing of rbd_ros, and their truth.
 
-A test starts ``driver('panda', PANDA)`` beside ``rig.controller('panda', ...)`` and reads what the
-robot really does from ``Truth``.
+A test starts ``driver('panda', PANDA)`` next to ``rig.controller('panda', ...)`` and reads what
+the robot really does from ``Truth``.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def driver(namespace: str, arm: Arm, **parameters: object) -> NodeAction:
 
 
 class Truth:
-    """What a robot really does, as its driver tells it."""
+    """What a robot really does, as its driver publishes it."""
 
     def __init__(self, client: rig.Client) -> None:
         self.times: list[float] = []  # s, steady, of reception, one per row of the joints

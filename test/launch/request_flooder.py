@@ -94,7 +94,7 @@ def transforms(node: Node) -> Callable[[], object]:
 
 
 def main(rate: float, seconds: float) -> None:
-    """Send until the time is over; tell how many."""
+    """Send until the time is over; print how many."""
     rclpy.init()
     node = rclpy.create_node('request_flooder')
     send = [transforms(node)]

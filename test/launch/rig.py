@@ -64,7 +64,7 @@ _NAP = 0.01
 
 LATCHED = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-#: empty lists, whose type a parameter cannot tell by itself
+#: empty lists, whose type a parameter cannot show by itself
 NO_NAMES, NO_NUMBERS = Parameter.Type.STRING_ARRAY, Parameter.Type.DOUBLE_ARRAY
 
 #: transitions by name

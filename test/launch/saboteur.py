@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A controller whose callbacks raise when they are told to.
+A controller whose callbacks raise on request.
 
 The environment names a file; what is written there is the next thing to break, once.
 """

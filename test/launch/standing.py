@@ -41,7 +41,7 @@ class Standing:
         """
         Start the process and the driver.
 
-        :param parameters: beside those of the arm.
+        :param parameters: in addition to those of the arm.
         :param program: arguments of Python.
         :param environment: more variables.
         :param pipes: of the process, as subprocess has them.

@@ -36,7 +36,7 @@ from std_srvs.srv import Trigger
 Array = npt.NDArray[np.float64]
 
 #: without its rotors: states that jump then ask for torques within the rate limits, and poses near
-#: a singular one are told
+#: a singular one are reported
 URDF = re.sub(r'\s*<rotorInertia>.*?</rotorInertia>', '', (
     Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf').read_text())
 JOINTS = tuple(f'joint_{k}' for k in range(1, 8))

@@ -60,7 +60,7 @@ def read(end: int, seconds: float) -> str:
 
 @pytest.mark.parametrize('console', [pipe, terminal])
 def test_console_that_takes_nothing(console: object, tmp_path: Path) -> None:
-    """Torques go on, ~/stop answers, and what was not seen is told when lines are taken again."""
+    """Torques go on, ~/stop answers, what was not seen is counted when lines are taken again."""
     order = tmp_path / 'lines'
     with console() as (end, start):
         system = Standing({}, PROGRAM, {'CHATTER': str(order)}, stdout=subprocess.DEVNULL,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What /diagnostics tells of a controller that runs, that stops, and that gets a payload."""
+"""What /diagnostics reports about a controller that runs, that stops, and that gets a payload."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def generate_test_description() -> LaunchDescription:
 
 
 class TestDiagnostics(unittest.TestCase):
-    """Listen to /diagnostics beside a driver."""
+    """Listen to /diagnostics next to a driver."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -115,7 +115,7 @@ class TestDiagnostics(unittest.TestCase):
         self.assertTrue(values(status)['realtime.cpu'].startswith('refused'))
 
     def test_payload(self) -> None:
-        """The payload in force is told."""
+        """The payload in force is reported."""
         message = InertiaStamped()
         message.header.frame_id, message.inertia.m = 'tool0', 1.25
         message.inertia.com.z = 0.05
@@ -126,7 +126,7 @@ class TestDiagnostics(unittest.TestCase):
         self.assertEqual(load['payload frame'], 'tool0')
 
     def test_fault(self) -> None:
-        """A fault is told at once, as an error with cause and time, until it is reset."""
+        """A fault is reported at once, as an error with cause and time, until it is reset."""
         self.assertTrue(self.client.trigger('stop').success)
         parts = self.wait_for('supervisor', 'fault 1 cause', 'OPERATOR_STOP')
         self.assertEqual(parts['supervisor'].level, DiagnosticStatus.ERROR)

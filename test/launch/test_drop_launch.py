@@ -187,7 +187,7 @@ ROD = """<robot name="rod"><link name="base"/><link name="rod">
 
 
 class TestRefusals(unittest.TestCase):
-    """Simulators that must not start, beside the one that runs."""
+    """Simulators that must not start, next to the one that runs."""
 
     def test_bad_worlds_are_refused(self) -> None:
         """Each ends with code 1 and one line that names what is wrong, without a traceback."""

@@ -185,11 +185,11 @@ class Case(unittest.TestCase):
                         f'{what} {found} {wanted}')
 
     def speed(self) -> float:
-        """Return how fast the reference was when it was told last."""
+        """Return how fast the reference was when it was reported last."""
         return np.abs(self.control[-1].reference.velocities).max() if self.control else 0.0
 
     def report(self) -> JointTrajectoryControllerState:
-        """Return what is told about one more state."""
+        """Return what is reported about one more state."""
         self.control.clear()
         self.command()
         now = self.bench.now
@@ -269,7 +269,7 @@ class TestFreeDrive(Case):
 
 
 class TestComputedTorque(Case):
-    """Computed torque with friction, integral and observer; what is told about it."""
+    """Computed torque with friction, integral and observer; what is reported about it."""
 
     def law(self, q: np.ndarray, qd: np.ndarray, z: np.ndarray | float = 0.0) -> np.ndarray:
         """Return the torque towards a reference that rests at the start."""

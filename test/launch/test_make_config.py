@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From a description to a controller that moves a robot it was never told of before."""
+"""From a description to a controller that moves a robot it has never seen before."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ The controller with a robot that none of its code simulates, over topics, from s
 
 MuJoCo is the robot: brakes, friction, rotors, noisy sensors, a plate to press on, a driver that
 keeps the last torque. The built-in arm has the parameters that a user gets,
-config/controller.yaml; the Panda has friction that its description does not tell. Every bound is
+config/controller.yaml; the Panda has friction that its description leaves out. Every bound is
 against what MuJoCo says, not against what the controller reports.
 """
 

@@ -15,7 +15,7 @@
 """
 Two robots of another maker, simulated by MuJoCo: a wrong payload, a push, a driver with gravity.
 
-The UR5 carries 3 kg. While it floats the controller is told that there is no payload: the arm
+The UR5 carries 3 kg. While it floats the controller is configured without the payload: the arm
 sinks, and a stop must brake it all the same, then hold it, and give way to somebody who pushes.
 The UR10's driver adds gravity by itself. Both end by Ctrl-C without a drop.
 """
@@ -95,7 +95,7 @@ class TestRobots(unittest.TestCase):
         mujoco_rig.end(self, client, truth, ur10)
 
     def test_wrong_payload_and_a_push(self, ur5: NodeAction) -> None:
-        """A stop brakes an arm that sinks; held, it gives way; told the truth, it runs again."""
+        """A stop brakes an arm that sinks; held, it gives way; with the payload, it runs again."""
         client, truth = self.join('ur5')
         mujoco_rig.start(self, client, truth)
         client.must_set({'payload.mass': 0.0})
@@ -145,7 +145,7 @@ class TestRobots(unittest.TestCase):
     @staticmethod
     def against(client: rig.Client, truth: mujoco_rig.Truth, since: float,
                 until: float) -> float:
-        """Return the largest torque beside gravity (Pinocchio), as share of the limits."""
+        """Return the largest torque in addition to gravity (Pinocchio), as share of the limits."""
         model = pinocchio.buildModelFromUrdf(str(mujoco_rig.UR5.urdf))
         frame = model.frames[model.getFrameId('tool0')]
         model.appendBodyToJoint(frame.parentJoint, pinocchio.Inertia(

@@ -209,7 +209,7 @@ class TestPayload(Case):
                 'impossible for a rigid body': heavy,
                 'negative': negative, 'not finite': infinite}.items():
             with self.subTest(text):
-                time.sleep(1.0)  # reasons are told once per second at most
+                time.sleep(1.0)  # reasons are logged once per second at most
                 begin = time.monotonic()
                 self.payload.publish(message)
                 said = self.client.wait_said('log', 'payload: rejected', begin)
@@ -318,7 +318,7 @@ class TestGravity(Case):
         bench.step, begin = alone, bench.now
         bench.run_until(lambda: client.last('state') == 'state lost', 'a fault', 3.0)
         client.wait(lambda: 'gravity direction is too old' in client.last('fault'), 'its cause')
-        # Simulated time goes on while the state is told: a busy machine may add a second.
+        # Simulated time goes on while the state is reported: a busy machine may add a second.
         self.assertLess((bench.now - begin) * 1e-9, GRAVITY_TIMEOUT + 1.0)
         bench.run_until(lambda: client.last('state') == 'fault', 'the end of the stop')
         self.feed(send)

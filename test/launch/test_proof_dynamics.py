@@ -236,7 +236,7 @@ class Bench:
                          np.array([condition]))
 
     def follow(self, path: Quintic) -> None:
-        """Move beside a trajectory in computed torque; compare the commands."""
+        """Move next to a trajectory in computed torque; compare the commands."""
         client = self.client
         client.must_set({'mode': 'computed_torque'})
         self.rest(REST)

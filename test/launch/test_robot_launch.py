@@ -170,7 +170,7 @@ class TestSources(Case):
         return str(path)
 
     def configure(self, told: str, **values: object) -> None:
-        """Configure with a source; expect what is told about it."""
+        """Configure with a source; expect what is logged about it."""
         begin = time.monotonic()
         self.client.must_set(values)
         self.assertTrue(self.client.transition(rig.CONFIGURE), self.client.last('log'))
@@ -395,7 +395,7 @@ class TestRealTime(Case):
         self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
         self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
         client.wait(lambda: client.last('state') == 'running', 'running')
-        client.wait(lambda: 'realtime.freeze_gc' in told, 'what is told about real time')
+        client.wait(lambda: 'realtime.freeze_gc' in told, 'what is reported about real time')
         self.addCleanup(lambda: self.assertTrue(client.transition(rig.DEACTIVATE)))
         return client, told
 

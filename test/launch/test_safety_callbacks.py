@@ -50,7 +50,7 @@ FOLDER = Path(tempfile.mkdtemp())
 @pytest.mark.launch_test
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
-    """Start a controller that breaks where it is told to."""
+    """Start a controller that raises where it is asked to."""
     return LaunchDescription([rig.saboteur(FOLDER, **arm.PARAMETERS), ReadyToTest()])
 
 
@@ -95,7 +95,7 @@ class TestCallbacks(unittest.TestCase):
         self.begin = time.monotonic()
 
     def expect_release(self, kind: str) -> None:
-        """Expect: the exception is told, the robot braked and released, the process alive."""
+        """Expect: the exception is logged, the robot braked and released, the process alive."""
         client = self.client
         client.wait_said('log', f'sabotage of {kind}', self.begin, 20.0)
         ended = client.wait_said('state', 'released', self.begin, 20.0)
@@ -106,7 +106,7 @@ class TestCallbacks(unittest.TestCase):
         self.assertEqual(client.lifecycle(), 'active')
 
     def expect_running(self, kind: str) -> None:
-        """Expect: the exception is told, and the robot runs on."""
+        """Expect: the exception is logged, and the robot runs on."""
         self.client.wait_said('log', f'sabotage of {kind}', self.begin, 20.0)
         time.sleep(0.3)
         self.assertEqual(self.client.last('state'), 'running')
@@ -221,7 +221,7 @@ class TestCallbacks(unittest.TestCase):
         self.assertFalse(self.client.commands[-1].effort.any())
 
     def test_transitions(self) -> None:
-        """Whichever transition raises: it fails, is told, and no torque is left behind."""
+        """Whichever transition raises: it fails, is logged, and no torque is left behind."""
         client = self.client
         with self.subTest('deactivation'):
             self.expect_failure('deactivation', rig.DEACTIVATE, 'deactivating')
@@ -253,5 +253,5 @@ class TestShutdown(unittest.TestCase):
     """See how the controller ended."""
 
     def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """It ended when it was told to, and tells that something was wrong before."""
+        """It ended on request, and its exit code shows that something was wrong before."""
         launch_testing.asserts.assertExitCodes(proc_info, allowable_exit_codes=[1])

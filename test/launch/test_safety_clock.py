@@ -162,5 +162,5 @@ class TestShutdown(unittest.TestCase):
     """See how the controller ended."""
 
     def test_exit_codes(self, proc_info: launch_testing.ProcInfoHandler) -> None:
-        """It ended by itself and told that something was wrong."""
+        """It ended by itself, and its exit code shows that something was wrong."""
         launch_testing.asserts.assertExitCodes(proc_info, allowable_exit_codes=[1])

@@ -207,7 +207,7 @@ class TestEndings(unittest.TestCase):
         self.assertEqual(code, 0)
 
     def test_exception(self, broken: object, proc_info: object) -> None:
-        """An exception in the loop ends as a stop does, and the exit code tells of it."""
+        """An exception in the loop ends as a stop does, and the exit code shows it."""
         client, _ = self.bring_up('broken')
         begin = time.monotonic()
         rig.break_it(FOLDER, 'state')

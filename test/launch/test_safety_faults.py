@@ -260,7 +260,7 @@ class TestFaults(unittest.TestCase):
         self.expect_lost(self.spoil(change), 'joint_4 appears twice')
 
     def test_fields_of_wrong_length(self) -> None:
-        """Fewer positions or velocities than names cannot be told apart."""
+        """Fewer positions or velocities than names cannot be assigned."""
         def positions(message: JointState) -> None:
             del message.position[3:]
         self.expect_lost(self.spoil(positions), '3 positions for 7 names')
@@ -421,7 +421,7 @@ class TestFaults(unittest.TestCase):
             self.assertTrue(np.isfinite(command.effort).all())
 
     def follow(self, offset: float, seconds: float = 0.3) -> None:
-        """Send a trajectory to a place beside the present one."""
+        """Send a trajectory to a place near the present one."""
         self.client.trajectory.publish(rig.trajectory_message(
             JOINTS, [seconds], [(Q + offset, np.zeros(7), np.zeros(7))]))
 
@@ -513,7 +513,7 @@ class TestFaults(unittest.TestCase):
             last + REFERENCE_TIMEOUT + rig.MARGIN - 0.1, time.monotonic())]
         self.assertEqual(self.client.last('state'), 'running')
         self.assertGreater(np.abs(held[-1] - GRAVITY).max(), 0.1)
-        for torque in held:  # at rest beside the robot: the same torque again and again
+        for torque in held:  # at rest while the robot is held: the same torque again and again
             np.testing.assert_allclose(torque, held[-1], atol=1e-6)
 
     def test_second_publisher_of_references(self) -> None:

@@ -155,7 +155,7 @@ class Bench:
         assert result.successful, result.reason
 
     def begin(self, **values: object) -> None:
-        """Stop time, go back to the start, with these parameters beside the normal ones."""
+        """Stop time, go back to the start, with these parameters besides the normal ones."""
         self.pause(True)
         self.set(**NORMAL | values)
         assert self.call('reset', Trigger.Request()).success
@@ -290,7 +290,7 @@ class TestPhysics(Case):
                 self.assert_state(bench.step(100), (STOP, 0.0), 1e-6)
 
     def test_push(self) -> None:
-        """A wrench acts at its frame, in its axes, for its time; an unknown frame is told."""
+        """A wrench acts at its frame, in its axes, for its time; an unknown frame is reported."""
         bench = self.bench
         bench.begin(wrench_timeout=0.1)
         hold = MASS * GRAVITY * LENGTH * math.sin(START)
@@ -339,7 +339,7 @@ class TestSensors(Case):
     """How the joint is read."""
 
     def test_noise(self) -> None:
-        """Readings scatter as told, around the truth, and the same again with the same seed."""
+        """Readings scatter as configured around the truth, and again with the same seed."""
         bench = self.bench
         runs = []
         for seed in (1, 1, 2):

@@ -152,7 +152,7 @@ def wrench_message(frame: str, moment: np.ndarray, force: np.ndarray) -> WrenchS
 
 
 def moved(x: float, y: float, z: float, turn: float = 0.0) -> np.ndarray:
-    """Return a pose beside the origin, turned about z."""
+    """Return a pose next to the origin, turned about z."""
     T = np.eye(4)
     T[:3, :3] = pinocchio.exp3(np.array([0.0, 0.0, turn]))
     T[:3, 3] = x, y, z

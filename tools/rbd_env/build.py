@@ -56,7 +56,7 @@ def fingerprint(layout: Layout) -> str:
 
 
 def is_built(layout: Layout) -> bool:
-    """Tell whether the installed tree is that of the files as they are."""
+    """Return whether the installed tree is that of the files as they are."""
     try:
         return (command(layout).exists()
                 and (layout.state / 'build.stamp').read_text() == fingerprint(layout))

@@ -82,7 +82,7 @@ def groups_of(arguments: list[str]) -> tuple[str, ...]:
 
 
 def is_prepared(layout: Layout, groups: tuple[str, ...]) -> bool:
-    """Tell whether a command can start at once; this is all that a second use waits for."""
+    """Return whether a command can start at once; this is all that a second use waits for."""
     return (all(packages.is_installed(layout, group) for group in groups)
             and verb.is_installed(layout) and build.is_built(layout))
 

@@ -34,7 +34,7 @@ def build(root: Path, target: Path) -> int:
     """
     Build every page; a warning of Sphinx counts as a failure.
 
-    :param target: folder of the pages; what Sphinx keeps to build faster goes beside it.
+    :param target: folder of the pages; what Sphinx keeps to build faster goes next to it.
     """
     return subprocess.run(
         [sys.executable, '-m', 'sphinx', '--quiet', '--fail-on-warning', '--nitpicky',

@@ -83,7 +83,7 @@ def stamp_text(layout: Layout, group: str) -> str:
 
 
 def is_installed(layout: Layout, group: str) -> bool:
-    """Tell whether a group is installed as the requirements file has it now."""
+    """Return whether a group is installed as the requirements file has it now."""
     try:
         return (layout.venv / f'{group}.stamp').read_text() == stamp_text(layout, group)
     except OSError:

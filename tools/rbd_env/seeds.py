@@ -129,7 +129,7 @@ def stamp(root: Path) -> Path:
 
 
 def run_marked(root: Path) -> bool:
-    """Run all tests that carry the mark; tell whether all is well with them."""
+    """Run all tests that carry the mark; return whether all of them pass."""
     fine = True
     for stage in stages.suite(root, []):
         if stage.name in STAGES:

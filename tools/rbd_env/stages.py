@@ -36,7 +36,7 @@ BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
 WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2, 'browser tests': 1}
-BESIDE = 10  # niceness of a stage that runs beside the launch tests, which measure time
+BESIDE = 10  # niceness of a stage that runs next to the launch tests, which measure time
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
                '--numprocesses', '--dist')

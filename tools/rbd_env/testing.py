@@ -45,7 +45,7 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
 
 def run_together(chosen: list[stages.Stage], root: Path) -> None:
     """
-    Run the launch tests, at low priority beside them linters and unit tests, then the browser.
+    Run the launch tests, linters and unit tests next to them at low priority, then the browser.
 
     Launch tests mostly wait: for processes, for messages, for timeouts that must pass. Linters
     have one process for most of their time, and would leave a processor idle before the unit

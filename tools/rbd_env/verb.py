@@ -48,7 +48,7 @@ def stamp_text(layout: Layout) -> str:
 
 
 def is_installed(layout: Layout) -> bool:
-    """Tell whether nothing is to be done."""
+    """Return whether nothing is to be done."""
     try:
         return (layout.venv / 'verb.stamp').read_text() == stamp_text(layout)
     except OSError:
@@ -66,7 +66,7 @@ def provide(layout: Layout) -> None:
 
 
 def _install(layout: Layout, name: str) -> None:
-    copy = layout.state / 'tmp' / name  # building writes beside the sources
+    copy = layout.state / 'tmp' / name  # building writes next to the sources
     try:
         copy_writable(_source(layout, name), copy)
         pip.run(

@@ -15,7 +15,7 @@
 """
 Coordinates y of a manifold: choosing them, judging them, and the way back to q (thesis 2.2, 2.3).
 
-A choice is R(q, y) = 0 beside phi(q) = 0. It is good where both [D1 R; K] and D2 R can be
+A choice is R(q, y) = 0 in addition to phi(q) = 0. It is good where both [D1 R; K] and D2 R can be
 inverted (theorem 2.3.1). Linear choices are y = R (q - q_bar): some of the coordinates
 themselves, the directions of the tangent space, or any that the user names.
 """
@@ -46,8 +46,8 @@ class Validity(NamedTuple):
     """
     Whether a choice of coordinates is one (theorem 2.3.1).
 
-    :param manifold: condition number of [D1 R; K]: infinite where y does not tell points of the
-        manifold apart.
+    :param manifold: condition number of [D1 R; K]: infinite where y does not distinguish
+        points of the manifold.
     :param own: condition number of D2 R.
     """
 
@@ -144,7 +144,7 @@ def choose(
     :param method: ``'partition'`` (coordinates of q), ``'tangent'`` (directions of the tangent
         space), the numbers of the coordinates, or R itself, (p, nv).
     :param limit: largest condition number of [R; K].
-    :raises SingularError: where the coordinates do not tell the positions about q apart.
+    :raises SingularError: where the coordinates do not distinguish the positions about q.
     """
     K = system.jacobian(q)
     rows = independent_rows(K, tolerance)

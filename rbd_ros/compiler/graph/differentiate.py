@@ -15,7 +15,7 @@
 """
 Derivatives of graphs, as graphs.
 
-Forward mode carries, beside each value, its derivatives; reverse mode carries back from each
+Forward mode carries, with each value, its derivatives; reverse mode carries back from each
 result how much it depends on the value. Both are exact, and both are simplified like any trace.
 
 Where a function has a kink the derivative is one-sided: that of ``abs`` at 0 is +1, of ``min`` and

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Constants as loads from a table beside the code.
+Constants as loads from a table next to the code.
 
 A processor with instructions of one length has no room for a double in them: LLVM builds each one
 from four immediates and copies it to the lanes, six instructions for what one load does. On

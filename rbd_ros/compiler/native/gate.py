@@ -97,7 +97,7 @@ class Writer:
 def module(inputs: Sequence[Argument], outputs: Sequence[Argument],
            bound: str = 'rbd_kernel') -> list[str]:
     """
-    Return the lines of ``rbd_call`` and ``rbd_bound``, to stand beside ``rbd_kernel``.
+    Return the lines of ``rbd_call`` and ``rbd_bound``, to stand next to ``rbd_kernel``.
 
     :param inputs: arguments of the kernel.
     :param outputs: its results.

@@ -60,7 +60,7 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     :param floating_base: whether the root link moves freely.
     :param gravity: acceleration of free fall in base coordinates, m/s^2.
     :param mimic: False to let mimic joints move freely, as programs do that do not know them.
-    :param gears: laws by which joints follow others, by name of the following joint, beside
+    :param gears: laws by which joints follow others, by name of the following joint, besides
         those of ``mimic``: cams, linkages and differentials, which URDF cannot describe.
     :param rotor_bodies: whether the rotors of ``<transmission>`` elements are bodies of their own,
         with all gyroscopic effects, and not just inertia reflected to their joints (RBDA 9.6).

@@ -34,7 +34,7 @@ def find_resource(address: str | os.PathLike[str], *,
 
     ``package://name/rest`` is searched in ``share/name`` of every folder of AMENT_PREFIX_PATH,
     then in ROS_PACKAGE_PATH, in ``share/name`` of this Python and of what pip put into it with
-    cmeel, then in folders called ``name`` beside or above ``near``.
+    cmeel, then in folders called ``name`` next to or above ``near``.
 
     :param address: a path, ``file://`` or ``package://`` address.
     :param near: file or folder to search around; the current folder if not given.
