@@ -20,10 +20,11 @@ import threading
 import time
 from types import SimpleNamespace
 
+from input_rig import clocked, Handle, Node
 from isolation import own_domain
 import pytest
 from rbd_ros.control.repeats import Budget
-from rbd_ros.nodes.controller import bounded, bounded_action, bounded_services, responses
+from rbd_ros.nodes.controller import bounded_action, bounded_services, responses
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
@@ -45,98 +46,10 @@ def test_budget_is_a_share_of_time():
     assert not budget.left(0.0)  # time that goes back earns nothing
 
 
-class Node:
-    """What a bounded input needs of a node: entities, and a middleware that keeps the newest."""
-
-    def __init__(self, cost, depth=1):
-        self.now = self.cpu = 0.0
-        self.cost, self.kept, self.depth = cost, [], depth
-        self._subscriptions, self._services, self.timers, self.woken = [], [], [], 0
-        self.handed = []
-
-    def create_subscription(self, kind, topic, callback, qos):
-        """Return a subscription that is read like one of rclpy."""
-        handle = Handle(lambda *_: (self.kept.pop(0), None) if self.kept else None)
-        made = SimpleNamespace(callback=callback, handle=handle, msg_type=kind, raw=False,
-                               qos_profile=SimpleNamespace(depth=self.depth))
-        self._subscriptions.append(made)
-        return made
-
-    def create_timer(self, period, callback, **_):
-        """Return a timer that begins when it is reset."""
-        timer = SimpleNamespace(runs=False, callback=callback, due=0.0, period=period)
-        timer.reset = lambda: vars(timer).update(runs=True, due=self.now + period)
-        timer.cancel = lambda: vars(timer).update(runs=False)
-        self.timers.append(timer)
-        return timer
-
-    def destroy_timer(self, timer):
-        """Forget it."""
-        self.timers.remove(timer)
-
-    def destroy_subscription(self, subscription):
-        """Forget it; like rclpy, only what is known can be destroyed."""
-        self._subscriptions.remove(subscription)
-
-    def _wake_executor(self):
-        self.woken += 1
-
-    def take(self, message):
-        """Use processor time for a message."""
-        self.handed.append((self.now, message))
-        self.cpu += self.cost
-
-    def publish(self, message):
-        """Bring a message: to the executor, or into the history of the middleware."""
-        for subscription in self._subscriptions:
-            subscription.callback(message)
-        if not self._subscriptions:
-            self.kept = [*self.kept, message][-self.depth:]
-
-    def run(self, seconds, rate=0.0):
-        """Let time pass with so many messages per second; returns the last message."""
-        message, steps = None, round(seconds * 10_000)
-        for k in range(steps):
-            self.now += 1e-4
-            if rate and k % round(10_000 / rate) == 0:
-                message = self.now
-                self.publish(message)
-            for timer in self.timers:
-                if timer.runs and self.now >= timer.due:
-                    timer.due += timer.period
-                    timer.callback()
-        return message
-
-
-class Handle:
-    """A handle that must be entered before it is used."""
-
-    def __init__(self, take):
-        self._take, self.entered = take, False
-
-    def __enter__(self):
-        self.entered = True
-
-    def __exit__(self, *_):
-        self.entered = False
-
-    def take_message(self, *given):
-        """Return a message and something about it, or None."""
-        assert self.entered
-        return self._take(*given)
-
-
 def build(monkeypatch, cost, depth=1, **more):
     """Return a node on a fake clock, an input of it, and what it complains about."""
     node, told = clocked(monkeypatch, Node(cost, depth)), []
     return node, BoundedInput(node, str, '/topic', node.take, 1, told.append, **more), told
-
-
-def clocked(monkeypatch, node):
-    """Return a node by whose time budgets are counted."""
-    monkeypatch.setattr(bounded, 'time', SimpleNamespace(
-        monotonic=lambda: node.now, thread_time=lambda: node.cpu))
-    return node
 
 
 def test_gravity_input_ends_its_subscriptions_in_a_flood(monkeypatch):
@@ -277,10 +190,7 @@ def flood(node, services, seconds, rate):
             count += 1
             for service in services:
                 service.request(count)
-        for timer in node.timers:
-            if timer.runs and node.now >= timer.due:
-                timer.due += timer.period
-                timer.callback()
+        node.serve_timers()
     return count
 
 
@@ -400,10 +310,7 @@ def test_a_flood_of_goals_gets_its_share(monkeypatch):
         if k == 20_000:
             node.cancellations, asked = 1, node.now
         node.serve(server)
-        for timer in node.timers:
-            if timer.runs and node.now >= timer.due:
-                timer.due += timer.period
-                timer.callback()
+        node.serve_timers()
     most = bounded_action.SHARE * 3.0 + bounded_action.BURST + 2e-3
     assert 0.5 * most < len(node.done) * 1.1e-3 <= most
     assert len(told) == 1 and '~/follow' in told[0]

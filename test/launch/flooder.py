@@ -13,9 +13,10 @@
 # limitations under the License.
 
 """
-Flood topics from a process of its own: flooder.py messages_per_second seconds.
+Flood topics from a process of its own: flooder.py seconds.
 
-Each line of its input names a flood; it answers ``begun``, and then with the number of messages.
+Each line of its input has messages per second and the name of a flood; it answers ``begun``, and
+then with the number of messages.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def flood(node: Node, kind: str, rate: float, seconds: float) -> None:
         time.sleep(0.02)
     begin, count = time.monotonic(), 0
     print('begun', flush=True)
-    while time.monotonic() < begin + seconds:
-        while count < (time.monotonic() - begin) * rate:
+    while (past := time.monotonic() - begin) < seconds:
+        while count < past * rate:  # as many as are due, if it can
             publisher.publish(next(data))
             count += 1
         time.sleep(2e-4)
@@ -79,15 +80,16 @@ def flood(node: Node, kind: str, rate: float, seconds: float) -> None:
     node.destroy_publisher(publisher)
 
 
-def main(rate: float, seconds: float) -> None:
+def main(seconds: float) -> None:
     """Take orders until the input ends."""
     rclpy.init()
     node = rclpy.create_node('flooder')
     for line in sys.stdin:
-        flood(node, line.strip(), rate, seconds)
+        rate, kind = line.strip().split(maxsplit=1)
+        flood(node, kind, float(rate), seconds)
     node.destroy_node()
     rclpy.shutdown()
 
 
 if __name__ == '__main__':
-    main(float(sys.argv[1]), float(sys.argv[2]))
+    main(float(sys.argv[1]))

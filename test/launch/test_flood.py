@@ -21,6 +21,7 @@ The same system shows that the slow path alone gives the torques of another libr
 from __future__ import annotations
 
 from collections.abc import Iterator
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -30,10 +31,13 @@ from arm import GRAVITY
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
+from rig import MARGIN
 from standing import Standing
 
 FLOODER = Path(__file__).with_name('flooder.py')
-PER_SECOND, SECONDS = 5000.0, 1.0
+SECONDS = 1.0
+PER_SECOND = {'names': 20_000.0}  # of which states are one in a hundred
+GAPS = {'names': 0.25}  # s between two commands, and between a request and its answer
 LINES = 12  # of one place and second, and some more of others
 
 
@@ -52,7 +56,7 @@ def test_floods_on_the_slow_path(system: Standing) -> None:
     """Whatever comes how often, the robot runs on and each state has its torque."""
     slow_path_alone(system)
     flooder = subprocess.Popen(
-        [sys.executable, str(FLOODER), str(PER_SECOND), str(SECONDS)], stdin=subprocess.PIPE,
+        [sys.executable, str(FLOODER), str(SECONDS)], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, text=True, bufsize=1)
     try:
         for kind in ('payload', 'trajectory', 'bad trajectory', 'pose', 'twist', 'dead_man',
@@ -83,14 +87,28 @@ def flood(system: Standing, flooder: subprocess.Popen[str], kind: str) -> None:
     client.must_set({'mode': wanted})
     client.wait(lambda: client.last('mode') == wanted, wanted)
     assert flooder.stdin is not None and flooder.stdout is not None
-    flooder.stdin.write(f'{kind}\n')
+    rate = PER_SECOND.get(kind, 5000.0)
+    flooder.stdin.write(f'{rate} {kind}\n')
     assert flooder.stdout.readline() == 'begun\n'
     begin, lines = time.monotonic(), len(client.heard['log'])
+    answered = slowest_answer(system, begin + 0.8 * SECONDS)
     sent = int(flooder.stdout.readline())
     seconds, gap = time.monotonic() - begin, system.largest_gap(begin)
     lines = len(client.heard['log']) - lines
-    print(f'{kind}: {sent / seconds:.0f} Hz, largest gap {1e3 * gap:.1f} ms, {lines} lines')
-    assert sent > 0.2 * PER_SECOND * SECONDS
-    assert gap < client.margin(begin), kind
+    print(f'{kind}: {sent / seconds:.0f} Hz, largest gap {1e3 * gap:.1f} ms, slowest answer '
+          f'{1e3 * answered:.1f} ms, {lines} lines, load {os.getloadavg()[0]:.1f}')
+    assert sent > 0.2 * rate * SECONDS
+    assert max(gap, answered) < GAPS.get(kind, MARGIN) + client.stalled(begin), kind
     assert client.last('state') == 'running' and client.last('fault') == '', kind
     assert lines < LINES * (seconds + 1.0), kind
+
+
+def slowest_answer(system: Standing, until: float) -> float:
+    """Return how long a service of the loop took at most to answer, s; a stop has its way."""
+    slowest = 0.0
+    while time.monotonic() < until:
+        begin = time.monotonic()
+        assert not system.client.trigger('reset').success  # nothing to reset
+        slowest = max(slowest, time.monotonic() - begin)
+        time.sleep(0.05)
+    return slowest

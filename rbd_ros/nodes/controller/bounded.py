@@ -32,10 +32,10 @@ from rbd_ros.control.repeats import Budget
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-__all__ = ['Bounded', 'POLL']
+__all__ = ['Bounded', 'OVERHEAD', 'POLL']
 
 POLL = 0.01  # s between two looks while there are too many
-_OVERHEAD = 1e-4  # s that an executor takes to read one message
+OVERHEAD = 1e-4  # s that an executor takes to read one message
 _AGAIN, _MOST = 1.0, 8.0  # s after which they are taken as they come again, if they go on
 
 
@@ -92,7 +92,7 @@ class Bounded:
 
     def end(self, begin: float) -> None:
         """Pay for the work that began at a time."""
-        self._budget.spend(min(time.thread_time() - begin + _OVERHEAD, self._dearest))
+        self._budget.spend(min(time.thread_time() - begin + OVERHEAD, self._dearest))
 
     def _take_out(self) -> None:
         """Take the input out of the executor, which asks its nodes what to wait for."""
@@ -116,7 +116,7 @@ class Bounded:
     def _poll(self) -> None:
         """Take what the middleware has kept."""
         now = time.monotonic()
-        if not self._budget.left(now):
+        if not self._left():
             return
         self._read()
         if self.polling and now > self._until:

@@ -35,6 +35,7 @@ from rbd_ros.nodes.controller.bounded_services import bound_services, NO_TYPE_DE
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.outputs import Output
+from rbd_ros.nodes.controller.state_input import StateInput
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -51,8 +52,9 @@ __all__ = ['LoopNode']
 
 Array = npt.NDArray[np.float64]
 
-#: depth 1 loses messages where several publishers share the topic
-STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+#: Depth 1 loses messages where several publishers share the topic; this one holds what a flood
+#: of 20 kHz brings while the loop waits for a processor.
+STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 #: s between two looks at the clocks while states come
 _WATCH = 0.05
@@ -92,8 +94,8 @@ class LoopNode(GuardedNode):
         self._beats = UInt64()
         name = owner.resolve_topic_name
         self._heart = self.create_publisher(UInt64, name('~/heartbeat'), 1)
-        self.create_subscription(
-            JointState, name('joint_states'), self._on_state, STATES, raw=True,
+        self._states = StateInput(
+            self, name('joint_states'), self._on_state, STATES, owner.get_logger().warning,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
         self._dead_man = BoundedInput(self, Bool, name('~/dead_man'), self._on_dead_man, 10,
                                       owner.get_logger().warning)
@@ -114,6 +116,7 @@ class LoopNode(GuardedNode):
         self.statistics = LoopStatistics(1.0 / cycle.settings.number('nominal_rate'))
         self.output, self._cycle = output, cycle
         self.fast_path = FastPath(cycle, output) if cycle.settings.flag('fast_path') else None
+        self._states.begin_robot(1.0 / cycle.settings.number('nominal_rate'))
         self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
         # The limiter gives a step at most two nominal periods. While states come, the timer
         # only watches, and beats: each time it fires costs more than a tick.
@@ -178,9 +181,14 @@ class LoopNode(GuardedNode):
             if self.simulated:
                 now, steady = self._times(stamp)
             fast_path = self.fast_path  # the other thread may take it away
-            if (fast_path is not None and fast_path.run(now, steady, data, stamp)
-                    or self._slow_path(cycle, fast_path, now, steady, data)):
+            if fast_path is not None and fast_path.run(now, steady, data, stamp):
                 self.statistics.add(steady, monotonic(), stamp)
+            elif self._states.admit_state(data):
+                try:
+                    if self._slow_path(cycle, fast_path, now, steady, data):
+                        self.statistics.add(steady, monotonic(), stamp)
+                finally:
+                    self._states.spend(monotonic() - steady)
         except Exception:
             self.guard.caught('joint_states')
 
@@ -192,6 +200,9 @@ class LoopNode(GuardedNode):
             return self._slow_state(cycle, data)
         sent = cycle.state(now, steady, reading.names, reading.position, reading.velocity,
                            reading.effort, reading.stamp)
+        layout = cycle.joints.last
+        if layout is not None and len(layout.target):
+            self._states.carries_ours(reading)
         if sent and fast_path is not None:
             fast_path.learn(reading, data)
         return True

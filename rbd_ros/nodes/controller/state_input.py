@@ -1,0 +1,146 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The subscription of joint states, of which no flood can take the time of the loop.
+
+Messages that the fast path takes cost next to nothing and are not counted. All others pay with the
+time that they take, waiting for a processor included: what counts is how busy the loop is. Beyond
+the budget the middleware keeps the newest messages and a timer looks through them once in each
+nominal period, or every 2 ms. What carries joints of the robot is told by its first bytes; of each
+such list of names the newest message is taken, of all the rest one, so that a new source can still
+be found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rbd_ros.control.repeats import Budget
+from rbd_ros.nodes.codec import ReadState
+from rbd_ros.nodes.controller.bounded import Bounded, OVERHEAD
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+
+__all__ = ['StateInput']
+
+#: of the time of the loop: share, and s at once, that messages off the fast path may take
+SHARE, BURST = 0.7, 0.05
+
+#: s between two looks: what comes meanwhile should not be more than the middleware keeps
+_LONGEST = 0.002
+
+_MOST_KINDS = 16  # lists of names with joints of the robot
+
+
+class StateInput(Bounded):
+    """Joint states as they come, or the newest of each kind once in a period."""
+
+    def __init__(self, node: Node, topic: str, take: Callable[[bytes], None], qos: QoSProfile,
+                 flooded: Callable[[str], None], **more: object) -> None:
+        """
+        Subscribe.
+
+        :param node: in an executor.
+        :param topic: resolved name.
+        :param take: gets a serialized message; asks ``admit`` before it spends time.
+        :param qos: of the subscription; its depth bounds what is kept between two looks.
+        :param flooded: gets a text when too many begin to come.
+        :param more: arguments of the subscription.
+        """
+        super().__init__(node, Budget(SHARE, BURST), lambda: flooded(
+            f'too many messages on {topic}: they would take more than {100.0 * SHARE:g} % of the '
+            'time of the loop. At each look only the newest state of the controlled joints is '
+            'read, and one of all messages without joints of this robot'))
+        self._take = take
+        self._kinds: dict[bytes, ReadState] = {}  # with joints of the robot, by their first bytes
+        self._counts: dict[bytes, int] = {}  # messages of each seen
+        self._newest: dict[bytes, bytes] = {}  # kept, by kind; no bytes: any other
+        self._reading = False
+        self._subscription: Subscription = node.create_subscription(
+            JointState, topic, take, qos, raw=True, **more)
+
+    def begin_robot(self, period: float) -> None:
+        """
+        Forget whose joints were whose.
+
+        :param period: s, nominal, of the states of the new robot.
+        """
+        self._kinds, self._counts, self._newest = {}, {}, {}
+        self._timer.timer_period_ns = round(1e9 * min(period, _LONGEST))
+
+    def admit_state(self, data: bytes) -> bool:
+        """
+        Return whether a message may take time now; if not, it is kept while it is the newest.
+
+        :param data: the serialized message.
+        """
+        if self._reading or self.admit():
+            return True
+        self._keep(data)
+        return False
+
+    def spend(self, seconds: float) -> None:
+        """
+        Pay for a message that was admitted.
+
+        :param seconds: that it took.
+        """
+        if not self.polling:  # then their number is the bound
+            self._budget.spend(seconds + OVERHEAD)
+
+    def carries_ours(self, kind: ReadState) -> None:
+        """
+        Note that messages of a kind carry joints of the robot.
+
+        :param kind: frame and names.
+        """
+        key = kind.prefix
+        if key not in self._kinds:
+            if len(self._kinds) >= _MOST_KINDS:  # nobody displaces a driver by inventing lists
+                rarest = min(self._counts, key=self._counts.__getitem__)
+                del self._kinds[rarest], self._counts[rarest]
+            self._kinds[key], self._counts[key] = kind, 0
+        self._counts[key] += 1
+
+    def _serve(self, served: bool) -> None:
+        subscriptions = self._node._subscriptions
+        (subscriptions.append if served else subscriptions.remove)(self._subscription)
+
+    def _left(self) -> bool:
+        return super()._left() or self.polling  # states are looked for whatever they cost
+
+    def _read(self) -> None:
+        subscription = self._subscription
+        with subscription.handle:
+            for _ in range(2 * subscription.qos_profile.depth):  # some come meanwhile
+                taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+                if taken is None:
+                    break
+                self._keep(taken[0])
+        kept, self._newest = self._newest, {}
+        self._reading = True
+        try:
+            for data in kept.values():
+                self._take(data)
+        finally:
+            self._reading = False
+
+    def _keep(self, data: bytes) -> None:
+        """Keep a message as the newest one of its kind."""
+        key = next((key for key, kind in self._kinds.items() if kind.fits(data)), b'')
+        self._newest.pop(key, None)  # they are handed over in the order in which they came
+        self._newest[key] = data
