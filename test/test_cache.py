@@ -225,6 +225,25 @@ def test_folder_is_bounded(home, entry, monkeypatch):
     assert not (home / 'old.tmp').exists()
 
 
+def test_a_folder_with_room_is_not_searched_at_every_write(home, entry, monkeypatch):
+    """How full the folder is counts again once a quarter of the room may have been used."""
+    looks, prune = [], cache._prune
+
+    def counted(path):
+        looks.append(path)
+        return prune(path)
+    monkeypatch.setattr(cache, '_prune', counted)
+    big = entry._replace(objects=[bytes(1000)])
+    monkeypatch.setattr(cache, 'LIMIT', 100_000)
+    for k in range(10):
+        cache.write(f'{k:064}', big)
+    assert looks == [home]
+    for k in range(10, 200):
+        cache.write(f'{k:064}', big)
+        assert sum(f.stat().st_size for f in home.glob('*.rbd')) <= 100_000
+    assert 2 < len(looks) < 100, 'looked too often, or never again'
+
+
 def test_two_processes_at_once(home):
     """Processes that compile the same kernel at the same time both get it right."""
     code = """

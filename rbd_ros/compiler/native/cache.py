@@ -48,6 +48,9 @@ _CODE = ('.py', '.pyc')
 #: bytes of a .pyc file before its code: format, and date or hash of the source
 _HEAD = 16
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+#: Bytes that this process may write into a folder before it looks again how full it is: with
+#: thousands of entries a look takes as long as a small kernel.
+_room: dict[Path, int] = {}
 _log = logging.getLogger('rbd_ros')
 
 
@@ -197,7 +200,8 @@ def write(key: str, entry: Entry) -> None:
         except OSError:
             os.unlink(name)
             raise
-        _prune(home)
+        left = _room.get(home, 0) - len(data)
+        _room[home] = left if left > 0 else _prune(home)
     except OSError as error:
         explain(home, str(error))
 
@@ -229,8 +233,12 @@ def _cut(data: bytes, lengths: Sequence[int]) -> Iterable[bytes]:
         start += length
 
 
-def _prune(home: Path) -> None:
-    """Keep the folder below its limit; also drop what an interrupted process left."""
+def _prune(home: Path) -> int:
+    """
+    Keep the folder below its limit; also drop what an interrupted process left.
+
+    :returns: bytes that may be written before the next look; other processes write too.
+    """
     now, kept = time.time(), []
     with os.scandir(home) as entries:
         for item in entries:
@@ -243,10 +251,9 @@ def _prune(home: Path) -> None:
             except FileNotFoundError:  # another process was faster
                 continue
     total = sum(size for _, size, _ in kept)
-    if total <= LIMIT:
-        return
-    for _, size, path in sorted(kept):
+    for _, size, path in sorted(kept) if total > LIMIT else ():
         if total <= LIMIT * 3 // 4:
             break
         Path(path).unlink(missing_ok=True)
         total -= size
+    return (LIMIT - total) // 4
