@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -30,6 +31,7 @@ FILES = {
 FLOATING = ('go2', 'talos')
 
 
+@cache
 def robots_folder() -> Path:
     """Return the folder of the robots, or raise with the way to get it."""
     try:

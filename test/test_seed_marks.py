@@ -186,10 +186,11 @@ def run_pytest(folder: Path, files: dict[str, str], *options: str) -> tuple[int,
         (folder / name).write_text(textwrap.dedent(text))
     results = folder / 'results.json'
     done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-p', 'seed_marks', *stages.WITHOUT_LAUNCH, '-c',
-         '/dev/null', '--rootdir', str(folder), '-p', 'no:cacheprovider', *options, str(folder)],
+        [sys.executable, '-m', 'pytest', '-p', 'seed_marks', '-p', 'xdist', '-c', '/dev/null',
+         '--rootdir', str(folder), '-p', 'no:cacheprovider', *options, str(folder)],
         cwd=folder, capture_output=True, text=True, check=False, timeout=240, env={
             **os.environ, 'RBD_ROS_RESULTS': str(results), 'PYTEST_ADDOPTS': '',
+            'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1',  # theirs take most of the time of the start
             'PYTHONPATH': f'{ROOT / "test"}:{os.environ.get("PYTHONPATH", "")}'})
     return done.returncode, json.loads(results.read_text()), done.stdout + done.stderr
 
@@ -294,6 +295,7 @@ def test_the_other_stages_run_beside_the_launch_tests(
         capfd: pytest.CaptureFixture[str]) -> None:
     """All begin before any ends, the others yield to launch tests; the browser comes last."""
     monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / 'made'))
+    monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
     wait = """
 import os, pathlib, time
 def test_{name}():

@@ -54,6 +54,11 @@ def pytest_runtest_protocol(item):
 """
 
 
+def own_room(folder: Path) -> dict[str, str]:
+    """Return variables with which a run takes no turns with the launch tests beside us."""
+    return {**os.environ, 'TMPDIR': str(folder)}
+
+
 @pytest.mark.parametrize(('stall', 'passes_from', 'runs', 'code', 'workers'), [
     (0.0, 0, 1, 0, ()), (9.0, 0, 1, 0, ()), (9.0, 1, 2, 0, ()), (9.0, 1, 2, 0, ('-n', '1')),
     (0.1, 1, 1, 1, ()), (9.0, 5, 2, 1, ())])
@@ -64,10 +69,10 @@ def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int,
     (tmp_path / 'conftest.py').write_text(
         CONFTEST.format(folder=str(Path(__file__).parent), stall=stall))
     ended = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'no:launch_testing',
-         '-p', 'no:launch_ros', *workers, '--rootdir', str(tmp_path),
-         str(tmp_path / 'test_it.py')],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'xdist', *workers,
+         '--rootdir', str(tmp_path), str(tmp_path / 'test_it.py')],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        env={**own_room(tmp_path), 'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1'})
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert len((tmp_path / 'runs').read_text()) == runs
     assert ('run again' in ended.stderr) == (runs == 2)
@@ -114,7 +119,7 @@ def test_second_run_has_nothing_of_the_first(tmp_path: Path) -> None:
         [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--rootdir',
          str(tmp_path), str(tmp_path / 'test_it.py')],
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, 'ROS_LOG_DIR': str(tmp_path)})
+        env={**own_room(tmp_path), 'ROS_LOG_DIR': str(tmp_path)})
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert 'run again' in ended.stderr
 
