@@ -21,10 +21,13 @@ import importlib.metadata
 import math
 from pathlib import Path
 
+from linted import ROOT
 import numpy as np
 import pinocchio as pin
 
+import rbd_ros
 from rbd_ros.model.model import Model
+from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 
 SPATIAL = [3, 4, 5, 0, 1, 2]        # angular first from linear first, and back
 
@@ -78,3 +81,10 @@ def pinocchio_position(model: Model, peer: pin.Model, q: list[float]) -> np.ndar
         if joint.nq:
             out[joint.idx_q:joint.idx_q + joint.nq] = own
     return out
+
+
+def arm_and_twin(floating_base: bool) -> tuple[rbd_ros.Dynamics, PinocchioRobot]:
+    """Return the built-in arm, compiled, and the same robot in Pinocchio."""
+    urdf = ROOT / 'urdf' / 'seven_joint_arm.urdf'
+    model = rbd_ros.load_urdf(urdf, floating_base, on_warning=lambda text: None)
+    return rbd_ros.Dynamics(model), PinocchioRobot(model, urdf.read_text(), floating_base)

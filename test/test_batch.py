@@ -14,6 +14,7 @@
 
 """Many states at once: the same numbers as one by one, on any lanes, threads and layouts."""
 
+from concurrent.futures import ThreadPoolExecutor
 import math
 import os
 import random
@@ -196,11 +197,8 @@ def test_batches_from_many_threads(kernel):
         for _ in range(20):
             if kernel.batch(*given[k], threads=2)[0].tolist() != expected[k]:
                 wrong.append(k)
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert not wrong
 
 

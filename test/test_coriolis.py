@@ -15,8 +15,8 @@
 """The Coriolis matrix, Christoffel symbols and centroidal momentum, against other libraries."""
 
 from hypothesis import given, HealthCheck, settings
-from linted import ROOT
 import numpy as np
+import peer
 import pinocchio as pin
 import pytest
 import rbd_ros
@@ -25,14 +25,13 @@ from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import sin
 from rbd_ros.joints import Prescribed, Revolute
 from rbd_ros.model import positions, samples
-from rbd_ros.peers.pinocchio_robot import PinocchioRobot, SWAP
+from rbd_ros.peers.pinocchio_robot import SWAP
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
 
 few = settings(max_examples=25, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])
 KINDS = sorted(samples.JOINTS)
-ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
 
 
 def matrix(model, s):
@@ -145,8 +144,7 @@ def test_rate_of_the_momentum_matrix(kind):
 @pytest.fixture(scope='module', params=[False, True], ids=['fixed', 'floating'])
 def pair(request):
     """Return a compiled arm, on a fixed and on a floating base, and Pinocchio's twin."""
-    model = rbd_ros.load_urdf(ARM, request.param, on_warning=lambda text: None)
-    return rbd_ros.Dynamics(model), PinocchioRobot(model, ARM.read_text(), request.param)
+    return peer.arm_and_twin(request.param)
 
 
 def test_against_pinocchio(pair):

@@ -14,11 +14,11 @@
 
 """The call from Python as machine code: what it accepts, refuses, returns and allocates."""
 
+from concurrent.futures import ThreadPoolExecutor
 import gc
 import pickle
 import subprocess
 import sys
-import threading
 import tracemalloc
 from typing import NamedTuple
 import weakref
@@ -378,11 +378,8 @@ def test_many_threads_share_a_kernel(kernel):
         for _ in range(3000):
             if [y.tolist() for y in kernel(q, m, 1.0)] != expected:
                 wrong.append(seed)
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert not wrong
 
 

@@ -15,21 +15,18 @@
 """Regressors of torque, energy and momentum: linear in the parameters, and Pinocchio's."""
 
 from hypothesis import given, HealthCheck, settings
-from linted import ROOT
 import numpy as np
+import peer
 import pinocchio as pin
 import pytest
-import rbd_ros
 from rbd_ros.algorithms import energy, regressor
 from rbd_ros.algorithms.kinematics import links, velocities
 from rbd_ros.identification import body_parameters
-from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rbd_ros.spatial import Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
 
 few = settings(max_examples=20, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])
-ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
 #: Pinocchio's order of the ten parameters in ours.
 THEIRS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
 
@@ -67,8 +64,7 @@ def test_energy_and_momentum_are_linear_in_the_parameters(model, seed):
 @pytest.fixture(scope='module', params=[False, True], ids=['fixed', 'floating'])
 def pair(request):
     """Return a compiled arm, on a fixed and on a floating base, and Pinocchio's twin."""
-    model = rbd_ros.load_urdf(ARM, request.param, on_warning=lambda text: None)
-    return rbd_ros.Dynamics(model), PinocchioRobot(model, ARM.read_text(), request.param)
+    return peer.arm_and_twin(request.param)
 
 
 def test_against_pinocchio(pair):

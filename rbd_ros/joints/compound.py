@@ -251,17 +251,8 @@ class RollPitchYaw(_Chain):
         (e11, e12, e13), (_, _, e23), (_, _, e33) = X.E.rows
         return [atan2(e23, e33), atan2(-e13, sqrt(e11 * e11 + e12 * e12)), atan2(e12, e11)]
 
-    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
-        """Return qd."""
-        return list(qd)
-
-    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
-        """Add the step."""
-        return [a + b for a, b in zip(q, step)]
-
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
-        """Subtract the angles."""
-        return [b - a for a, b in zip(q0, q1)]
+    # Its angles add up like those of a single joint, unlike those of its stages.
+    q_dot, integrate, difference = Joint.q_dot, Joint.integrate, Joint.difference
 
 
 @dataclass(frozen=True)
