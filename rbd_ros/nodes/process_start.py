@@ -16,10 +16,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from rbd_ros.control.parameters.file import read_file
 from rbd_ros.errors import SettingError
+from rbd_ros.nodes.transport import avoid_shared_memory
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
@@ -31,11 +33,12 @@ _PLACE = re.compile(r', at /\S+:\d+')  # where in the sources of rcl it was foun
 
 def initialise(args: list[str] | None) -> None:
     """
-    Initialise rclpy and leave signals to us.
+    Initialise rclpy, leave signals to us, and share no memory with other processes.
 
     :param args: of the command line; None: those of the process.
     :raises SettingError: for arguments that rcl refuses.
     """
+    avoid_shared_memory(rclpy.get_rmw_implementation_identifier(), os.environ)
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError

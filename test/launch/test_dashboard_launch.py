@@ -11,20 +11,33 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The dashboard is apart from the control loop: halted or killed, it opens no gap."""
+"""The loop waits for nobody who listens: a page or a listener, halted or killed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import os
+from pathlib import Path
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 from standing import Standing
 
 HALTED = 2.0  # s
+HALTS = 12  # of a listener: with shared memory, about one halt in twenty takes the loop along
+
+LISTENER = """
+import rclpy
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = rclpy.create_node('listener')
+node.create_subscription(
+    JointState, '/controller/commands', lambda _: print('heard', flush=True), 1)
+rclpy.spin(node)
+"""
 
 
 @pytest.fixture
@@ -60,3 +73,26 @@ def test_a_dashboard_that_halts_or_dies(system: Standing) -> None:
         page.wait()
     print(', '.join(f'{what}: largest gap {1e3 * gap:.1f} ms' for what, gap in gaps.items()))
     assert client.last('state') == 'running' and client.last('fault') == ''
+
+
+def test_a_listener_that_halts(system: Standing) -> None:
+    """Ctrl-Z in a terminal that shows the commands stops nobody but itself."""
+    mapped = Path(f'/proc/{system.process.pid}/maps').read_text()
+    assert '/dev/shm/' not in mapped  # no lock of another process can be waited for
+    listener = subprocess.Popen([sys.executable, '-c', LISTENER], stdout=subprocess.PIPE)
+    try:
+        assert listener.stdout is not None
+        assert listener.stdout.readline() == b'heard\n'  # commands do reach it
+        begin = time.monotonic()
+        for _ in range(HALTS):
+            listener.send_signal(signal.SIGSTOP)
+            time.sleep(0.3)
+            listener.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+        gap = system.largest_gap(begin)
+        assert gap < system.client.margin(begin)
+    finally:
+        listener.kill()
+        listener.wait()
+    print(f'a listener halted {HALTS} times: largest gap {1e3 * gap:.1f} ms')
+    assert system.client.last('state') == 'running' and system.client.last('fault') == ''

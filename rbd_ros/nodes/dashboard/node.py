@@ -20,7 +20,6 @@ listens at 127.0.0.1 unless told otherwise, and sends nothing unless ``allow_com
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Any
@@ -154,9 +153,6 @@ def main(args: list[str] | None = None) -> int:
     :returns: 0 after a clean end, 1 if it did not start, failed or could not show the robot.
     """
     end = Ending()
-    # A process that is killed can leave shared memory locked, and its partners waiting; the
-    # loopback device has no lock.
-    os.environ.setdefault('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
     try:
         initialise(args)
         node = Dashboard()

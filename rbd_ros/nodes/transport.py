@@ -1,0 +1,56 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+No memory that is shared with other processes.
+
+Where Fast DDS sends a message through shared memory, it takes a lock that lies in the memory of
+the receiver. A process that is halted (Ctrl-Z) or killed at the wrong moment keeps that lock, and
+whoever sends to it waits: `publish` does not return, and the loop stands still for as long as the
+receiver does. The loopback device has no such lock, and is as fast for messages of this size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from pathlib import Path
+
+__all__ = ['avoid_shared_memory']
+
+_PROFILES = Path(__file__).parent / 'network_only.xml'
+
+#: settings of the user, which stay as they are
+_CHOSEN = ('FASTDDS_BUILTIN_TRANSPORTS', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+
+_RANGE, _ONLY = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
+
+
+def avoid_shared_memory(middleware: str, environment: MutableMapping[str, str]) -> bool:
+    """
+    Have this process send through the network alone, before its first node is made.
+
+    :param middleware: identifier of rmw.
+    :param environment: of the process; changed.
+    :returns: whether anything was changed.
+    """
+    if 'fastrtps' not in middleware or any(environment.get(name) for name in _CHOSEN):
+        return False
+    if environment.get(_ONLY) == '1' or environment.get(_RANGE) == 'LOCALHOST':
+        # For this range, rmw adds shared memory by itself, whatever the transports are. The
+        # profile has all the rest of it; rmw changes nothing for SUBNET but to add static peers.
+        environment.pop(_ONLY, None)
+        environment |= {_RANGE: 'SUBNET', 'FASTRTPS_DEFAULT_PROFILES_FILE': str(_PROFILES)}
+    else:
+        environment['FASTDDS_BUILTIN_TRANSPORTS'] = 'UDPv4'
+    return True
