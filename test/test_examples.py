@@ -137,6 +137,31 @@ def test_quadruped_stands(run, tmp_path):
     assert (tmp_path / 'forces.png').stat().st_size > 1000
 
 
+def test_track_a_motion(run, tmp_path):
+    """An exact model leaves what one period of delay leaves, PD the error that it predicts."""
+    x, printed = run('track_a_motion', tmp_path / 'errors.png')
+    pd, exact, wrong = (np.abs(each).max() for each in x['errors'].values())
+    assert exact < 1e-4 < 10.0 * exact < wrong < 0.2 * pd
+    # joint_1 is turned by the others, too; alone it would lag by what its spring must stretch
+    assert pd > x['sway'] * x['omega']**2 / x['Kp']
+    assert (tmp_path / 'errors.png').stat().st_size > 1000 and printed.count('mrad') == 3
+
+
+def test_stop_a_moving_arm(run, tmp_path):
+    """It is braked, ramped down and released in the configured times, and slows down in each."""
+    x, _ = run('stop_a_moving_arm', tmp_path / 'stop.png')
+    assert list(x['record']) == ['probing', 'ramping in', 'running', 'braking', 'ramping down',
+                                 'releasing', 'released']
+    ends = {state: rows[-1] for state, rows in x['record'].items()}
+    assert ends['braking'][0] == pytest.approx(0.5, abs=0.01)
+    assert ends['ramping down'][0] == pytest.approx(1.0, abs=0.01)
+    speeds = [ends[state][1] for state in ('running', 'braking', 'ramping down')]
+    assert speeds[0] > 1.0 > 0.5 > speeds[1] > 0.25 > speeds[2] > 0.0
+    released = np.array(x['record']['released'])[:, 2]
+    assert np.ptp(released) == 0.0  # nothing is sent any more
+    assert (tmp_path / 'stop.png').stat().st_size > 1000
+
+
 def test_bounce_on_a_soft_floor(run, tmp_path):
     """The first rebound rises to the square of the restitution."""
     x, printed = run('bounce_on_a_soft_floor', tmp_path / 'bounce.png')

@@ -1,0 +1,54 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How does a moving arm come to rest when the controller is ended with Ctrl-C?"""
+
+import sys
+
+import numpy as np
+import rbd_ros
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.tick import KERNELS, TickKernels
+from rbd_ros.sim import SimulatedRobot
+
+model, h = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf'), 2e-3
+robot, plant, torque, record = make_robot(model), SimulatedRobot(model), np.zeros(7), {}
+ticks = TickKernels(robot, driver_adds='none', driver_knows_payload=False)
+values = {'driver_adds': 'none', 'nominal_rate': 1.0 / h, 'start.time': 0.0,
+          'release_torque': 'gravity'}
+cycle = Cycle(Settings(robot, defaults() | values, simulated=True),
+              {name: ticks.compile(name) for name in KERNELS}, lambda tau: np.copyto(torque, tau))
+cycle.loop.post(cycle.activate)
+for t in h * np.arange(-1250, 750):
+    if t == 0.0:
+        cycle.fault(t, Cause.DEACTIVATED, '')           # Ctrl-C
+    cycle.state(t, t, robot.joints, plant.q, plant.v, np.zeros(0), t + 1e4)
+    cycle.tick(t, t)
+    plant.command(torque + 9.0 * (-0.4 <= t < 0.0) * np.eye(7)[1])      # pushed, until then
+    plant.step(h)
+    record.setdefault(cycle.supervisor.state.value, []).append((t, plant.v[1], torque[1]))
+for state, rows in record.items():
+    print(f'{state:12s} until {rows[-1][0]:6.3f} s, shoulder at {rows[-1][1]:6.3f} rad/s then')
+if len(sys.argv) > 1:
+    from matplotlib import pyplot
+    for k, label in enumerate(('velocity, rad/s', 'torque, N.m'), 1):
+        pyplot.subplot(2, 1, k, xlabel='time, s' if k == 2 else '', ylabel=label)
+        for state, rows in list(record.items())[2:]:    # from running on
+            pyplot.plot(*np.array(rows)[-300:, [0, k]].T, label=state)
+    pyplot.legend(fontsize='small')
+    pyplot.savefig(sys.argv[1], dpi=90, bbox_inches='tight')
