@@ -132,7 +132,9 @@ def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> No
         [], shared, shared, []]
     assert [stage.distribution([]) for stage in stages.suite(ROOT, ['test/test_model.py'])] == [[]]
     unit = stages.suite(ROOT, [])[1]
-    assert unit.distribution(['-k', 'rnea', '-x']) == shared
+    assert unit.distribution(['-k', 'not rnea', '-x']) == shared
+    for options in (['-k', 'rnea', '-x'], ['-x', '-krnea']):  # to look for it twice takes longer
+        assert unit.distribution(options) == []
     for option in ('-s', '--pdb', '--capture=no', '-n0', '--co'):
         assert unit.distribution([option]) == []
     monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {3}, raising=False)

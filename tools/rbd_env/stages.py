@@ -59,13 +59,14 @@ class Stage:
         Return the options that share the stage out among the processors.
 
         A file is the unit: its tests share fixtures and the machine code that they compile. What
-        was named on the command line runs in one process, which starts faster. Linters fork,
+        was named on the command line, or chosen by a word, runs in one process, which starts
+        faster: to find its tests, each worker would import them all. Linters fork,
         which a worker with its threads must not. A worker that dies is not replaced (with files
         as units the replacement may wait for ever), and the tests it had left are named as lost.
         """
         workers = min(len(os.sched_getaffinity(0)), WORKERS[self.name])
         alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
-                    for word in extra)
+                    for word in extra) or picks_few(extra)
         if not self.whole or workers < 2 or alone:
             return []
         return ['-n', str(workers), *BY_FILE]
@@ -102,6 +103,13 @@ class Stage:
     def counts(self, root: Path) -> Counter[str]:
         """Count the outcomes."""
         return Counter(entry['outcome'] for entry in read_results(root, self.name).values())
+
+
+def picks_few(options: list[str]) -> bool:
+    """Whether ``-k`` names what shall run; with a ``not`` in it, it may be nearly everything."""
+    chosen = [option[2:] or following for option, following in
+              zip(options, [*options, ''][1:], strict=True) if option.startswith('-k')]
+    return any('not' not in each.replace('(', ' ').split() for each in chosen)
 
 
 def results_file(root: Path, stage: str) -> Path:
