@@ -44,6 +44,11 @@ LIMIT = 120.0       # of joint_1 of the arm
 @pytest.fixture(scope='module')
 def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a bag of the arm swaying with a payload of 1.7 kg, without noise."""
+    return swaying(tmp_path_factory.mktemp('bags') / 'motion', felt=1.0)
+
+
+def swaying(bag: Path, felt: float) -> Path:
+    """Write the bag; of friction and damping the efforts have a share."""
     model = rbd_ros.load_urdf(ARM)
     robot = rbd_ros.Dynamics(model, payload_frame='tool0')
     robot.set_payload(1.7, [0.03, -0.02, 0.1], np.diag([0.02, 0.03, 0.015]))
@@ -53,9 +58,9 @@ def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
     turn = speed * t[:, None] + phase
     q, qd, qdd = (sway * np.sin(turn), sway * speed * np.cos(turn),
                   -sway * speed**2 * np.sin(turn))
-    tau = (robot.inverse_dynamics(q, qd, qdd) + np.array(model.damping) * qd
-           + np.array(model.friction) * np.sign(qd))
-    return write(tmp_path_factory.mktemp('bags') / 'motion', model, zip(t, q, qd, tau))
+    tau = robot.inverse_dynamics(q, qd, qdd) + felt * (
+        np.array(model.damping) * qd + np.array(model.friction) * np.sign(qd))
+    return write(bag, model, zip(t, q, qd, tau))
 
 
 def test_identify_payload(motion: Path) -> None:
@@ -66,6 +71,17 @@ def test_identify_payload(motion: Path) -> None:
     assert found['message']['inertia']['m'] == found['mass'] and found['excitation'] < 1e4
     text = rbd('identify', motion, '--urdf', ARM, '--payload', 'tool0')[0]
     assert 'Payload at tool0' in text and 'ros2 topic pub --once /controller/payload' in text
+
+
+def test_efforts_of_torque_sensors_have_no_friction(tmp_path: Path) -> None:
+    """With --effort joint the friction of the URDF is left out, which would pass for a load."""
+    bag = swaying(tmp_path / 'felt', felt=0.0)
+    command = ('identify', bag, '--urdf', ARM, '--payload', 'tool0')
+    assert abs(data(*command)['mass'] - 1.7) > 0.02
+    found = data(*command, '--effort', 'joint')
+    assert found['mass'] == pytest.approx(1.7, abs=0.02)
+    assert found['com'] == pytest.approx([0.03, -0.02, 0.1], abs=0.01)
+    assert found['residual'] < 0.05
 
 
 def test_identify_robot(motion: Path) -> None:

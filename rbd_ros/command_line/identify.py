@@ -23,10 +23,14 @@ centre of mass and inertia of the payload at a frame are found. Without it, iner
 damping and rotors of the robot are fitted, starting from those of the URDF, and only real bodies
 are accepted. Move all joints, fast and in many directions; the excitation says whether that was
 enough: below 100 is good, beyond 10000 noise decides.
+
+Torque sensors in the joints (Franka, KUKA LBR, the simulator) feel no friction: --effort joint.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TYPE_CHECKING
 
@@ -44,6 +48,13 @@ MOST = 2000
 POOR = 1e4
 
 
+class Effort(StrEnum):
+    """Where efforts are measured: at the motor, or behind the gear by a torque sensor."""
+
+    motor = 'motor'
+    joint = 'joint'
+
+
 def run(
     bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
@@ -52,6 +63,9 @@ def run(
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
     cutoff: Annotated[float, typer.Option(
         metavar='HZ', help='Filter: some ten times the fastest wanted motion.')] = 10.0,
+    effort: Annotated[Effort, typer.Option(
+        help='Where efforts are measured; a torque sensor in the joint feels no friction.',
+    )] = Effort.motor,
     effort_delay: Annotated[float, typer.Option(
         metavar='S', help='By how much efforts lag the positions in the same message.',
     )] = 0.0,
@@ -62,6 +76,9 @@ def run(
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.identification.recording import read_joint_states, Recording, smooth
     model = load(urdf, quiet=as_json).model
+    if effort is Effort.joint:
+        none = (0.0,) * model.nv
+        model = replace(model, damping=none, friction=none)
     with progress('reading and fitting', 2) as step:
         recording = smooth(read_joint_states(bag, model, topic), cutoff, effort_delay)
         every = -(-len(recording.t) // MOST)
