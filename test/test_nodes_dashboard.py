@@ -147,6 +147,39 @@ def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
     assert shown._figures.inertia.visible is False and shown._figures.reach.visible is False
 
 
+def test_a_pivot_is_shown_without_an_inertia(node):
+    """The origin of the first link turns and does not move: nothing can be felt there."""
+    shown, telemetry = page(node, MODEL.body_names[1])
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
+    shown.update()
+    assert shown._figures.inertia.visible is False and shown._figures.reach.visible is False
+
+
+def test_a_mode_is_shown_when_it_changes_and_not_before_a_choice_is_read(node, monkeypatch):
+    """The page does not undo a choice that nobody has read yet; a refused one it does."""
+    shown, telemetry = page(node, 'tool0')
+    clock = [time.monotonic()]
+    monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
+
+    def later(seconds):
+        clock[0] += seconds
+        shown.update()
+        return shown._mode.value
+    telemetry.mode = 'hold'
+    assert later(1.0) == 'hold'
+    shown._mode.value = 'damping'  # chosen in the browser, its callback waits for a thread
+    assert later(1.0) == 'damping'
+    shown._choose_mode()
+    assert later(1.0) == 'damping'
+    telemetry.mode = 'damping'
+    assert later(1.0) == 'damping'
+    telemetry.mode = 'hold'  # set by somebody else
+    assert later(1.0) == 'hold'
+    shown._mode.value = 'operational_space'
+    shown._choose_mode()  # refused
+    assert later(1.0) == 'operational_space' and later(1.5) == 'hold'
+
+
 def test_contact_forces_are_arrows_where_they_act(node, monkeypatch):
     """What the simulator publishes is drawn at its points, as long as the force, until it ends."""
     shown, telemetry = page(node, 'tool0')
@@ -403,6 +436,7 @@ def test_of_many_missing_meshes_some_are_named():
     text = problems_text([f'link_{k}: no mesh file' for k in range(8)])
     assert 'link_4' in text and 'link_5' not in text and 'and 3 more' in text
     assert 'more' not in problems_text(['link_0: no mesh file'])
+    assert '//' not in problems_text(['link_0: no mesh file "package://a/b"'])  # can be broken
 
 
 @pytest.fixture

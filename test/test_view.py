@@ -113,6 +113,8 @@ def test_scene(tmp_path: Path) -> None:
         assert len(made.drawn) == 4 and made.problems == ['tip: no mesh file "no.stl"']
         # the lower link carries the tip and is seen; the upper one has nothing but its inertia
         assert [box.visible for box in made.boxes] == [True, False]
+        [stick] = made.sticks  # so that the way to the next joint is seen
+        np.testing.assert_allclose(stick.points[0], [np.zeros(3), model.X_T[2].r.to_list()])
         made.show([0.0, np.pi / 2])
         np.testing.assert_allclose(made.links['tip'].position, [0.5, 0.0, -0.3], atol=1e-6)
         page = urllib.request.urlopen(f'http://127.0.0.1:{server.get_port()}', timeout=20)

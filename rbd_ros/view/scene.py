@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 __all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server', 'Stand',
            'stand']
 
-INERTIA_COLOUR = (230, 140, 40)
+INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
+#: m, width of the line between two joints of a link that has no shape, and the shortest one
+STICK, SHORTEST = 0.015, 1e-3
 #: The largest mesh that is sent to a browser, bytes.
 LARGEST_MESH = 100 * 2**20
 #: m, half the size of a robot that is looked at as a small one; from which side; how far away, and
@@ -146,10 +148,11 @@ class RobotScene:
         self.model = model
         #: Meshes that could not be shown, each with the reason.
         self.problems: list[str] = []
-        #: Handles of viser: links by name, what is drawn of them, and the inertia boxes.
+        #: Handles of viser: links by name, what is drawn of them, inertia boxes and sticks.
         self.links: dict[str, Any] = {}
         self.drawn: list[Any] = []
         self.boxes: list[Any] = []
+        self.sticks: list[Any] = []
         self._scene, self._near, self._root = server.scene, near, root
         place = stand(model)
         server.initial_camera.position, server.initial_camera.look_at = place.eye, place.look
@@ -165,6 +168,9 @@ class RobotScene:
         for i in range(model.nb + 1):
             if float(model.inertia[i].m) > 0.0:
                 self._add_box(i, visible=i not in seen)     # better than a link without a body
+        for i in range(model.nb + 1):
+            if i not in seen:
+                self._add_sticks(i)
         self.show(neutral(model))
 
     def show(self, q: ArrayLike) -> None:
@@ -236,6 +242,17 @@ class RobotScene:
         if file.suffix.lower() == '.stl':
             mesh.visual.face_colors = [round(255 * part) for part in shape.colour]
         return mesh
+
+    def _add_sticks(self, body: int) -> None:
+        """Draw lines from the joint of a body to those that it carries: a box has no direction."""
+        model = self.model
+        ends = [np.array(model.X_T[k].r.to_list(), float) for k in range(1, model.nb + 1)
+                if model.parent[k] == body]
+        ends = [end for end in ends if np.linalg.norm(end) > SHORTEST]
+        if ends:
+            self.sticks.append(self._scene.add_line_segments(
+                f'{self._root}/{model.body_names[body]}/sticks',
+                np.array([[np.zeros(3), end] for end in ends]), STICK_COLOUR, thickness=STICK))
 
     def _add_box(self, body: int, visible: bool) -> None:
         edges, centre, turn = inertia_box(self.model.inertia[body])

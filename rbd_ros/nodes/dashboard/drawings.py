@@ -33,6 +33,7 @@ __all__ = ['Drawings']
 
 LARGEST = 0.2  # m, longest half-axis of an ellipsoid
 LEAST = 0.5  # N, smallest force that has an arrow
+PIVOT = 1e-6  # m/rad; a frame that all joints move less is a pivot: nothing can be felt there
 EXTERNAL, CONTACT = (220, 30, 60), (112, 72, 232)  # colours of arrows
 
 
@@ -57,7 +58,8 @@ class Drawings:
             self._force_on = gui.add_checkbox('External force', True)
             self._contacts_on = gui.add_checkbox('Contact forces', True)
         self.inertia = scene.add_icosphere('/inertia', color=(230, 120, 30), opacity=0.35)
-        self.reach = scene.add_icosphere('/manipulability', color=(40, 160, 90), opacity=0.35)
+        # As wires: the two ellipsoids lie across each other, and one would hide the other.
+        self.reach = scene.add_icosphere('/manipulability', color=(20, 130, 60), wireframe=True)
         self.force, self.contacts = (scene.add_arrows(
             name, np.zeros((1, 2, 3)), colour, shaft_radius=0.008, head_radius=0.02,
             head_length=0.04, visible=False)
@@ -80,6 +82,9 @@ class Drawings:
             return
         self._last = float(found.condition)
         J_v = found.J[3:]
+        if np.abs(J_v).max() < PIVOT:
+            self.inertia.visible = self.reach.visible = False
+            return
         for node, on, A in ((self.inertia, self._inertia_on, found.Lambda[3:, 3:]),
                             (self.reach, self._reach_on, J_v @ J_v.T)):
             figure = ellipsoid(R @ A @ R.T, LARGEST)

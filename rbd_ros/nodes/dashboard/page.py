@@ -72,6 +72,7 @@ class Page:
                         for name in joints]
         self._slow = self._push_until = self._ask = 0.0  # steady times
         self._shown: Array | None = None  # position that is drawn
+        self._mode_shown, self._look_again = '', np.inf  # and when to look, a steady time
         self._edited: set[str] = set()  # numbers that differ by hand from those of the controller
         self._words = self._gui.add_markdown('Waiting for the robot')
         self._answer = self._gui.add_markdown(operator.answer)
@@ -104,8 +105,7 @@ class Page:
             self._words.content = self._telemetry.words()
             self._answer.content = self._operator.answer
             self._show_bars()
-            if self._telemetry.mode in MODES:
-                self._mode.value = self._telemetry.mode  # others may change it, too
+            self._show_mode()
             self._operator.expire()
             if time.monotonic() >= self._ask:
                 self._ask = time.monotonic() + READ
@@ -119,7 +119,7 @@ class Page:
         gui, operator, off = self._gui, self._operator, not self._operator.allowed
         with gui.add_folder('Drive'):
             self._mode = gui.add_dropdown('Mode', MODES, disabled=off)
-            self._mode.on_update(by_hand(lambda: operator.set({'mode': self._mode.value})))
+            self._mode.on_update(by_hand(self._choose_mode))
             stop = gui.add_button('Stop', color='red', disabled=off)
             stop.on_click(lambda _: operator.stop())
             reset = gui.add_button('Reset', disabled=off)
@@ -135,6 +135,21 @@ class Page:
             push.on_click(lambda _: self._start_push())
         self._gizmo = self._scene.add_transform_controls('/target', scale=0.25, visible=False)
         self._gizmo.on_update(lambda _: operator.target(self._gizmo.position, self._gizmo.wxyz))
+
+    def _choose_mode(self) -> None:
+        self._look_again = time.monotonic() + READ
+        self._operator.set({'mode': self._mode.value})
+
+    def _show_mode(self) -> None:
+        """
+        Show the mode when it changes, which others may do, too, and after a choice by hand.
+
+        Written all the time, it would undo a choice before that is read, and send the old mode.
+        """
+        mode, now = self._telemetry.mode, time.monotonic()
+        if mode in MODES and (mode != self._mode_shown or now >= self._look_again):
+            self._look_again, self._mode_shown = np.inf, mode
+            self._mode.value = mode
 
     def _start_push(self) -> None:
         self._push_until = time.monotonic() + PUSHED
@@ -160,10 +175,10 @@ class Page:
             self._numbers = {
                 'payload.mass': gui.add_number('Payload, kg', 0.0, min=0.0, step=0.1,
                                                disabled=True),
-                'stiffness': gui.add_number('Stiffness, 1/s^2', 0.0, min=0.0, step=10.0,
+                'stiffness': gui.add_number('Stiffness, 1/s²', 0.0, min=0.0, step=10.0,
                                             disabled=True),
                 'damping': gui.add_number('Damping, 1/s', 0.0, min=0.0, step=1.0, disabled=True),
-                'gravity': gui.add_vector3('Gravity, m/s^2', (0.0, 0.0, 0.0), step=0.01,
+                'gravity': gui.add_vector3('Gravity, m/s²', (0.0, 0.0, 0.0), step=0.01,
                                            disabled=True)}
             self._apply = gui.add_button('Apply', disabled=True,
                                          hint='send the numbers that you have changed')
@@ -218,7 +233,8 @@ class Page:
                                ('Condition number', self._figures.condition)):
             with self._gui.add_folder(title, expand_by_default=False):
                 plot = self._gui.add_uplot(
-                    history.arrays(), ({}, {'label': title, 'stroke': '#1c7ed6'}), aspect=2.5)
+                    history.arrays(), ({'label': 's'}, {'label': title, 'stroke': '#1c7ed6'}),
+                    scales={'x': {'time': False}}, aspect=2.5)
             self._plots.append((plot, history))
 
     def _show_bars(self) -> None:
@@ -234,7 +250,9 @@ def problems_text(problems: list[str]) -> str:
     more = len(problems) - NAMED
     return '\n\n'.join([
         '**Not drawn as described**, but as boxes with the inertia of the link:',
-        *problems[:NAMED], *([f'and {more} more'] if more > 0 else [])])
+        # a path may be broken at its slashes, the panel is narrow
+        *(each.replace('/', '/\u200b') for each in problems[:NAMED]),
+        *([f'and {more} more'] if more > 0 else [])])
 
 
 def by_hand(act: Callable[[], None]) -> Callable[[Any], None]:

@@ -52,12 +52,13 @@ class History:
 
     def add(self, value: float) -> None:
         """Append a value that came now."""
-        self._entries.append((time.time(), value))
+        self._entries.append((time.monotonic(), value))
 
     def arrays(self) -> tuple[Array, Array]:
-        """Return times and values; one entry of zero where there are none."""
-        t, x = np.array(list(self._entries) or [(time.time(), 0.0)]).T
-        return t, x
+        """Return times, s from now, and values; one entry of zero where there are none."""
+        now = time.monotonic()
+        t, x = np.array(list(self._entries) or [(now, 0.0)]).T
+        return t - now, x
 
 
 class Obstacle(NamedTuple):
@@ -147,7 +148,8 @@ class Telemetry:
         if self.fault:
             lines.append(f'Fault: {self.fault}')
         lines += [f'{level.capitalize()}: {name}: {text}'
-                  for name, (level, text) in sorted(self.diagnostics.items()) if level != 'OK']
+                  for name, (level, text) in sorted(self.diagnostics.items())
+                  if level != 'OK' and not (self.fault and self.fault in text)]  # said already
         return '\n\n'.join(lines)
 
     def on_states(self, message: JointState) -> None:
