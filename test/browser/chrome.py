@@ -31,6 +31,7 @@ import pytest
 from selenium import webdriver
 from selenium.common.exceptions import TimeoutException, WebDriverException
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 SIZE = (1200, 900)  # of the window
@@ -106,9 +107,10 @@ def unfold(page: Any, title: str) -> None:
     found.click()
 
 
-def field(page: Any, label: str) -> WebElement:
-    """Return the first input beside a label, in sight."""
-    found = page.find_element(By.XPATH, f'//label[text()="{label}"]/following::input[1]')
+def field(page: Any, label: str, number: int = 1) -> WebElement:
+    """Return an input beside what a label begins with, in sight; a vector has three, from 1."""
+    found = page.find_element(By.XPATH, f'//label[starts-with(normalize-space(.), "{label}")]'
+                                        f'/following::input[{number}]')
     page.execute_script('arguments[0].scrollIntoView({block: "center"})', found)
     assert isinstance(found, WebElement)
     return found
@@ -123,6 +125,22 @@ def tick(page: Any, label: str) -> None:
             return False
         return True
     wait(clicked, label)
+
+
+def fill(page: Any, label: str, value: str, number: int = 1) -> None:
+    """Type into the input beside a label, in the place of what is there."""
+    def typed() -> bool:
+        try:
+            box = field(page, label, number)
+            if not box.is_enabled():
+                return False
+            box.click()
+            box.send_keys(Keys.CONTROL, 'a')
+            box.send_keys(value)
+        except WebDriverException:
+            return False
+        return True
+    wait(typed, label)
 
 
 def picture(page: Any, name: str = '') -> Any:

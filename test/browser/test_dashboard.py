@@ -20,32 +20,44 @@ import subprocess
 import time
 
 from chrome import (
-    browser, complaints, free_port, picture, press, programs_or_reason, scenery, text, tick,
+    browser, complaints, fill, free_port, picture, press, programs_or_reason, scenery, text, tick,
     unfold, wait)
 from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.nodes.description import BUILT_IN_POSE, built_in_robot
-from rbd_ros.view.scene import stand
+from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.nodes.description import built_in_robot
+from rbd_ros.nodes.executors import spin_in_thread
+from rbd_ros.view.figures import COLOURS
+from rcl_interfaces.srv import GetParameters
 import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import parameter_value_to_python
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from sensor_msgs.msg import JointState
+from sight import pixel
 
-FOV = np.radians(75.0)  # vertical, of the page
 MODEL = rbd_ros.load_urdf(built_in_robot())
+ROBOT = rbd_ros.Dynamics(MODEL)
+PARAMETERS = find_resource('package://rbd_ros/config/controller.yaml')
+ELBOW = 22.0  # N.m, limit of joint_4, which needs 15 to hold the arm up
 
 
 class System:
-    """The demo with its page, as the README starts it."""
+    """The demo with its page, as the README starts it, but with a weaker elbow."""
 
     def __init__(self, log):
         self.port, self.log = free_port(), log
+        limits = [120.0, 120.0, 80.0, ELBOW, 40.0, 24.0, 16.0]
+        (log.parent / 'controller.yaml').write_text(
+            f'{PARAMETERS.read_text()}\n      torque_limits: {limits}\n')
         self.process = subprocess.Popen(
             ['ros2', 'launch', 'rbd_ros', 'controller.launch.py', 'dashboard:=true',
-             f'dashboard_port:={self.port}'], stdout=log.open('w'), stderr=subprocess.STDOUT,
-            start_new_session=True)
+             f'dashboard_port:={self.port}', f'params_file:={log.parent / "controller.yaml"}'],
+            stdout=log.open('w'), stderr=subprocess.STDOUT, start_new_session=True)
         wait(lambda: f'open http://127.0.0.1:{self.port}' in log.read_text(), 'the page')
 
     def pid(self, name):
@@ -81,26 +93,56 @@ def page(tmp_path_factory):
             system.end()
 
 
+class Watcher:
+    """A node in the domain of the page that hears what is sent, and asks."""
+
+    def __init__(self):
+        self.node = rclpy.create_node('watcher')
+        self.states, self.poses = [], []  # (time, q); targets
+        self.node.create_subscription(JointState, 'joint_states', self._on_states, 10)
+        self.node.create_subscription(PoseStamped, 'controller/target_pose', self.poses.append, 10)
+        self._values = self.node.create_client(GetParameters, 'controller/get_parameters')
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self.failures = []
+        self._thread = spin_in_thread(self._executor, 'watcher', self.failures.append)
+        wait(lambda: self.states, 'joint states')
+
+    def _on_states(self, message):
+        named = dict(zip(message.name, message.position))
+        self.states.append((time.monotonic(), np.array([named[n] for n in MODEL.joint_names])))
+
+    @property
+    def tool(self):
+        """Return where the tool is, and along what axes."""
+        H = ROBOT.pose(self.states[-1][1], 'tool0')
+        return H[:3, 3], H[:3, :3]
+
+    def parameters(self, *names):
+        """Return what the controller has."""
+        wait(self._values.service_is_ready, 'the service of the controller')
+        future = self._values.call_async(GetParameters.Request(names=names))
+        wait(future.done, 'parameters of the controller')
+        values = map(parameter_value_to_python, future.result().values)
+        return {name: list(value) if hasattr(value, '__len__') else value
+                for name, value in zip(names, values)}
+
+    def close(self):
+        """End the node."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self._thread.join(5.0)
+        self.node.destroy_node()
+        assert not self.failures
+
+
 @pytest.fixture(scope='module')
 def watcher(page):
-    """Give a node in the domain of the page."""
+    """Give a watcher."""
     rclpy.init()
-    node = rclpy.create_node('watcher')
-    yield node
-    node.destroy_node()
+    made = Watcher()
+    yield made
+    made.close()
     rclpy.shutdown()
-
-
-def pixel(point, size):
-    """Return where a point of the scene is on the page."""
-    eye, look, _ = stand(MODEL)
-    ahead = np.subtract(look, eye) / np.linalg.norm(np.subtract(look, eye))
-    right = np.cross(ahead, [0.0, 0.0, 1.0])
-    right /= np.linalg.norm(right)
-    up = np.cross(right, ahead)
-    d = np.asarray(point) - eye
-    scale = size[1] / 2.0 / np.tan(FOV / 2.0) / (d @ ahead)
-    return size[0] / 2.0 + scale * (d @ right), size[1] / 2.0 - scale * (d @ up)
 
 
 def test_the_robot_is_seen(page):
@@ -129,55 +171,149 @@ def test_plots_have_what_the_controller_measures(page):
         unfold(page, title)
 
 
-def test_a_mode_is_switched(page):
-    """A choice on the page goes to the controller, whose own word for it comes back."""
-    box = page.find_element(By.CSS_SELECTOR, 'input[value="gravity_compensation"]')
+def test_manipulability_is_an_ellipsoid(page):
+    """It is drawn when its box is ticked, and gone when it is not."""
+    def green():
+        image = scenery(page)
+        return ((image[..., 1] > image[..., 0] + 25) & (image[..., 1] > image[..., 2] + 10)).sum()
+    before = green()
+    unfold(page, 'Show')
+    tick(page, 'Manipulability')
+    wait(lambda: green() > before + 500, 'the ellipsoid')
+    picture(page, 'dashboard_ellipsoids')
+    tick(page, 'Manipulability')
+    wait(lambda: green() < before + 100, 'its end')
+    unfold(page, 'Show')
+
+
+def test_the_robot_is_pushed(page, watcher):
+    """A floating arm goes where a force along the axes of its tool must send it."""
+    q = watcher.states[-1][1]
+    f = np.concatenate([np.zeros(3), (0.0, -8.0, 0.0)])
+    expected = np.linalg.solve(ROBOT.mass_matrix(q), ROBOT.jacobian(q, 'tool0').T @ f)
+    for number, force in enumerate(('0', '-8', '0'), 1):
+        fill(page, 'Push, N', force, number)
+    watcher.states.clear()
+    press(page, 'Push')
+    wait(lambda: watcher.states and np.abs(watcher.states[-1][1] - q).max() > 0.1, 'a motion')
+    moved = next(at for _, at in watcher.states if np.abs(at - q).max() > 0.02) - q
+    assert moved @ expected > 0.8 * np.linalg.norm(moved) * np.linalg.norm(expected)
+    time.sleep(1.0)
+    # it ends by itself: a tool that is pushed on would be away by metres
+    assert np.abs(watcher.states[-1][1] - q).max() < 1.0
+
+
+def choose(page, old, new):
+    """Choose a mode, and wait for the controller's own word for it."""
+    box = page.find_element(By.CSS_SELECTOR, f'input[value="{old}"]')
     page.execute_script('arguments[0].scrollIntoView({block: "center"})', box)
     box.click()
     wait(lambda: [each for each in page.find_elements(By.CSS_SELECTOR, '[role="option"]')
-                  if each.text == 'operational_space'], 'the list of modes')[0].click()
-    wait(lambda: 'mode operational_space' in text(page), 'the new mode')
+                  if each.text == new], 'the list of modes')[0].click()
+    wait(lambda: f'mode {new}' in text(page), 'the new mode')
+
+
+def test_a_mode_is_switched(page):
+    """A choice on the page goes to the controller, whose own word for it comes back."""
+    choose(page, 'gravity_compensation', 'operational_space')
 
 
 def test_a_target_is_dragged(page, watcher):
     """The handle of the target, pulled with the mouse, sends target poses."""
-    poses = []
-    watcher.create_subscription(PoseStamped, 'controller/target_pose', poses.append, 10)
     tick(page, 'Drag a target')
     canvas = page.find_element(By.TAG_NAME, 'canvas')
     size = canvas.size['width'], canvas.size['height']
-    wait(lambda: pull(page, canvas, size, watcher, poses), 'a target from the mouse')
-    place = poses[-1].pose.position
+    wait(lambda: pull(page, canvas, size, watcher), 'a target from the mouse')
+    place = watcher.poses[-1].pose.position
     assert np.isfinite([place.x, place.y, place.z]).all()
     picture(page, 'dashboard_target')
     tick(page, 'Drag a target')
 
 
-def pull(page, canvas, size, node, poses):
+def pull(page, canvas, size, watcher):
     """Pull at each of the three handles around the tool until a target pose is sent."""
-    for axis in np.eye(3):
+    tool, R = watcher.tool
+    for axis in R.T:
         for reach in (0.12, 0.2, 0.16):
-            x, y = pixel(tool() + reach * axis, size)
+            x, y = pixel(MODEL, tool + reach * axis, size)
             ActionChains(page, duration=300).move_to_element_with_offset(
                 canvas, int(x - size[0] / 2), int(y - size[1] / 2)).click_and_hold(
                 ).move_by_offset(40, -30).release().perform()
-            for _ in range(20):
-                rclpy.spin_once(node, timeout_sec=0.05)
-            if poses:
+            time.sleep(0.5)
+            if watcher.poses:
                 return True
     return False
 
 
-def tool():
-    """Return where the tool of the built-in arm begins, m."""
-    return rbd_ros.Dynamics(MODEL).pose(np.array(BUILT_IN_POSE), 'tool0')[:3, 3]
+def test_numbers_are_those_of_the_controller_and_are_sent_by_a_button(page, watcher):
+    """What is typed goes to the controller when Apply is pressed, not before; it may refuse."""
+    names = ('payload.mass', 'stiffness', 'damping', 'gravity')
+    before = watcher.parameters(*names)
+    assert before == {'payload.mass': 0.0, 'stiffness': [400.0], 'damping': [40.0],
+                      'gravity': [0.0, 0.0, -9.81]}
 
-
-def test_gains_are_those_of_the_controller(page):
-    """The page shows what the controller has, not numbers of its own."""
     def values():
         return [box.get_attribute('value') for box in page.find_elements(By.TAG_NAME, 'input')]
     wait(lambda: {'400', '40', '-9.81'} <= set(values()), 'stiffness, damping and gravity')
+    unfold(page, 'Adjust')
+    fill(page, 'Payload', '0.2')
+    fill(page, 'Stiffness', '410')
+    fill(page, 'Damping', '41')
+    fill(page, 'Gravity', '-9.79', 3)
+    time.sleep(2.5)  # the page has read the numbers of the controller again
+    assert {'0.2', '410', '41', '-9.79'} <= set(values())
+    assert watcher.parameters(*names) == before
+    press(page, 'Apply')
+    after = {'payload.mass': 0.2, 'stiffness': [410.0], 'damping': [41.0],
+             'gravity': [0.0, 0.0, -9.79]}
+    wait(lambda: watcher.parameters(*names) == after, 'the numbers in the controller')
+    wait(lambda: 'payload.mass 0.2, stiffness 410: set' in text(page), 'the answer')
+    fill(page, 'Payload', '500')
+    press(page, 'Apply')
+    wait(lambda: 'payload.mass 500.0: refused' in text(page), 'the refusal')
+    wait(lambda: '0.2' in values(), 'the number that holds')
+    assert watcher.parameters(*names) == after
+    picture(page, 'dashboard_adjust')
+    unfold(page, 'Adjust')
+
+
+def test_the_simulator_pauses(page, watcher):
+    """Its time stops, which the page says, and goes on."""
+    tick(page, 'Pause the simulator')
+    wait(lambda: 'pause: paused' in text(page), 'the answer')
+    wait(lambda: time.monotonic() > watcher.states[-1][0] + 2.0, 'the end of states')
+    wait(lambda: 'No joint states' in text(page), 'the loss of states')
+    count = len(watcher.states)
+    tick(page, 'Pause the simulator')
+    wait(lambda: 'continue: running' in text(page), 'the answer')
+    wait(lambda: len(watcher.states) > count + 100, 'the states')
+    wait(lambda: 'State running' in text(page), 'the controller')
+
+
+def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
+    """Pushed by more than it may hold, joint_4 is at its limit; Reset clears what follows."""
+    page.execute_script('''window.colours = new Set();
+        window.looks = setInterval(() => document.querySelectorAll('.torques div div').forEach(
+            bar => window.colours.add(bar.style.backgroundColor)), 20);''')
+    q = watcher.states[-1][1]
+    lever = ROBOT.jacobian(q, 'tool0')[3:, 3]  # of a force at the tool, about joint_4
+    force = 35.0 * lever / np.linalg.norm(lever) * np.sign(-ROBOT.gravity(q)[3])
+    for number, part in enumerate(force, 1):
+        fill(page, 'Push, N', f'{part:.0f}', number)
+    red = 'rgb({}, {}, {})'.format(*bytes.fromhex(COLOURS[2][1:]))
+
+    def seen():
+        press(page, 'Push')
+        time.sleep(1.0)
+        return red in page.execute_script('return [...window.colours]')
+    wait(seen, 'a red bar')
+    page.execute_script('clearInterval(window.looks)')
+
+    def running():
+        press(page, 'Reset')
+        time.sleep(1.0)
+        return 'State running' in text(page) and 'Fault' not in text(page)
+    wait(running, 'the reset')
 
 
 def test_a_stop_is_carried_out(page):

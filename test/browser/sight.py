@@ -1,0 +1,41 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Where things of the scene are on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rbd_ros.view.scene import stand
+
+FOV = np.radians(75.0)  # vertical, of the page
+
+
+def pixel(model: Any, point: Any, size: tuple[int, int]) -> tuple[float, float]:
+    """
+    Return where a point of the scene is on the page.
+
+    :param model: the robot that the page was opened for.
+    :param point: in the base, m.
+    :param size: width and height of the scene.
+    """
+    eye, look, _ = stand(model)
+    ahead = np.subtract(look, eye) / np.linalg.norm(np.subtract(look, eye))
+    right = np.cross(ahead, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    up = np.cross(right, ahead)
+    d = np.asarray(point) - eye
+    scale = size[1] / 2.0 / np.tan(FOV / 2.0) / (d @ ahead)
+    return size[0] / 2.0 + scale * (d @ right), size[1] / 2.0 - scale * (d @ up)

@@ -1,0 +1,145 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Dashboards without a controller: a robot that lies on a table, and one that is none."""
+
+from contextlib import contextmanager
+import os
+import signal
+import subprocess
+
+from chrome import browser, complaints, free_port, picture, programs_or_reason, text, wait
+from isolation import own_domain
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.nodes.description import built_in_robot
+from rbd_ros.nodes.executors import spin_in_thread
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from sight import pixel
+from visualization_msgs.msg import MarkerArray
+
+MODEL = rbd_ros.load_urdf(built_in_robot())
+BAD = '<robot name="r"><link name="a"/><link name="b"/></robot>'
+#: Without torques it falls at once.
+FALLING = {'contact': 'soft', 'brakes': 'false', 'command_timeout': '0.0',
+           'initial_positions': '[0.0, 1.2, 0.0, -0.6, 0.0, 0.5, 0.0]'}
+
+
+@pytest.fixture(scope='module')
+def page():
+    """Start a browser in a domain of its own."""
+    programs_or_reason()
+    with own_domain(), browser() as shown:
+        yield shown
+
+
+@contextmanager
+def running(executable, expected, **parameters):
+    """Run a node until the end of the block; its exit code must be the expected one."""
+    words = [word for name, value in parameters.items() for word in ('-p', f'{name}:={value}')]
+    process = subprocess.Popen(
+        ['ros2', 'run', 'rbd_ros', executable, '--ros-args', *words],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(20.0)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert process.returncode == expected
+
+
+def show(page, port):
+    """Open the page as soon as it is served."""
+    def opened():
+        try:
+            page.get(f'http://127.0.0.1:{port}')
+        except WebDriverException:
+            return False
+        return True
+    wait(opened, 'the page')
+    complaints(page)  # of the times when nobody answered
+
+
+class Contacts:
+    """What the simulator says of its contacts."""
+
+    def __init__(self):
+        self.arrows, self.boxes = [], []
+        self.node = rclpy.create_node('watcher')
+        self.node.create_subscription(MarkerArray, 'simulator/contact_markers', self._on, 10)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self.failures = []
+        self._thread = spin_in_thread(self._executor, 'watcher', self.failures.append)
+
+    def _on(self, message):
+        self.arrows = [np.array([(at.x, at.y, at.z) for at in each.points])
+                       for each in message.markers if len(each.points) == 2]
+
+    def close(self):
+        """End the node."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self._thread.join(5.0)
+        self.node.destroy_node()
+        assert not self.failures
+
+
+def test_contact_forces_and_obstacles_are_seen(page, tmp_path):
+    """An arm without torque falls on a table: there it lies, with an arrow where it touches."""
+    (tmp_path / 'scene.yaml').write_text(
+        'boxes: [{name: table, size: [0.6, 0.6, 0.1], position: [0.6, 0.0, 0.2]}]')
+    port = free_port()
+    rclpy.init()
+    heard = Contacts()
+    with running('simulator', 0, **FALLING, scene_file=tmp_path / 'scene.yaml'), \
+            running('dashboard', 0, port=port):
+        show(page, port)
+        canvas = wait(lambda: page.find_elements(By.TAG_NAME, 'canvas'), 'the scene')[0]
+        size = canvas.size['width'], canvas.size['height']
+
+        def arrow():
+            found = max(heard.arrows, key=lambda ends: np.ptp(ends, axis=0).max(), default=None)
+            if found is None:
+                return False
+            # near its head: the other end is inside of the arm
+            x, y = map(round, pixel(MODEL, found[0] + 0.9 * (found[1] - found[0]), size))
+            near = picture(page, 'dashboard_contact')[y - 6:y + 7, x - 6:x + 7]
+            r, g, b = np.moveaxis(near, 2, 0)
+            return ((b > r + 25) & (r > g + 15)).sum() > 20
+        wait(arrow, 'a violet arrow where the simulator says that the arm touches')
+        # grey where the table is, and nothing is in front of it
+        x, y = pixel(MODEL, (0.8, 0.2, 0.25), size)
+        r, g, b = picture(page)[round(y), round(x)]
+        assert max(r, g, b) - min(r, g, b) < 12 and 90 < r < 235
+        assert not complaints(page)
+    heard.close()
+    rclpy.shutdown()
+
+
+def test_a_bad_robot_is_a_message_on_the_page(page, tmp_path):
+    """The page is served and says what is wrong with the description."""
+    (tmp_path / 'bad.urdf').write_text(BAD)
+    port = free_port()
+    with running('dashboard', 1, port=port, robot_description_file=tmp_path / 'bad.urdf'):
+        show(page, port)
+        wait(lambda: 'The robot cannot be shown' in text(page), 'the message')
+        assert '"a"' in text(page) and '"b"' in text(page)  # the links that have no parent
+        assert not complaints(page)
