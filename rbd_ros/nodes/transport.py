@@ -50,7 +50,7 @@ def avoid_shared_memory(middleware: str, environment: MutableMapping[str, str]) 
         # For this range, rmw adds shared memory by itself, whatever the transports are. The
         # profile has all the rest of it; rmw changes nothing for SUBNET but to add static peers.
         environment.pop(_ONLY, None)
-        environment |= {_RANGE: 'SUBNET', 'FASTRTPS_DEFAULT_PROFILES_FILE': str(_PROFILES)}
+        environment.update({_RANGE: 'SUBNET', 'FASTRTPS_DEFAULT_PROFILES_FILE': str(_PROFILES)})
     else:
         environment['FASTDDS_BUILTIN_TRANSPORTS'] = 'UDPv4'
     return True
