@@ -292,9 +292,9 @@ def test_the_simulator_pauses(page, watcher):
 
 def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
     """Pushed by more than it may hold, joint_4 is at its limit; Reset clears what follows."""
-    page.execute_script('''window.colours = new Set();
+    page.execute_script("""window.colours = new Set();
         window.looks = setInterval(() => document.querySelectorAll('.torques div div').forEach(
-            bar => window.colours.add(bar.style.backgroundColor)), 20);''')
+            bar => window.colours.add(bar.style.backgroundColor)), 20);""")
     q = watcher.states[-1][1]
     lever = ROBOT.jacobian(q, 'tool0')[3:, 3]  # of a force at the tool, about joint_4
     force = 35.0 * lever / np.linalg.norm(lever) * np.sign(-ROBOT.gravity(q)[3])
