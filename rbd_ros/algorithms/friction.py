@@ -47,8 +47,13 @@ _UNIT = np.eye(2)
 #: Guesses in a row, and sweeps between two rows of them.
 _GUESSES, _SWEEPS = 6, 5
 
+#: Part of the diagonal of M that is added to it while a guess is solved. The forces of contacts
+#: that depend on each other then stay near the last ones, and the guesses do not go in circles;
+#: the conditions that the forces must meet in the end are those of M itself.
+_DAMPING = 1e-6
+
 #: Forces this much larger than what stops the motion of any one contact are no solution.
-_LARGE = 1e7
+_LARGE = 0.1 / _DAMPING
 
 
 class Sliding(NamedTuple):
@@ -130,7 +135,7 @@ class _Cones:
         #: Forces per motion of each contact, by which the two are compared.
         self.step = 1.0 / np.maximum(self.diagonal.sum(axis=1), 1e-300)
         self.size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
-        self.damping = 1e-11 * max(float(self.diagonal.mean()) if count else 0.0, 1e-300)
+        self.damping = _DAMPING * max(float(self.diagonal.mean()) if count else 0.0, 1e-300)
 
     def trial(self, force: Array) -> tuple[Array, Array]:
         """Return f - step u of each contact, and the sizes of its tangential parts."""

@@ -126,6 +126,8 @@ class SimulatedRobot:
         #: Steps whose friction, or whose rigid contacts, were not solved. Friction stays within
         #: its bounds; unsolved contacts may penetrate, see ``contact_residual``.
         self.unresolved = 0
+        #: Those of them whose rigid contacts were not solved.
+        self.unsolved_contacts = 0
         self.physics = physics
         start = (Coordinates(model).neutral() if self._loops is None
                  else self._loops.dynamics.loop_report.q)
@@ -285,7 +287,9 @@ class SimulatedRobot:
                                      self._in['braked'], h, self._physics.mass_scale)
             if force is not None:
                 self._in['f_ext'][:] += force
-            self.unresolved += self._rigid.residual > UNSOLVED
+            if self._rigid.residual > UNSOLVED:
+                self.unresolved += 1
+                self.unsolved_contacts += 1
         self._compute()
         if not math.isfinite(status[1]):
             raise NonFiniteError(

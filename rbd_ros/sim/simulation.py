@@ -95,6 +95,11 @@ class Simulation:
         """Return whether the brakes have been opened by a command."""
         return self._released
 
+    @property
+    def braked(self) -> bool:
+        """Return whether brakes hold the joints that take commands."""
+        return bool(self.robot.braked[self._index].all())
+
     # --- clock and commands ---------------------------------------------------------------
 
     def tick(self, now: float) -> Sample | None:

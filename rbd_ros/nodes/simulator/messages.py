@@ -32,26 +32,55 @@ if TYPE_CHECKING:
     from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 
-def diagnostics(name: str, simulation: Simulation, stamp: Time) -> DiagnosticArray:
+class Diagnosis:
     """
-    Return what a simulation counted.
+    What a simulation counted, with a warning for steps since the last report that went wrong.
 
     :param name: of the node.
     """
-    counts = vars(simulation.counters) | {
-        'late': simulation.pacer.late, 'skipped': simulation.pacer.skipped,
-        'lost': simulation.sensors.lost, 'unresolved': simulation.robot.unresolved,
-        'braked': not simulation.released, 'paused': simulation.paused,
-        'waiting': simulation.waiting,
-    }
-    status = DiagnosticStatus(
-        level=DiagnosticStatus.OK, name=f'{name}: simulation',
-        hardware_id=simulation.robot.model.name,
-        message='paused' if simulation.paused else 'running',
-        values=[KeyValue(key=key, value=str(value)) for key, value in counts.items()])
-    message = DiagnosticArray(status=[status])
-    message.header.stamp = stamp
-    return message
+
+    def __init__(self, name: str, simulation: Simulation) -> None:
+        self._name, self._simulation = name, simulation
+        self._reported = (0, 0, 0)      # unsolved contacts, unsolved friction, periods
+
+    def message(self, stamp: Time) -> DiagnosticArray:
+        """Return the report, and begin the next one."""
+        simulation = self._simulation
+        counts = vars(simulation.counters) | {
+            'late': simulation.pacer.late, 'skipped': simulation.pacer.skipped,
+            'lost': simulation.sensors.lost, 'unresolved': simulation.robot.unresolved,
+            'braked': simulation.braked, 'paused': simulation.paused,
+            'waiting': simulation.waiting,
+        }
+        warnings = self._warnings()
+        state = 'paused' if simulation.paused else 'running'
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if warnings else DiagnosticStatus.OK,
+            name=f'{self._name}: simulation', hardware_id=simulation.robot.model.name,
+            message='; '.join([state, *warnings]),
+            values=[KeyValue(key=key, value=str(value)) for key, value in counts.items()])
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = stamp
+        return message
+
+    def _warnings(self) -> list[str]:
+        """Return what the steps since the last report failed to solve, and what to do."""
+        robot, schedule = self._simulation.robot, self._simulation.schedule
+        contacts = robot.unsolved_contacts
+        now = (contacts, robot.unresolved - contacts, self._simulation.counters.periods)
+        contact, friction, periods = (a - b for a, b in zip(now, self._reported, strict=True))
+        self._reported = now
+        steps, found = periods * schedule.substeps, []
+        if contact:
+            found.append(
+                f'rigid contacts were not solved in {contact} of {steps} steps: links may sink '
+                'into what they touch, and contact forces are wrong. Look for a link that is '
+                'squeezed between obstacles; otherwise raise substeps, or set contact to soft')
+        if friction:
+            found.append(
+                f'dry friction of joints was not solved in {friction} of {steps} steps: joints '
+                'may creep or stick wrongly. Raise substeps')
+        return found
 
 
 def completed(values: dict[str, Value]) -> dict[str, Value]:

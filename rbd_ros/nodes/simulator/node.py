@@ -35,7 +35,7 @@ from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
-    completed, diagnostics, full_name, time_message)
+    completed, Diagnosis, full_name, time_message)
 from rbd_ros.nodes.simulator.poses import BaseReports, TransformReports
 from rbd_ros.nodes.simulator.wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
@@ -138,6 +138,7 @@ class Simulator(Node):
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._make_writer()
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._diagnosis = Diagnosis(self.get_fully_qualified_name(), self._simulation)
         self._clock_message, self._clock_publisher = ClockMessage(), None
         if self._settings.flag('publish_clock'):
             self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
@@ -309,8 +310,7 @@ class Simulator(Node):
 
     def _on_second(self) -> None:
         """Report what was counted."""
-        name = self.get_fully_qualified_name()
-        self._diagnostics.publish(diagnostics(name, self._simulation, self._now()))
+        self._diagnostics.publish(self._diagnosis.message(self._now()))
         if self.count_publishers('joint_states') > 1:
             self._complain('joint_states now has another publisher; readers see two robots')
 
