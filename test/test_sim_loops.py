@@ -16,7 +16,6 @@
 
 import dataclasses
 from pathlib import Path
-from types import SimpleNamespace
 
 from loop_rig import robot as rigged
 import numpy as np
@@ -228,7 +227,7 @@ def test_passive_joints_move_and_are_published():
 
 
 def test_bad_starts_and_drives_are_refused():
-    """An impossible start, own dynamics, and soft contact, each with the loop joint named."""
+    """An impossible start and own dynamics, with the loop joint named."""
     model = rbd_ros.load_urdf(FOUR_BAR, gravity=mechanisms.DOWN)
     made = SimulatedRobot(model)
     settings = Settings({'joints': ['joint_3'], 'initial_positions': [0.0]})
@@ -238,8 +237,6 @@ def test_bad_starts_and_drives_are_refused():
         Settings({'joints': ['joint_9']}).joints(model)
     with pytest.raises(rbd_ros.LoopError, match='"close".* dynamics of your own knows trees only'):
         SimulatedRobot(model, lambda q, v, tau, f: np.zeros(3))
-    with pytest.raises(rbd_ros.LoopError, match='"close".* soft contact is for trees only'):
-        SimulatedRobot(model, world=SimpleNamespace(kind='soft'))
     loop = dataclasses.replace(model.loops[0], X_P=rbd_ros.spatial.xlt(5.0, 0.0, 0.0))
     with pytest.raises(rbd_ros.LoopError, match='"four_bar" cannot be assembled'):
         SimulatedRobot(dataclasses.replace(model, loops=(loop,)))

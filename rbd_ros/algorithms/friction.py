@@ -44,16 +44,18 @@ if TYPE_CHECKING:
 
 _UNIT = np.eye(2)
 
-#: Guesses in a row, and sweeps between two rows of them.
-_GUESSES, _SWEEPS = 6, 5
+#: Rows of guesses: how many, and the part of the diagonal of M that is added to it while they are
+#: solved. It keeps the forces of contacts that depend on each other near the last ones; guesses
+#: that go in circles with little of it end with more. The conditions that the forces must meet in
+#: the end are those of M itself.
+_ROWS = ((6, 1e-6), (12, 1e-2))
 
-#: Part of the diagonal of M that is added to it while a guess is solved. The forces of contacts
-#: that depend on each other then stay near the last ones, and the guesses do not go in circles;
-#: the conditions that the forces must meet in the end are those of M itself.
-_DAMPING = 1e-6
+#: Sweeps between two times all rows.
+_SWEEPS = 5
 
-#: Forces this much larger than what stops the motion of any one contact are no solution.
-_LARGE = 0.1 / _DAMPING
+#: Forces this much larger than what stops the motion of any one contact are no solution but of
+#: opposite contacts that cannot open; over the damping, which such forces grow against.
+_LARGE = 0.3
 
 
 class Sliding(NamedTuple):
@@ -135,7 +137,7 @@ class _Cones:
         #: Forces per motion of each contact, by which the two are compared.
         self.step = 1.0 / np.maximum(self.diagonal.sum(axis=1), 1e-300)
         self.size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
-        self.damping = _DAMPING * max(float(self.diagonal.mean()) if count else 0.0, 1e-300)
+        self.mean = max(float(self.diagonal.mean()) if count else 0.0, 1e-300)
 
     def trial(self, force: Array) -> tuple[Array, Array]:
         """Return f - step u of each contact, and the sizes of its tangential parts."""
@@ -157,27 +159,32 @@ class _Cones:
     def by_guesses(self, force: Array, tolerance: float) -> tuple[Array, float]:
         """Return the best forces that guesses of open, stick and slide lead to."""
         best, least = force, self.residual(force)
-        for _ in range(_GUESSES):
-            if least <= tolerance:
-                break
-            try:
-                force = self.solved(force)
-            except np.linalg.LinAlgError:
-                break
-            if float(np.abs(force).max()) > _LARGE * self.size * float(self.step.max()):
-                break                       # opposite contacts that no force can open
-            residual = self.residual(force)
-            if residual < least:
-                best, least = force, residual
+        most = self.size * float(self.step.max(initial=0.0))
+        for guesses, damping in _ROWS:
+            force = best
+            for _ in range(guesses):
+                if least <= tolerance:
+                    return best, least
+                try:
+                    force = self.solved(force, damping * self.mean)
+                except np.linalg.LinAlgError:
+                    break
+                if float(np.abs(force).max()) > most * _LARGE / damping:
+                    break
+                residual = self.residual(force)
+                if residual < least:
+                    best, least = force, residual
         return best, least
 
-    def solved(self, force: Array) -> Array:
+    def solved(self, force: Array, damping: float) -> Array:
         """
         Return the forces of the guess that follows from some forces, by one step of Newton.
 
         A contact that sticks does not move; one that slides has its force on the cone, and turns
         it with the direction of sliding. Where contacts depend on each other, as under a block
         on four corners, the forces nearest to the given ones are taken.
+
+        :param damping: of the change of the forces.
         """
         r, size = self.trial(force)
         closed = r[:, 2] > 0.0
@@ -197,7 +204,7 @@ class _Cones:
             K[k:k + 2, k + 2] -= (stiff * mu * x, stiff * mu * y)
             missed[k:k + 2] = stiff * (f_x - limit * x), stiff * (f_y - limit * y)
         K = K[kept][:, kept]
-        K.flat[::len(K) + 1] += self.damping
+        K.flat[::len(K) + 1] += damping
         f[kept] -= np.linalg.solve(K, missed[kept])
         return f
 

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,7 @@ from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import sparsity
 from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.coordinates import Coordinates
-from rbd_ros.sim.soft_world import soft_contacts, soft_shapes
+from rbd_ros.sim.soft_world import soft_shapes, touching
 from rbd_ros.sim.step import advance, input_shapes, Plant
 
 if TYPE_CHECKING:
@@ -80,14 +79,11 @@ def compiled_engine(
     """
     robot = Dynamics(model, backend=backend, cache=cached, progress=progress)
     refuse_massless(model, 'forward_dynamics')
-    shapes = input_shapes(model.nq, model.nv, model.nb)
-    if soft is not None:
-        shapes |= soft_shapes(soft)
+    shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
     own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
 
     def rule(s: State) -> Mapping[str, Sequence]:
-        touch = None if soft is None else partial(soft_contacts, s.model, soft, s.inputs)
-        return advance(_plant(s), integrator, s.inputs, touch)
+        return advance(_plant(s), integrator, s.inputs, touching(s.model, soft, s.inputs))
     robot.add(Quantity(
         f'step_{integrator}', tuple(shapes), environment=('gravity',), shapes=own,
         rules={'rule': rule}, key=(integrator, soft), modules=(__name__.rpartition('.')[0],)))
@@ -114,29 +110,34 @@ class PlainEngine:
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
     :param forward_dynamics: qdd(q, qd, tau, f_ext), where f_ext is None or (nb, 6).
     :param mass_matrix: H(q); found from ``forward_dynamics`` when not given.
+    :param soft: which bodies may touch soft obstacles.
     """
 
     def __init__(
         self, model: Model, integrator: str, forward_dynamics: ForwardDynamics,
-        mass_matrix: MassMatrix | None = None,
+        mass_matrix: MassMatrix | None = None, soft: Pattern | None = None,
     ) -> None:
-        self._integrator = integrator
+        self._model, self._integrator, self._soft = model, integrator, soft
         self._forward = forward_dynamics
         self._mass = mass_matrix or self._mass_by_columns
         # Nothing is known of the structure of H here: it is treated as that of a chain.
         self._plant = Plant(Coordinates(model), range(-1, model.nv - 1), self._acceleration,
                             lambda q: self._mass(np.array(q)).tolist())
-        shapes = input_shapes(model.nq, model.nv, model.nb)
+        shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
         self.inputs: dict[str, Array] = {
             name: np.zeros(shape) for name, shape in shapes.items()}
         sizes = {'q': model.nq, 'status': 2}
         self.outputs: dict[str, Array] = {name: np.zeros(sizes.get(name, model.nv)) for name in (
             'q', 'v', 'motor', 'contact', 'held', 'sign', 'status')}
+        if soft is not None:
+            self.outputs |= {'contact_forces': np.zeros((len(soft.pairs), 6)),
+                             'new_dents': np.zeros(shapes['dents'])}
 
     def __call__(self) -> None:
         """Compute one step."""
         x = {name: array.tolist() for name, array in self.inputs.items()}
-        for name, values in advance(self._plant, self._integrator, x).items():
+        touch = touching(self._model, self._soft, x)
+        for name, values in advance(self._plant, self._integrator, x, touch).items():
             self.outputs[name][:] = values
 
     def _acceleration(self, q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:

@@ -29,6 +29,7 @@ from rbd_ros.dynamics.rules import sparsity
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import PlainEngine
 from rbd_ros.sim.loop_step import closed, Loops, NEWTON_STEPS, stiffened
+from rbd_ros.sim.soft_world import soft_shapes, touching
 from rbd_ros.sim.step import advance, input_shapes, Plant
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
+    from rbd_ros.sim.contact_pattern import Pattern
 
     Array = NDArray[np.float64]
     Values = Sequence[Scalar]
@@ -52,28 +54,34 @@ class LoopEngine:
 
     :param model: the robot.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
+    :param soft: which bodies may touch soft obstacles. Their forces act on the bodies of the tree,
+        before the constraints are solved.
     :param backend: as for :class:`rbd_ros.Dynamics`.
     :raises LoopError: for a mechanism that cannot be assembled, or cannot move.
     """
 
-    def __init__(self, model: Model, integrator: str, *, backend: str = 'auto') -> None:
+    def __init__(
+        self, model: Model, integrator: str, *, soft: Pattern | None = None,
+        backend: str = 'auto',
+    ) -> None:
         self.dynamics = robot = Dynamics(model, backend=backend)
         #: Steps that were taken in NumPy.
         self.singular = 0
         self._mobility = robot.loop_report.mobility     # refuses what cannot be assembled
-        shapes = input_shapes(model.nq, model.nv, model.nb)
+        shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
         own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
         name = f'step_{integrator}'
-        rules = {'rule': lambda s: _advanced(s, integrator)}
+        rules = {'rule': lambda s: _advanced(s, integrator, soft)}
         robot.add(Quantity(
             name, tuple(shapes), environment=('gravity',), shapes=own, rules=rules,
             loop_rules=rules, regular=True,
-            key=(integrator, 'loops'), modules=(__name__.rpartition('.')[0],)))
+            key=(integrator, 'loops', soft), modules=(__name__.rpartition('.')[0],)))
         self._kernel = robot.bind(name)
         self.inputs: Mapping[str, Array] = self._kernel.inputs
         self.outputs: Mapping[str, Array] = self._kernel.outputs
         self._space = Coordinates(model)
-        self._plain = PlainEngine(model, integrator, robot.forward_dynamics, self.inertia)
+        self._plain = PlainEngine(
+            model, integrator, robot.forward_dynamics, self.inertia, soft)
         self._plain.inputs = dict(self.inputs)
 
     def __call__(self) -> None:
@@ -118,7 +126,7 @@ class LoopEngine:
             self.outputs[name][:] = values
 
 
-def _advanced(s: State, integrator: str) -> dict[str, Values]:
+def _advanced(s: State, integrator: str, soft: Pattern | None) -> dict[str, Sequence]:
     """Return the results of a step, with the state projected onto the loops."""
     loops = _loops(s)
 
@@ -129,7 +137,7 @@ def _advanced(s: State, integrator: str) -> dict[str, Values]:
     def inertia(q: Values) -> Matrix:
         return stiffened(loops.inertia(q), loops.jacobian(q), loops.nominal.scale)
     plant = Plant(loops.space, range(-1, s.model.nv - 1), forward, inertia)
-    results = advance(plant, integrator, s.inputs)
+    results = advance(plant, integrator, s.inputs, touching(s.model, soft, s.inputs))
     q, v = closed(loops, results['q'], results['v'])
     total: Scalar = 0.0
     for x in (*q, *v):

@@ -22,7 +22,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.compiler.kernel import check_finite
-from rbd_ros.errors import LoopError, NonFiniteError, SettingError, ShapeError
+from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
 from rbd_ros.sim.loop_engine import LoopEngine
@@ -94,18 +94,15 @@ class SimulatedRobot:
             raise SettingError('soft contact is part of the compiled step: leave '
                                'forward_dynamics out, or use rigid contact')
         physics = physics or Physics.of(model)
+        pattern = world.pattern() if world is not None and soft else None
         self._engine: Engine
         self._loops: LoopEngine | None = None
         if model.loops:
             if forward_dynamics is not None:
                 model.refuse_loops('a simulation around forward dynamics of your own')
-            if soft:
-                names = ', '.join(f'"{each.name}"' for each in model.loops)
-                raise LoopError(f'"{model.name}" has closed loops ({names}), and soft contact is '
-                                'for trees only: use rigid contact, or none')
-            self._engine = self._loops = LoopEngine(model, physics.integrator, backend=backend)
+            self._engine = self._loops = LoopEngine(
+                model, physics.integrator, soft=pattern, backend=backend)
         elif forward_dynamics is None:
-            pattern = world.pattern() if world is not None and soft else None
             self._engine = compiled_engine(model, physics.integrator, soft=pattern,
                                            backend=backend)
         else:

@@ -23,6 +23,7 @@ of the body that carries the obstacle, where the dents of its surface are at res
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rbd_ros.algorithms import kinematics
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.model.model import Model
     from rbd_ros.sim.contact_pattern import Pattern
+    from rbd_ros.sim.step import Touch
 
     Values = Sequence[Scalar]
 
@@ -44,14 +46,23 @@ if TYPE_CHECKING:
 SURFACE = ('stiffness', 'damping', 'tangential_stiffness', 'tangential_damping', 'friction')
 
 
-def soft_shapes(pattern: Pattern) -> dict[str, tuple[int, ...]]:
+def soft_shapes(pattern: Pattern | None) -> dict[str, tuple[int, ...]]:
     """
     Return the shapes of the inputs: those of the pattern, and of the surface and its dents.
+
+    Where nothing may touch, there are none.
 
     ``dents``: of each pair height, last force, and displacement of the patch in coordinates of the
     body that carries the obstacle.
     """
+    if pattern is None:
+        return {}
     return pattern.shapes() | {'surface': (len(SURFACE),), 'dents': (len(pattern.pairs), 5)}
+
+
+def touching(model: Model, pattern: Pattern | None, x: Mapping[str, Sequence]) -> Touch | None:
+    """Return the forces of soft contacts as a function of the state; None for none."""
+    return None if pattern is None else partial(soft_contacts, model, pattern, x)
 
 
 def soft_contacts(
