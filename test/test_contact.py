@@ -535,6 +535,23 @@ def test_sliding_contacts_are_solved_by_guesses_alone():
     assert (np.hypot(*found.motion[:, :2].T) > 1e-3).tolist() == [True, True, False]
 
 
+def test_contact_that_turns_round_is_solved():
+    """
+    The tool of an arm, pushed down at a slant, slides back from where the last step began.
+
+    With little damping the guesses go in circles between the two directions, and fifty sweeps
+    creep only part of the way.
+    """
+    M = np.array([[0.0171, 0.00307, 0.0496], [0.00307, 0.144, -0.00959],
+                  [0.0496, -0.00959, 0.150]])
+    d = np.array([-3.17e-3, -4.08e-5, -9.10e-3])
+    found = friction.coulomb(M, d, 0.6, start=[-0.045, 0.00644, 0.0758], tolerance=1e-8, sweeps=0)
+    assert found.residual < 1e-8
+    (x, y, n), (u, v, w) = found.force[0], found.motion[0]
+    assert abs(w) < 1e-9 and n > 0.0 and np.hypot(x, y) == pytest.approx(0.6 * n, rel=1e-6)
+    assert x * u + y * v == pytest.approx(-0.6 * n * np.hypot(u, v), rel=1e-4)
+
+
 def test_contacts_that_cannot_open_are_left_with_a_residual():
     """Squeezed from both sides, or without a sweep: the residual says that it is not solved."""
     n = np.array([0.0, 0.0, 1.0, 0.0, 0.0, -1.0])

@@ -152,7 +152,7 @@ class TestRigid(unittest.TestCase):
         self.assertLess(energy[-1], energy[0] - 20.0)       # it did fall
 
     def check_impact(self) -> None:
-        """What hits the floor first comes fast, stays there and does not rebound."""
+        """The link that hits the floor first comes fast, stays there and does not rebound."""
         first = min(self.wrenches)
         stamps = sorted(self.states)
         before = max(stamp for stamp in stamps if stamp < first)
@@ -185,7 +185,7 @@ class TestRigid(unittest.TestCase):
         np.testing.assert_allclose(torque[inside], gravity[inside], rtol=1e-3, atol=0.01)
 
     def check_arrows(self, wrenches: list[WrenchStamped]) -> None:
-        """An arrow at the floor for each force, as long as it is strong."""
+        """Each force has an arrow at the floor, as long as it is strong."""
         clear, *arrows = self.arrows[-1].markers
         self.assertEqual((clear.action, {each.type for each in arrows}),
                          (Marker.DELETEALL, {Marker.ARROW}))
