@@ -152,7 +152,7 @@ class TestRigid(unittest.TestCase):
         self.assertLess(energy[-1], energy[0] - 20.0)       # it did fall
 
     def check_impact(self) -> None:
-        """The link that hits the floor first comes fast, stays there and does not rebound."""
+        """Expect that the link that hits the floor first comes fast and does not rebound."""
         first = min(self.wrenches)
         stamps = sorted(self.states)
         before = max(stamp for stamp in stamps if stamp < first)
