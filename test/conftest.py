@@ -57,6 +57,9 @@ if find_spec('hypothesis'):
     settings.register_profile('rbd_ros', deadline=None)
     settings.load_profile('rbd_ros')
 
+# Tracing makes many objects without cycles, as does the collection of thousands of tests.
+gc.set_threshold(50_000, 20, 100)
+
 # The pytest plugin of launch installs a logger class whose records do not reach caplog.
 logging.getLogger('rbd_ros').propagate = True
 
@@ -72,9 +75,7 @@ def pytest_runtestloop() -> None:
     """
     Let the garbage collector look at what tests make, not at what was there before.
 
-    Tracing makes many objects without cycles. By its usual settings the collector would walk all
-    modules and thousands of collected tests again and again for them, a tenth of the time.
+    Otherwise it walks all modules and collected tests again and again, a tenth of the time.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)

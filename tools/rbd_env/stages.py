@@ -36,6 +36,8 @@ BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
 WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2, 'browser tests': 1}
+# workers have the processors already: more threads of the linear algebra would only spin
+ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1'}
 BESIDE = 10  # niceness of a stage that runs next to the launch tests, which measure time
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
@@ -82,8 +84,8 @@ class Stage:
         process = subprocess.Popen(
             [sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
              *self.arguments, *self.distribution(extra), *extra], cwd=root,
-            env={**os.environ, 'RBD_ROS_RESULTS': str(results),
-                 'MYPY_CACHE_DIR': str(made / 'mypy')},
+            env={**(ONE_THREAD if self.name == 'unit tests' else {}), **os.environ,
+                 'RBD_ROS_RESULTS': str(results), 'MYPY_CACHE_DIR': str(made / 'mypy')},
             stdout=subprocess.PIPE if self.beside else None,
             stderr=subprocess.STDOUT if self.beside else None, text=True, errors='replace')
         if self.beside:
