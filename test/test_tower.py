@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from linted import ROOT
@@ -55,8 +56,13 @@ def read_modules(package: Path) -> dict[str, str]:
         '.__init__'): path.read_text() for path in package.rglob('*.py')}
 
 
-def named_modules(text: str) -> Iterator[str]:
-    """Yield what the import statements of a module name, wherever they stand in it."""
+@cache
+def named_modules(text: str) -> list[str]:
+    """Return what the import statements of a module name, wherever they stand in it."""
+    return list(_named_modules(text))
+
+
+def _named_modules(text: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
