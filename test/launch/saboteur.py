@@ -34,6 +34,7 @@ from rbd_ros.nodes import parameters
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
+from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.fast_path import FastPath
 from rbd_ros.nodes.controller.inputs import ReferenceInputs
@@ -53,7 +54,7 @@ PLACES = {
     'cancellation': (TrajectoryAction, '_give_up'), 'reference': (ReferenceInputs, '_on_pose'),
     'judgement': (parameters, 'judge'), 'parameters': (ParameterChanges, '_apply'),
     'report': (Reports, 'drain'), 'announcement': (Announcer, '_flag'),
-    'diagnostics': (Diagnostics, '_parts'), 'description': (ControllerNode, '_on_description'),
+    'diagnostics': (Diagnostics, '_parts'), 'description': (DescriptionSource, '_on_description'),
     'configuration': (ControllerNode, '_configure'),
     'activation': (Activation, 'output_is_free'),
     'late activation': (LifecycleNode, 'on_activate'),

@@ -43,7 +43,6 @@ from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
 from rbd_ros.nodes.controller.autostart import Autostart, Starter
 from rbd_ros.nodes.controller.bounded_services import bound_services
-from rbd_ros.nodes.controller.bounded_topics import BoundedInput
 from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
 from rbd_ros.nodes.controller.gravity_input import GravityInput
@@ -58,13 +57,8 @@ from rbd_ros.nodes.log import LogQueue, QueuedLogger
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State as LifecycleState, TransitionCallbackReturn
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from std_msgs.msg import String
 
-__all__ = ['LATCHED', 'ControllerNode']
-
-LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
-                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
+__all__ = ['ControllerNode']
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 ERROR = TransitionCallbackReturn.ERROR
@@ -133,7 +127,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.autostart = Autostart(Starter(
             label=lambda: self._state_machine.current_state[1],
             wanted=lambda: bool(self.get_parameter('autostart').value),
-            described=self._is_described,
+            described=lambda: self._description.is_known(),
             configure=lambda: self.trigger_configure() is SUCCESS,
             activate=lambda: self.trigger_activate() is SUCCESS,
             cancel=self._cancel_activation), self.get_logger().info, guard.timer)
@@ -144,8 +138,6 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._activation: Activation | None = None
         self.active = False
         self.robot: Robot | None = None
-        self._description = DescriptionSource()
-        self._source = ''  # URDF of the configured robot
         self._announcer = Announcer(self)
         self._parts: list[Part] = []
         self.gravity_input: GravityInput | None = None
@@ -153,9 +145,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.action = TrajectoryAction(self, self.loop_node, self.lock)
         self._diagnostics = Diagnostics(self, parts=self)
         ParameterChanges(self, self, simulated=self.loop_node.simulated)
-        self._description_input = BoundedInput(
-            self, String, self.resolve_topic_name('robot_description'), self._on_description,
-            LATCHED, self.get_logger().warning)
+        self._description = DescriptionSource(self, in_use=lambda: self.active)
         bound_services(self, self.get_logger().warning)
         self._start_timer = self.transitions.create_timer(
             0.2, self._start, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -164,36 +154,6 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def get_logger(self) -> RcutilsLogger:
         """Return the logger, whose lines wait in a queue and never make anybody wait."""
         return self._queued or super().get_logger()
-
-    # -- robot ----------------------------------------------------------------------------------
-
-    def _on_description(self, message: String) -> None:
-        if message.data == self._description.topic_text:
-            return
-        first = not self._description.topic_text
-        if self.active and self._source == self._description.topic_text and self._source:
-            self.get_logger().error('robot_description has changed and is ignored while '
-                                    'active: deactivate, clean up and configure to use it')
-        elif not first:
-            self.get_logger().warning('robot_description has changed; it will be used at the '
-                                      'next configuration')
-        self._description.topic_text = message.data
-
-    def _find_description(self) -> tuple[str, str]:
-        """Return the description in force and its origin; empty while there is none."""
-        return self._description.find(str(self.get_parameter('robot_description').value),
-                                      str(self.get_parameter('robot_description_file').value))
-
-    def _is_described(self) -> bool:
-        """Return whether there is a description, or a reason why there is none to report."""
-        try:
-            described = bool(self._find_description()[0])
-        except RbdError:  # configuring reports why
-            return True
-        if not described:
-            self.get_logger().info(f'waiting for {self.resolve_topic_name("robot_description")}',
-                                   throttle_duration_sec=5.0)
-        return described
 
     # -- transitions ----------------------------------------------------------------------------
 
@@ -212,7 +172,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         log = self.get_logger()
         values = parameters.read(self)
         check_values(values)
-        text, origin = self._find_description()
+        text, origin = self._description.find()
         if not text:
             raise SettingError('there is no robot description: nothing on the topic '
                                f'{self.resolve_topic_name("robot_description")}, and neither '
@@ -227,7 +187,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         if settings.flag('realtime.lock_memory'):
             self.realtime |= lock_memory(log.warning)
         with self.lock:
-            self.robot, self._source = robot, text
+            self.robot, self._description.configured = robot, text
             self._build(settings, kernels)
         log.info(described_output(settings, self.resolve_topic_name('~/commands')))
         log.info(described_end(settings))
@@ -329,7 +289,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
                 part.destroy()
             self._announcer.detach()
             self.cycle = self.robot = self._activation = None
-            self._source = ''
+            self._description.configured = ''
         thaw_garbage()  # kernels and buffers of the robot hang together in circles
 
     def stop(self, cause: Cause, limit: float = STOP_LIMIT) -> bool:
