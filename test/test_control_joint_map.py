@@ -80,9 +80,9 @@ def test_extra_joints_are_ignored_and_announced_once():
     for _ in range(3):
         arrival = feed(('x', *ARM), [np.nan, 1.0, 2.0, 3.0], [np.nan, 0.0, 0.0, 0.0])
     assert arrival is STATE
-    assert [n for n in subject.take_notices() if 'not in the model' in n] == [
+    assert [n for n in subject.notices.take() if 'not in the model' in n] == [
         'joints not in the model are ignored: x']
-    assert subject.take_notices() == []
+    assert subject.notices.take() == []
     assert feed(('x', 'y'), [1.0, 2.0]) is IGNORED
 
 
@@ -97,11 +97,11 @@ def test_invented_names_fill_neither_log_nor_memory():
         assert feed((f'bogus_{k}' * 50, *(['y'] * 50)), [1.0] * 51, dt=0.0005) is IGNORED
         if k % 10 == 0:
             assert feed(ARM, [1.0, 2.0, 3.0], [0.0] * 3, dt=0.0005) is STATE
-    notices = subject.take_notices()
+    notices = subject.notices.take()
     assert 2 <= len(notices) <= 10
     assert all(len(text) < 500 for text in notices)
     assert 'further ones are not logged' in notices[-1]
-    assert len(subject._layouts) <= 64 and len(subject._announced) <= 10
+    assert len(subject._layouts) <= 64 and len(subject.notices._announced) <= 10
     assert subject.generation == generation  # nothing that the fast path relies on has gone
 
 
@@ -148,7 +148,7 @@ def test_missing_velocity_is_a_filtered_difference():
     for k in range(300):
         feed(ARM, [0.002 * k, 1.0, -0.004 * k], dt=0.002)
     np.testing.assert_allclose(subject.qd, [1.0, 0.0, -2.0], atol=1e-9)
-    assert subject.take_notices() == [
+    assert subject.notices.take() == [
         'no velocity for a, b, c: using the filtered derivative of the position']
 
 
@@ -158,7 +158,7 @@ def test_joints_without_velocity_are_told_once_each():
     feed = Feed(subject)
     for k in range(20):
         feed(ARM, [0.002 * k, 1.0, 2.0], [np.nan, 7.0, np.nan if k > 10 else 8.0])
-    notices = [text for text in subject.take_notices() if 'no velocity' in text]
+    notices = [text for text in subject.notices.take() if 'no velocity' in text]
     assert [text.partition(':')[0] for text in notices] == [
         'no velocity for a', 'no velocity for c']
 
@@ -321,7 +321,7 @@ def test_mimic_followers_are_neither_extra_nor_needed():
     for _ in range(2):
         arrival = feed((*ARM, 'finger2'), [1.0, 2.0, 3.0, np.nan], [0.0] * 4)
     assert arrival is STATE
-    assert subject.take_notices() == []
+    assert subject.notices.take() == []
 
 
 def test_no_stamp_is_announced():
@@ -330,7 +330,7 @@ def test_no_stamp_is_announced():
     for k in range(5):
         arrival = subject.update(1.0 + 0.01 * k, ARM, [0.0] * 3, [0.0] * 3)
     assert arrival is STATE
-    assert [n for n in subject.take_notices() if 'no stamp' in n]
+    assert [n for n in subject.notices.take() if 'no stamp' in n]
 
 
 def test_wrong_configuration_is_refused_by_name():

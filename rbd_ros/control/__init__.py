@@ -44,7 +44,7 @@ Each joint state
     begins (dead-man, start-up check). Report ``BoundMonitor``,
     ``MotionWatch``, ``joint_map.rate.low`` and ``GravitySource.update`` with
     ``supervisor.fault(steady, cause, detail)`` before it. Announce
-    ``joint_map.take_notices()``.
+    ``joint_map.notices.take()``.
 
 Steady timer, at the nominal rate, always
     ``loop.tick(now, steady)``: silent while states arrive, the blind sequences when not. Check

@@ -393,7 +393,7 @@ class Cycle:
                          if fault.cause not in (Cause.DEACTIVATED, Cause.SIGNAL))
 
     def _notices(self) -> None:
-        for text in self.joints.take_notices():
+        for text in self.joints.notices.take():
             self.events.append(('warning', text))
 
     def _saturation(self) -> Array:

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from rbd_ros.control.joint_states.history import History
 from rbd_ros.control.joint_states.layout import AgeLimits, Arrival, as_slice, Layout, Values
 from rbd_ros.control.joint_states.motion import Motion
-from rbd_ros.control.repeats import shortened
+from rbd_ros.control.joint_states.notices import Notices
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.freshness import Freshness, RateMeter, StateAge
 from rbd_ros.control.safety.limits import is_finite
@@ -46,9 +46,6 @@ _FRESH, _STATE = Freshness.FRESH, Arrival.STATE  # looking them up takes time in
 
 #: kinds of name lists remembered; a publisher that invents names must not fill the memory
 _MOST_LAYOUTS = 64
-
-#: lists of unknown joints that are announced since an activation
-_MOST_LISTS = 8
 
 
 class JointMap:
@@ -96,7 +93,7 @@ class JointMap:
         self.rate = RateMeter(self.limits.minimum_rate)
         self.motion = Motion(self.names, self.controlled.tolist(), frozenset(
             self._index[name] for name in continuous), self.limits)
-        self.notices: list[str] = []  # things to announce once; the node takes them out
+        self.notices = Notices()  # to be announced; whoever announces takes them out
         self.rejected = 0
         self.accepted = 0  # messages taken by ``update``
         self.unreadable = 0  # messages whose bytes are no joint state
@@ -112,8 +109,7 @@ class JointMap:
         self._expiry = np.full(len(self.names), -math.inf)
         self._now = -math.inf  # control time of the last message
         self._seen = 0
-        self._announced: set[str] = set()
-        self._lists = 0  # of unknown joints
+        self.notices.restart()
         self.expiry = -math.inf  # control time until which the whole state may be used
         self.reason = ''  # of the last message that was not used; empty: the last one was
         self._garbage = -math.inf, ''  # control time and text of the last unreadable message
@@ -150,7 +146,10 @@ class JointMap:
         if arrival is Arrival.REJECTED:
             return arrival
         self.accepted += 1
-        self._announce_motion(self.motion.accept(layout, now, velocity, stamp))
+        if silent := self.motion.accept(layout, now, velocity, stamp):
+            self.notices.no_velocity(silent)
+        if doubled := self.motion.two_sources():
+            self.notices.once('doubled', doubled)
         if arrival is not Arrival.PROBE:
             self._store(layout, effort)
         return arrival
@@ -169,8 +168,8 @@ class JointMap:
         age = layout.age
         freshness = age.observe(now, stamp)
         if age.unstamped:
-            self._announce('stamp', 'joint states have no stamp: their age is judged by '
-                                    'reception only')
+            self.notices.once('stamp', 'joint states have no stamp: their age is judged by '
+                                       'reception only')
         if freshness is not _FRESH:
             self.reason = age.reason
             return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
@@ -233,7 +232,7 @@ class JointMap:
         self.rejected += 1
         self.reason = f'unreadable: {text}'
         self._garbage = now, text
-        self._announce('unreadable', f'unreadable message on joint_states ignored: {text}')
+        self.notices.once('unreadable', f'unreadable message on joint_states ignored: {text}')
         return Arrival.REJECTED
 
     def diagnose(self, now: float) -> tuple[Cause, str]:
@@ -261,11 +260,6 @@ class JointMap:
             reasons.setdefault(history.explain(i, now), []).append(self.names[i])
         return cause, '; '.join(f'{", ".join(names)}: {why}' for why, names in reasons.items())
 
-    def take_notices(self) -> list[str]:
-        """Return what must be announced, once."""
-        notices, self.notices = self.notices, []
-        return notices
-
     # -- inside -------------------------------------------------------------------------------
 
     def _learn(self, names: tuple[str, ...]) -> Layout:
@@ -288,7 +282,7 @@ class JointMap:
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]
         if extra:
-            self._announce_extra(extra)
+            self.notices.unknown_joints(extra)
         return layout
 
     def _drop_oldest(self) -> None:
@@ -299,18 +293,6 @@ class JointMap:
                          if layout is not oldest}
         if len(oldest.target):
             self.generation += 1
-
-    def _announce_extra(self, extra: Sequence[str]) -> None:
-        """Name joints that are not ours, unless whoever sends them goes on inventing names."""
-        text = f'joints not in the model are ignored: {shortened(extra)}'
-        if text in self._announced:
-            return
-        if self._lists < _MOST_LISTS:
-            self._lists += 1
-            self._announce(text, text)
-        else:
-            self._announce('extra', 'joint_states keeps bringing new names that are not in '
-                                    'the model; further ones are not logged')
 
     def _age(self, controlled: bool) -> StateAge:
         limits = self.limits
@@ -332,17 +314,6 @@ class JointMap:
             bad = [self.names[j] for j, x in zip(layout.target, layout.q) if not math.isfinite(x)]
             return f'the position of {", ".join(bad)} is not finite'
         return ''
-
-    def _announce_motion(self, silent: Sequence[str]) -> None:
-        """Announce once whose velocity is missing, and joints that come twice."""
-        new = [name for name in silent if f'velocity {name}' not in self._announced]
-        if new:
-            self._announced.update(f'velocity {name}' for name in new)
-            self.notices.append(f'no velocity for {", ".join(new)}: using the filtered '
-                                'derivative of the position')
-        doubled = self.motion.two_sources()
-        if doubled:
-            self._announce('doubled', doubled)
 
     def _store(self, layout: Layout, effort: Values) -> None:
         put = layout.put
@@ -366,8 +337,3 @@ class JointMap:
         self._expiry[:] = self.expiry = -math.inf
         for layout in self._layouts.values():
             layout.until = -math.inf
-
-    def _announce(self, key: str, text: str) -> None:
-        if key not in self._announced:
-            self._announced.add(key)
-            self.notices.append(text)
