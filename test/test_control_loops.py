@@ -220,7 +220,7 @@ def test_a_solved_arm_stops_before_its_singularity():
 def test_a_loop_that_cannot_be_closed_is_no_start():
     """Driven joints where the rods do not meet, by a wrong zero: the loop is named."""
     rig = Rig(ABOVE)
-    watch = rig.cycle.loop_watch
+    watch = rig.cycle.checks.loops
     faults = []
     rig.cycle.joints.q[INDEX] = [np.pi, 0.0]            # arms cross: too near, if rods differ
     watch.q[[1, 3]] += 2.0                              # lost: far from any closed position
@@ -258,7 +258,7 @@ def test_the_fast_path_solves_them_too():
         np.testing.assert_allclose(one.limiter.last_sent, two.limiter.last_sent, atol=1e-6)
         np.testing.assert_allclose(one.joints.q, two.joints.q, atol=1e-8)
         np.testing.assert_allclose(one.joints.qd, two.joints.qd, atol=1e-6)
-        np.testing.assert_allclose(one.loop_watch.q, two.loop_watch.q, atol=1e-8)
+        np.testing.assert_allclose(one.checks.loops.q, two.checks.loops.q, atol=1e-8)
     assert path.runs > 250, rigs[0].cycle.fault_text()
 
 

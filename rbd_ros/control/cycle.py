@@ -33,10 +33,7 @@ from rbd_ros.control.holding import Holding
 from rbd_ros.control.judgement import Judgement
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
-from rbd_ros.control.loop_watch import LoopWatch
 from rbd_ros.control.modes import Law
-from rbd_ros.control.plausibility import Plausibility
-from rbd_ros.control.readiness import StartCheck
 from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
@@ -46,7 +43,7 @@ from rbd_ros.control.safety.limits import TorqueLimiter
 from rbd_ros.control.safety.supervisor import State, Supervisor
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.snapshots import Snapshots
-from rbd_ros.control.watch import Watch
+from rbd_ros.control.state_checks import StateChecks
 
 __all__ = ['Cycle']
 
@@ -94,11 +91,7 @@ class Cycle:
         self.judgement = Judgement(self)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
         self.intake = ReferenceIntake(self, settings)
-        self._watch = Watch(settings, self.joints)
-        self._check = StartCheck(settings, self.joints)
-        self._plausible = Plausibility(settings, self.joints)
-        self.loop_watch = (LoopWatch(settings, self.joints, kernels['loops'])
-                           if robot.model.loops else None)
+        self.checks = StateChecks(settings, self.joints, kernels, self.supervisor, self._fault_now)
         self.choice = LawChoice(settings, kernels, self.joints,
                                 (self.reference, self.task_reference), self._saturation)
         joint_law = self.choice.joint
@@ -196,14 +189,12 @@ class Cycle:
         joints, supervisor = self.joints, self.supervisor
         q, qd = self._controlled or self._pick()
         ready = joints.ready(now)
-        if ready and self.loop_watch is not None:
-            ready = self.loop_watch.look(
-                self._fault_now, starts=supervisor.state is State.PROBING)
+        if ready:
+            ready = self.checks.loops_are_closed()
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
-            calm = self._watch.look(now, supervisor.state, self.law, q, qd, self._fault_now)
-            self.calm = self._plausible.look(now, q, qd, self._fault_now) and calm
+            self.calm = self.checks.are_calm(now, self.law, q, qd)
         if not known:
             self.fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
@@ -258,7 +249,7 @@ class Cycle:
 
     def activate(self, now: float, steady: float) -> None:
         """Begin to look at states; every message must prove itself again."""
-        self._restart()
+        self.checks.restart()
         self.supervisor.activate(now, steady)
 
     def reset(self, now: float, steady: float) -> str:
@@ -267,14 +258,8 @@ class Cycle:
             return 'the dead-man signal is missing'
         refused = self.supervisor.reset(now, steady)
         if not refused and self.supervisor.state is State.PROBING:
-            self._restart()
+            self.checks.restart()
         return refused
-
-    def _restart(self) -> None:
-        self.joints.restart()
-        self._check.restart()
-        if self.loop_watch is not None:
-            self.loop_watch.restart()
 
     def set_mode(self, mode: str) -> None:
         """
@@ -292,7 +277,7 @@ class Cycle:
                 self.loop.switch.switch()
             else:
                 self.law.rest(self.now)
-        self._watch.changed_law()
+        self.checks.changed_law()
         self.events.append(('mode', mode))
 
     def apply(self, settings: Settings) -> None:
@@ -308,10 +293,7 @@ class Cycle:
         self.loop.switch.duration = settings.number('switch_time')
         self.snapshots.divider = settings.report_divider
         self._disturbance.apply(settings)
-        self._watch.apply(settings)
-        self._plausible.apply(settings)
-        if self.loop_watch is not None:
-            self.loop_watch.apply(settings)
+        self.checks.apply(settings)
         self._holding.apply(settings)
         self.load.apply(self.now, before, settings)
         self.set_mode(settings.text('mode'))
@@ -332,10 +314,11 @@ class Cycle:
         """Return whether torque may begin, once every joint is known."""
         if not self.dead_man.alive(steady) or not self.joints.ready(now):
             return False
-        passed = self._check.passes(now, qd, self.choice.gravity, self.choice.gravity_columns,
-                                    self._fault_now, self.announce)
+        start = self.checks.start
+        passed = start.passes(now, qd, self.choice.gravity, self.choice.gravity_columns,
+                              self._fault_now, self.announce)
         if passed:
-            self.loop.begin_at(self._check.torque)
+            self.loop.begin_at(start.torque)
         return passed
 
     def _fault_now(self, cause: Cause, detail: str) -> None:
@@ -369,15 +352,14 @@ class Cycle:
         index = self.joints.controlled
         q, qd = self.joints.q[index], self.joints.qd[index]
         if state is State.PROBING:
-            self._check.restart()
+            self.checks.start.restart()
         elif state is State.RAMPING_IN:
             if recovered := self.supervisor.recovered:      # the loss may have had no cycle
                 self.events.append(('warning', 'recovers by itself: ' + '; '.join(
                     str(fault) for fault in recovered)))
             self.law.enter(self.now)
             self._disturbance.reset()
-            self._watch.begin(self.now, q, qd)
-            self._plausible.restart()
+            self.checks.begin(self.now, q, qd)
         elif state is State.HOLDING:
             self._holding.enter(self.now)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):

@@ -152,7 +152,7 @@ class FastPath:
         effort = [(self._effort, joints.effort)] if layout.has_effort else []
         q, qd, mismatch = law.inputs['q'], law.inputs['qd'], law.outputs['mismatch']
         solved: list[tuple[Array, Array]] = []
-        loops = cycle.loop_watch
+        loops = cycle.checks.loops
         if loops is not None and loops.solves:  # from where the next state is followed
             closed = law.outputs['closed_q']
             solved = [(closed, q), (closed, loops.q), (law.outputs['closed_qd'], qd)]
