@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parameter files: read as rcl reads them, judged in words, and made from a description."""
+"""Parameter files: read as rcl reads them, judged with reasons, and made from a description."""
 
 from pathlib import Path
 import re

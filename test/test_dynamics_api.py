@@ -136,7 +136,7 @@ def test_frames_and_handles_are_named_where_they_belong(robot, model):
 
 
 def test_a_robot_is_made_from_a_model(model):
-    """A path in place of a model, swapped arguments and unknown backends are refused in words."""
+    """A path in place of a model, swapped arguments and unknown backends are refused."""
     with pytest.raises(TypeError, match='made from a Model, got str; use load_urdf'):
         rbd_ros.Dynamics('arm.urdf')
     with pytest.raises(TypeError, match='argument must be a Model, got ndarray; use load_urdf'):

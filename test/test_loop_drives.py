@@ -81,7 +81,7 @@ def test_elimination_finds_rank_and_columns():
 
 
 def test_joints_that_cannot_be_independent():
-    """Too many, too few and tied ones are refused in words."""
+    """Too many, too few and tied ones are refused with reasons."""
     made, _ = robot('five_bar')
     q = made.loop_report.q
     with pytest.raises(rbd_ros.LoopError, match='1 velocities of joint_1 cannot be the indep'):

@@ -363,7 +363,7 @@ def test_assembly_within_joint_limits():
 
 
 def test_what_cannot_be_closed():
-    """Bars too short, an axis the wrong way round and a rigid frame are named in words."""
+    """Bars too short, an axis the wrong way round and a rigid frame are named."""
     builder = rbd_ros.ModelBuilder('short')
     builder.add_body('a', 'base', Revolute(), None, mechanisms.rod(0.2, 1.0))
     builder.add_body('b', 'a', Revolute(), xlt(0.2, 0.0, 0.0), mechanisms.rod(0.2, 1.0))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a robot cannot answer is refused in words; nothing is answered as something simpler."""
+"""What a robot cannot answer is refused with reasons; nothing simpler is answered."""
 
 import math
 import re

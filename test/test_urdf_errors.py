@@ -352,7 +352,7 @@ def test_xacro_file_is_refused_with_the_command(tmp_path):
 
 
 def test_unreadable_file_is_named(tmp_path, monkeypatch):
-    """A file that may not be read, and a text too long to be a path, are refused in words."""
+    """A file that may not be read, and a text too long to be a path, are refused with reasons."""
     path = tmp_path / 'secret.urdf'
     path.write_text(pair())
 

@@ -245,7 +245,7 @@ def joint_acceleration(
 
 
 def tip_force(tree: ScrewTree, th: Values, wrench_on_environment: Force) -> list[Scalar]:
-    """Return J_b^T F_tip, what the joints bear for the wrench of the tool (9.81)."""
+    """Return J_b^T F_tip, the joint torques that balance the wrench of the tool (9.81)."""
     return [column.dot(wrench_on_environment) for column in body_jacobian(tree, th)]
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From parameters and a description to a robot with compiled kernels, refusing in words."""
+"""From parameters and a description to a robot with kernels; each refusal has a reason."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@
 From joint names in messages to the vectors of the model.
 
 Messages may carry some joints each, in any order, with extra ones. Each set of names is one layout
-with its own cached permutation and its own witnesses of age. What is wrong in a field
-that we need makes the whole message count as not received: its age then does the rest.
+with its own cached permutation and its own measures of age. An error in a field that we need
+makes the whole message count as not received: its age then does the rest.
 """
 
 from __future__ import annotations

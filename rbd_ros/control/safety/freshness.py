@@ -15,9 +15,9 @@
 """
 How old a received state is, by two independent measures, and how often states arrive.
 
-The first witness is the reception on a steady clock. It cannot see a message that waited
+The first measure is the reception on a steady clock. It cannot see a message that waited
 in a queue while this process stood still: such a message is old and looks fresh. The second
-witness is the stamp of the message: it must advance, and its offset to the reception must
+measure is the stamp of the message: it must advance, and its offset to the reception must
 not grow. Nobody needs synchronised clocks for this; only a constant offset. The smallest
 offset is remembered across gaps: a stream that comes back later than it was is not believed
 until somebody resets, because a lag and a clock set back look the same.

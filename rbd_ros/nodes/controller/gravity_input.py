@@ -17,7 +17,7 @@ Where down is, from an IMU or from TF, for a base that moves.
 
 A node and a thread of their own: the lifecycle node waits in its transitions, the control thread
 has no time for /tf. A direction goes to the loop as a request. Its age is judged by the same two
-witnesses as that of joint states: reception, and a stamp that advances.
+measures as that of joint states: reception, and a stamp that advances.
 """
 
 from __future__ import annotations
