@@ -58,7 +58,7 @@ if find_spec('hypothesis'):
     settings.load_profile('rbd_ros')
 
 # Tracing makes many objects without cycles, as does the collection of thousands of tests.
-gc.set_threshold(50_000, 20, 100)
+gc.set_threshold(50_000, 10, 10)
 
 # The pytest plugin of launch installs a logger class whose records do not reach caplog.
 logging.getLogger('rbd_ros').propagate = True
