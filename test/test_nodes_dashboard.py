@@ -147,6 +147,14 @@ def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
     assert shown._figures.inertia.visible is False and shown._figures.reach.visible is False
 
 
+def test_nothing_is_drawn_before_the_robot_is_somewhere(node):
+    """Ellipsoids and arrows wait for a position: unscaled at the base they would hide the robot."""
+    shown, _ = page(node, 'tool0')
+    for made in (shown._scene.add_icosphere, shown._scene.add_arrows):
+        assert made.call_count == 2
+        assert all(call.kwargs['visible'] is False for call in made.call_args_list)
+
+
 def test_a_pivot_is_shown_without_an_inertia(node):
     """The origin of the first link turns and does not move: nothing can be felt there."""
     shown, telemetry = page(node, MODEL.body_names[1])

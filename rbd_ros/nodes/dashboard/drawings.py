@@ -57,9 +57,11 @@ class Drawings:
             self._reach_on = gui.add_checkbox('Manipulability', False)
             self._force_on = gui.add_checkbox('External force', True)
             self._contacts_on = gui.add_checkbox('Contact forces', True)
-        self.inertia = scene.add_icosphere('/inertia', color=(230, 120, 30), opacity=0.35)
+        self.inertia = scene.add_icosphere('/inertia', color=(230, 120, 30), opacity=0.35,
+                                           visible=False)  # until the robot is somewhere
         # As wires: the two ellipsoids lie across each other, and one would hide the other.
-        self.reach = scene.add_icosphere('/manipulability', color=(20, 130, 60), wireframe=True)
+        self.reach = scene.add_icosphere('/manipulability', color=(20, 130, 60), wireframe=True,
+                                         visible=False)
         self.force, self.contacts = (scene.add_arrows(
             name, np.zeros((1, 2, 3)), colour, shaft_radius=0.008, head_radius=0.02,
             head_length=0.04, visible=False)

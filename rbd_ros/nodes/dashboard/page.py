@@ -76,9 +76,9 @@ class Page:
         self._edited: set[str] = set()  # numbers that differ by hand from those of the controller
         self._words = self._gui.add_markdown('Waiting for the robot')
         self._answer = self._gui.add_markdown(operator.answer)
-        if self._drawn.problems:
-            self._gui.add_markdown(problems_text(self._drawn.problems))
         self._add_drive()
+        if self._drawn.problems:  # below the button that stops
+            self._gui.add_markdown(problems_text(self._drawn.problems))
         self._add_numbers()
         self._figures = Drawings(server, self._robot, frame, telemetry)
         self._add_plots()
