@@ -148,7 +148,7 @@ def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
 
 
 def test_nothing_is_drawn_before_the_robot_is_somewhere(node):
-    """Ellipsoids and arrows wait for a position: unscaled at the base they would hide the robot."""
+    """Ellipsoids and arrows wait for a position: at the base they would hide the robot."""
     shown, _ = page(node, 'tool0')
     for made in (shown._scene.add_icosphere, shown._scene.add_arrows):
         assert made.call_count == 2
