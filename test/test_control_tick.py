@@ -96,6 +96,31 @@ def test_gravity_and_drivers_part(case):
             np.testing.assert_allclose(out['driver'] - expected, 0.0, rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize('name', ['joint', 'task'])
+def test_a_law_beyond_its_limits_keeps_its_direction(case, name):
+    """What the law adds to g(q) is reduced for all joints alike, until no joint is beyond."""
+    robot, _, q, qd, rng = case
+    bound = quiet(kernels(robot).compile(name))
+    bound.inputs['max_condition' if name == 'task' else 'dt'][...] = 1e9
+    if name == 'joint':
+        bound.inputs['stiffness'][...] = 300.0
+        bound.inputs['reference'][0] = rng.uniform(-1.0, 1.0, len(robot.joints))
+    else:
+        bound.inputs['R_ref'][...] = np.eye(3)
+        bound.inputs['task_stiffness'][...] = 300.0
+    out = run(bound, q, qd)
+    wanted, gravity = out['law'].copy(), out['gravity'].copy()
+    added = wanted - gravity
+    limit = np.abs(gravity) + np.abs(added) * rng.uniform(0.3, 2.0, len(added))
+    limit[0] = abs(gravity[0]) + 0.3 * abs(added[0])  # one of them is beyond
+    bound.inputs['limit'][...] = limit
+    found = run(bound, q, qd)['law']
+    room = np.where(added > 0.0, limit - gravity, limit + gravity)
+    share = min(1.0, (room / np.abs(added)).min())
+    assert share < 0.99
+    np.testing.assert_allclose(found, gravity + share * added, rtol=1e-12, atol=1e-12)
+
+
 def test_computed_torque_is_inverse_dynamics(case):
     """The law is RNEA at qdd_ref + Kd e' + Kp e; joints not controlled do not accelerate."""
     robot, dynamics, q, qd, rng = case

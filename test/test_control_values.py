@@ -75,6 +75,23 @@ def test_observer_takes_the_mean_torque_of_the_period():
     assert second[0] == pytest.approx(before + share * (1.5 - before), rel=1e-12)
 
 
+def test_what_was_observed_before_a_gap_is_forgotten():
+    """The load that a moving joint showed counts no more after a tenth of a second of silence."""
+    arm = Arm()
+    subject = arm.cycle._disturbance
+    joints, limiter = arm.cycle.joints, arm.cycle.limiter
+    joints.qd[:] = 0.3
+
+    def observe(now):
+        joints.qd[:] += 0.01
+        subject.observe(now, joints, limiter)
+        return np.abs(subject.load).max()
+    observe(5.0)
+    assert observe(5.01) > 0.0 and observe(5.02) > 0.0
+    assert observe(5.11) > 0.0
+    assert observe(5.22) == 0.0
+
+
 def test_observer_uses_the_mean_inertia():
     """Momentum of a joint whose inertia changes: H at the middle of the period counts."""
     observer = MomentumObserver([20.0])

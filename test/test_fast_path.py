@@ -377,6 +377,19 @@ def test_two_publishers_of_all_joints():
     pair.check()
 
 
+def test_a_second_source_that_disagrees_is_seen_beside_the_fast_path():
+    """Two publishers that send the joints in another order each, 0.4 rad apart: a fault."""
+    pair = Pair(mode='gravity_compensation')
+    pair.start()
+    order = pair.order
+    for k in range(100):
+        pair.order = order[::-1] if k % 2 else order
+        q, qd = pair.path(pair.time)
+        pair.state(q + 0.4 * (k % 2), qd)
+        pair.check()
+    assert 'two sources that disagree' in pair.arms[0].cycle.fault_text()
+
+
 def test_joints_of_another_message_count_at_once():
     """Joints that are not controlled move by messages of their own, and have their own age."""
     everything = Arm().robot.joints

@@ -15,15 +15,19 @@
 """A flood on an input costs a bounded share of the time, and what is newest is heard."""
 
 import contextlib
+import math
 import sys
 import threading
 import time
 from types import SimpleNamespace
 
+from geometry_msgs.msg import Quaternion, TransformStamped
 from input_rig import clocked, Handle, Node
 from isolation import own_domain
+import numpy as np
 import pytest
 from rbd_ros.control.repeats import Budget
+from rbd_ros.control.safety.freshness import StateAge
 from rbd_ros.nodes.controller import bounded_action, bounded_services, responses
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.bounded_services import bound_services
@@ -31,6 +35,8 @@ from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 import rclpy
 from rclpy.action import ActionServer
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
 
 
@@ -343,6 +349,66 @@ def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
     codes.clear()
     assert answer(b'a', 4) == [1, 4]
     assert answer(b'a', 5) == [1, 4, 5]
+    codes[b'c' * 16] = 1  # an error that is no waiting: the next response is sent at once
+    assert answer(b'c', 6) == [6] and len(told) == 2
+    assert answer(b'c', 7) == [6, 7] and len(told) == 3
+
+
+class Gravity(GravityInput):
+    """What hears directions of gravity, without ROS: notes what it hands over, and when."""
+
+    def __init__(self, turns):
+        self._turns, self._age = turns, StateAge(0.5, probes=1)
+        self.now, self.heard, self.reason = 0.0, [], ''
+        self._clock = lambda: self.now
+        self._robot = SimpleNamespace(model=SimpleNamespace(body_names=['base']))
+        self._frame, self._stamp, self._missing = 'world', 0.0, KeyError
+
+    def _hand_over(self, down, when):
+        self.heard.append((down.tolist(), when))
+
+
+def quaternion(axis, angle):
+    """Return a message of a turn."""
+    return Quaternion(w=math.cos(angle / 2.0), **{axis: math.sin(angle / 2.0)})
+
+
+def stamped(message, time):
+    """Return a message with a stamp."""
+    message.header.stamp.sec, message.header.stamp.nanosec = 100, round(1e9 * time)
+    return message
+
+
+def test_gravity_of_an_imu_is_turned_into_the_base():
+    """An IMU that is rolled, on a base that is pitched: gravity in the axes of the base."""
+    c, s = math.cos(0.3), math.sin(0.3)
+    roll = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])  # axes of the IMU as columns
+    subject = Gravity({'imu': roll})
+    pitch = np.array([[math.cos(0.2), 0.0, math.sin(0.2)], [0.0, 1.0, 0.0],
+                      [-math.sin(0.2), 0.0, math.cos(0.2)]])
+    x, y, z, w = Rotation.from_matrix(pitch @ roll).as_quat()
+    for k, late in enumerate((0.0, 0.0, 0.03)):
+        subject.now = 0.1 * (k + 1)
+        message = Imu(orientation=Quaternion(x=x, y=y, z=z, w=w))
+        message.header.frame_id = 'imu'
+        subject._on_imu(stamped(message, subject.now - late))
+    down, when = subject.heard[-1]
+    np.testing.assert_allclose(down, pitch.T @ [0.0, 0.0, -1.0], atol=1e-12)
+    assert when == pytest.approx(0.3 - 0.03, abs=2e-4)  # not younger than when it was measured
+
+
+def test_gravity_of_tf_is_down_in_the_world():
+    """The transform from the world to the base has the axes of the world as columns."""
+    subject = Gravity({})
+    for k in (1, 2, 3):
+        subject.now = 0.1 * k
+        found = stamped(TransformStamped(), subject.now)
+        found.transform.rotation = quaternion('x', 0.4)
+        subject._buffer = SimpleNamespace(lookup_transform=lambda *_, found=found: found)
+        subject._look_up()
+    down, when = subject.heard[-1]
+    np.testing.assert_allclose(down, [0.0, math.sin(0.4), -math.cos(0.4)], atol=1e-12)
+    assert when == pytest.approx(0.3)
 
 
 def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
@@ -388,6 +454,9 @@ def test_a_response_goes_through_rcl_without_the_interpreter():
         found = responses.request_id(header)
         assert int.from_bytes(found[16:], sys.byteorder) == sequence
         assert responses.request_id(42) is None
+        with pytest.MonkeyPatch.context() as patch:  # a layout that is not the expected one
+            patch.setattr(responses, '_GUID', 12)
+            assert responses.request_id(header) is None
         responder = responses.Responder(told.append)
         assert not responder.send(service, Trigger.Response(), 42)
         assert not responder.send(service, Trigger.Request(), header)

@@ -85,6 +85,18 @@ def test_masked_bytes_may_differ():
     assert rig.relay(bytes(given)) is not None
 
 
+@pytest.mark.parametrize('size', [8, 9, 12, 15, 16, 20])
+def test_the_last_bytes_are_compared(size):
+    """A message whose length is no multiple of eight has no byte that nobody looks at."""
+    given = bytes(range(1, size + 1))
+    relay = make_relay(Expected(given, b'\xff' * size), [], lambda: None, np.ones(1), b'ok', [])
+    assert relay(given) == b'ok'
+    for place in range(size):
+        other = bytearray(given)
+        other[place] ^= 1
+        assert relay(bytes(other)) is None
+
+
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
 def test_unusual_results_are_not_sent(bad):
     """Unless the kernel says 1, there is no message."""

@@ -156,17 +156,17 @@ def test_messages_are_taken_at_once_when_the_flood_has_ended(monkeypatch):
 
 
 def test_states_are_looked_for_whatever_was_spent(monkeypatch):
-    """A message that took a second delays no look, and looks leave no debt."""
+    """A message that took long delays no look, and looks leave no debt."""
     robot = Robot(monkeypatch, 1e-4)
     robot.send('arm')
-    robot.input.spend(1.0)
+    robot.input.spend(0.2)
     robot.send('arm')
     assert robot.input.polling and len(robot.taken) == 1
     robot.node.now += LOOK
     robot.node.serve_timers()
     assert len(robot.taken) == 2
     robot.input.spend(100.0)
-    robot.run(3.0)
+    robot.run(1.5)
     assert not robot.input.polling
 
 

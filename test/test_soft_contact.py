@@ -101,6 +101,15 @@ def dropped(stateless, h=1e-4, K=400.0, D=12.0):
     return np.array(heights), np.array(dents)
 
 
+def test_a_surface_never_stands_above_its_rest():
+    """A body that leaves within a step takes the surface along no further than to zero."""
+    K, D = 2e4, 50.0
+    assert soft.height_after(K, D, -1e-3, 5.0, 2e-3, 1e-3) == 0.0
+    assert soft.height_after(K, D, -1e-3, 5.0, -4e-4, 1e-3) == -4e-4
+    alone = soft.height_after(K, D, -1e-3, 0.0, 2e-3, 1e-3)
+    assert alone == pytest.approx(-1e-3 * np.exp(-K * 1e-3 / D), rel=1e-12)
+
+
 @pytest.mark.seed('RBDA 11-21')
 def test_dent_recovers_by_its_formula():
     """Heights are the same whether z is integrated or taken from the last contact."""
