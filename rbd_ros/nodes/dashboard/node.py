@@ -102,7 +102,7 @@ class Dashboard(Node):
                 self._tried = bool(text)
                 if text:
                     self._page = self._make(text)
-                    self._notice.remove()
+                    self._notice.visible = False  # removed, it would leave an update behind
                 elif time.monotonic() > self._begin + PATIENCE:
                     self._notice.content = MISSING
             except RbdError as error:
