@@ -96,6 +96,20 @@ def test_gravity_and_drivers_part(case):
             np.testing.assert_allclose(out['driver'] - expected, 0.0, rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize('share, usual', [(0.99, 1.0), (1.01, 0.0), (-1.01, 0.0)])
+def test_positions_that_run_away_are_not_usual(case, share, usual):
+    """The speed that positions show over a tenth of a second is bounded, not velocities alone."""
+    robot, _, q, qd, _ = case
+    bound = quiet(kernels(robot).compile('float'))
+    for name in ('tolerance', 'mismatch_limit', 'differenced', 'speed', 'reach'):
+        bound.inputs[name][...] = 1e3
+    bound.inputs['differenced'][-1] = 2.0
+    bound.inputs['before'][...] = q
+    bound.inputs['mismatch'][-1] = 0.1 * share * 2.0
+    bound.inputs['limit'][...] = 1e3
+    assert run(bound, q, 0.0 * qd)['usual'][0] == usual
+
+
 @pytest.mark.parametrize('name', ['joint', 'task'])
 def test_a_law_beyond_its_limits_keeps_its_direction(case, name):
     """What the law adds to g(q) is reduced for all joints alike, until no joint is beyond."""

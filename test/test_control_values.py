@@ -75,6 +75,28 @@ def test_observer_takes_the_mean_torque_of_the_period():
     assert second[0] == pytest.approx(before + share * (1.5 - before), rel=1e-12)
 
 
+@pytest.mark.parametrize('speed, known', [(0.019, True), (0.021, False)])
+def test_the_first_torque_is_gravity_of_a_robot_at_rest_only(speed, known):
+    """Without measured effort nobody knows what acts on a robot that moves."""
+    check = Arm(effort_is_torque=False, **{'start.time': 0.0}).cycle._check
+    check.restart()
+    gravity, faults = np.arange(7.0), []
+    assert check.passes(1.0, np.full(7, speed), lambda: gravity, lambda: gravity,
+                        lambda *what: faults.append(what), lambda *_: None) and not faults
+    assert (check.torque is not None) is known
+    if known:
+        np.testing.assert_array_equal(check.torque, gravity)
+
+
+def test_the_spring_of_a_hold_reaches_its_bound_at_its_distance():
+    """However strong the damper is, the spring is no stiffer than bound over distance."""
+    cycle = Arm(brake_damping=[1e4], hold_torque=0.1, hold_distance=[0.05]).cycle
+    hold, bound = cycle._holding, 0.1 * cycle.settings.torque_limits
+    soft = hold._stiffness < hold._damping / 0.1
+    assert soft.any()
+    np.testing.assert_allclose(hold._stiffness[soft] * 0.05, bound[soft], rtol=1e-12)
+
+
 def test_what_was_observed_before_a_gap_is_forgotten():
     """The load that a moving joint showed counts no more after a tenth of a second of silence."""
     arm = Arm()
