@@ -25,6 +25,7 @@ import pytest
 from rbd_ros.control.control_loop import Release
 from rbd_ros.control.laws.barriers import Barrier, guard
 from rbd_ros.control.laws.observer import MomentumObserver
+from rbd_ros.control.readiness import StartCheck
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
 from rbd_ros.nodes.codec import JointStateReader
@@ -78,8 +79,8 @@ def test_observer_takes_the_mean_torque_of_the_period():
 @pytest.mark.parametrize('speed, known', [(0.019, True), (0.021, False)])
 def test_the_first_torque_is_gravity_of_a_robot_at_rest_only(speed, known):
     """Without measured effort nobody knows what acts on a robot that moves."""
-    check = Arm(effort_is_torque=False, **{'start.time': 0.0}).cycle._check
-    check.restart()
+    cycle = Arm(effort_is_torque=False, **{'start.time': 0.0}).cycle
+    check = StartCheck(cycle.settings, cycle.joints)
     gravity, faults = np.arange(7.0), []
     assert check.passes(1.0, np.full(7, speed), lambda: gravity, lambda: gravity,
                         lambda *what: faults.append(what), lambda *_: None) and not faults
