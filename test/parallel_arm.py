@@ -50,11 +50,13 @@ class Rig:
 
     :param assembly: positions that name a closed position; nobody measures passive joints then.
     :param near: a position near that in which the arm starts.
+    :param robot: as ``parts`` returns it, for another robot than that of the description.
     :param rubs: whether the rods rub as the description says, which the law knows.
     """
 
-    def __init__(self, assembly=None, near=NEAR, start=START, *, rubs=True, **values):
-        self.dynamics, robot, ticks = parts(tuple((assembly or {}).items()))
+    def __init__(self, assembly=None, near=NEAR, start=START, *, rubs=True, robot=None,
+                 **values):
+        self.dynamics, robot, ticks = robot or parts(tuple((assembly or {}).items()))
         self.seen = INDEX if assembly else list(range(4))
         self.values = defaults() | {
             'driver_adds': 'none', 'nominal_rate': 1.0 / PERIOD, 'start.time': 0.0,
