@@ -133,9 +133,9 @@ def test_ten_changes_of_the_source_are_told():
     stream = Stream()
     stream.settle()
     joints, told = stream.joints, []
-    joints.take_notices()
+    joints.notices.take()
     for k in range(10):
         assert not told
         stream.send(0.0, 0.0, names=('bends',) if k % 2 == 0 else ('bends', 'extra'))
-        told += [text for text in joints.take_notices() if 'more than one kind' in text]
+        told += [text for text in joints.notices.take() if 'more than one kind' in text]
     assert len(told) == 1 and 'bends' in told[0]

