@@ -112,7 +112,7 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
     failed = [report for report in reports if report.failed]
     if meter.longest > LONG and failed:
         print_line(item, f'failed ({last_line(failed[0])}), and this process was held up for '
-                   f'{meter.longest:.2f} s: run again')
+                   f'{meter.longest:.2f} s: run again\n{last_output(failed[0])}')
         with turns.alone():
             import_anew(item)
             reports = runtestprotocol(item, log=False)
@@ -127,6 +127,11 @@ def last_line(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, 'reprcrash', None)
     lines = (crash.message if crash else report.longreprtext).strip().splitlines()
     return lines[0][:200] if lines else 'no reason'
+
+
+def last_output(report: pytest.TestReport, count: int = 40) -> str:
+    """Return the end of what a test printed: nothing else is left of a run that is repeated."""
+    return '\n'.join(f'    {line}' for line in report.capstdout.splitlines()[-count:])
 
 
 def import_anew(item: pytest.Item) -> None:

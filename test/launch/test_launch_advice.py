@@ -88,9 +88,10 @@ def advised(text: str) -> list[str]:
             re.split(r'(?<!\\)\n', whole) if command.strip()]
 
 
-def answer(command: str, wanted: str) -> str:
+def answer(command: str, wanted: str, prepare: Callable[[], object] = lambda: None) -> str:
     """Type a command, again where the daemon of ros2 is too young to know the node, or hangs."""
     for _ in range(5):
+        prepare()
         code, said = typed(command, wanted)
         if code == -signal.SIGABRT:
             print(f'{command}\ndid not end within {PATIENCE:g} s and stood at\n{said}')
@@ -144,12 +145,15 @@ def follow_advice(command: str, launched: Launched, client: rig.Client, states: 
     """
     kind = next(kind for kind in ANSWERS if kind in command)
     stopped = '/stop ' in command or '/reset ' in command
-    for _ in range(4):
+
+    def prepare() -> None:
         if not stopped and client.last('state') != 'running':
             launched.wait(lambda: client.trigger('reset').success, 'a reset after a stall')
             launched.wait(lambda: client.last('state') == 'running', 'running after a stall')
+    for _ in range(4):
+        prepare()
         before = states[-1].position
-        said = answer(command, ANSWERS[kind])
+        said = answer(command, ANSWERS[kind], prepare)
         print(f'{command}\n{said.splitlines()[-1] if said else said}')
         assert ANSWERS[kind] in said, f'{command}\n{said}'
         effects = {
