@@ -295,7 +295,7 @@ def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:
 def test_the_other_stages_run_beside_the_launch_tests(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         capfd: pytest.CaptureFixture[str]) -> None:
-    """Linters and unit tests begin with the launch tests and yield; the browser comes after."""
+    """All begin before any ends, the others yield to launch tests; the browser comes last."""
     monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / 'made'))
     monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
     wait = """
@@ -311,7 +311,7 @@ def test_{name}():
     assert {passes}
 """
     chosen = []
-    for name, other, passes in (('linters', 'unit', True), ('unit', 'browser', False),
+    for name, other, passes in (('linters', 'unit', True), ('unit', 'launch', False),
                                 ('launch', 'linters', True), ('browser', 'unit', True)):
         file = tmp_path / f'test_{name}.py'
         file.write_text(wait.format(name=name, passes=passes, here=str(tmp_path / name),
@@ -322,7 +322,7 @@ def test_{name}():
             str(file)]))
     testing.run_together(chosen, tmp_path)
     assert [stage.failed for stage in chosen] == [False, True, False, False]
-    assert chosen[3].started >= chosen[2].started + chosen[2].seconds
+    assert chosen[3].started >= chosen[1].started + chosen[1].seconds
     lines = capfd.readouterr().out.splitlines()
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert any(line.endswith(f'niceness {own}') for line in lines)

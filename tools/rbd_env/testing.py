@@ -45,7 +45,7 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
 
 def run_together(chosen: list[stages.Stage], root: Path) -> None:
     """
-    Run launch tests and then the browser, linters and unit tests next to them at low priority.
+    Run the launch tests, linters and unit tests next to them at low priority, then the browser.
 
     Launch tests mostly wait: for processes, for messages, for timeouts that must pass. Linters
     have one process for most of their time, and would leave a processor idle before the unit
@@ -60,10 +60,10 @@ def run_together(chosen: list[stages.Stage], root: Path) -> None:
         thread.start()
     try:
         launch.run(root, [])
-        browser.run(root, [])
     finally:
         for thread in threads:
             thread.join()
+    browser.run(root, [])
 
 
 def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:

@@ -62,9 +62,9 @@ class StateInput(Bounded):
         :param more: arguments of the subscription.
         """
         super().__init__(node, Budget(SHARE, BURST), lambda: flooded(
-            f'too many messages on {topic}: they would take more than {100.0 * SHARE:g} % of the '
-            'time of the loop. At each look only the newest state of the controlled joints is '
-            'read, and one of all messages without joints of this robot'))
+            f'too many messages on {topic}, or too busy a machine: they would take more than '
+            f'{100.0 * SHARE:g} % of the time of the loop. At each look only the newest state of '
+            'the controlled joints is read, and one of all messages without joints of this robot'))
         self._take = take
         self._kinds: dict[bytes, ReadState] = {}  # with joints of the robot, by their first bytes
         self._counts: dict[bytes, int] = {}  # messages of each seen
