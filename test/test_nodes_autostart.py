@@ -20,7 +20,7 @@ import threading
 import time
 
 import pytest
-from rbd_ros.nodes.controller.autostart import Autostart, Starter
+from rbd_ros.nodes.controller.autostart import Autostart, LifecycleActions
 
 
 class Node:
@@ -37,7 +37,7 @@ class Node:
         self.states, self.cancelled = threading.Event(), threading.Event()
         if states:
             self.states.set()
-        self.start = Autostart(Starter(
+        self.start = Autostart(LifecycleActions(
             lambda: self.label, lambda: self.wanted, lambda: self.described, self.configure,
             self.activate, self.cancel), self.log.append, lambda work: work)
 
@@ -50,7 +50,7 @@ class Node:
 
     def activate(self) -> bool:
         """Wait for states, as an activation does."""
-        assert self.start.mine
+        assert self.start.is_own_thread
         self.calls.append('activate')
         self.waits.set()
         end = time.monotonic() + 10.0

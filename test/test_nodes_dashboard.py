@@ -35,8 +35,8 @@ from rbd_ros.nodes.arrows import PER_NEWTON
 from rbd_ros.nodes.dashboard import node as process, operator as operators
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
 from rbd_ros.nodes.dashboard.page import by_hand, Page, problems_text
-from rbd_ros.nodes.dashboard.telemetry import Telemetry, VANISHED
-from rbd_ros.nodes.process_end import Ending
+from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
+from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.simulator.contacts import arrows, scene_marker
 from rbd_ros.sim import ContactForce
 from rbd_ros.view.figures import bars, ellipsoid, quaternion
@@ -209,7 +209,7 @@ def test_contact_forces_are_arrows_where_they_act(node, monkeypatch):
     shown.update()
     assert figures.contacts.visible is False
     figures._contacts_on.value = True
-    late = time.monotonic() + VANISHED + 1.0
+    late = time.monotonic() + STALE_AFTER + 1.0
     monkeypatch.setattr(time, 'monotonic', lambda: late)
     shown.update()  # the robot stands still: a simulator that pauses, say
     assert figures.contacts.visible is True
@@ -346,11 +346,11 @@ def test_answers_that_never_come_are_given_up(node, monkeypatch):
     operator = Operator(node, 'deaf', 'simulator', allowed=True)
     client = operator._stop
     assert client.wait_for_service(20.0)  # nobody spins: nothing is answered
-    for _ in range(2 * operators.WAITING):
+    for _ in range(2 * operators.MAX_PENDING):
         operator.stop()
-    assert len(client._pending_requests) == len(operator._sent) == operators.WAITING
+    assert len(client._pending_requests) == len(operator._sent) == operators.MAX_PENDING
     assert operator.answer == 'stop: sent'
-    late = time.monotonic() + operators.ANSWERED + 1.0
+    late = time.monotonic() + operators.ANSWER_TIMEOUT + 1.0
     monkeypatch.setattr(time, 'monotonic', lambda: late)
     operator.expire()
     assert not client._pending_requests and not operator._sent
@@ -382,10 +382,10 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
             time.sleep(0.05)  # until the thread has reported
 
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
-    ending = Ending()
+    ending = ProcessEnd()
     shown = MagicMock(problem='')
     shown.update.side_effect = lambda: ending._on_signal()
-    for name, value in {'Ending': lambda: ending, 'initialise': lambda args: None,
+    for name, value in {'ProcessEnd': lambda: ending, 'initialise': lambda args: None,
                         'Dashboard': lambda: shown, 'make_executor': lambda kind: Torn(),
                         'rclpy': MagicMock()}.items():
         monkeypatch.setattr(process, name, value)
@@ -395,7 +395,7 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
 def test_an_end_is_taken_once(monkeypatch):
     """The second signal of launch does not interrupt the end that the first one began."""
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
-    ending = Ending()
+    ending = ProcessEnd()
     with pytest.raises(KeyboardInterrupt):
         ending._on_signal()
     ending._on_signal()
@@ -470,7 +470,7 @@ def test_a_bad_robot_is_a_message_on_the_page_until_a_good_one_comes(dashboard):
     node = dashboard()
     node.update()
     assert 'cannot' not in str(node._notice.content)
-    node._begin -= process.PATIENCE + 1.0
+    node._begin -= process.DESCRIPTION_TIMEOUT + 1.0
     node.update()
     assert 'No robot yet' in node._notice.content
     node._on_description(String(data='<robot name="r"><link name="a"/><link name="b"/></robot>'))

@@ -358,13 +358,13 @@ class Gravity(GravityInput):
     """What hears directions of gravity, without ROS: notes what it hands over, and when."""
 
     def __init__(self, turns):
-        self._turns, self._age = turns, StateAge(0.5, probes=1)
+        self._imu_axes, self._age = turns, StateAge(0.5, probes=1)
         self.now, self.heard, self.reason = 0.0, [], ''
         self._clock = lambda: self.now
         self._robot = SimpleNamespace(model=SimpleNamespace(body_names=['base']))
         self._frame, self._stamp, self._missing = 'world', 0.0, KeyError
 
-    def _hand_over(self, down, when):
+    def _post_direction(self, down, when):
         self.heard.append((down.tolist(), when))
 
 
@@ -414,7 +414,7 @@ def test_gravity_of_tf_is_down_in_the_world():
 def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
     """The oldest make room and are let go; that is logged once until all have been sent."""
     held, told, sent, freed = threading.Event(), [], [], []
-    monkeypatch.setattr(responses, '_MOST_WAITING', 3)
+    monkeypatch.setattr(responses, '_MAX_WAITING', 3)
     monkeypatch.setattr(responses.Responder, '_hand_over', lambda _, response: (
         held.wait(10.0), sent.append(response.message)))
     responder = responses.Responder(told.append)

@@ -133,13 +133,13 @@ def test_unblocked_console_never_waits(kind):
     end, start = os.pipe() if kind == 'pipe' else os.openpty()
     copy = os.dup(start)
     try:
-        console.unblock(copy)
+        console.make_nonblocking(copy)
         assert os.get_blocking(start) and not os.get_blocking(copy)
-        assert console.takes_lines(copy)
+        assert console.accepts_output(copy)
         with pytest.raises(BlockingIOError):
             for _ in range(10_000):
                 os.write(copy, b'x' * 100 + b'\n')
-        assert not console.takes_lines(copy)
+        assert not console.accepts_output(copy)
         assert os.isatty(copy) is (kind == 'terminal')
     finally:
         for number in (end, start, copy):

@@ -48,7 +48,7 @@ class Robot:
         self.node.now += self.cost
         self.input.spend(self.cost)
         if set(reading.names) & set(self.ours):
-            self.input.carries_ours(reading)
+            self.input.note_robot_joints(reading)
 
     def send(self, *names):
         """Bring a message."""
@@ -195,7 +195,7 @@ def loop_node(fast, admitted, took=0.0):
     node = SimpleNamespace(
         _cycle=SimpleNamespace(arriving=None), simulated=False, _slow_path=slow_path,
         fast_path=SimpleNamespace(run=lambda *_: fast),
-        guard=SimpleNamespace(caught=asked.caught.append),
+        guard=SimpleNamespace(report_exception=asked.caught.append),
         statistics=SimpleNamespace(add=lambda *given: asked.counted.append(given)),
         _states=SimpleNamespace(admit_state=lambda data: asked.admitted.append(data) or admitted,
                                 spend=asked.spent.append))

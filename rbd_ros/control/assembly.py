@@ -32,7 +32,7 @@ from rbd_ros.errors import SettingError
 from rbd_ros.model.urdf import load_urdf
 
 __all__ = ['build_robot', 'build_settings', 'check_values', 'compile_kernels',
-           'described_end', 'described_output']
+           'describe_end', 'describe_output']
 
 _PART = {
     'none': 'the total torque', 'gravity': 'the torque without gravity',
@@ -101,7 +101,7 @@ def compile_kernels(settings: Settings) -> dict[str, Bound]:
     return {name: ticks.compile(name) for name in ticks.names}
 
 
-def described_output(settings: Settings, topic: str) -> str:
+def describe_output(settings: Settings, topic: str) -> str:
     """
     Describe what is sent, because a wrong belief about it drops the arm.
 
@@ -119,7 +119,7 @@ def described_output(settings: Settings, topic: str) -> str:
             f'of the total in N.m: {limits}')
 
 
-def described_end(settings: Settings) -> str:
+def describe_end(settings: Settings) -> str:
     """
     Describe what Ctrl-C will do, because an arm may fall.
 

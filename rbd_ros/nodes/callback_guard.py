@@ -15,9 +15,9 @@
 """
 Guards around callbacks: an exception is logged and handled, and ends no executor.
 
-An exception that leaves a callback ends the executor that runs it; out of an action it even ends
-the process, without a word and with the last torque standing. The nodes here therefore wrap each
-callback when it is created, so that none can be forgotten.
+An exception that escapes a callback ends the executor that runs it. From an action server it even
+ends the process, silently and with the last torque still applied. The nodes here therefore wrap
+each callback when it is created, so that none can be forgotten.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Message = TypeVar('Message')
 Entity = TypeVar('Entity')
 
 #: s within which the same exception is logged once
-_AGAIN = 10.0
+_REPEAT_AFTER = 10.0
 
 
 def last_line(trace: str) -> str:
@@ -61,19 +61,19 @@ class Guard:
     def __init__(self, failed: Callable[[str], None], log: Callable[[str], None],
                  lock: threading.RLock | None = None) -> None:
         """
-        Choose who hears of exceptions.
+        Set how exceptions are handled.
 
-        :param failed: gets the traceback; must see to it that the robot is stopped.
-        :param log: gets a text for the log, not more often than every few seconds.
-        :param lock: held while a callback runs, where another thread creates and destroys things.
+        :param failed: called with the traceback; must stop the robot.
+        :param log: called with a text for the log, once in ten seconds for the same exception.
+        :param lock: held while a callback runs, if another thread creates and destroys entities.
         """
         self._failed, self._log = failed, log
         self._lock = lock or contextlib.nullcontext()
         self._times: dict[str, float] = {}
 
-    def caught(self, what: str) -> str:
+    def report_exception(self, what: str) -> str:
         """
-        Handle the current exception: log it, have the robot stopped.
+        Handle the current exception: log it and stop the robot.
 
         :param what: where it was raised.
         :returns: kind and text of the exception.
@@ -81,7 +81,7 @@ class Guard:
         trace = traceback.format_exc()
         text = last_line(trace)
         now = time.monotonic()
-        if now - self._times.get(what + text, -_AGAIN) >= _AGAIN:
+        if now - self._times.get(what + text, -_REPEAT_AFTER) >= _REPEAT_AFTER:
             self._times[what + text] = now
             self._log(f'exception in {what}, the robot is stopped:\n{trace}')
         self._failed(trace)
@@ -98,7 +98,7 @@ class Guard:
                 try:
                     callback()
                 except Exception:
-                    self.caught(_name(callback))
+                    self.report_exception(_name(callback))
         return guarded
 
     def subscription(self, callback: Callable[[Message], object]) -> Callable[[Message], None]:
@@ -112,7 +112,7 @@ class Guard:
                 try:
                     callback(message)
                 except Exception:
-                    self.caught(_name(callback))
+                    self.report_exception(_name(callback))
         return guarded
 
     def service(self, callback: Callable[..., object]) -> Callable[[object, object], object]:
@@ -126,7 +126,7 @@ class Guard:
                 try:
                     return callback(request, response)
                 except Exception:
-                    text = self.caught(_name(callback))
+                    text = self.report_exception(_name(callback))
                     for field, value in (('success', False), ('message', text)):
                         if hasattr(response, field):
                             setattr(response, field, value)
@@ -135,48 +135,48 @@ class Guard:
 
 
 class GuardedNode(Node):
-    """A node whose callbacks are guarded; whoever creates one need not think of it."""
+    """A node that guards every callback when it is created."""
 
-    guard: Guard  # must be there before the node is: that one creates services too
+    guard: Guard  # set before Node.__init__, which creates services itself
 
     #: executor that spins with this node; None before and after
     served_by: Executor | None = None
 
     def create_timer(self, period: float, callback: Callable[[], object],
                      **more: object) -> Timer:
-        """Create a timer whose exceptions are caught."""
+        """Create a timer with a guarded callback."""
         return super().create_timer(period, self.guard.timer(callback), **more)
 
     def create_service(self, kind: type, name: str, callback: Callable[..., object],
                        **more: object) -> Service:
-        """Create a service whose exceptions are caught."""
+        """Create a service with a guarded callback."""
         return super().create_service(kind, name, self.guard.service(callback), **more)
 
     def create_subscription(self, kind: type, topic: str, callback: Callable[..., object],
                             qos_profile: QoSProfile | int, **more: object) -> Subscription:
-        """Create a subscription whose exceptions are caught; a raw one does it by itself."""
-        if not more.get('raw'):  # the fast path: one call less
+        """Create a subscription with a guarded callback; a raw callback guards itself."""
+        if not more.get('raw'):  # raw is the fast path: one call less
             callback = self.guard.subscription(callback)
         return super().create_subscription(kind, topic, callback, qos_profile, **more)
 
     def destroy_timer(self, timer: Timer) -> bool:
-        """Destroy a timer; it does not fire any more, even if it takes a while."""
+        """Destroy a timer; it no longer fires, even if its destruction has to wait."""
         timer.cancel()
-        return self._in_turn(super().destroy_timer, timer)
+        return self._destroy_in_executor(super().destroy_timer, timer)
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """Destroy a subscription."""
-        return self._in_turn(super().destroy_subscription, subscription)
+        return self._destroy_in_executor(super().destroy_subscription, subscription)
 
     def destroy_publisher(self, publisher: Publisher) -> bool:
         """Destroy a publisher."""
-        return self._in_turn(super().destroy_publisher, publisher)
+        return self._destroy_in_executor(super().destroy_publisher, publisher)
 
-    def _in_turn(self, destroy: Callable[[Entity], bool], entity: Entity) -> bool:
+    def _destroy_in_executor(self, destroy: Callable[[Entity], bool], entity: Entity) -> bool:
         """
-        Destroy in the thread of the executor, which may be looking at the entity just now.
+        Destroy an entity in the thread of the executor, which may be using it at this moment.
 
-        Destroyed under its hands, an entity ends the executor, and with it the process.
+        An entity destroyed while the executor uses it ends the executor, and with it the process.
         """
         if self.served_by is None:
             return destroy(entity)

@@ -18,11 +18,11 @@ Serialized messages of the fast path: JointState in, Float64MultiArray or JointS
 The middleware's own conversion makes a Python object of each number; here the doubles are
 copied as bytes. A message is read from the front. What a publisher repeats in each message
 (frame, names, number of positions) is compared with what it sent before, in one comparison.
-Padding is not part of it: middlewares leave there, and after the end, what was in memory.
-Anything unexpected returns None: then the caller lets the middleware deserialise.
+Padding is left out of the comparison: middlewares leave stale memory there, and after the end.
+Anything unexpected gives None, and the caller has the middleware deserialise the message.
 
 Layout, plain CDR, little endian: four bytes of encapsulation, then fields aligned to their
-size, counted from the end of the encapsulation. The doubles therefore stand at 4 mod 8 of the
+size, counted from the end of the encapsulation. The doubles therefore lie at 4 mod 8 of the
 buffer: they are copied, never aliased.
 """
 
@@ -49,7 +49,7 @@ _STAMP = struct.Struct('<iI')
 #: gives s and ns of a little-endian message and a place in it
 unpack_stamp = _STAMP.unpack_from
 _COUNT = struct.Struct('<I')
-_MOST_LAYOUTS = 16
+_MAX_LAYOUTS = 16
 _SURPLUS = 16  # bytes after the end: room for the alignment of doubles that did not come
 
 
@@ -57,7 +57,7 @@ class ReadState:
     """
     One kind of message, with buffers that each message of that kind fills.
 
-    From the first position on everything stands at multiples of eight bytes, counts included,
+    From the first position on everything lies at multiples of eight bytes, counts included,
     so that one copy brings all numbers to where their arrays are.
     """
 
@@ -76,7 +76,7 @@ class ReadState:
         self.start = _STAMP_END + len(prefix)
         self.stamp = 0.0  # s
         self.seconds = self.nanoseconds = 0
-        # Without positions the count of velocities may stand at 4 mod 8: leave room before it.
+        # Without positions the count of velocities may lie at 4 mod 8: leave room before it.
         self._lead = (self.start - _HEAD) % 8
         self._buffer = np.zeros(3 * len(names) + 6)
         self._bytes = memoryview(self._buffer).cast('B')
@@ -105,12 +105,12 @@ class ReadState:
         self.prefix = prefix  # the same with other padding, which the next one may have too
         return True
 
-    def again(self, data: bytes) -> bool:
+    def refill(self, data: bytes) -> bool:
         """
-        Take a message that is like the last one but for its stamp and its numbers.
+        Take a message that differs from the last one only in its stamp and its numbers.
 
         :param data: the serialized message.
-        :returns: False if it is not; then nothing is known of the numbers.
+        :returns: False if it differs otherwise; the numbers are then undefined.
         """
         if len(data) != self._size:
             return False
@@ -133,7 +133,7 @@ class ReadState:
         :param data: the serialized message.
         :returns: False if its length or its counts do not fit.
         """
-        return self._measure(data, len(data) - self.start) and self.again(data)
+        return self._measure(data, len(data) - self.start) and self.refill(data)
 
     def expected(self, data: bytes) -> Expected:
         """
@@ -193,10 +193,10 @@ class JointStateReader:
             unexpected.
         """
         layout = self._last
-        if layout is not None and layout.again(data):
+        if layout is not None and layout.refill(data):
             return layout
         layout = self._find(data)
-        if layout is not None and (layout.again(data) or layout.fill(data)):
+        if layout is not None and (layout.refill(data) or layout.fill(data)):
             return layout
         return None
 
@@ -210,7 +210,7 @@ class JointStateReader:
                 return layout
         new = _learn(data)
         if new is not None:
-            del self._layouts[:len(self._layouts) + 1 - _MOST_LAYOUTS]
+            del self._layouts[:len(self._layouts) + 1 - _MAX_LAYOUTS]
             self._layouts.append(new)
             self._last = new
         return new

@@ -16,8 +16,8 @@
 Standard output and error that never make this process wait.
 
 A terminal halted with Ctrl-S, or a launch process that does not read, takes no more lines. A write
-would then wait, and with it everything that needs the interpreter: no torque, no answer to
-``~/stop``. Lines that nobody takes are lost instead; they remain in the log file and on /rosout.
+would then block, and with it everything that needs the interpreter: no torque, no answer to
+``~/stop``. Lines that nobody reads are dropped; they remain in the log file and on /rosout.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ import os
 import select
 import stat
 
-__all__ = ['print_line', 'takes_lines', 'unblock']
+__all__ = ['accepts_output', 'make_nonblocking', 'print_line']
 
 
-def unblock(*descriptors: int) -> None:
+def make_nonblocking(*descriptors: int) -> None:
     """
-    Let writes to terminals and pipes fail rather than wait.
+    Let writes to terminals and pipes fail rather than block.
 
-    The same place is opened once more, for this process alone: whether writes wait belongs to what
-    was opened, which the shell and other processes share.
+    Each is opened a second time, for this process alone: O_NONBLOCK belongs to the open file
+    description, which the shell and other processes share.
 
     :param descriptors: file descriptors; none: standard output and standard error.
     """
@@ -48,29 +48,29 @@ def unblock(*descriptors: int) -> None:
                 continue  # a file on a disk
             new = os.open(f'/proc/self/fd/{number}',
                           os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_APPEND)
-        except OSError:  # closed, or not to be opened: as it was
+        except OSError:  # closed, or cannot be opened again: leave it as it is
             continue
         os.dup2(new, number)
         os.close(new)
 
 
-def takes_lines(number: int) -> bool:
+def accepts_output(number: int) -> bool:
     """
-    Return whether somebody takes what is written now; True where nobody is left to take it.
+    Return whether a write would succeed now, or fail for good because the reader has gone.
 
     :param number: file descriptor.
     """
-    asked = select.poll()
-    asked.register(number, select.POLLOUT)
+    poller = select.poll()
+    poller.register(number, select.POLLOUT)
     try:
-        return bool(asked.poll(0))
+        return bool(poller.poll(0))
     except OSError:
         return True
 
 
 def print_line(text: str) -> None:
     """
-    Write a line to standard error; nothing happens if nobody takes it.
+    Write a line to standard error; it is dropped if nobody reads.
 
     :param text: without the end of the line.
     """

@@ -25,7 +25,7 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 __all__ = ['make_executor', 'spin_in_thread']
 
 #: times that an executor may raise before it is given up
-_SPINS = 1000
+_MAX_FAILURES = 1000
 
 
 def make_executor(kind: str) -> Executor:
@@ -48,8 +48,8 @@ def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
     """
     Run an executor until it is shut down.
 
-    An exception that comes out of the executor itself, as from rclpy's own callbacks, is reported
-    and the executor goes on: somebody must carry the stop through.
+    An exception of the executor itself, as from rclpy's own callbacks, is reported and the
+    executor is started again: the stop sequence still needs it.
 
     :param executor: with its node.
     :param name: of the thread.
@@ -59,7 +59,7 @@ def spin_in_thread(executor: Executor, name: str, failed: Callable[[str], None],
     def run() -> None:
         if prepare is not None:
             prepare()
-        for _ in range(_SPINS):
+        for _ in range(_MAX_FAILURES):
             try:
                 executor.spin()
                 return

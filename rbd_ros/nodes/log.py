@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-The log of a controller: lines go into a queue, and a thread of its own hands them on.
+The log of a controller: lines go into a queue, and a separate thread writes them.
 
-rclpy logs while it holds the interpreter: a slow disk or a console that nobody reads stops every
-thread. Here whoever logs only adds to a queue of bounded length. The thread calls the logging of
-rcutils without the interpreter, so that lines look, and arrive in the log file and on /rosout, as
-ever. Each place in the program may log some lines per second; further lines are counted.
+rclpy logs while it holds the interpreter lock: a slow disk or a console that nobody reads stops
+every thread. Here a caller only adds to a queue of bounded length. The thread calls rcutils
+without the interpreter lock; format, log file and /rosout are those of rclpy. Each place in the
+program may log some lines per second; further lines are only counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import time
 from typing import NamedTuple
 
 from rbd_ros.control.repeats import counted, Repeats
-from rbd_ros.nodes.console import takes_lines
+from rbd_ros.nodes.console import accepts_output
 from rclpy.impl import rcutils_logger
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -43,10 +43,10 @@ from rclpy.logging import LoggingSeverity
 __all__ = ['LogQueue', 'QueuedLogger']
 
 #: lines per second: of one place in the program, of the whole
-_OF_A_PLACE, _OF_ALL = 10, 100
+_RATE_PER_PLACE, _RATE_OVERALL = 10, 100
 
-_MOST_WAITING = 1000  # lines
-_MOST_LETTERS = 8000  # of a line
+_MAX_WAITING = 1000  # lines
+_MAX_LENGTH = 8000  # of a line
 _OWN_FILES = (__file__, rcutils_logger.__file__)
 
 
@@ -67,16 +67,16 @@ class _Line(NamedTuple):
 
 
 class LogQueue:
-    """Lines of all loggers of one node, handed on by one thread."""
+    """Lines of all loggers of one node, written by one thread."""
 
     def __init__(self) -> None:
         """Start the thread."""
         self._waiting: SimpleQueue[_Line | None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._repeats = Repeats(1.0, _OF_A_PLACE)
-        self._left: dict[Hashable, _Line] = {}  # last line left out, by its place
+        self._repeats = Repeats(1.0, _RATE_PER_PLACE)
+        self._suppressed: dict[Hashable, _Line] = {}  # last line left out, by its place
         self._dropped = 0  # lines for which there was no room
-        self._unseen = 0  # lines that the console did not take
+        self._unprinted = 0  # lines that the console did not take
         self._console = 1 if os.environ.get('RCUTILS_LOGGING_USE_STDOUT') == '1' else 2
         self._write = _writer()
         self._closed = False
@@ -95,17 +95,17 @@ class LogQueue:
         with self._lock:
             left = self._repeats.take(line.place, time.monotonic())
             if left is None:
-                self._left[line.place] = line
+                self._suppressed[line.place] = line
                 return
-            self._left.pop(line.place, None)
-            if self._waiting.qsize() >= _MOST_WAITING:
+            self._suppressed.pop(line.place, None)
+            if self._waiting.qsize() >= _MAX_WAITING:
                 self._dropped += 1
                 return
         self._waiting.put(line._replace(text=counted(line.text, left)))
 
     def close(self, limit: float = 1.0) -> None:
         """
-        Hand on what waits and end the thread.
+        Write what is queued and end the thread.
 
         :param limit: s to wait for that at most.
         """
@@ -120,41 +120,41 @@ class LogQueue:
             try:
                 line = self._waiting.get(timeout=1.0)
             except Empty:
-                self._log_left_out()
+                self._log_suppressed()
                 continue
             if line is None:
-                self._log_left_out(math.inf)
+                self._log_suppressed(math.inf)
                 return
-            self._hand_on(line)
-            time.sleep(1.0 / _OF_ALL if self._waiting.qsize() > _OF_ALL else 0.0)
+            self._emit(line)
+            time.sleep(1.0 / _RATE_OVERALL if self._waiting.qsize() > _RATE_OVERALL else 0.0)
 
-    def _hand_on(self, line: _Line) -> None:
-        if takes_lines(self._console):
-            if self._unseen or self._dropped:
+    def _emit(self, line: _Line) -> None:
+        if accepts_output(self._console):
+            if self._unprinted or self._dropped:
                 self._log_lost(line.name)
         else:
-            self._unseen += 1
+            self._unprinted += 1
         self._write(line)
 
     def _log_lost(self, name: str) -> None:
-        """Log how much could not be read here."""
+        """Log how many lines this console did not show."""
         parts = []
-        if self._unseen:
-            parts.append(f'{self._unseen} lines were not printed, because this console was '
+        if self._unprinted:
+            parts.append(f'{self._unprinted} lines were not printed, because this console was '
                          'not reading; they are in the log file and on /rosout')
         if self._dropped:
             parts.append(f'{self._dropped} lines were dropped, because the queue was full')
-        self._unseen = self._dropped = 0
+        self._unprinted = self._dropped = 0
         self._write(_Line(name, int(LoggingSeverity.WARN), '; '.join(parts), '', __file__, 0))
 
-    def _log_left_out(self, until: float | None = None) -> None:
+    def _log_suppressed(self, until: float | None = None) -> None:
         """Log the last line of those left out at places that have become quiet, and how many."""
         with self._lock:
             quiet = self._repeats.overdue(time.monotonic() if until is None else until)
-            lines = {place: self._left.pop(place, None) for place in quiet}
+            lines = {place: self._suppressed.pop(place, None) for place in quiet}
         for place, line in lines.items():
             if line is not None:
-                self._hand_on(line._replace(text=counted(line.text, quiet[place] - 1)))
+                self._emit(line._replace(text=counted(line.text, quiet[place] - 1)))
 
 
 class QueuedLogger(RcutilsLogger):
@@ -195,7 +195,7 @@ class QueuedLogger(RcutilsLogger):
         while frame.f_back is not None and frame.f_code.co_filename in _OWN_FILES:
             frame = frame.f_back
         code = frame.f_code
-        line = _Line(self.name, int(severity), str(message)[:_MOST_LETTERS], code.co_name,
+        line = _Line(self.name, int(severity), str(message)[:_MAX_LENGTH], code.co_name,
                      code.co_filename, frame.f_lineno)
         if throttle_duration_sec > 0.0:
             repeats = self._throttles.setdefault(
@@ -216,9 +216,9 @@ class _Location(ctypes.Structure):
 
 
 def _writer() -> Callable[[_Line], None]:
-    """Return what logs a line without the interpreter, or with it where rcutils is not found."""
+    """Return what logs a line without the interpreter lock, or with it if rcutils is not found."""
     try:
-        library = ctypes.CDLL('librcutils.so')  # its calls release the interpreter
+        library = ctypes.CDLL('librcutils.so')  # its calls release the lock
         log = library.rcutils_log
     except (OSError, AttributeError):
         return lambda line: _rclpy.rclpy_logging_rcutils_log(

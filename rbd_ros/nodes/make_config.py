@@ -32,17 +32,17 @@ from std_msgs.msg import String
 
 __all__ = ['main']
 
-_PATIENCE = 10.0  # s for a latched description to come
+_TIMEOUT = 10.0  # s for a latched description to come
 
 
-def _published(topic: str) -> str:
+def _description_from_topic(topic: str) -> str:
     """Return a description that somebody publishes, latched."""
     rclpy.init()
     node = rclpy.create_node(f'make_config_{os.getpid()}')
     found: list[str] = []
     qos = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     node.create_subscription(String, topic, lambda message: found.append(message.data), qos)
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _TIMEOUT
     try:
         while not found and time.monotonic() < end:
             rclpy.spin_once(node, timeout_sec=0.1)
@@ -51,7 +51,7 @@ def _published(topic: str) -> str:
         rclpy.try_shutdown()
     if not found:
         raise SettingError(f'nobody publishes a robot description on {topic} within '
-                           f'{_PATIENCE:g} s; give a file with --urdf')
+                           f'{_TIMEOUT:g} s; give a file with --urdf')
     return found[0]
 
 
@@ -80,7 +80,8 @@ def main(args: list[str] | None = None) -> int:
     choices = {name: cast(str, getattr(given, name)) for name in CHOICES if getattr(given, name)}
     joints = [name.strip() for name in given.joints.split(',')] if given.joints else None
     try:
-        urdf = description_text('', given.urdf) if given.urdf else _published(given.topic)
+        urdf = (description_text('', given.urdf) if given.urdf
+                else _description_from_topic(given.topic))
         origin = given.urdf or f'the topic {given.topic}'
         text = config_text(urdf, origin, joints=joints, rate=given.rate, choices=choices)
     except RbdError as error:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The table of parameters as parameters of a ROS node: declared, judged as a set, read."""
+"""The table of parameters as parameters of a ROS node: declared, checked as a set, read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rclpy.exceptions import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-__all__ = ['declare', 'judge', 'read', 'refused', 'unknown']
+__all__ = ['check_changes', 'declare', 'read', 'refusal_text', 'unknown_warnings']
 
 _TYPES = {
     rows.BOOL: ParameterType.PARAMETER_BOOL,
@@ -59,12 +59,12 @@ def declare(node: Node) -> None:
             if empty and _missing(node, row.name):
                 node.set_parameters([Parameter(row.name, kind, [])])
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
-            raise SettingError(refused(node, row.name, row.kind, error)) from error
-    for text in unknown(node, PARAMETERS):
+            raise SettingError(refusal_text(node, row.name, row.kind, error)) from error
+    for text in unknown_warnings(node, PARAMETERS):
         node.get_logger().warning(text)
 
 
-def refused(node: Node, name: str, kind: str, error: Exception) -> str:
+def refusal_text(node: Node, name: str, kind: str, error: Exception) -> str:
     """
     Return why a value that was given at the start cannot be taken, and what to write instead.
 
@@ -81,7 +81,7 @@ def refused(node: Node, name: str, kind: str, error: Exception) -> str:
     return f'parameter {name} must be of type {kind}, got {_plain(given.value)!r}{hint}'
 
 
-def unknown(node: Node, known: Iterable[str]) -> list[str]:
+def unknown_warnings(node: Node, known: Iterable[str]) -> list[str]:
     """
     Return a warning for each parameter that was given at the start and does not exist.
 
@@ -137,10 +137,10 @@ def _plain(value: object) -> Value:
     return value if isinstance(value, (bool, int, float, str)) else list(cast(Sequence, value))
 
 
-def judge(changes: Sequence[Parameter], current: Mapping[str, Value], *, active: bool,
-          joints: int) -> SetParametersResult:
+def check_changes(changes: Sequence[Parameter], current: Mapping[str, Value], *, active: bool,
+                  joints: int) -> SetParametersResult:
     """
-    Judge changes as a set.
+    Check changes as a set.
 
     :param changes: as they came.
     :param current: values in force.

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The end of a process: by a signal, by an error, and after those who still depend on it."""
+"""How a process ends: on a signal or an error, and after the controller that depends on it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ import signal
 import threading
 import time
 
-__all__ = ['Ending']
+__all__ = ['ProcessEnd']
 
-#: s without a command after which nobody is left who drives the robot
-QUIET = 0.3
-#: s for which the end may wait for a controller that stops: launch loses its patience after 5 s
-OUTLIVE = 4.3
+#: s without a command after which no controller drives the robot any more
+QUIET_TIME = 0.3
+#: s to wait at most for a controller that stops: launch escalates after 5 s
+MAX_WAIT = 4.3
 
 
-class Ending:
+class ProcessEnd:
     """Why and when the process ends; the main thread waits for it."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Ending:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, *_: object) -> None:
-        """End the wait; before it began, end the start, once: launch repeats what Ctrl-C sent."""
+        """End the wait; during the start raise, once: launch repeats the signal of Ctrl-C."""
         first = not self._event.is_set()
         self._event.set()
         if first and not self.started:
@@ -57,9 +57,9 @@ class Ending:
         """
         Take no more failures: the loop is about to be shut down from outside.
 
-        An executor of rclpy that is shut down while its thread waits may raise there: it finds
-        handles that have just been destroyed. Ctrl-C reaches us twice, from the terminal and from
-        launch; where Python has given up our handlers already, the second one would kill.
+        An executor of rclpy that is shut down while its thread waits may raise there, because
+        handles have just been destroyed. Ctrl-C arrives twice, from the terminal and from launch:
+        once Python has removed our handlers, the second signal would kill the process.
         """
         self._closing = True
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -74,16 +74,17 @@ class Ending:
         self.started = True
         return self._event.wait(seconds)
 
-    def outlive(self, commanded: Callable[[], float], log: Callable[[str], None]) -> None:
+    def wait_for_controller(self, last_command: Callable[[], float],
+                            log: Callable[[str], None]) -> None:
         """
-        Stay while somebody still drives the robot: one Ctrl-C reaches controller and driver alike.
+        Wait until commands cease: one Ctrl-C reaches controller and driver alike.
 
-        :param commanded: gives the steady time of the last command, s.
+        :param last_command: gives the steady time of the last command, s.
         :param log: takes a text for the log.
         """
-        end = time.monotonic() + OUTLIVE
-        if not self.failure and time.monotonic() - commanded() < QUIET:
-            log(f'waiting up to {OUTLIVE:g} s for commands to cease, so that the controller '
+        end = time.monotonic() + MAX_WAIT
+        if not self.failure and time.monotonic() - last_command() < QUIET_TIME:
+            log(f'waiting up to {MAX_WAIT:g} s for commands to cease, so that the controller '
                 'can stop the robot first')
-        while not self.failure and time.monotonic() < min(commanded() + QUIET, end):
+        while not self.failure and time.monotonic() < min(last_command() + QUIET_TIME, end):
             time.sleep(0.02)

@@ -25,15 +25,15 @@ from rbd_ros.nodes.transport import avoid_shared_memory
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-__all__ = ['explained', 'initialise']
+__all__ = ['explain_rcl_error', 'initialise']
 
-_FILE = re.compile(r"params file: '--params-file (.+?)'\. Error: ")
-_PLACE = re.compile(r', at /\S+:\d+')  # where in the sources of rcl it was found
+_PARAMETER_FILE = re.compile(r"params file: '--params-file (.+?)'\. Error: ")
+_SOURCE_PLACE = re.compile(r', at /\S+:\d+')  # where in the sources of rcl it was found
 
 
 def initialise(args: list[str] | None) -> None:
     """
-    Initialise rclpy, leave signals to us, and share no memory with other processes.
+    Initialise rclpy without its signal handlers and without shared-memory transport.
 
     :param args: of the command line; None: those of the process.
     :raises SettingError: for arguments that rcl refuses.
@@ -42,19 +42,19 @@ def initialise(args: list[str] | None) -> None:
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # RCLError
-        raise SettingError(explained(str(error))) from error
+        raise SettingError(explain_rcl_error(str(error))) from error
 
 
-def explained(text: str) -> str:
+def explain_rcl_error(text: str) -> str:
     """
     Return what is wrong with the arguments of a process.
 
     :param text: error of rcl.
     """
-    found = _FILE.search(text)
+    found = _PARAMETER_FILE.search(text)
     if found:
         try:
             read_file(found[1])
         except SettingError as error:
             return str(error)
-    return _PLACE.sub('', text)
+    return _SOURCE_PLACE.sub('', text)

@@ -17,11 +17,10 @@ From a serialized message to a serialized message as machine code: copy, compute
 
 The parts of a control loop that are the same in each cycle cost little, but as Python they touch
 so much memory that a processor which has done something else in between takes ten times as long.
-A relay is one built-in function. It looks whether a message is, but for its numbers, the one that
-it was made for, copies these numbers into the arrays of a kernel, calls the kernel, and returns a
-new message with numbers of its results. Whatever is not as expected gives None; then nothing has
-happened but that the arrays of the kernel have other numbers. A copier is the smaller sister: it
-copies arrays.
+A relay is one built-in function. It checks that a message differs from the expected one only in
+its numbers, copies these into the arrays of a kernel, calls the kernel, and returns a new message
+with numbers of the results. Anything unexpected gives None; nothing has happened then, except that
+the arrays of the kernel hold other numbers. A copier does less: it copies arrays.
 """
 
 from __future__ import annotations
@@ -158,7 +157,7 @@ def _masked_words(expected: Expected) -> list[tuple[int, int, int]]:
 def _check_places(size: int, gather: Sequence[tuple[int, Array, int]], new_size: int,
                   scatter: Sequence[tuple[Array, int, int]],
                   copies: Sequence[tuple[int, int]]) -> None:
-    """Refuse places outside messages and arrays: the machine code does not look."""
+    """Refuse places outside messages and arrays: the machine code does not check them."""
     inside = (all(0 <= at <= size - 8 and 0 <= k < a.size for at, a, k in gather)
               and all(0 <= at <= new_size - 8 and 0 <= k < a.size for a, k, at in scatter)
               and all(0 <= a <= size - 8 and 0 <= b <= new_size - 8 for a, b in copies))

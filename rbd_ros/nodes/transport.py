@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-No memory that is shared with other processes.
+Transport of messages without shared memory.
 
 Where Fast DDS sends a message through shared memory, it takes a lock that lies in the memory of
 the receiver. A process that is halted (Ctrl-Z) or killed at the wrong moment keeps that lock, and
-whoever sends to it waits: `publish` does not return, and the loop stands still for as long as the
+every sender waits for it: `publish` does not return, and the loop stands still for as long as the
 receiver does. The loopback device has no such lock, and is as fast for messages of this size.
 """
 
@@ -31,25 +31,25 @@ __all__ = ['avoid_shared_memory']
 _PROFILES = Path(__file__).parent / 'network_only.xml'
 
 #: settings of the user, which stay as they are
-_CHOSEN = ('FASTDDS_BUILTIN_TRANSPORTS', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+_USER_SETTINGS = ('FASTDDS_BUILTIN_TRANSPORTS', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
-_RANGE, _ONLY = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
+_RANGE, _LOCALHOST_ONLY = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY'
 
 
 def avoid_shared_memory(middleware: str, environment: MutableMapping[str, str]) -> bool:
     """
-    Have this process send through the network alone, before its first node is made.
+    Make this process use the network only; call it before the first node is created.
 
     :param middleware: identifier of rmw.
     :param environment: of the process; changed.
     :returns: whether anything was changed.
     """
-    if 'fastrtps' not in middleware or any(environment.get(name) for name in _CHOSEN):
+    if 'fastrtps' not in middleware or any(environment.get(name) for name in _USER_SETTINGS):
         return False
-    if environment.get(_ONLY) == '1' or environment.get(_RANGE) == 'LOCALHOST':
+    if environment.get(_LOCALHOST_ONLY) == '1' or environment.get(_RANGE) == 'LOCALHOST':
         # For this range, rmw adds shared memory by itself, whatever the transports are. The
         # profile has all the rest of it; rmw changes nothing for SUBNET but to add static peers.
-        environment.pop(_ONLY, None)
+        environment.pop(_LOCALHOST_ONLY, None)
         environment.update({_RANGE: 'SUBNET', 'FASTRTPS_DEFAULT_PROFILES_FILE': str(_PROFILES)})
     else:
         environment['FASTDDS_BUILTIN_TRANSPORTS'] = 'UDPv4'

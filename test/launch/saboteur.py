@@ -50,16 +50,16 @@ PLACES = {
     'state': (FastPath, 'run'), 'tick': (Cycle, 'tick'), 'reset': (Cycle, 'reset'),
     'dead-man': (DeadMan, 'signal'), 'stop': (ControllerNode, '_cancel_activation'),
     'heartbeat': (LoopNode, '_beat'), 'request': (ReferenceIntake, 'take'),
-    'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_accept'),
-    'cancellation': (TrajectoryAction, '_give_up'), 'reference': (ReferenceInputs, '_on_pose'),
-    'judgement': (parameters, 'judge'), 'parameters': (ParameterChanges, '_apply'),
-    'report': (Reports, 'drain'), 'announcement': (Announcer, '_flag'),
+    'goal': (TrajectoryAction, '_read'), 'acceptance': (TrajectoryAction, '_start_goal'),
+    'cancellation': (TrajectoryAction, '_cancel_goal'), 'reference': (ReferenceInputs, '_on_pose'),
+    'judgement': (parameters, 'check_changes'), 'parameters': (ParameterChanges, '_apply'),
+    'report': (Reports, 'drain'), 'announcement': (Announcer, '_publish_saturation'),
     'diagnostics': (Diagnostics, '_parts'), 'description': (DescriptionSource, '_on_description'),
     'configuration': (ControllerNode, '_configure'),
     'activation': (Activation, 'output_is_free'),
     'late activation': (LifecycleNode, 'on_activate'),
     'deactivation': (LifecycleNode, 'on_deactivate'),
-    'clean-up': (LoopNode, 'detach'), 'graph': (ReferenceInputs, '_look'),
+    'clean-up': (LoopNode, 'detach'), 'graph': (ReferenceInputs, '_check_publishers'),
 }
 
 armed: set[str] = set()

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The action ~/follow_joint_trajectory: goals judged here, followed by the loop.
+The action ~/follow_joint_trajectory: goals are checked here and followed by the loop.
 
 A goal that cannot be followed is refused before anything moves, and the log says why. One that
 was accepted is answered when the loop has ended it. No coroutine waits for that: the executors
@@ -55,17 +55,17 @@ __all__ = ['TrajectoryAction']
 
 Array = npt.NDArray[np.float64]
 
-_PERIOD = 0.02  # s between two looks at what the loop has ended
-_FEEDBACK = 0.1  # s between two messages of feedback
-_SLACK = 1e-3  # share of a velocity limit that rounding may take
+_PERIOD = 0.02  # s between two checks for goals that have ended
+_FEEDBACK_PERIOD = 0.1  # s between two messages of feedback
+_SLACK = 1e-3  # fraction of a velocity limit that is allowed for rounding
 _MODE = 'computed_torque'
-_MOST = 200  # goals that are not answered yet, or whose results are still kept
+_MAX_GOALS = 200  # goals that are not answered yet, or whose results are still kept
 RESULTS_KEPT = 10  # s that the result of a goal can be asked for, as in rcl_action
 
 
 @dataclass
 class _Plan:
-    """A goal that was found good."""
+    """A goal that has passed its checks."""
 
     goal: FollowJointTrajectory.Goal
     knots: Knots
@@ -85,7 +85,7 @@ class _Snapshot:
 
 
 class TrajectoryAction:
-    """Serve the action for whatever robot is configured."""
+    """Serve the action for the configured robot."""
 
     def __init__(self, node: LifecycleNode, loop_node: LoopNode,
                  lock: AbstractContextManager[object]) -> None:
@@ -99,17 +99,17 @@ class TrajectoryAction:
         self._node, self._loop_node, self._lock = node, loop_node, lock
         self._cycle: Cycle | None = None
         self._handles: dict[Hashable, ServerGoalHandle] = {}
-        self._plan: _Plan | None = None  # judged, not yet accepted
+        self._plan: _Plan | None = None  # checked, not yet accepted
         self._snapshot: _Snapshot | None = None
-        self._fed = 0.0  # steady time of the last feedback
+        self._feedback_time = 0.0  # steady time of the last feedback
         self.refused = 0
         self.refusal = ''  # reason of the last one
         self.last: Outcome | None = None  # of the goal that ended last
         self._server = BoundedActionServer(
             node, FollowJointTrajectory, '~/follow_joint_trajectory',
             node.get_logger().warning, execute_callback=self._unused,
-            goal_callback=self._judge, handle_accepted_callback=self._begin,
-            cancel_callback=self._cancel, result_timeout=RESULTS_KEPT)
+            goal_callback=self._on_goal, handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel, result_timeout=RESULTS_KEPT)
         self._timer = node.create_timer(  # runs while there are goals
             _PERIOD, self.drain, clock=Clock(clock_type=ClockType.STEADY_TIME), autostart=False)
 
@@ -134,17 +134,17 @@ class TrajectoryAction:
         """Return how many goals are not answered yet."""
         return len(self._handles)
 
-    # -- a goal comes ---------------------------------------------------------------------------
+    # -- a goal arrives ------------------------------------------------------------------------
 
     # The events executor does not survive an exception out of an action: no callback raises.
 
-    def _report(self, what: str) -> str:
-        """Log the exception in work; return its last line."""
+    def _log_exception(self, what: str) -> str:
+        """Log the current exception; return its last line."""
         trace = traceback.format_exc()
         self._node.get_logger().error(f'{what}:\n{trace}')
         return last_line(trace)
 
-    def _judge(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
+    def _on_goal(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
         try:
             with self._lock:
                 self._plan = self._read(goal)
@@ -156,15 +156,15 @@ class TrajectoryAction:
             return GoalResponse.REJECT
         except Exception:
             self.refused += 1
-            self.refusal = self._report('goal rejected')
+            self.refusal = self._log_exception('goal rejected')
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
     def _read(self, goal: FollowJointTrajectory.Goal) -> _Plan:
         """Return what the loop needs; a goal that cannot be followed raises GoalError."""
-        cycle = _ready(self._cycle)
-        if self._server.known >= _MOST:  # each is named in every message of status
-            raise GoalError(ResultCode.INVALID_GOAL, f'{_MOST} goals have come within '
+        cycle = _require_ready(self._cycle)
+        if self._server.known >= _MAX_GOALS:  # each is named in every message of status
+            raise GoalError(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals have come within '
                             f'{RESULTS_KEPT} s: wait for the answer to a goal')
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
             raise GoalError(ResultCode.INVALID_JOINTS,
@@ -183,19 +183,19 @@ class TrajectoryAction:
                             'the last point of the trajectory lies in the past')
         return _Plan(goal, knots, tolerances, start)
 
-    def _begin(self, handle: ServerGoalHandle) -> None:
+    def _on_accepted(self, handle: ServerGoalHandle) -> None:
         key = bytes(handle.goal_id.uuid)
         try:
             with self._lock:
                 self._handles[key] = handle
                 self._timer.reset()
                 handle.execute()
-                self._accept(key, handle)
+                self._start_goal(key, handle)
         except Exception:
-            text = self._report('goal aborted')
+            text = self._log_exception('goal aborted')
             self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL, text))
 
-    def _accept(self, key: bytes, handle: ServerGoalHandle) -> None:
+    def _start_goal(self, key: bytes, handle: ServerGoalHandle) -> None:
         """Hand an accepted goal to the loop."""
         plan, cycle = self._plan, self._cycle
         if cycle is None or plan is None or plan.goal is not handle.request:
@@ -208,7 +208,7 @@ class TrajectoryAction:
             """Run in the thread of the loop."""
             reference = cycle.reference
             try:
-                _ready(cycle)
+                _require_ready(cycle)
                 trajectory = reference.follow(
                     now, plan.knots, now if plan.start is None else plan.start)
             except GoalError as error:
@@ -219,18 +219,18 @@ class TrajectoryAction:
                                   cycle.settings.robot.joints))
         cycle.loop.post(request)
 
-    def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
         try:
             with self._lock:
-                return self._give_up(handle)
+                return self._cancel_goal(handle)
         except Exception:
-            # Somebody wants it to end, and it cannot be ended as it should: stop the robot.
-            self._report('a goal cannot be cancelled, the robot is stopped')
+            # The client wants it to end, and it cannot be cancelled cleanly: stop the robot.
+            self._log_exception('a goal cannot be cancelled, the robot is stopped')
             self._loop_node.fail(traceback.format_exc())
             return CancelResponse.REJECT
 
-    def _give_up(self, handle: ServerGoalHandle) -> CancelResponse:
-        """Have the loop end a goal."""
+    def _cancel_goal(self, handle: ServerGoalHandle) -> CancelResponse:
+        """Ask the loop to end a goal."""
         cycle, key = self._cycle, bytes(handle.goal_id.uuid)
         if cycle is None or key not in self._handles:
             return CancelResponse.REJECT
@@ -253,7 +253,7 @@ class TrajectoryAction:
         while ended:
             self._answer(*ended.popleft())
         if self._handles:
-            self._feed(cycle)
+            self._publish_feedback(cycle)
 
     def _answer(self, key: Hashable, outcome: Outcome) -> None:
         handle = self._handles.pop(key, None)
@@ -283,18 +283,18 @@ class TrajectoryAction:
 
     # -- feedback -------------------------------------------------------------------------------
 
-    def _feed(self, cycle: Cycle) -> None:
+    def _publish_feedback(self, cycle: Cycle) -> None:
         """Publish what the loop has copied, and ask for the next copy."""
         snapshot, self._snapshot = self._snapshot, None
         active = cycle.reference.goals.active
         if snapshot is not None and active is not None and snapshot.key == active.key:
             handle = self._handles.get(active.key)
             if handle is not None and handle.is_active:
-                handle.publish_feedback(self._message(cycle, snapshot))
+                handle.publish_feedback(self._feedback_message(cycle, snapshot))
         steady = time.monotonic()
-        if steady - self._fed < _FEEDBACK:
+        if steady - self._feedback_time < _FEEDBACK_PERIOD:
             return
-        self._fed = steady
+        self._feedback_time = steady
 
         def copy(now: float, _: float) -> None:
             """Run in the thread of the loop."""
@@ -308,7 +308,8 @@ class TrajectoryAction:
                 np.array([joints.q[index], joints.qd[index]]))
         cycle.loop.post(copy)
 
-    def _message(self, cycle: Cycle, snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
+    def _feedback_message(self, cycle: Cycle,
+                          snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
         message = FollowJointTrajectory.Feedback(
             joint_names=list(cycle.settings.robot.joints))
         message.header.stamp = self._node.get_clock().now().to_msg()
@@ -321,7 +322,7 @@ class TrajectoryAction:
         return message
 
 
-def _ready(cycle: Cycle | None) -> Cycle:
+def _require_ready(cycle: Cycle | None) -> Cycle:
     """Return the cycle if it can follow a trajectory now, else raise GoalError."""
     if cycle is None:
         raise GoalError(ResultCode.INVALID_GOAL, 'the controller is not configured')

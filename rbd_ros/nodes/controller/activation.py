@@ -13,9 +13,10 @@
 # limitations under the License.
 
 """
-One activation: the output must be free, then states must prove themselves; it may be cancelled.
+One activation: the output must be free, then the joint states must pass the start check.
 
-It waits in the thread of the transitions. What it waits for happens in the thread of the loop.
+It waits in the thread of the transitions for what happens in the thread of the loop, and can be
+cancelled while it waits.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ['Activation']
 
-#: s after the start within which others may not have been discovered yet
-DISCOVERY = 1.0
+#: s after the start in which other publishers may not have been discovered yet
+DISCOVERY_TIME = 1.0
 
-_AGAIN = 5.0  # s after which the reason for waiting is repeated
+_REPEAT_AFTER = 5.0  # s after which the reason for waiting is repeated
 _WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
 
 
@@ -70,7 +71,7 @@ class Host(Protocol):
 
 
 class Activation:
-    """Bring one cycle to the first torque."""
+    """Take one cycle to its first torque."""
 
     def __init__(self, node: Node, cycle: Cycle, *, host: Host) -> None:
         """
@@ -83,24 +84,24 @@ class Activation:
         self._node, self._host, self._cycle = node, host, cycle
         self._cancelled = threading.Event()
         self._cancelled_by = ''
-        self.latched = False  # nobody but a person may try again
+        self.latched = False  # only a person may try again
 
     def cancel(self, who: str) -> None:
         """
         End it while it still waits; from any thread.
 
-        :param who: wants it, for the log.
+        :param who: asked for it, for the log.
         """
         self._cancelled_by = who
         self._cancelled.set()
 
     def output_is_free(self) -> bool:
-        """Wait until nobody else publishes on our output, saying why; False: refused."""
+        """Wait until nobody else publishes on our output and log why; return False if refused."""
         node, host = self._node, self._host
         topic = node.resolve_topic_name('~/commands')
         guard = OutputGuard()
-        logged = -_AGAIN
-        host.wait(lambda: time.monotonic() - host.begin > DISCOVERY, DISCOVERY)
+        logged = -_REPEAT_AFTER
+        host.wait(lambda: time.monotonic() - host.begin > DISCOVERY_TIME, DISCOVERY_TIME)
         while not host.ending.is_set():
             now = time.monotonic()
             access, text = guard.check(now, node.count_publishers(topic) - 1)
@@ -109,14 +110,14 @@ class Activation:
             if access is Access.REFUSED or self._cancelled.is_set():
                 self._refuse(text)
                 return False
-            if now - logged >= _AGAIN:
+            if now - logged >= _REPEAT_AFTER:
                 logged = now
                 node.get_logger().warning(text)
             host.wait(self._cancelled.is_set, 0.1)
         return False
 
     def run(self) -> bool:
-        """Wait until torque comes; False: it does not, and nothing is left of the attempt."""
+        """Wait for the first torque; if it does not come, undo the attempt and return False."""
         node, cycle = self._node, self._cycle
         supervisor = cycle.supervisor
         cycle.loop.post(cycle.activate)
@@ -126,8 +127,8 @@ class Activation:
         if begun and supervisor.state not in (*_WAITING, State.FAULT):
             return True
         fault = cycle.fault_text()
-        reason = fault or self._missing()
-        self._host.stop(Cause.DEACTIVATED)  # a torque may just have begun
+        reason = fault or self._missing_input()
+        self._host.stop(Cause.DEACTIVATED)  # the first torque may just have been sent
         self.latched = bool(fault)
         self._refuse(reason)
         return False
@@ -138,8 +139,8 @@ class Activation:
             reason = f'it was cancelled by {self._cancelled_by}'
         self._node.get_logger().error(f'cannot activate: {reason}')
 
-    def _missing(self) -> str:
-        """Return why states do not suffice."""
+    def _missing_input(self) -> str:
+        """Return which input the start check is waiting for."""
         cycle = self._cycle
         missing = cycle.joints.diagnose(cycle.now)[1]
         if missing:

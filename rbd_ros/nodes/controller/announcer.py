@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Announces events of the control thread from another one: log, mode, state, faults."""
+"""Announce events of the control thread from another thread: log, mode, state, faults."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 __all__ = ['Announcer']
 
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-_PERIOD = 0.05  # s; each look of another thread costs the control thread some time
+_PERIOD = 0.05  # s; each poll takes some time from the control thread
 
 #: values of ~/saturation
 FREE, RATE, LIMIT = 0, 1, 2
 
 
 class Announcer:
-    """Drain the events of a cycle."""
+    """Publish and log the events of a cycle."""
 
     def __init__(self, node: LifecycleNode) -> None:
         """
         Create the latched topics.
 
-        :param node: the lifecycle node; these topics speak in every state.
+        :param node: the lifecycle node; these topics exist in all of its states.
         """
         self._node = node
         self._cycle: Cycle | None = None
-        # Ordinary publishers: those of a lifecycle are silent while inactive.
+        # Ordinary publishers: lifecycle publishers are silent while inactive.
         self._topics = {kind: node.create_publisher(String, f'~/{kind}', _LATCHED)
                         for kind in ('mode', 'state', 'fault')}
         self._saturation = node.create_publisher(UInt8MultiArray, '~/saturation', _LATCHED)
@@ -98,22 +98,22 @@ class Announcer:
                 log.info(f'{text} ({cause})' if (cause := cycle.fault_text()) else text)
             elif self._publish(kind, text):
                 log.info(f'{kind}: {text}')
-        fault = self._explain(cycle)
+        fault = self._fault_text(cycle)
         if self._publish('fault', fault) and fault:
             log.error(fault)
-        self._flag(cycle)
+        self._publish_saturation(cycle)
 
-    def _explain(self, cycle: Cycle) -> str:
+    def _fault_text(self, cycle: Cycle) -> str:
         """Return the faults; where states disagree, with the nodes that send them."""
         fault = cycle.fault_text()
         if fault != self._explained[0]:
             text = fault
             if any(each.cause is Cause.IMPLAUSIBLE for each in list(cycle.supervisor.faults)):
-                text += self._publishers()
+                text += self._other_publishers()
             self._explained = fault, text
         return self._explained[1]
 
-    def _publishers(self) -> str:
+    def _other_publishers(self) -> str:
         """Name the publishers of joint states, if there are several."""
         topic = self._node.resolve_topic_name('joint_states')
         nodes = sorted(f'{each.node_namespace.rstrip("/")}/{each.node_name}'
@@ -122,9 +122,9 @@ class Announcer:
             return ''
         return f' ({topic} has {len(nodes)} publishers: {", ".join(nodes)})'
 
-    def _flag(self, cycle: Cycle) -> None:
+    def _publish_saturation(self, cycle: Cycle) -> None:
         limiter = cycle.limiter
-        flags = [RATE if slow else LIMIT if full else FREE  # on the way to the limit is not at it
+        flags = [RATE if slow else LIMIT if full else FREE  # slewing to the limit is not at it
                  for full, slow in zip(limiter.saturated.tolist(), limiter.slewing.tolist())]
         if flags == self._flags:
             return

@@ -16,7 +16,7 @@
 The automatic start: configure and activate once, unless somebody else decides first.
 
 It ends for good as soon as the controller was active, was refused, or anybody asked for a
-transition or a stop: a controller that was put down must not come up by itself. It works in a
+transition or a stop: a controller that was shut down must not come back by itself. It works in a
 thread of its own, so that a request finds the thread of the transitions free and can cancel it.
 """
 
@@ -26,25 +26,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import threading
 
-__all__ = ['Autostart', 'Starter']
+__all__ = ['Autostart', 'LifecycleActions']
 
 
 @dataclass(frozen=True)
-class Starter:
+class LifecycleActions:
     """
     What the automatic start needs of the lifecycle node.
 
     :param label: returns the state of the lifecycle.
     :param wanted: whether it may start by itself at all.
-    :param described: whether there is a description; logs that it waits for one.
+    :param has_description: whether there is a description; logs that it waits for one.
     :param configure: configures; returns whether it succeeded.
     :param activate: activates; returns whether it succeeded.
-    :param cancel: ends an activation that still waits; takes who wants it.
+    :param cancel: ends an activation that still waits; takes who asked for it.
     """
 
     label: Callable[[], str]
     wanted: Callable[[], bool]
-    described: Callable[[], bool]
+    has_description: Callable[[], bool]
     configure: Callable[[], bool]
     activate: Callable[[], bool]
     cancel: Callable[[str], bool]
@@ -53,14 +53,14 @@ class Starter:
 class Autostart:
     """One automatic start of one process."""
 
-    def __init__(self, starter: Starter, log: Callable[[str], None],
+    def __init__(self, starter: LifecycleActions, log: Callable[[str], None],
                  guard: Callable[[Callable[[], None]], Callable[[], None]]) -> None:
         """
-        Begin with nothing done; ``step`` does the rest.
+        Start nothing yet; ``step`` does that.
 
         :param starter: the lifecycle node, as far as it is needed.
         :param log: takes a text for the log.
-        :param guard: wraps what runs in the thread: an exception is logged and stops the robot.
+        :param guard: wraps what runs in that thread: an exception is logged and stops the robot.
         """
         self._starter, self._log, self._guard = starter, log, guard
         self._over = threading.Event()
@@ -73,7 +73,7 @@ class Autostart:
         return self._over.is_set()
 
     @property
-    def mine(self) -> bool:
+    def is_own_thread(self) -> bool:
         """Return whether the calling thread is that of the automatic start."""
         return threading.current_thread() is self._worker
 
@@ -91,7 +91,7 @@ class Autostart:
         return pending
 
     def step(self) -> None:
-        """Do what is next, in another thread; called every now and then by one thread."""
+        """Begin what is next, in a thread of its own; called periodically by one thread."""
         if self.over or self.busy:
             return
         if not self._starter.wanted():
@@ -100,7 +100,7 @@ class Autostart:
         label = self._starter.label()
         if label not in ('unconfigured', 'inactive'):
             self.retire()
-        elif label == 'inactive' or self._starter.described():
+        elif label == 'inactive' or self._starter.has_description():
             self.doing = 'activate' if label == 'inactive' else 'configure'
             self._worker = threading.Thread(target=self._guard(self._work), name='autostart',
                                             daemon=True)

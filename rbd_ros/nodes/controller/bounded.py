@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Inputs of which no flood can take the time of the loop.
+Inputs that cannot flood the loop.
 
 Each message or request that an executor hands over costs the interpreter some time, wanted or
 not. An input that costs more time than its budget allows is taken out of its executor: then the
@@ -32,31 +32,32 @@ from rbd_ros.control.repeats import Budget
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-__all__ = ['Bounded', 'OVERHEAD', 'POLL']
+__all__ = ['Bounded', 'OVERHEAD', 'POLL_PERIOD']
 
-POLL = 0.01  # s between two looks while there are too many
+POLL_PERIOD = 0.01  # s between two reads while there are too many
 OVERHEAD = 1e-4  # s that an executor takes to read one message
-_AGAIN, _MOST = 1.0, 8.0  # s after which they are taken as they come again, if they go on
+#: s after which the executor serves the input again; doubled while the flood goes on
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 8.0
 
 
 class Bounded:
     """An input that an executor serves while its budget lasts, and a timer beyond."""
 
     def __init__(self, node: Node, budget: Budget, flooded: Callable[[], object],
-                 most: float = math.inf) -> None:
+                 max_cost: float = math.inf) -> None:
         """
-        Start with all of the budget; kinds of inputs say how to be served and read.
+        Start with the whole budget; subclasses define how an input is served and read.
 
         :param node: in an executor.
         :param budget: of processor time.
         :param flooded: called when too many begin to come.
-        :param most: s that one message or request can cost; what takes longer is no flood.
+        :param max_cost: s charged for one message or request at most; one long one is no flood.
         """
-        self.polling = False  # more come than may
-        self._node, self._flooded, self._dearest = node, flooded, most
+        self.polling = False  # the timer reads, not the executor
+        self._node, self._flooded, self._max_cost = node, flooded, max_cost
         self._budget = budget
-        self._again, self._until = _AGAIN, -math.inf  # s; steady time
-        self._timer = node.create_timer(POLL, self._poll, autostart=False,
+        self._pause, self._until = _FIRST_PAUSE, -math.inf  # s; steady time
+        self._timer = node.create_timer(POLL_PERIOD, self._poll, autostart=False,
                                         clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _serve(self, served: bool) -> None:
@@ -64,49 +65,49 @@ class Bounded:
         raise NotImplementedError
 
     def _read(self) -> None:
-        """Handle what was kept, as long as ``_left``."""
+        """Handle what was kept, as long as ``_budget_left``."""
         raise NotImplementedError
 
     def destroy(self) -> None:
         """End the timer; the input itself can be destroyed then."""
         if self.polling:
-            self._give_back()
+            self._stop_polling()
         self._node.destroy_timer(self._timer)
 
     def admit(self) -> bool:
         """Return whether what the executor brings may be handled now; else the timer does it."""
         if self.polling:
             return False
-        if self._left():
+        if self._budget_left():
             return True
-        self._take_out()
+        self._start_polling()
         return False
 
-    def _left(self) -> bool:
+    def _budget_left(self) -> bool:
         """Return whether any of the budget is left."""
         return self._budget.left(time.monotonic())
 
     def begin(self) -> float:
-        """Return when the work for one message begins."""
-        return time.thread_time()  # not what others take meanwhile
+        """Return the processor time at which the work for one message begins."""
+        return time.thread_time()  # without the time that other threads take
 
     def end(self, begin: float) -> None:
-        """Pay for the work that began at a time."""
-        self._budget.spend(min(time.thread_time() - begin + OVERHEAD, self._dearest))
+        """Charge the budget for the work that began at a processor time."""
+        self._budget.spend(min(time.thread_time() - begin + OVERHEAD, self._max_cost))
 
-    def _take_out(self) -> None:
+    def _start_polling(self) -> None:
         """Take the input out of the executor, which asks its nodes what to wait for."""
         now = time.monotonic()
-        first = now - self._until > _AGAIN  # else they have gone on all the time
-        self._again = _AGAIN if first else min(2.0 * self._again, _MOST)
-        self.polling, self._until = True, now + self._again
+        first = now - self._until > _FIRST_PAUSE  # else the flood never ended
+        self._pause = _FIRST_PAUSE if first else min(2.0 * self._pause, _LONGEST_PAUSE)
+        self.polling, self._until = True, now + self._pause
         self._serve(False)
         self._node._wake_executor()
         self._timer.reset()
         if first:
             self._flooded()
 
-    def _give_back(self) -> None:
+    def _stop_polling(self) -> None:
         self.polling = False
         self._budget.cut()
         self._timer.cancel()
@@ -116,8 +117,8 @@ class Bounded:
     def _poll(self) -> None:
         """Take what the middleware has kept."""
         now = time.monotonic()
-        if not self._left():
+        if not self._budget_left():
             return
         self._read()
         if self.polling and now > self._until:
-            self._give_back()
+            self._stop_polling()

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-An action server of which no flood can take the time of the loop.
+An action server that cannot flood the loop.
 
 Its goals, cancellations and requests of results share one budget. While too many come, one of each
 is taken at a time: a cancellation does not wait behind goals.
@@ -35,7 +35,7 @@ __all__ = ['BoundedActionServer']
 SHARE, BURST = 0.1, 0.05
 
 
-class _Turns(Bounded):
+class _RequestBudget(Bounded):
     """The budget of an action server."""
 
     def __init__(self, node: Node, server: BoundedActionServer, budget: Budget,
@@ -66,7 +66,7 @@ class BoundedActionServer(ActionServer):
         :param flooded: gets a text when too many requests begin to come.
         :param more: what rclpy's own takes.
         """
-        self._turns = _Turns(node, self, Budget(SHARE, BURST), lambda: flooded(
+        self._requests = _RequestBudget(node, self, Budget(SHARE, BURST), lambda: flooded(
             f'too many requests on {node.resolve_service_name(name)}: they would take more than '
             f'{100.0 * SHARE:g} % of a CPU. They are answered late, or not at all'))
         super().__init__(node, kind, name, **more)
@@ -83,7 +83,7 @@ class BoundedActionServer(ActionServer):
 
     def take_data(self) -> dict[str, object]:
         """Take what is ready, or leave it with the middleware if there is too much of it."""
-        return super().take_data() if self._turns.admit() else {}
+        return super().take_data() if self._requests.admit() else {}
 
     def take_all(self) -> dict[str, object]:
         """Take one of each kind, ready or not."""
@@ -93,8 +93,8 @@ class BoundedActionServer(ActionServer):
 
     async def execute(self, taken_data: dict[str, object]) -> None:
         """Answer what was taken."""
-        begin = self._turns.begin()
+        begin = self._requests.begin()
         try:
             await super().execute(taken_data)  # no callback of ours waits for anything
         finally:
-            self._turns.end(begin)
+            self._requests.end(begin)

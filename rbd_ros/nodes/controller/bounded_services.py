@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Services of which no flood can take the time of the loop.
+Services that cannot flood the loop.
 
 Each service of a node has a budget of its own, so that a flood on one does not make another one
 wait. While too many requests come, they are answered late; the middleware drops those for which
-it has no room, and who asked for them is not answered.
+it has no room, and those clients get no answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NO_TYPE_DESCRIPTIONS = Parameter('start_type_description_service', value=False)
 #: of the time of a processor: share, and s at once, that the requests of one service may take
 SHARE, BURST = 0.05, 0.05
 
-_DEAREST = 0.005  # s that one request can cost: a configuration takes long, and is no flood
+_MAX_COST = 0.005  # s charged for one request at most: a long configuration is no flood
 _DEPTH = 10  # requests kept that the executor had taken already
 
 
@@ -60,7 +60,7 @@ class BoundedService(Bounded):
         name = service.srv_name
         super().__init__(node, Budget(SHARE, BURST), lambda: flooded(
             f'too many requests on {name}: they would take more than {100.0 * SHARE:g} % of a '
-            'CPU. They are answered late, or not at all'), _DEAREST)
+            'CPU. They are answered late, or not at all'), _MAX_COST)
         self._service, self._responder = service, responder
         self._callback, self._plain_send = service.callback, service.send_response
         self._waiting: deque[tuple[object, object]] = deque(maxlen=_DEPTH)  # request, its header
@@ -94,7 +94,7 @@ class BoundedService(Bounded):
 
     def _read(self) -> None:
         service = self._service
-        while self._left():
+        while self._budget_left():
             if self._waiting:
                 request, header = self._waiting.popleft()
             else:

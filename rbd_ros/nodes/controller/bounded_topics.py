@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Topics of which no flood can take the time of the loop.
+Topics that cannot flood the loop.
 
 While too many messages come, either the newest one counts, as for a set-point, or as many of the
-newest ones as the budget allows, where each may tell something else, as on /tf.
+newest ones as the budget allows, where each may say something different, as on /tf.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable
 
 from rbd_ros.control.repeats import Budget
-from rbd_ros.nodes.controller.bounded import Bounded, POLL
+from rbd_ros.nodes.controller.bounded import Bounded, POLL_PERIOD
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
@@ -56,7 +56,7 @@ class BoundedInput(Bounded):
                    else 'Only some of the newest ones are read,')
         super().__init__(node, Budget(SHARE, BURST), lambda: flooded(
             f'too many messages on {topic}: they would take more than {100.0 * SHARE:g} % of a '
-            f'CPU. {reading} every {1e3 * POLL:g} ms'))
+            f'CPU. {reading} every {1e3 * POLL_PERIOD:g} ms'))
         self._callback, self._newest = callback, newest
         self._subscription = node.create_subscription(kind, topic, self._take, qos)
         # messages that the executor still brought while there were too many
@@ -91,7 +91,7 @@ class BoundedInput(Bounded):
         with subscription.handle:
             for _ in range(subscription.qos_profile.depth):
                 if not self._newest:
-                    while self._waiting and self._left():
+                    while self._waiting and self._budget_left():
                         self._hand_over(self._waiting.popleft())
                     if self._waiting:
                         return

@@ -32,11 +32,11 @@ _LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
 
 
 class DescriptionSource:
-    """What was heard on the topic, and which source counts."""
+    """The description received on the topic, and the choice among the sources."""
 
     def __init__(self, node: Node, in_use: Callable[[], bool]) -> None:
         """
-        Listen to the topic, with nothing heard so far.
+        Subscribe to the topic.
 
         :param node: has the parameters, and listens.
         :param in_use: return whether a configured robot is active.

@@ -46,14 +46,14 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 Pair = tuple[str, object]
 Part = tuple[bytes, str, list[Pair]]  # level, message, values
 
-_LOOK = 0.25  # s between two looks at the levels
+_CHECK_PERIOD = 0.25  # s between two checks of the levels
 _PERIOD = 1.0  # s between two messages without change
-_SLOW = 0.8  # share of nominal_rate below which the rate is warned of
+_LOW_RATE = 0.8  # fraction of nominal_rate below which there is a warning
 _WORKING = (State.RUNNING, State.RAMPING_IN, State.INACTIVE, State.RELEASED)
 
 
-class Diagnosed(Protocol):
-    """What diagnostics look at."""
+class DiagnosticSources(Protocol):
+    """The parts of the controller that diagnostics report on."""
 
     cycle: Cycle | None
     loop_node: LoopNode
@@ -65,7 +65,7 @@ class Diagnosed(Protocol):
 class Diagnostics:
     """Report the condition of the controller, in every state of the lifecycle."""
 
-    def __init__(self, node: Node, *, parts: Diagnosed) -> None:
+    def __init__(self, node: Node, *, parts: DiagnosticSources) -> None:
         """
         Create publisher and timer.
 
@@ -79,7 +79,7 @@ class Diagnostics:
         self._due = 0.0
         self._statistics: Part = (OK, 'no states yet', [])
         self._timer = node.create_timer(
-            _LOOK, self.update, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            _CHECK_PERIOD, self.update, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def update(self) -> None:
         """Publish if it is time, or if a level has changed."""
@@ -132,11 +132,12 @@ class Diagnostics:
             ('superseded states', loop_node.statistics.superseded),
             ('refused messages', joints.rejected), ('last refusal', joints.reason),
             ('unreadable messages', joints.unreadable),
-            ('messages of unusual form', loop_node.surprises), ('lost messages', loop_node.lost)]
+            ('messages of unusual form', loop_node.unusual_messages),
+            ('lost messages', loop_node.lost)]
         if not found.states:
             text = f'for {found.age:.3g} s' if loop_node.statistics.count else 'yet'
             return WARN, f'no joint state {text}', pairs
-        if found.rate < _SLOW * nominal:
+        if found.rate < _LOW_RATE * nominal:
             return WARN, f'{found.rate:.1f} Hz, nominal_rate is {nominal:g} Hz', pairs
         return OK, f'{found.rate:.1f} Hz', pairs
 
@@ -161,7 +162,7 @@ class Diagnostics:
         condition = cycle.law.outputs.get('condition')
         if condition is not None:
             pairs.append(('condition number', f'{float(condition[0]):.4g}'))
-            lost = _lost(cycle)
+            lost = _lost_directions(cycle)
             pairs.append(('lost directions', lost))
             most = cycle.settings.number('task.max_condition')
             if float(condition[0]) > most:
@@ -232,7 +233,7 @@ def _torque(cycle: Cycle) -> Part:
     return OK, 'within the limits', pairs
 
 
-def _lost(cycle: Cycle) -> str:
+def _lost_directions(cycle: Cycle) -> str:
     """Name the directions that the tip has lost by a tenth or more, with their shares."""
     shares = cycle.law.outputs['lost'].tolist()
     return ', '.join(f'{axis} {share:.2f}' for axis, share in zip(

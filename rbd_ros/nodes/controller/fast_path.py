@@ -13,12 +13,11 @@
 # limitations under the License.
 
 """
-The fast path of a state to its torque: one built-in function for all that is the same.
+The fast path from a joint state to its torque: one built-in function for what cycles repeat.
 
 It serves cycles in which nothing is unusual: the law runs, nothing ramps or fades, no bound is
-exceeded, and the message is like the one before. It decides nothing else. Whatever is not so takes
-the slow path, which knows every case; there is no torque that only this path could give. What is
-judged in which order is in ``judgement``.
+exceeded, and the message has the form of the one before. Everything else takes the slow path,
+which handles every case; both give the same torque. The order of the checks is in ``judgement``.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _STATE = Arrival.STATE  # looking it up takes time in each cycle
 
 
 class FastPath:
-    """Runs the usual cycles of one robot."""
+    """Run the usual cycles of one robot."""
 
     def __init__(self, cycle: Cycle, output: Output) -> None:
         """
@@ -54,20 +53,20 @@ class FastPath:
         :param output: its commands.
         """
         self.runs = 0  # messages taken
-        self._possible = can_relay() and output.form is not None  # compiles now, not in the loop
+        self._available = can_relay() and output.form is not None  # compiles now, not in the loop
         self._cycle, self._choice, self._output = cycle, cycle.choice, output
         self._joints, self._loop = cycle.joints, cycle.loop
         self._supervisor, self._judgement = cycle.supervisor, cycle.judgement
         self._effort = cycle.joints.effort.copy()
         self._law: Law | None = None
-        self._kind: tuple[object, ...] = ()  # what was learned last
-        self._other: tuple[object, ...] = ()  # what took the slow path last
+        self._learned_kind: tuple[object, ...] = ()  # what was learned last
+        self._slow_kind: tuple[object, ...] = ()  # what took the slow path last
         self._relay: Relay
         self._layout: Layout
         self._age: StateAge  # of that layout
         self._dt: memoryview[float]
         self._elapsed: memoryview[float]  # s since the state before, by stamps
-        self._taken = -1  # states that the slow path had taken when the kernel was updated
+        self._accepted_seen = -1  # states that the slow path had taken when the kernel was updated
         self._keep_state: Callable[[], None]
         self._keep_results: Callable[[], None]
         self._generation = self._published = self._size = -1
@@ -80,24 +79,24 @@ class FastPath:
         :param steady: steady time, s.
         :param data: the serialized message.
         :param stamp: its stamp, s.
-        :returns: whether it is dealt with; if not, it takes the slow path.
+        :returns: whether it was handled; if not, it takes the slow path.
         """
         joints, law, judgement = self._joints, self._law, self._judgement
         if (law is None or law is not self._choice.law or self._generation != joints.generation
                 or len(data) != self._size or not self._age.expects(now, stamp)):
-            return False  # before the reference moves on
+            return False  # decided before ``prepare`` advances the reference
         dt = judgement.usual_step(now)
         if not dt >= 0.0:
             return False
         loop, layout = self._loop, self._layout
-        if self._published != loop.published:  # other torques have left meanwhile
+        if self._published != loop.published:  # the slow path has sent torques meanwhile
             limiter = loop.limiter
             law.inputs['last'][:] = limiter.last
             law.inputs['last_sent'][:] = limiter.last_sent
-        if self._taken != joints.accepted:  # the slow path has taken states meanwhile
+        if self._accepted_seen != joints.accepted:  # the slow path has taken states meanwhile
             if joints.motion.carrier is not layout:
                 return False
-            self._taken = joints.accepted
+            self._accepted_seen = joints.accepted
             law.inputs['before'][:] = layout.last_q
             law.inputs['q'][:] = joints.q
             law.inputs['mismatch'][:] = joints.motion.mismatch
@@ -107,7 +106,7 @@ class FastPath:
         try:
             law.prepare(now)
             command = self._relay(data)
-        except Exception:  # happens again on the slow path, which answers it
+        except Exception:  # it is raised again on the slow path, which handles it
             return False
         if command is None:
             return False
@@ -132,20 +131,20 @@ class FastPath:
 
     def learn(self, reading: ReadState, data: bytes) -> None:
         """
-        Expect messages like one that took the slow path, if the one before it was such, too.
+        Prepare for messages like one that took the slow path, if the one before was like it.
 
         :param reading: its kind.
         :param data: the serialized message.
         """
         cycle, joints = self._cycle, self._joints
         law, layout = cycle.law, joints.last
-        if not self._possible or self._supervisor.state is not State.RUNNING or layout is None:
+        if not self._available or self._supervisor.state is not State.RUNNING or layout is None:
             return
         kind = (reading, law, len(data), joints.generation)
-        other, self._other = self._other, (self.runs, *kind)
-        if kind == self._kind or other != self._other:  # one among others is not worth it
-            return
-        self._law, self._kind = None, kind  # if it cannot be done, it is not tried again
+        other, self._slow_kind = self._slow_kind, (self.runs, *kind)
+        if kind == self._learned_kind or other != self._slow_kind:
+            return  # known already, or a single one of its kind: not worth a relay
+        self._law, self._learned_kind = None, kind  # a kind without a relay is not tried again
         if not layout.whole or not len(reading.velocity) or len(data) < 8:
             return
         relay = self._make_relay(law, layout, reading, data)
@@ -153,7 +152,7 @@ class FastPath:
         q, qd, mismatch = law.inputs['q'], law.inputs['qd'], law.outputs['mismatch']
         solved: list[tuple[Array, Array]] = []
         loops = cycle.checks.loops
-        if loops is not None and loops.solves:  # from where the next state is followed
+        if loops is not None and loops.solves:  # the next state is solved from this one
             closed = law.outputs['closed_q']
             solved = [(closed, q), (closed, loops.q), (law.outputs['closed_qd'], qd)]
         state = make_copier([
@@ -169,7 +168,7 @@ class FastPath:
         self._law, self._layout, self._age = law, layout, layout.age
         self._generation = joints.generation
         self._dt, self._elapsed = _numbers(law.inputs['dt']), _numbers(law.inputs['elapsed'])
-        self._taken = -1
+        self._accepted_seen = -1
         self._size = len(data)
         self._published = -1
         self._effort[:] = joints.effort
@@ -193,5 +192,5 @@ class FastPath:
 
 
 def _numbers(array: Array) -> memoryview[float]:
-    """Return the numbers of an array, to be set one by one in less time than NumPy takes."""
+    """Return a view of an array whose elements are set faster than through NumPy."""
     return memoryview(array).cast('B').cast('d')

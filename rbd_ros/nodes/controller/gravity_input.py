@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Where down is, from an IMU or from TF, for a base that moves.
+The direction of gravity, from an IMU or from TF, for a base that moves.
 
-A node and a thread of their own: the lifecycle node waits in its transitions, the control thread
-has no time for /tf. A direction goes to the loop as a request. Its age is judged by the same two
-measures as that of joint states: reception, and a stamp that advances.
+It has a node and a thread of its own, because /tf can be busy and neither the control thread nor
+the services should wait for it. A direction goes to the loop as a request. Its age is checked like
+that of joint states: by the time of reception, and by a stamp that advances.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rbd_ros.control.payload import PayloadError, rotation
 from rbd_ros.control.safety.freshness import Freshness, StateAge
 from rbd_ros.nodes.controller.bounded_services import NO_TYPE_DESCRIPTIONS
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput
-from rbd_ros.nodes.controller.inputs import FramesOfRobot
+from rbd_ros.nodes.controller.inputs import RobotFrames
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -49,9 +49,9 @@ __all__ = ['GravityInput', 'base_frames']
 
 Array = npt.NDArray[np.float64]
 
-_TF_PERIOD = 0.01  # s between two looks at the buffer
-_JOIN = 1.0  # s
-_MOST_FRAMES = 2000  # of /tf that are kept
+_TF_PERIOD = 0.01  # s between two look-ups in the buffer
+_JOIN_LIMIT = 1.0  # s
+_MAX_FRAMES = 2000  # of /tf that are kept
 
 # those of tf2's own listener
 _TF = QoSProfile(depth=100)
@@ -81,15 +81,15 @@ class GravityInput:
         settings = cycle.settings
         self._owner, self._cycle, self._clock = owner, cycle, control_time
         self._robot = settings.robot
-        self._frames = FramesOfRobot(cycle)
+        self._frames = RobotFrames(cycle)
         self._kind = settings.text('gravity_source')
         self._age = StateAge(settings.number('gravity_timeout'), probes=3,
                              offset=0.0 if settings.simulated else None)
         self._frame = settings.text('gravity_frame')
         self._stamp = 0.0
-        self._turns: dict[str, Array] = {}  # axes of an IMU in the base, by frame
+        self._imu_axes: dict[str, Array] = {}  # axes of an IMU in the base, by frame
         self.refused = 0
-        self.reason = f'nothing heard from {self.source}'
+        self.reason = f'nothing received from {self.source}'
         self._kept: set[str] = set()  # frames of TF
         self._node: Node | None = None
         if self._kind == 'parameter':
@@ -122,8 +122,8 @@ class GravityInput:
         """End the thread and the node."""
         if self._node is None:
             return
-        self._executor.shutdown(timeout_sec=_JOIN)
-        self._thread.join(_JOIN)
+        self._executor.shutdown(timeout_sec=_JOIN_LIMIT)
+        self._thread.join(_JOIN_LIMIT)
         for each in self._inputs:  # during a flood the node does not know its subscription
             each.destroy()
         self._node.destroy_node()
@@ -135,24 +135,24 @@ class GravityInput:
         stamp = message.header.stamp
         q = message.orientation
         try:
-            turn = self._turn(message.header.frame_id)
+            turn = self._axes_of(message.header.frame_id)
             if message.orientation_covariance[0] == -1.0:
                 raise PayloadError('the IMU reports that it has no orientation')
             R = rotation([q.x, q.y, q.z, q.w])  # from the IMU to the world, z up
         except PayloadError as error:
             self._refuse(str(error))
             return
-        self._take(turn @ -R[2], stamp.sec + 1e-9 * stamp.nanosec)
+        self._accept_if_fresh(turn @ -R[2], stamp.sec + 1e-9 * stamp.nanosec)
 
-    def _turn(self, frame: str) -> Array:
+    def _axes_of(self, frame: str) -> Array:
         """Return the axes of the IMU as columns, in the base."""
-        if frame not in self._turns:
+        if frame not in self._imu_axes:
             known = base_frames(self._robot)
             if frame and frame not in known:
                 raise PayloadError(f'the IMU is in frame "{frame}", which is not fixed to the '
                                    f'base (known: {", ".join(known)})')
-            self._turns[frame] = self._frames.pose(frame)[0]
-        return self._turns[frame]
+            self._imu_axes[frame] = self._frames.pose(frame)[0]
+        return self._imu_axes[frame]
 
     # -- TF -------------------------------------------------------------------------------------
 
@@ -170,21 +170,21 @@ class GravityInput:
 
     def _on_tf(self, message: TFMessage) -> None:
         for transform in message.transforms:
-            if self._known(transform.child_frame_id):
+            if self._keep_frame(transform.child_frame_id):
                 self._buffer.set_transform(transform, 'tf')
 
     def _on_tf_static(self, message: TFMessage) -> None:
         for transform in message.transforms:
-            if self._known(transform.child_frame_id):
+            if self._keep_frame(transform.child_frame_id):
                 self._buffer.set_transform_static(transform, 'tf_static')
 
-    def _known(self, frame: str) -> bool:
-        """Return whether a frame is kept: a buffer never forgets one."""
+    def _keep_frame(self, frame: str) -> bool:
+        """Return whether a frame may enter the buffer, which never forgets one."""
         if frame in self._kept:
             return True
-        if len(self._kept) >= _MOST_FRAMES:
+        if len(self._kept) >= _MAX_FRAMES:
             self._owner.get_logger().warning(
-                f'more than {_MOST_FRAMES} frames on /tf: "{frame}" is ignored',
+                f'more than {_MAX_FRAMES} frames on /tf: "{frame}" is ignored',
                 throttle_duration_sec=5.0)
             return False
         self._kept.add(frame)
@@ -204,25 +204,25 @@ class GravityInput:
         except PayloadError as error:
             self._refuse(str(error))
             return
-        if stamp == 0.0:  # static all the way: it never changes
-            self._hand_over(down, self._clock())
-        elif stamp != self._stamp:  # else it is the transform of before
+        if stamp == 0.0:  # every transform is static: it never changes
+            self._post_direction(down, self._clock())
+        elif stamp != self._stamp:  # else it is the same transform as before
             self._stamp = stamp
-            self._take(down, stamp)
+            self._accept_if_fresh(down, stamp)
 
     # -- both -----------------------------------------------------------------------------------
 
-    def _take(self, down: Array, stamp: float) -> None:
-        """Judge the age of a direction; hand it over if it is fresh."""
+    def _accept_if_fresh(self, down: Array, stamp: float) -> None:
+        """Check the age of a direction; post it to the loop if it is fresh."""
         now = self._clock()
         freshness = self._age.observe(now, stamp)
         if freshness is Freshness.FRESH:
             self.reason = ''
-            self._hand_over(down, now - self._age.excess)
+            self._post_direction(down, now - self._age.excess)
         else:
             self.reason = self._age.reason
 
-    def _hand_over(self, down: Array, when: float) -> None:
+    def _post_direction(self, down: Array, when: float) -> None:
         source = self._cycle.load.gravity
         self._cycle.loop.post(lambda _now, _steady: source.direction(when, down))
 

@@ -44,8 +44,8 @@ __all__ = ['ReferenceInputs', 'knots_of', 'start_time']
 
 Array = npt.NDArray[np.float64]
 
-_GUARD_PERIOD = 0.25  # s between two looks at the graph
-_SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
+_GUARD_PERIOD = 0.25  # s between two counts of the publishers
+_NO_TORQUE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _PAYLOAD = '~/payload'  # a load, no reference: the robot does not follow it
 
 
@@ -83,7 +83,7 @@ def start_time(message: JointTrajectory, clock: Clock, *, simulated: bool) -> fl
     return stamp + time.monotonic() - clock.now().nanoseconds * 1e-9
 
 
-class FramesOfRobot:
+class RobotFrames:
     """Frames that a header may name: the base, links and every other frame of the robot."""
 
     def __init__(self, cycle: Cycle) -> None:
@@ -129,7 +129,7 @@ class FramesOfRobot:
         return R0.T @ R1, R0.T @ (p1 - p0)
 
 
-def _turned(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
+def _in_base_axes(R: Array, angular: Vector3, linear: Vector3) -> list[float]:
     """Return two vectors in base axes, angular part first."""
     return [*(R @ np.array([angular.x, angular.y, angular.z])).tolist(),
             *(R @ np.array([linear.x, linear.y, linear.z])).tolist()]
@@ -149,14 +149,14 @@ class ReferenceInputs:
         self._joints = cycle.settings.robot.joints
         self._guards: dict[str, ReferenceGuard] = {}
         self._inputs: list[BoundedInput] = []
-        self._frames, self._carrying = FramesOfRobot(cycle), PayloadCheck(cycle)
+        self._frames, self._payload_check = RobotFrames(cycle), PayloadCheck(cycle)
         self._listen(JointTrajectory, '~/joint_trajectory', self._on_trajectory)
         self._listen(PoseStamped, '~/target_pose', self._on_pose)
         self._listen(TwistStamped, '~/target_twist', self._on_twist)
         self._listen(WrenchStamped, '~/target_wrench', self._on_wrench)
         self._listen(InertiaStamped, _PAYLOAD, self._on_payload)
         self._timer = node.create_timer(
-            _GUARD_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            _GUARD_PERIOD, self._check_publishers, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def destroy(self) -> None:
         """End listening."""
@@ -169,14 +169,14 @@ class ReferenceInputs:
         guard = self._guards[topic] = ReferenceGuard()
 
         def guarded(message: object) -> None:
-            self._count(topic, guard)
+            self._count_publishers(topic, guard)
             if not guard.accept():
                 self._warn(f'{topic} has {guard.count} publishers: their messages are dropped '
                            f'and the robot holds')
                 return
             try:
                 callback(message)
-            except WrongMode as error:  # nothing is wrong with it, only nobody wants it now
+            except WrongMode as error:  # a good message in a mode that does not use it
                 self._warn(f'{topic}: rejected, {error}')
             except (RbdError, ValueError) as error:
                 self._warn(f'{topic}: rejected, {error}')
@@ -187,22 +187,22 @@ class ReferenceInputs:
     def _refuse(self, text: str) -> None:
         self._cycle.loop.post(lambda _now, _steady: self._cycle.intake.refuse(text))
 
-    def _look(self) -> None:
-        self._look_at_output()
+    def _check_publishers(self) -> None:
+        self._warn_of_other_publishers()
         for topic, guard in self._guards.items():
-            self._count(topic, guard)
+            self._count_publishers(topic, guard)
 
-    def _look_at_output(self) -> None:
+    def _warn_of_other_publishers(self) -> None:
         """Warn that somebody else has begun to send commands: the robot obeys both."""
         topic = self._node.resolve_topic_name('~/commands')
         others = self._node.count_publishers(topic) - 1
-        if others > 0 and self._cycle.supervisor.state not in _SILENT:
+        if others > 0 and self._cycle.supervisor.state not in _NO_TORQUE:
             self._node.get_logger().error(
                 f'{others} other publisher(s) on {topic} besides this controller: the robot '
                 'receives the commands of both. Stop one of them, or call ~/stop',
                 throttle_duration_sec=5.0)
 
-    def _count(self, topic: str, guard: ReferenceGuard) -> None:
+    def _count_publishers(self, topic: str, guard: ReferenceGuard) -> None:
         if guard.publishers(self._node.count_publishers(topic)):
             self._warn(f'{topic} has {guard.count} publishers: their messages are dropped and '
                        f'the robot holds')
@@ -211,13 +211,13 @@ class ReferenceInputs:
     def _warn(self, text: str) -> None:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)
 
-    def _needs(self, mode: str) -> None:
+    def _require_mode(self, mode: str) -> None:
         if self._cycle.mode != mode:
             raise WrongMode(ResultCode.INVALID_GOAL, f'the mode is {self._cycle.mode}, not {mode}')
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         cycle = self._cycle
-        self._needs('computed_torque')
+        self._require_mode('computed_torque')
         if not message.points:  # as joint_trajectory_controller has it: stop here
             cycle.loop.post(lambda _now, _steady: cycle.intake.hold())
             return
@@ -229,7 +229,7 @@ class ReferenceInputs:
         cycle.loop.post(request)
 
     def _on_pose(self, message: PoseStamped) -> None:
-        self._needs('operational_space')
+        self._require_mode('operational_space')
         R, p = self._frames.pose(message.header.frame_id)
         position, turn = message.pose.position, message.pose.orientation
         there = p + R @ np.array([position.x, position.y, position.z])
@@ -239,31 +239,31 @@ class ReferenceInputs:
             lambda: reference.target_pose(now, there.tolist(), quaternion(wanted))))
 
     def _on_twist(self, message: TwistStamped) -> None:
-        self._on_six(message, message.twist.angular, message.twist.linear,
-                     self._cycle.task_reference.target_twist)
+        self._on_two_vectors(message, message.twist.angular, message.twist.linear,
+                             self._cycle.task_reference.target_twist)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
-        self._on_six(message, message.wrench.torque, message.wrench.force,
-                     self._cycle.task_reference.target_wrench)
+        self._on_two_vectors(message, message.wrench.torque, message.wrench.force,
+                             self._cycle.task_reference.target_wrench)
 
-    def _on_six(self, message: TwistStamped | WrenchStamped, angular: Vector3, linear: Vector3,
-                target: Callable[[float, list[float]], None]) -> None:
+    def _on_two_vectors(self, message: TwistStamped | WrenchStamped, angular: Vector3,
+                        linear: Vector3, target: Callable[[float, list[float]], None]) -> None:
         """Request a target of two vectors, given in the frame that the header names."""
-        self._needs('operational_space')
+        self._require_mode('operational_space')
         R, _ = self._frames.pose(message.header.frame_id)
-        six = _turned(R, angular, linear)
+        six = _in_base_axes(R, angular, linear)
         self._cycle.loop.post(lambda now, _steady: self._cycle.intake.take(
             lambda: target(now, six)))
 
     def _on_payload(self, message: InertiaStamped) -> None:
         R, p = self._frames.in_payload(message.header.frame_id)
         load, com = message.inertia, message.inertia.com
-        ten = payload_vector(load.m, (com.x, com.y, com.z), (
+        inertia_parameters = payload_vector(load.m, (com.x, com.y, com.z), (
             load.ixx, load.ixy, load.ixz, load.iyy, load.iyz, load.izz), R, p.tolist())
-        self._carrying.check(ten)
+        self._payload_check.check(inertia_parameters)
         cycle = self._cycle
         cycle.loop.post(lambda now, _steady: cycle.load.carry(
-            now, ten, cycle.settings.number('payload.ramp_time')))
+            now, inertia_parameters, cycle.settings.number('payload.ramp_time')))
         self._node.get_logger().info(
             f'payload of {load.m:g} kg, blended in over '
             f'{self._cycle.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)

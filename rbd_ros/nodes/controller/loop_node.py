@@ -15,7 +15,7 @@
 """
 The loop node: joint states in, commands out, one steady timer, the stop service.
 
-It has a thread and an executor of its own and does nothing that can wait. Its topics carry the
+It has a thread and an executor of its own and never blocks. Its topics carry the
 names of the lifecycle node, which resolves them, so that remapping works as for one node.
 """
 
@@ -56,12 +56,12 @@ Array = npt.NDArray[np.float64]
 #: of 20 kHz brings while the loop waits for a processor.
 STATES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
-#: s between two looks at the clocks while states come
-_WATCH = 0.05
+#: s between two checks of the clocks while states arrive
+_CHECK_PERIOD = 0.05
 
 
 class LoopNode(GuardedNode):
-    """Carry messages between the middleware and the cycle."""
+    """Pass messages between the middleware and the cycle."""
 
     def __init__(self, owner: LifecycleNode, *, simulated: bool) -> None:
         """
@@ -80,20 +80,21 @@ class LoopNode(GuardedNode):
             parameter_overrides=[Parameter('use_sim_time', value=simulated), NO_TYPE_DESCRIPTIONS])
         self.simulated = simulated
         self.output: Output | None = None
-        self.surprises = 0  # states that only rclpy's own reader understood
+        self.unusual_messages = 0  # states that only rclpy's own reader understood
         self.lost = 0  # messages that the middleware lost
         self.statistics = LoopStatistics(0.0)
-        self.cancel: Callable[[], str] = lambda: ''  # ends a start that still waits; says which
+        #: cancels a start that still waits; returns what was cancelled
+        self.cancel_start: Callable[[], str] = lambda: ''
         self._reader = JointStateReader()
         self.fast_path: FastPath | None = None
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._own_timers: list = []
-        self._looks, self._looked = 1, 0
-        self._asserts = False
-        self._beats = UInt64()
+        self._checks_per_beat, self._checks = 1, 0
+        self._asserts_liveliness = False
+        self._heartbeat_message = UInt64()
         name = owner.resolve_topic_name
-        self._heart = self.create_publisher(UInt64, name('~/heartbeat'), 1)
+        self._heartbeat = self.create_publisher(UInt64, name('~/heartbeat'), 1)
         self._states = StateInput(
             self, name('joint_states'), self._on_state, STATES, owner.get_logger().warning,
             event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost))
@@ -117,16 +118,18 @@ class LoopNode(GuardedNode):
         self.output, self._cycle = output, cycle
         self.fast_path = FastPath(cycle, output) if cycle.settings.flag('fast_path') else None
         self._states.begin_robot(1.0 / cycle.settings.number('nominal_rate'))
-        self._asserts = cycle.settings.number('liveliness_lease') > 0.0  # else it is an error
-        # The limiter gives a step at most two nominal periods. While states come, the timer
-        # only watches, and beats: each time it fires costs more than a tick.
+        # Asserting liveliness without a lease is an error of the middleware.
+        self._asserts_liveliness = cycle.settings.number('liveliness_lease') > 0.0
+        # The limiter allows a step of two nominal periods at most. While states arrive, the timer
+        # only watches and sends the heartbeat: each firing costs more than a cycle.
         period = 2.0 / cycle.settings.number('nominal_rate')
-        watch = max(period, min(_WATCH, cycle.settings.number('state_timeout') / 5.0))
-        self._looks = max(math.ceil(1.0 / (heartbeat_rate * watch)), 1)  # in one beat
+        watch = max(period, min(_CHECK_PERIOD, cycle.settings.number('state_timeout') / 5.0))
+        self._checks_per_beat = max(math.ceil(1.0 / (heartbeat_rate * watch)), 1)
         self._fast_timer = self.create_timer(period, self._on_timer, clock=self._steady,
                                              autostart=False)
         self._own_timers = [self._fast_timer, self.create_timer(
-            1.0 / (heartbeat_rate * self._looks), self._look, clock=self._steady)]
+            1.0 / (heartbeat_rate * self._checks_per_beat), self._on_check_timer,
+            clock=self._steady)]
 
     def detach(self) -> None:
         """End serving; the cycle must have finished."""
@@ -166,7 +169,7 @@ class LoopNode(GuardedNode):
             if 0.0 < stamp - now < timeout:
                 now = stamp  # the state has overtaken the message of the clock
             if 0.0 < cycle.now - now < timeout:
-                now = cycle.now  # a state before did; a clock that is behind further went back
+                now = cycle.now  # an earlier state did; a clock further behind has jumped back
         return now, steady
 
     def _on_state(self, data: bytes) -> None:
@@ -180,7 +183,7 @@ class LoopNode(GuardedNode):
             now = steady = monotonic()
             if self.simulated:
                 now, steady = self._times(stamp)
-            fast_path = self.fast_path  # the other thread may take it away
+            fast_path = self.fast_path  # the other thread may remove it
             if fast_path is not None and fast_path.run(now, steady, data, stamp):
                 self.statistics.add(steady, monotonic(), stamp)
             elif self._states.admit_state(data):
@@ -190,11 +193,11 @@ class LoopNode(GuardedNode):
                 finally:
                     self._states.spend(monotonic() - steady)
         except Exception:
-            self.guard.caught('joint_states')
+            self.guard.report_exception('joint_states')
 
     def _slow_path(self, cycle: Cycle, fast_path: FastPath | None, now: float, steady: float,
                    data: bytes) -> bool:
-        """Take a message with which something may be unusual; return whether it is a state."""
+        """Take a message that may be unusual; return whether it is a state."""
         reading = self._reader.read(data)
         if reading is None:
             return self._slow_state(cycle, data)
@@ -202,17 +205,17 @@ class LoopNode(GuardedNode):
                            reading.effort, reading.stamp)
         layout = cycle.joints.last
         if layout is not None and len(layout.target):
-            self._states.carries_ours(reading)
+            self._states.note_robot_joints(reading)
         if sent and fast_path is not None:
             fast_path.learn(reading, data)
         return True
 
     def _slow_state(self, cycle: Cycle, data: bytes) -> bool:
-        """Take a message that our reader does not understand through rclpy's own."""
-        self.surprises += 1
+        """Take a message that only rclpy's own reader may understand."""
+        self.unusual_messages += 1
         try:
             message = deserialize_message(data, JointState)
-        except Exception as error:  # of whatever kind the middleware has for bytes it cannot read
+        except Exception as error:  # its type depends on the middleware
             text = f'{len(data)} bytes that are not a sensor_msgs/JointState ({error})'
             cycle.refuse_unreadable(*self._times(0.0), text)
             return False
@@ -234,13 +237,13 @@ class LoopNode(GuardedNode):
         try:
             cycle.tick(*self._times(0.0))
         except Exception:
-            self.guard.caught('the timer of the loop')
+            self.guard.report_exception('the timer of the loop')
         if cycle.supervisor.blind is self._fast_timer.is_canceled():
             (self._fast_timer.reset if cycle.supervisor.blind else self._fast_timer.cancel)()
 
     def fail(self, trace: str) -> None:
         """
-        Turn an exception into a stop that the timer carries through; from any thread.
+        Turn an exception into a stop, which the timer then completes; from any thread.
 
         :param trace: traceback.
         """
@@ -251,28 +254,28 @@ class LoopNode(GuardedNode):
             cycle.loop.post(
                 lambda _, steady: cycle.supervisor.fault(steady, Cause.EXCEPTION, text))
 
-    def _look(self) -> None:
+    def _on_check_timer(self) -> None:
         self._on_timer()
-        self._looked += 1
-        if self._looked % self._looks == 0:
+        self._checks += 1
+        if self._checks % self._checks_per_beat == 0:
             self._beat()
 
     def _beat(self) -> None:
-        self._beats.data += 1
-        self._heart.publish(self._beats)
-        if self._asserts and self.output is not None:
+        self._heartbeat_message.data += 1
+        self._heartbeat.publish(self._heartbeat_message)
+        if self._asserts_liveliness and self.output is not None:
             self.output.publisher.assert_liveliness()
 
     def _on_dead_man(self, message: Bool) -> None:
         if self._cycle is not None:
-            # Of too many messages not all are read: somebody may have let go in between.
+            # During a flood not all messages are read: the button may have been released.
             pressed = message.data and not self._dead_man.polling
             self._cycle.press(monotonic(), pressed)
 
     def _on_stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         cycle = self._cycle
         response.success = True
-        cancelled = self.cancel()
+        cancelled = self.cancel_start()
         if cycle is not None and not cycle.supervisor.finished:
             cycle.supervisor.fault(monotonic(), Cause.OPERATOR_STOP, '~/stop')
             response.message = f'stopping: {cycle.supervisor.state.value}'

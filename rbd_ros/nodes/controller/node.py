@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The controller as others see it: lifecycle, parameters, description, what is announced.
+The controller as others see it: lifecycle, parameters, description, announcements.
 
-Transitions wait where they must, in their own thread; everything else goes on meanwhile. Nothing
-that publishes torque happens here: requests are posted to the loop.
+Transitions may block, in their own thread; everything else goes on meanwhile. No torque is
+published from here: requests are posted to the loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Protocol
 
 from rbd_ros.compiler import Bound
 from rbd_ros.control.assembly import (
-    build_robot, build_settings, check_values, compile_kernels, described_end, described_output)
+    build_robot, build_settings, check_values, compile_kernels, describe_end, describe_output)
 from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.causes import Cause
@@ -41,7 +41,7 @@ from rbd_ros.nodes.callback_guard import Guard, GuardedNode
 from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.activation import Activation
 from rbd_ros.nodes.controller.announcer import Announcer
-from rbd_ros.nodes.controller.autostart import Autostart, Starter
+from rbd_ros.nodes.controller.autostart import Autostart, LifecycleActions
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.description_source import DescriptionSource
 from rbd_ros.nodes.controller.diagnostics import Diagnostics
@@ -68,15 +68,15 @@ Transition = Callable[['ControllerNode', LifecycleState], TransitionCallbackRetu
 #: s that a stop may take before the process ends regardless; launch escalates at 5 s
 STOP_LIMIT = 3.8
 
-#: s that a deactivation may take on a machine that gives no time, before it fails
-_PATIENCE = 10.0
+#: s that a deactivation may take on an overloaded machine before it fails
+_DEACTIVATION_LIMIT = 10.0
 
 
 def _transition(doing: str) -> Callable[[Transition], Transition]:
     """
-    Make a transition that shows what it does and logs what it raises: rclpy logs nothing.
+    Return a decorator that records a transition and logs its exceptions: rclpy logs none.
 
-    :param doing: what the controller does meanwhile.
+    :param doing: what the controller is doing meanwhile.
     """
     def decorate(method: Transition) -> Transition:
         @wraps(method)
@@ -104,7 +104,7 @@ class Part(Protocol):
 
 
 class ControllerNode(GuardedNode, LifecycleNode):
-    """Lifecycle, parameters and everything else that may wait."""
+    """Lifecycle, parameters and everything else that may block."""
 
     def __init__(self, name: str = 'controller') -> None:
         """
@@ -112,7 +112,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
         :param name: name of the node unless launch gives another.
         """
-        self.lock = threading.RLock()  # held by callbacks, and while things come and go
+        self.lock = threading.RLock()  # held by callbacks, and while parts are made or destroyed
         self.log_queue = LogQueue()
         self._queued: QueuedLogger | None = None
         self.guard = Guard(lambda trace: self.loop_node.fail(trace),
@@ -121,13 +121,13 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._queued = QueuedLogger(super().get_logger().name, self.log_queue)
         parameters.declare(self)
         self.loop_node = LoopNode(self, simulated=bool(self.get_parameter('use_sim_time').value))
-        self.loop_node.cancel = self._cancel_start
+        self.loop_node.cancel_start = self._cancel_start
         fatal = self.get_logger().fatal
         guard = Guard(self.loop_node.fail, lambda text: fatal(text))
-        self.autostart = Autostart(Starter(
+        self.autostart = Autostart(LifecycleActions(
             label=lambda: self._state_machine.current_state[1],
             wanted=lambda: bool(self.get_parameter('autostart').value),
-            described=lambda: self._description.is_known(),
+            has_description=lambda: self._description.is_known(),
             configure=lambda: self.trigger_configure() is SUCCESS,
             activate=lambda: self.trigger_activate() is SUCCESS,
             cancel=self._cancel_activation), self.get_logger().info, guard.timer)
@@ -152,7 +152,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self.begin = time.monotonic()
 
     def get_logger(self) -> RcutilsLogger:
-        """Return the logger, whose lines wait in a queue and never make anybody wait."""
+        """Return the logger, whose lines go into a queue so that logging never blocks."""
         return self._queued or super().get_logger()
 
     # -- transitions ----------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self._configure()
         except (RbdError, ValueError) as error:
             self.get_logger().error(f'cannot configure: {error}')
-            self.forget()
+            self.discard_robot()
             return FAILURE
         return SUCCESS
 
@@ -189,8 +189,8 @@ class ControllerNode(GuardedNode, LifecycleNode):
         with self.lock:
             self.robot, self._description.configured = robot, text
             self._build(settings, kernels)
-        log.info(described_output(settings, self.resolve_topic_name('~/commands')))
-        log.info(described_end(settings))
+        log.info(describe_output(settings, self.resolve_topic_name('~/commands')))
+        log.info(describe_end(settings))
         for text in settings.notices():
             log.warning(text)
 
@@ -211,12 +211,13 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     @_transition('activating')
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Prove the states, then ramp in; fails if a joint is not heard of."""
+        """Check the joint states, then ramp in; fails if a joint is missing."""
         cycle = self.cycle
         if cycle is None:
             return FAILURE
         self._activation = activation = Activation(self, cycle, host=self)
-        if self.autostart.mine and self.autostart.over:  # cancelled before there was anything
+        if self.autostart.is_own_thread and self.autostart.over:
+            # cancelled before there was an activation
             activation.cancel('another request')
         begun = False
         if activation.output_is_free():
@@ -239,7 +240,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         return True
 
     def _cancel_start(self) -> str:
-        """Start nothing any more, for ``~/stop``; returns what was cancelled."""
+        """Cancel any start for ``~/stop``; returns what was cancelled."""
         pending = self.autostart.retire('~/stop')
         if self._cancel_activation('~/stop'):
             return 'the activation is cancelled'
@@ -248,25 +249,25 @@ class ControllerNode(GuardedNode, LifecycleNode):
     @_transition('deactivating')
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake, ramp to the release torque, publish it several times; then nothing leaves."""
-        if not self.stop(Cause.DEACTIVATED, _PATIENCE):
-            self.get_logger().error(f'the stop sequence did not end within {_PATIENCE:g} s: '
-                                    'still active')
+        if not self.stop(Cause.DEACTIVATED, _DEACTIVATION_LIMIT):
+            self.get_logger().error('the stop sequence did not end within '
+                                    f'{_DEACTIVATION_LIMIT:g} s: still active')
             return FAILURE
         self.active = False
         return super().on_deactivate(state)
 
     @_transition('cleaning up')
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the robot."""
-        self.forget()
+        """Discard the robot."""
+        self.discard_robot()
         return SUCCESS
 
     @_transition('shutting down')
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop as in deactivation, then forget the robot."""
+        """Stop as in deactivation, then discard the robot."""
         self.stop(Cause.DEACTIVATED)
         self.active = False
-        self.forget()
+        self.discard_robot()
         return SUCCESS
 
     @_transition('ending after an exception')
@@ -276,10 +277,10 @@ class ControllerNode(GuardedNode, LifecycleNode):
         if not self.stop(Cause.EXCEPTION):
             self.get_logger().fatal('the stop sequence did not end in time')
         self.active = False
-        self.forget()
+        self.discard_robot()
         return SUCCESS
 
-    def forget(self) -> None:
+    def discard_robot(self) -> None:
         """Destroy everything that belongs to the configured robot."""
         with self.lock:
             self.loop_node.detach()
@@ -290,7 +291,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
             self._announcer.detach()
             self.cycle = self.robot = self._activation = None
             self._description.configured = ''
-        thaw_garbage()  # kernels and buffers of the robot hang together in circles
+        thaw_garbage()  # kernels and buffers of the robot are in reference cycles
 
     def stop(self, cause: Cause, limit: float = STOP_LIMIT) -> bool:
         """
@@ -330,7 +331,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
         return True
 
     def _start(self) -> None:
-        """Go on with the automatic start until it is over."""
+        """Continue the automatic start until it is over."""
         if self.autostart.over or self.ending.is_set():
             self._start_timer.cancel()
         else:

@@ -40,7 +40,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Form(NamedTuple):
-    """A serialized command but for its numbers."""
+    """A serialized command without its numbers."""
 
     template: bytes
     at: int  # where the torques begin, one double each
@@ -48,7 +48,7 @@ class Form(NamedTuple):
 
 
 class Output(Protocol):
-    """What sends a torque."""
+    """Sends torques to the driver."""
 
     publisher: Publisher
     form: Form | None  # None: such commands cannot be sent in serialized form

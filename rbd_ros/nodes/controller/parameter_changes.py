@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Changes of parameters at run time: judged as a set, then handed to the loop."""
+"""Parameter changes at run time: checked as a set, then posted to the loop."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class ParameterChanges:
         :param simulated: whether the control clock is the simulated one.
         """
         self._node, self._host, self._simulated = node, host, simulated
-        node.add_on_set_parameters_callback(self._judge)
+        node.add_on_set_parameters_callback(self._check_changes)
         node.add_post_set_parameters_callback(self._apply)
 
-    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+    def _check_changes(self, changes: list[Parameter]) -> SetParametersResult:
         """Check changes as a set; an exception rejects them, too."""
         try:
-            return self._judgement(changes)
+            return self._check(changes)
         except PayloadError as error:
             return SetParametersResult(successful=False, reason=str(error))
         except Exception:
@@ -72,7 +72,7 @@ class ParameterChanges:
             self._node.get_logger().error(f'parameter change rejected:\n{trace}')
             return SetParametersResult(successful=False, reason=last_line(trace))
 
-    def _judgement(self, changes: list[Parameter]) -> SetParametersResult:
+    def _check(self, changes: list[Parameter]) -> SetParametersResult:
         if self._host.doing:
             return SetParametersResult(
                 successful=False, reason='parameters cannot be changed while the controller '
@@ -82,7 +82,7 @@ class ParameterChanges:
                                                                 'at startup')
         current, host = parameters.read(self._node), self._host
         joints = len(host.robot.joints) if host.robot is not None else 0
-        result = parameters.judge(changes, current, active=host.active, joints=joints)
+        result = parameters.check_changes(changes, current, active=host.active, joints=joints)
         if result.successful and host.robot is not None:
             merged = current | {change.name: change.value for change in changes}
             settings = Settings(host.robot, merged, simulated=False)
@@ -102,5 +102,5 @@ class ParameterChanges:
             self._node.get_logger().warning(
                 f'{", ".join(structural)}: takes effect at the next configuration')
         settings = Settings(robot, parameters.read(self._node), simulated=self._simulated)
-        cycle.accepted = settings  # a goal that follows its answer is judged by it
+        cycle.accepted = settings  # a goal sent after the answer is checked against it
         cycle.loop.post(lambda _now, _steady: cycle.apply(settings))

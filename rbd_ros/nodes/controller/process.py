@@ -40,11 +40,11 @@ import rclpy
 
 __all__ = ['main']
 
-_LAST_WORDS = 0.05  # s for the end of the stop to be announced
-_JOIN = 0.5  # s to wait for a thread to end
+_ANNOUNCE_TIME = 0.05  # s for the end of the stop to be announced
+_JOIN_LIMIT = 0.5  # s to wait for a thread to end
 
 
-class _Ending:
+class _EndReason:
     """Why the process ends; the first reason counts."""
 
     def __init__(self) -> None:
@@ -65,12 +65,12 @@ class _Ending:
 
 def main(args: list[str] | None = None) -> int:
     """Run the controller until a signal, then stop the robot and end."""
-    ending = _Ending()
+    ending = _EndReason()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # nohup has SIGHUP ignored: who started us so wants us to outlive the terminal
+        # nohup ignores SIGHUP: whoever uses it wants the controller to outlive the terminal
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, ending.on_signal)
-    console.unblock()
+    console.make_nonblocking()
     try:
         initialise(args)
         node = ControllerNode()
@@ -101,23 +101,23 @@ def main(args: list[str] | None = None) -> int:
     log.info(f'ending ({ending.text.strip().splitlines()[-1]}): stopping the robot first')
     if not node.stop(ending.cause):
         log.error('the stop sequence did not end in time')
-    time.sleep(_LAST_WORDS)
+    time.sleep(_ANNOUNCE_TIME)
     for executor in (changes, slow, fast):
-        executor.shutdown(timeout_sec=_JOIN)
+        executor.shutdown(timeout_sec=_JOIN_LIMIT)
     for thread in threads:
-        thread.join(_JOIN)
-    alive = any(thread.is_alive() for thread in threads) or not node.autostart.join(_JOIN)
+        thread.join(_JOIN_LIMIT)
+    alive = any(thread.is_alive() for thread in threads) or not node.autostart.join(_JOIN_LIMIT)
     node.log_queue.close()
     failure = ending.text if ending.cause is Cause.EXCEPTION else node.loop_node.failure
     if failure:
         console.print_line(failure)
     code = 1 if failure else 0
-    if alive:  # in a compilation, say: nothing of ours waits for it, and it cannot be ended
+    if alive:  # for instance in a compilation, which cannot be interrupted
         os._exit(code)
     nodes = (node.loop_node, node.transitions, node)
     for each in nodes:
         each.served_by = None
-    node.forget()
+    node.discard_robot()
     for each in nodes:
         each.destroy_node()
     rclpy.try_shutdown()

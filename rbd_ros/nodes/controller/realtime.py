@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the operating system and Python can do for a loop in time; each warns if refused."""
+"""Real-time settings of the operating system and of Python; each warns if it is refused."""
 
 from __future__ import annotations
 

@@ -45,8 +45,9 @@ __all__ = ['Reports', 'quaternion']
 
 Array = npt.NDArray[np.float64]
 
-_PERIOD, _SOON = 0.1, 0.005  # s between two looks at the snapshots: nobody wants them, else
-_BUSY = 0.01  # s that are spent on snapshots at once
+#: s between two looks at the snapshots: while no topic needs them, and while one does
+_PERIOD, _FAST_PERIOD = 0.1, 0.005
+_MAX_TIME = 0.01  # s to spend on snapshots at once
 _MATRICES = ('dynamics/mass_matrix', 'dynamics/gravity', 'dynamics/coriolis',
              'dynamics/jacobian', 'operational_space/inertia', 'operational_space/bias',
              'operational_space/condition', 'operational_space/lost')
@@ -99,7 +100,7 @@ class Reports:
         self._names = list(cycle.joints.names)
         self._joints = list(robot.joints)
         self._index = list(robot.index)
-        self._endless = np.array(robot.continuous, dtype=bool)
+        self._continuous = np.array(robot.continuous, dtype=bool)
         self._base, self._tip = robot.model.body_names[0], robot.tip
         self._observer = MomentumObserver(cycle.settings.joints('observer_gain').tolist())
         self._time: float | None = None
@@ -117,7 +118,8 @@ class Reports:
                             self._torque, self._wrench, self._control]
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(_PERIOD, self.drain, clock=steady)
-        self._soon = node.create_timer(_SOON, self.drain, clock=steady, autostart=False)
+        self._fast_timer = node.create_timer(_FAST_PERIOD, self.drain, clock=steady,
+                                             autostart=False)
         joints = ','.join(self._joints)
         axes = ','.join(cycle.settings.task_axes)
         six = 'rx,ry,rz,x,y,z'
@@ -130,7 +132,7 @@ class Reports:
     def destroy(self) -> None:
         """End publishing."""
         self._ended = True
-        for timer in (self._timer, self._soon):
+        for timer in (self._timer, self._fast_timer):
             self._node.destroy_timer(timer)
         for publisher in self._publishers:
             self._node.destroy_publisher(publisher)
@@ -145,12 +147,12 @@ class Reports:
         step = settings.report_divider
         state = state if self._control.get_subscription_count() else 0
         wanted = self._cycle.snapshots.watched = bool(state or dynamics)
-        if wanted is self._soon.is_canceled():
-            (self._soon.reset if wanted else self._soon.cancel)()
+        if wanted is self._fast_timer.is_canceled():
+            (self._fast_timer.reset if wanted else self._fast_timer.cancel)()
         if not wanted:
             snapshots.clear()
-        end = time.monotonic() + _BUSY
-        # States may arrive faster than they can be reported: let others have their turn.
+        end = time.monotonic() + _MAX_TIME
+        # States may arrive faster than they can be reported: leave time for other callbacks.
         for _ in range(len(snapshots)):
             if time.monotonic() > end:
                 break
@@ -160,9 +162,9 @@ class Reports:
             if state and before // state != self._states // state:
                 self._control.publish(self._controller_state(snapshot, header))
             if dynamics and before // dynamics != self._states // dynamics:
-                self._burst(snapshot, header)
+                self._publish_dynamics(snapshot, header)
 
-    def _burst(self, snapshot: Snapshot, header: Header) -> None:
+    def _publish_dynamics(self, snapshot: Snapshot, header: Header) -> None:
         """Publish one state and everything computed from it, the state first."""
         inputs, out = self._bound.inputs, self._bound.outputs
         inputs['q'][:], inputs['qd'][:] = snapshot.q, snapshot.qd
@@ -181,10 +183,10 @@ class Reports:
             'operational_space/lost': out['lost']}
         for name, value in values.items():
             self._arrays[name].publish(labelled(value, self._labels[name]))
-        self._frame(header, out)
-        self._external(snapshot, header, out)
+        self._publish_frame(header, out)
+        self._publish_external(snapshot, header, out)
 
-    def _frame(self, header: Header, out: dict[str, Array]) -> None:
+    def _publish_frame(self, header: Header, out: dict[str, Array]) -> None:
         pose = PoseStamped(header=Header(stamp=header.stamp, frame_id=self._base))
         position, turn = pose.pose.position, pose.pose.orientation
         position.x, position.y, position.z = out['p'].tolist()
@@ -196,7 +198,7 @@ class Reports:
          linear.x, linear.y, linear.z) = out['velocity'].tolist()
         self._twist.publish(twist)
 
-    def _external(self, snapshot: Snapshot, header: Header, out: dict[str, Array]) -> None:
+    def _publish_external(self, snapshot: Snapshot, header: Header, out: dict[str, Array]) -> None:
         """Observe the external torque; without commands there is nothing to compare with."""
         before, self._time = self._time, snapshot.now
         if snapshot.torque is None:
@@ -226,7 +228,8 @@ class Reports:
             message.reference.velocities = reference[1].tolist()
             message.reference.accelerations = reference[2].tolist()
             error = reference[0] - q
-            error[self._endless] = np.remainder(error[self._endless] + np.pi, 2 * np.pi) - np.pi
+            turns = self._continuous
+            error[turns] = np.remainder(error[turns] + np.pi, 2 * np.pi) - np.pi
             message.error.positions = error.tolist()
             message.error.velocities = (reference[1] - qd).tolist()
         return message

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Responses that nobody has to wait for.
+Service responses that block nobody.
 
 The middleware waits up to 100 ms for a client that has gone, or that it has not discovered yet,
-and rclpy holds the interpreter meanwhile: every thread stands still, the loop too. Here a thread
-of its own hands the responses to rcl, without the interpreter. A client that was waited for in
-vain is not waited for again for some time, so that others are answered. If responses come faster
+and rclpy holds the interpreter lock meanwhile: every thread stands still, the loop too. Here a
+separate thread passes the responses to rcl, without the lock. After a wait in vain for a client
+there is no other for some time, so that others are answered. If responses come faster
 than they can be sent, the oldest ones are dropped: whoever asked for them has waited longest.
 """
 
@@ -39,9 +39,9 @@ from rclpy.service import Service
 
 __all__ = ['Responder', 'request_id']
 
-_MOST_WAITING = 100  # responses kept that are not sent yet
-_MOST_GONE = 100  # clients remembered that were waited for in vain
-_AGAIN = 1.0  # s after which one is waited for again: its discovery may just take long
+_MAX_WAITING = 100  # responses kept that are not sent yet
+_MAX_GONE = 100  # clients remembered that were waited for in vain
+_RETRY_AFTER = 1.0  # s after which one is waited for again: its discovery may just take long
 _GUID, _SEQUENCE = 16, 24  # bytes of a client's name; where the number of a request ends
 _OBJECT = 2 * ctypes.sizeof(ctypes.c_void_p)  # bytes of a Python object before its content
 _OK, _TIMEOUT = 0, 2  # of rcl
@@ -74,7 +74,7 @@ class Responder:
         :param failed: gets a text when a response could not be sent.
         """
         self._failed = failed
-        self._waiting: Queue[_Response] = Queue(_MOST_WAITING)
+        self._waiting: Queue[_Response] = Queue(_MAX_WAITING)
         self._dropping = False  # since there was no room, until all that wait have been sent
         self._gone: dict[bytes, float] = {}  # steady time of waiting in vain, by client
         threading.Thread(target=self._run, name='responses', daemon=True).start()
@@ -116,7 +116,7 @@ class Responder:
         oldest.destroy(oldest.message)
         if not self._dropping:
             self._dropping = True
-            self._failed(f'more than {_MOST_WAITING} responses wait to be sent, for instance on '
+            self._failed(f'more than {_MAX_WAITING} responses wait to be sent, for instance on '
                          f'{oldest.service.srv_name}: the oldest are dropped until all are sent')
 
     def _run(self) -> None:
@@ -134,13 +134,13 @@ class Responder:
 
     def _hand_over(self, response: _Response) -> None:
         service, client, send = response.service, response.request[:_GUID], _send()
-        if send is None or time.monotonic() - self._gone.get(client, -math.inf) < _AGAIN:
+        if send is None or time.monotonic() - self._gone.get(client, -math.inf) < _RETRY_AFTER:
             return
         with service.handle:
             code = send(service.handle.pointer, response.request, response.message)
         if code == _TIMEOUT:
             self._gone.pop(client, None)
-            if len(self._gone) >= _MOST_GONE:
+            if len(self._gone) >= _MAX_GONE:
                 del self._gone[next(iter(self._gone))]  # the oldest one
             self._gone[client] = time.monotonic()
         if code != _OK:
@@ -180,7 +180,7 @@ def _functions(kind: Hashable) -> _Functions | None:
 
 @cache
 def _send() -> Callable[[int, bytes, int], int] | None:
-    """Return what sends a response without the interpreter."""
+    """Return what sends a response without the interpreter lock."""
     try:
         rcl, rcutils = ctypes.CDLL('librcl.so'), ctypes.CDLL('librcutils.so')
         send, forget = rcl.rcl_send_response, rcutils.rcutils_reset_error

@@ -13,14 +13,14 @@
 # limitations under the License.
 
 """
-The subscription of joint states, of which no flood can take the time of the loop.
+The subscription to joint states, which cannot flood the loop.
 
-Messages that the fast path takes cost next to nothing and are not counted. All others pay with the
-time that they take, waiting for a processor included: what counts is how busy the loop is. Beyond
-the budget the middleware keeps the newest messages and a timer looks through them once in each
-nominal period, or every 2 ms. What carries joints of the robot is told by its first bytes; of each
-such list of names the newest message is taken, of all the rest one, so that a new source can still
-be found.
+Messages that the fast path takes cost next to nothing and are not counted. All others are charged
+the time that they take, including the wait for a processor: what counts is how busy the loop is.
+Beyond the budget the middleware keeps the newest messages and a timer reads them once in each
+nominal period, or every 2 ms. Messages with joints of the robot are recognised by their first
+bytes: the newest of each such list of names is taken, and one of all the others, so that a new
+source is still found.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = ['StateInput']
 #: of the time of the loop: share, and s at once, that messages off the fast path may take
 SHARE, BURST = 0.7, 0.05
 
-#: s between two looks: what comes meanwhile should not be more than the middleware keeps
-_LONGEST = 0.002
+#: s between two reads: no more should arrive meanwhile than the middleware keeps
+_MAX_PERIOD = 0.002
 
-_MOST_KINDS = 16  # lists of names with joints of the robot
+_MAX_KINDS = 16  # lists of names with joints of the robot
 
 
 class StateInput(Bounded):
@@ -75,12 +75,12 @@ class StateInput(Bounded):
 
     def begin_robot(self, period: float) -> None:
         """
-        Forget whose joints were whose.
+        Forget which lists of names have joints of the robot.
 
         :param period: s, nominal, of the states of the new robot.
         """
         self._kinds, self._counts, self._newest = {}, {}, {}
-        self._timer.timer_period_ns = round(1e9 * min(period, _LONGEST))
+        self._timer.timer_period_ns = round(1e9 * min(period, _MAX_PERIOD))
 
     def admit_state(self, data: bytes) -> bool:
         """
@@ -95,22 +95,22 @@ class StateInput(Bounded):
 
     def spend(self, seconds: float) -> None:
         """
-        Pay for a message that was admitted.
+        Charge the budget for a message that was admitted.
 
         :param seconds: that it took.
         """
-        if not self.polling:  # then their number is the bound
+        if not self.polling:  # while polling, the number of messages is bounded
             self._budget.spend(seconds + OVERHEAD)
 
-    def carries_ours(self, kind: ReadState) -> None:
+    def note_robot_joints(self, kind: ReadState) -> None:
         """
-        Note that messages of a kind carry joints of the robot.
+        Record that messages of a kind contain joints of the robot.
 
         :param kind: frame and names.
         """
         key = kind.prefix
         if key not in self._kinds:
-            if len(self._kinds) >= _MOST_KINDS:  # nobody displaces a driver by inventing lists
+            if len(self._kinds) >= _MAX_KINDS:  # invented lists do not displace the driver's
                 rarest = min(self._counts, key=self._counts.__getitem__)
                 del self._kinds[rarest], self._counts[rarest]
             self._kinds[key], self._counts[key] = kind, 0
@@ -120,8 +120,8 @@ class StateInput(Bounded):
         subscriptions = self._node._subscriptions
         (subscriptions.append if served else subscriptions.remove)(self._subscription)
 
-    def _left(self) -> bool:
-        return super()._left() or self.polling  # states are looked for whatever they cost
+    def _budget_left(self) -> bool:
+        return super()._budget_left() or self.polling  # states are read whatever they cost
 
     def _read(self) -> None:
         subscription = self._subscription

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the loop took and when: written in its thread, summed up in another one."""
+"""Timing of the loop: recorded in its thread, summed up in another one."""
 
 from __future__ import annotations
 

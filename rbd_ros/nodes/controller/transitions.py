@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Transitions of the lifecycle in a thread of their own: they wait, and nobody has to wait for them.
+Lifecycle transitions in a thread of their own, so that nothing else has to wait for them.
 
-Activation may wait for states, or for somebody else to leave our output. Meanwhile parameters,
-the state of the lifecycle and everything else must answer.
+Activation may wait for joint states, or for another publisher to leave our output. Meanwhile
+parameters, the state of the lifecycle and everything else must answer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TransitionNode(GuardedNode):
 
         :param owner: the lifecycle node.
         :param guard: for every callback.
-        :param autostart: gives way to whatever is asked for.
+        :param autostart: yields to any request.
         """
         self.guard, self._autostart = guard, autostart
         super().__init__(
@@ -60,7 +60,7 @@ class TransitionNode(GuardedNode):
         self._log = owner.get_logger()
         self._machine = owner._state_machine
         self._label: Callable[[], str] = lambda: owner._state_machine.current_state[1]
-        # rclpy has no way to choose which executor serves it: the same handle in another list.
+        # rclpy cannot choose which executor serves it: move the handle to the list of this node.
         given = owner._service_change_state
         self._change: Callable[[ChangeState.Request, ChangeState.Response],
                                ChangeState.Response] = given.callback

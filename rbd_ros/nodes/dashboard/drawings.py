@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What is drawn around the robot: ellipsoids, arrows of forces, things that it may touch."""
+"""What is drawn around the robot: ellipsoids, force arrows, obstacles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.arrows import PER_NEWTON
-from rbd_ros.nodes.dashboard.telemetry import History, Telemetry, VANISHED
+from rbd_ros.nodes.dashboard.telemetry import History, STALE_AFTER, Telemetry
 from rbd_ros.view.figures import ellipsoid
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ['Drawings']
 
-LARGEST = 0.2  # m, longest half-axis of an ellipsoid
-LEAST = 0.5  # N, smallest force that has an arrow
-PIVOT = 1e-6  # m/rad; a frame that all joints move less is a pivot: nothing can be felt there
+MAX_HALF_AXIS = 0.2  # m, longest half-axis of an ellipsoid
+MIN_FORCE = 0.5  # N, smallest force that has an arrow
+PIVOT = 1e-6  # m/rad; a frame that every joint moves less is a pivot, with no inertia to show
 EXTERNAL, CONTACT = (220, 30, 60), (112, 72, 232)  # colours of arrows
 
 
@@ -66,45 +66,45 @@ class Drawings:
             name, np.zeros((1, 2, 3)), colour, shaft_radius=0.008, head_radius=0.02,
             head_length=0.04, visible=False)
             for name, colour in (('/force', EXTERNAL), ('/contacts', CONTACT)))
-        self._last: float | None = None  # condition number, None: the frame cannot move
+        self._condition: float | None = None  # condition number, None: the frame cannot move
         self._contacts: Array | None = None  # the arrows that are drawn
         self._obstacles: list[Any] = []  # handles
-        self._known: object = None  # the list that they were drawn from
+        self._drawn_obstacles: object = None  # the list that they were drawn from
 
     def show_ellipsoids(self, q: Array) -> None:
         """Place the ellipsoids at the frame: of the linear inertia felt there, and of J J^T."""
         H = self._robot.pose(q, self._frame)
         R, p = H[:3, :3], H[:3, 3]
-        self._last = None
+        self._condition = None
         try:
             found = self._robot.operational_space(
                 q, self._telemetry.velocity(self._robot.model), self._frame, max_condition=1e6)
         except RbdError:  # a frame that cannot move has no inertia to show; the rest goes on
             self.inertia.visible = self.reach.visible = False
             return
-        self._last = float(found.condition)
+        self._condition = float(found.condition)
         J_v = found.J[3:]
         if np.abs(J_v).max() < PIVOT:
             self.inertia.visible = self.reach.visible = False
             return
         for node, on, A in ((self.inertia, self._inertia_on, found.Lambda[3:, 3:]),
                             (self.reach, self._reach_on, J_v @ J_v.T)):
-            figure = ellipsoid(R @ A @ R.T, LARGEST)
+            figure = ellipsoid(R @ A @ R.T, MAX_HALF_AXIS)
             node.visible = bool(on.value)
             node.scale, node.wxyz, node.position = figure.axes, figure.wxyz, p
 
-    def note_condition(self) -> None:
+    def record_condition(self) -> None:
         """Append the condition number that was found last to its plot."""
-        if self._last is not None:
-            self.condition.add(self._last)
+        if self._condition is not None:
+            self.condition.add(self._condition)
 
     def show_forces(self, q: Array) -> None:
         """Draw the external force at the frame, contact forces where they act, and obstacles."""
         H = self._robot.pose(q, self._frame)
-        p, told = H[:3, 3], self._telemetry
-        force = H[:3, :3] @ told.force
-        shown = bool(self._force_on.value and told.age('force') < VANISHED
-                     and np.linalg.norm(force) > LEAST)
+        p, telemetry = H[:3, 3], self._telemetry
+        force = H[:3, :3] @ telemetry.force
+        shown = bool(self._force_on.value and telemetry.age('force') < STALE_AFTER
+                     and np.linalg.norm(force) > MIN_FORCE)
         if shown:
             self.force.points = np.array([[p, p + PER_NEWTON * force]])
         _set_visible(self.force, shown)
@@ -112,21 +112,21 @@ class Drawings:
 
     def _show_contacts(self) -> None:
         """Draw contact forces at their points; those of a robot that stands still remain."""
-        told = self._telemetry
-        fresh = told.age('contacts') < told.age('states') + VANISHED
-        shown = bool(self._contacts_on.value and len(told.contacts) and fresh)
-        if shown and told.contacts is not self._contacts:
-            self.contacts.points = self._contacts = told.contacts
+        telemetry = self._telemetry
+        fresh = telemetry.age('contacts') < telemetry.age('states') + STALE_AFTER
+        shown = bool(self._contacts_on.value and len(telemetry.contacts) and fresh)
+        if shown and telemetry.contacts is not self._contacts:
+            self.contacts.points = self._contacts = telemetry.contacts
         _set_visible(self.contacts, shown)
-        if self._known is told.obstacles:
+        if self._drawn_obstacles is telemetry.obstacles:
             return
-        self._known = told.obstacles
+        self._drawn_obstacles = telemetry.obstacles
         for handle in self._obstacles:
             handle.remove()
         self._obstacles = [
             self._scene.add_box(f'/obstacle_{k}', each.colour, each.size, opacity=0.5,
                                 position=each.position, wxyz=each.wxyz)
-            for k, each in enumerate(told.obstacles)]
+            for k, each in enumerate(telemetry.obstacles)]
 
 
 def _set_visible(node: Any, visible: bool) -> None:

@@ -14,8 +14,8 @@
 """
 The process of the dashboard.
 
-It is apart from the controller: it may die or stall without any effect on the torque loop. It
-listens at 127.0.0.1 unless told otherwise, and sends nothing unless ``allow_commands`` is true.
+It is separate from the controller: it may die or stall without any effect on the torque loop. It
+listens on 127.0.0.1 by default, and sends nothing unless ``allow_commands`` is true.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rbd_ros.nodes.dashboard.page import Page
 from rbd_ros.nodes.dashboard.telemetry import LATCHED, Telemetry
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
-from rbd_ros.nodes.process_end import Ending
+from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.view.scene import start_server, stop_server
 from rcl_interfaces.msg import ParameterDescriptor
@@ -45,7 +45,7 @@ from std_msgs.msg import String
 __all__ = ['Dashboard', 'main']
 
 PERIOD = 0.04  # s between two pictures
-PATIENCE = 5.0  # s after which a description that has not come is missed
+DESCRIPTION_TIMEOUT = 5.0  # s after which the page says that there is no description
 
 PARAMETERS: dict[str, tuple[Any, str]] = {
     'host': ('127.0.0.1', 'Address to listen at. With 0.0.0.0 every machine in the network can '
@@ -74,7 +74,7 @@ class Dashboard(Node):
                 name, value, ParameterDescriptor(description=text, read_only=True))
         #: What is wrong with the robot; empty: nothing.
         self.problem = ''
-        self._heard, self._tried = '', False
+        self._received, self._tried = '', False
         self._page: Page | None = None
         self._begin = time.monotonic()
         self.create_subscription(String, 'robot_description', self._on_description, LATCHED)
@@ -87,10 +87,10 @@ class Dashboard(Node):
         """
         self._server = start_server(self._value('host'), self._value('port'))
         self._notice = self._server.gui.add_markdown('Waiting for the robot')
-        watches = '' if self._value('allow_commands') else (
-            ' (it watches only: allow_commands is false)')
+        view_only = '' if self._value('allow_commands') else (
+            ' (view only: allow_commands is false)')
         self.get_logger().info(f'open http://{self._value("host")}:{self._server.get_port()} in '
-                               f'a browser{watches}')
+                               f'a browser{view_only}')
 
     def update(self) -> None:
         """Show the present, or what is missing; to be called some 25 times per second."""
@@ -103,7 +103,7 @@ class Dashboard(Node):
                 if text:
                     self._page = self._make(text)
                     self._notice.visible = False  # removed, it would leave an update behind
-                elif time.monotonic() > self._begin + PATIENCE:
+                elif time.monotonic() > self._begin + DESCRIPTION_TIMEOUT:
                     self._notice.content = MISSING
             except RbdError as error:
                 self._tried, self.problem = True, str(error)
@@ -135,15 +135,15 @@ class Dashboard(Node):
     def _description(self) -> str:
         """Return the text of the robot, empty while there is none."""
         text, file = self._value('robot_description'), self._value('robot_description_file')
-        return description_text(text, file) if text or file else self._heard
+        return description_text(text, file) if text or file else self._received
 
     def _value(self, name: str) -> Any:
         return self.get_parameter_or(name).value
 
     def _on_description(self, message: String) -> None:
         """Take a robot; a new one only in the place of one that could not be shown."""
-        if self._page is None and message.data != self._heard:
-            self._heard, self._tried, self.problem = message.data, False, ''
+        if self._page is None and message.data != self._received:
+            self._received, self._tried, self.problem = message.data, False, ''
 
 
 def main(args: list[str] | None = None) -> int:
@@ -152,7 +152,7 @@ def main(args: list[str] | None = None) -> int:
 
     :returns: 0 after a clean end, 1 if it did not start, failed or could not show the robot.
     """
-    end = Ending()
+    end = ProcessEnd()
     try:
         initialise(args)
         node = Dashboard()

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from rclpy.publisher import Publisher
     from rclpy.task import Future
 
-__all__ = ['Operator', 'WATCHES']
+__all__ = ['VIEW_ONLY', 'Operator']
 
-WATCHES = 'Nothing is sent: allow_commands is false, this page only watches.'
-ANSWERED = 5.0  # s after which an answer is not waited for any longer
-WAITING = 20  # requests whose answers are waited for; the oldest makes room
+VIEW_ONLY = 'Nothing is sent: allow_commands is false, this page only watches.'
+ANSWER_TIMEOUT = 5.0  # s to wait for an answer
+MAX_PENDING = 20  # requests whose answers are waited for; the oldest makes room
 
 
 class _Request(NamedTuple):
@@ -60,7 +60,7 @@ class Operator:
 
     def __init__(self, node: Node, controller: str, simulator: str, *, allowed: bool) -> None:
         self._node, self.allowed = node, allowed
-        self.answer = '' if allowed else WATCHES  # what became of the last command
+        self.answer = '' if allowed else VIEW_ONLY  # what became of the last command
         self._sent: deque[_Request] = deque()
         self._lock = threading.Lock()  # buttons are pressed in threads of the page
         if not allowed:
@@ -172,9 +172,9 @@ class Operator:
         self.expire()
         future = client.call_async(request)
         with self._lock:
-            if len(self._sent) >= WAITING:
+            if len(self._sent) >= MAX_PENDING:
                 self._forget()
-            self._sent.append(_Request(client, future, what, time.monotonic() + ANSWERED))
+            self._sent.append(_Request(client, future, what, time.monotonic() + ANSWER_TIMEOUT))
         future.add_done_callback(done)
 
     def _forget(self) -> _Request:

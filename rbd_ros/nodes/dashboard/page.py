@@ -25,7 +25,7 @@ import numpy as np
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.nodes.dashboard.drawings import Drawings
 from rbd_ros.nodes.dashboard.operator import Operator
-from rbd_ros.nodes.dashboard.telemetry import History, Telemetry, VANISHED
+from rbd_ros.nodes.dashboard.telemetry import History, STALE_AFTER, Telemetry
 from rbd_ros.view.figures import bars, quaternion
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.shapes import read_shapes
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 __all__ = ['Page']
 
 MODES = ('gravity_compensation', 'hold', 'computed_torque', 'operational_space', 'damping')
-SLOW = 0.2  # s between two looks at text, bars and plots
-READ = 2.0  # s between two looks at the parameters of the controller
-PUSHED = 0.5  # s that a push lasts
-STILL = 1e-4  # rad or m that a joint moves without being drawn anew
-NAMED = 5  # shapes that cannot be drawn and are named one by one
+SLOW_PERIOD = 0.2  # s between two updates of text, bars and plots
+READ_PERIOD = 2.0  # s between two reads of the parameters of the controller
+PUSH_DURATION = 0.5  # s that a push lasts
+MOTION_THRESHOLD = 1e-4  # rad or m that a joint moves without being drawn anew
+MAX_LISTED = 5  # shapes that cannot be drawn, named one by one
 
 
 class Page:
@@ -70,11 +70,11 @@ class Page:
         self._drawn = RobotScene(server, model, read_shapes(urdf), near=near)
         self._limits = [float(model.effort_limit[model.velocity_slice(name).start])
                         for name in joints]
-        self._slow = self._push_until = self._ask = 0.0  # steady times
+        self._next_slow = self._push_until = self._next_read = 0.0  # steady times
         self._shown: Array | None = None  # position that is drawn
         self._mode_shown, self._look_again = '', np.inf  # and when to look, a steady time
         self._edited: set[str] = set()  # numbers that differ by hand from those of the controller
-        self._words = self._gui.add_markdown('Waiting for the robot')
+        self._status = self._gui.add_markdown('Waiting for the robot')
         self._answer = self._gui.add_markdown(operator.answer)
         self._add_drive()
         if self._drawn.problems:  # below the button that stops
@@ -86,29 +86,29 @@ class Page:
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""
         q = self._telemetry.position(self._model)
-        slow = time.monotonic() >= self._slow
+        slow = time.monotonic() >= self._next_slow
         if q is not None:
             # What does not change is not sent: a browser would draw it all the same.
-            if self._shown is None or np.abs(q - self._shown).max(initial=0.0) > STILL:
+            if self._shown is None or np.abs(q - self._shown).max(initial=0.0) > MOTION_THRESHOLD:
                 self._drawn.show(q)
                 self._shown = q
                 self._figures.show_ellipsoids(q)
             elif slow:
                 self._figures.show_ellipsoids(q)
             if slow:
-                self._figures.note_condition()
+                self._figures.record_condition()
             self._figures.show_forces(q)
         if time.monotonic() < self._push_until:
             self._operator.push(self._frame, self._force.value)
         if slow:
-            self._slow = time.monotonic() + SLOW
-            self._words.content = self._telemetry.words()
+            self._next_slow = time.monotonic() + SLOW_PERIOD
+            self._status.content = self._telemetry.words()
             self._answer.content = self._operator.answer
             self._show_bars()
             self._show_mode()
             self._operator.expire()
-            if time.monotonic() >= self._ask:
-                self._ask = time.monotonic() + READ
+            if time.monotonic() >= self._next_read:
+                self._next_read = time.monotonic() + READ_PERIOD
                 self._operator.read(tuple(self._numbers), self._take)
             for plot, history in self._plots:
                 plot.data = history.arrays()
@@ -137,7 +137,7 @@ class Page:
         self._gizmo.on_update(lambda _: operator.target(self._gizmo.position, self._gizmo.wxyz))
 
     def _choose_mode(self) -> None:
-        self._look_again = time.monotonic() + READ
+        self._look_again = time.monotonic() + READ_PERIOD
         self._operator.set({'mode': self._mode.value})
 
     def _show_mode(self) -> None:
@@ -152,7 +152,7 @@ class Page:
             self._mode.value = mode
 
     def _start_push(self) -> None:
-        self._push_until = time.monotonic() + PUSHED
+        self._push_until = time.monotonic() + PUSH_DURATION
 
     def _show_gizmo(self) -> None:
         """Put the target where the frame is, and let it be dragged."""
@@ -201,7 +201,7 @@ class Page:
                 values[name] = [float(x) for x in (value if name == 'gravity' else (value,))]
         self._edited.clear()
         self._apply.disabled = True
-        self._ask = time.monotonic() + READ
+        self._next_read = time.monotonic() + READ_PERIOD
         if values:
             self._operator.set(values)
 
@@ -240,18 +240,18 @@ class Page:
     def _show_bars(self) -> None:
         """Show the torques that are sent; without a controller those that are measured."""
         command = self._telemetry.command
-        if len(command) != len(self._joints) or self._telemetry.age('commands') > VANISHED:
+        if len(command) != len(self._joints) or self._telemetry.age('commands') > STALE_AFTER:
             command = tuple(self._telemetry.efforts.get(name, 0.0) for name in self._joints)
         self._bars.content = bars(self._joints, command, self._limits, self._telemetry.saturation)
 
 
 def problems_text(problems: list[str]) -> str:
     """Return what cannot be drawn, as Markdown; of many, some."""
-    more = len(problems) - NAMED
+    more = len(problems) - MAX_LISTED
     return '\n\n'.join([
         '**Not drawn as described**, but as boxes with the inertia of the link:',
         # a path may be broken at its slashes, the panel is narrow
-        *(each.replace('/', '/\u200b') for each in problems[:NAMED]),
+        *(each.replace('/', '/\u200b') for each in problems[:MAX_LISTED]),
         *([f'and {more} more'] if more > 0 else [])])
 
 

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['History', 'LATCHED', 'Obstacle', 'Telemetry', 'VANISHED']
+__all__ = ['History', 'LATCHED', 'Obstacle', 'STALE_AFTER', 'Telemetry']
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-VANISHED = 3.0  # s without a sign of life after which something counts as gone
-KEPT = 300  # entries of a history
+STALE_AFTER = 3.0  # s without a message after which its sender counts as gone
+HISTORY_LENGTH = 300  # entries of a history
 _LEVELS = {0: 'OK', 1: 'warning', 2: 'error', 3: 'stale'}
 
 
@@ -48,7 +48,7 @@ class History:
     """The last values of a number, with the times at which they came."""
 
     def __init__(self) -> None:
-        self._entries: deque[tuple[float, float]] = deque(maxlen=KEPT)
+        self._entries: deque[tuple[float, float]] = deque(maxlen=HISTORY_LENGTH)
 
     def add(self, value: float) -> None:
         """Append a value that came now."""
@@ -74,7 +74,7 @@ class Telemetry:
     """
     Subscribe to what a controller and a driver publish, and keep the newest of it.
 
-    Callbacks only store; whoever draws reads at a pace of its own.
+    Callbacks only store; the page reads at its own rate.
 
     :param node: gives the subscriptions.
     :param controller: name of the controller, relative or absolute.
@@ -94,7 +94,7 @@ class Telemetry:
         self.diagnostics: dict[str, tuple[str, str]] = {}
         self.rate, self.latency = History(), History()
         self._plotted = {'rate [Hz]': self.rate, 'latency median [ms]': self.latency}
-        self._heard: dict[str, float] = {}
+        self._received: dict[str, float] = {}
         self._count, self._since = 0, time.monotonic()
         self._name = node.resolve_topic_name(controller).strip('/')  # as in /diagnostics
         for name in ('state', 'mode', 'fault'):
@@ -115,11 +115,11 @@ class Telemetry:
 
     def age(self, what: str) -> float:
         """
-        Return how long ago something was heard of, s.
+        Return how long ago something was received, s.
 
         :param what: states, commands, force, contacts or controller.
         """
-        return time.monotonic() - self._heard.get(what, -np.inf)
+        return time.monotonic() - self._received.get(what, -np.inf)
 
     def position(self, model: Model) -> Array | None:
         """Return q, None while a joint has never been seen."""
@@ -136,11 +136,11 @@ class Telemetry:
 
     def words(self) -> str:
         """Return the condition of robot and controller, as Markdown."""
-        if self.age('states') > VANISHED:
+        if self.age('states') > STALE_AFTER:
             lines = ['**No joint states.** Is the driver or the simulator running?']
-        elif 'controller' not in self._heard:
+        elif 'controller' not in self._received:
             lines = ['**No controller yet.** Waiting for its diagnostics.']
-        elif self.age('controller') > VANISHED:
+        elif self.age('controller') > STALE_AFTER:
             lines = ['**The controller has vanished.** Nothing was heard from it for '
                      f'{self.age("controller"):.0f} s: the robot depends on its driver.']
         else:
@@ -154,7 +154,7 @@ class Telemetry:
 
     def on_states(self, message: JointState) -> None:
         """Keep what the driver measured, and count if no controller does: it misses none."""
-        self._heard['states'] = time.monotonic()
+        self._received['states'] = time.monotonic()
         for kept, values in ((self.positions, message.position),
                              (self.velocities, message.velocity), (self.efforts, message.effort)):
             # What is not finite cannot be drawn; the controller reports it as a fault.
@@ -163,13 +163,13 @@ class Telemetry:
         self._count += 1
         span = time.monotonic() - self._since
         if span > 0.5:
-            if self.age('controller') > VANISHED:
+            if self.age('controller') > STALE_AFTER:
                 self.rate.add(self._count / span)
             self._count, self._since = 0, time.monotonic()
 
     def on_command(self, message: Float64MultiArray) -> None:
         """Keep the torques that were sent."""
-        self._heard['commands'] = time.monotonic()
+        self._received['commands'] = time.monotonic()
         self.command = tuple(message.data)
 
     def on_saturation(self, message: UInt8MultiArray) -> None:
@@ -178,13 +178,13 @@ class Telemetry:
 
     def on_wrench(self, message: WrenchStamped) -> None:
         """Keep the force that the momentum observer sees."""
-        self._heard['force'] = time.monotonic()
+        self._received['force'] = time.monotonic()
         force = message.wrench.force
         self.force = np.array([force.x, force.y, force.z])
 
     def on_contacts(self, message: MarkerArray) -> None:
         """Keep the arrows of the contact forces; a message without any: nothing touches."""
-        self._heard['contacts'] = time.monotonic()
+        self._received['contacts'] = time.monotonic()
         ends = [[(at.x, at.y, at.z) for at in marker.points] for marker in message.markers
                 if marker.type == Marker.ARROW and len(marker.points) == 2]
         self.contacts = np.array(ends, float).reshape(-1, 2, 3)
@@ -199,7 +199,7 @@ class Telemetry:
             level = _LEVELS.get(int.from_bytes(status.level, 'little'), 'stale')
             self.diagnostics[status.name] = (level, status.message)
             if status.name == f'{self._name}: supervisor':
-                self._heard['controller'] = time.monotonic()
+                self._received['controller'] = time.monotonic()
             if status.name == f'{self._name}: joint states':
                 for pair in status.values:
                     if pair.key in self._plotted and _is_number(pair.value):

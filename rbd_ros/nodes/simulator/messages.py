@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Small parts of the simulator node: messages it publishes, and how its process ends."""
+"""Small parts of the simulator node: diagnostics, and conversions to messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 class Diagnosis:
     """
-    What a simulation counted, with a warning for steps since the last report that went wrong.
+    Counters of a simulation, with a warning if steps since the last report were not solved.
 
     :param name: of the node.
     """
@@ -83,7 +83,7 @@ class Diagnosis:
         return found
 
 
-def completed(values: dict[str, Value]) -> dict[str, Value]:
+def with_built_in_pose(values: dict[str, Value]) -> dict[str, Value]:
     """Return the values with a pose for the built-in arm, if it is simulated and has none."""
     keys = ('robot_description', 'robot_description_file', 'initial_positions', 'joints')
     if any(values[key] for key in keys):
@@ -91,7 +91,7 @@ def completed(values: dict[str, Value]) -> dict[str, Value]:
     return values | {'initial_positions': list(BUILT_IN_POSE)}
 
 
-def full_name(info: TopicEndpointInfo) -> str:
+def endpoint_node_name(info: TopicEndpointInfo) -> str:
     """Return the name of the node behind an end of a topic."""
     return f'{info.node_namespace.rstrip("/")}/{info.node_name}'
 

@@ -30,12 +30,12 @@ from rbd_ros.nodes import console
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
-from rbd_ros.nodes.process_end import Ending
+from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
-    completed, Diagnosis, full_name, time_message)
+    Diagnosis, endpoint_node_name, time_message, with_built_in_pose)
 from rbd_ros.nodes.simulator.poses import BaseReports, TransformReports
 from rbd_ros.nodes.simulator.wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
@@ -74,12 +74,12 @@ class Simulator(Node):
     def __init__(self) -> None:
         super().__init__('simulator')
         parameters.declare(self, SETTINGS)
-        self._settings = Settings(completed(parameters.values(self, SETTINGS)))
+        self._settings = Settings(with_built_in_pose(parameters.values(self, SETTINGS)))
         self._refuse_second_publisher()
         text = description_text(self._settings.text('robot_description'),
                                 self._settings.text('robot_description_file'))
         self._simulation = self._build(text)
-        self.commanded = -math.inf  # steady time of the last command, s
+        self.last_command = -math.inf  # steady time of the last command, s
         self._sim_stamps = self._settings.flag('lockstep') or self._settings.flag('publish_clock')
         self._make_publishers(text)
         self._make_inputs()
@@ -88,7 +88,7 @@ class Simulator(Node):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(period, self._on_tick, clock=steady)
         self.create_timer(1.0, self._on_second, clock=steady)
-        self.add_on_set_parameters_callback(self._judge)
+        self.add_on_set_parameters_callback(self._check_changes)
         self.add_post_set_parameters_callback(self._apply)
 
     # --- start --------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class Simulator(Node):
             if others:
                 time.sleep(0.5)         # the name of a node is discovered after its topics
                 others = self.get_publishers_info_by_topic(topic) or others
-                names = ', '.join(sorted(full_name(info) for info in others))
+                names = ', '.join(sorted(endpoint_node_name(info) for info in others))
                 raise RbdError(
                     f'{topic} already has a publisher ({names}): a simulated robot next to '
                     'another driver would mix two robots; stop it, use another namespace, or '
@@ -150,12 +150,12 @@ class Simulator(Node):
         self._reports: list[TransformReports | ContactReports] = []
         if robot.world is not None:
             self._reports.append(
-                ContactReports(self, robot, self._frames, self._every('contact_rate')))
+                ContactReports(self, robot, self._frames, self._states_per_report('contact_rate')))
         if self._settings.flag('publish_tf'):
             self._reports.append(TransformReports(
-                self, robot, self._frames, self._every('tf_rate'), self._now()))
+                self, robot, self._frames, self._states_per_report('tf_rate'), self._now()))
 
-    def _every(self, name: str) -> int:
+    def _states_per_report(self, name: str) -> int:
         """Return how many states there are between two reports at a rate."""
         return max(1, round(self._settings.number('state_rate') / self._settings.number(name)))
 
@@ -224,7 +224,7 @@ class Simulator(Node):
             missing = [name for name in joints if name not in named]
             if missing:
                 self._simulation.counters.refused += 1
-                self._complain(f'a command has no effort for {", ".join(missing)}; it is ignored')
+                self._warn(f'a command has no effort for {", ".join(missing)}; it is ignored')
                 return
             efforts = [named[name] for name in joints]
         self._command(efforts, stamp_ns)
@@ -233,18 +233,18 @@ class Simulator(Node):
         self, efforts: Sequence[float] | NDArray[np.float64], stamp_ns: int | None,
     ) -> None:
         before = self._simulation.released
-        self.commanded = time.monotonic()
+        self.last_command = time.monotonic()
         if not self._sim_stamps and stamp_ns is not None:
             # States carry the stamps of the wall clock; here they are simulated time.
             stamp_ns += self._simulation.time_ns - time.time_ns()
         try:
             self._publish(self._simulation.command(efforts, stamp_ns, time.monotonic()))
         except RbdError as error:
-            self._complain(str(error))
+            self._warn(str(error))
         if not before and self._simulation.released:
             self.get_logger().info('the brakes are open')
 
-    def _complain(self, text: str) -> None:
+    def _warn(self, text: str) -> None:
         self.get_logger().warning(text, throttle_duration_sec=1.0)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
@@ -255,7 +255,7 @@ class Simulator(Node):
                 message.header.frame_id,
                 [torque.x, torque.y, torque.z, force.x, force.y, force.z], seconds)
         except RbdError as error:
-            self._complain(f'a wrench is ignored: {error}')
+            self._warn(f'a wrench is ignored: {error}')
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         if request.data:
@@ -285,10 +285,10 @@ class Simulator(Node):
 
     # --- parameters and reports ---------------------------------------------------------------
 
-    def _judge(self, changes: list[Parameter]) -> SetParametersResult:
+    def _check_changes(self, changes: list[Parameter]) -> SetParametersResult:
         """Refuse a set of changes with the reason, before any of them is applied."""
         try:
-            settings = self._changed(changes)
+            settings = self._changed_settings(changes)
             settings.physics(self._simulation.robot.model)
             Sensors(self._simulation.robot, settings.imperfections())
         except RbdError as error:
@@ -297,7 +297,7 @@ class Simulator(Node):
 
     def _apply(self, changes: list[Parameter]) -> None:
         """Apply a set of changes at once, between two steps."""
-        settings = self._changed(changes)
+        settings = self._changed_settings(changes)
         simulation = self._simulation
         simulation.robot.physics = settings.physics(simulation.robot.model)
         if settings.imperfections() != self._settings.imperfections():
@@ -305,14 +305,14 @@ class Simulator(Node):
         self._settings = settings
         self._make_writer()
 
-    def _changed(self, changes: list[Parameter]) -> Settings:
+    def _changed_settings(self, changes: list[Parameter]) -> Settings:
         return Settings(self._settings.values | parameters.changed(changes, SETTINGS))
 
     def _on_second(self) -> None:
         """Report what was counted."""
         self._diagnostics.publish(self._diagnosis.message(self._now()))
         if self.count_publishers('joint_states') > 1:
-            self._complain('joint_states now has another publisher; readers see two robots')
+            self._warn('joint_states now has another publisher; readers see two robots')
 
     def summary(self) -> str:
         """Return what happened, for the last line of the log."""
@@ -326,12 +326,12 @@ def main(args: list[str] | None = None) -> int:
     """
     Run the simulator until it is interrupted.
 
-    Signals are ours: with those of rclpy, the context ends under the feet of the loop.
+    rclpy's signal handlers are not used: they would end the context while the loop still runs.
 
     :returns: 0 after a clean end, 1 if it did not start or the simulation failed.
     """
-    end = Ending()
-    console.unblock()
+    end = ProcessEnd()
+    console.make_nonblocking()
     log = rclpy.logging.get_logger('simulator')
     try:
         initialise(args)
@@ -340,7 +340,7 @@ def main(args: list[str] | None = None) -> int:
         executor.add_node(node)
         thread = spin_in_thread(executor, 'simulation', end.fail)
         end.wait()
-        end.outlive(lambda: node.commanded, log.info)
+        end.wait_for_controller(lambda: node.last_command, log.info)
         end.close()
         executor.shutdown(timeout_sec=1.0)
         thread.join(2.0)

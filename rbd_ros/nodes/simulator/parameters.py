@@ -20,7 +20,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from rbd_ros.errors import SettingError
-from rbd_ros.nodes.parameters import refused, unknown
+from rbd_ros.nodes.parameters import refusal_text, unknown_warnings
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import (
     InvalidParameterTypeException, InvalidParameterValueException, ParameterUninitializedException)
@@ -54,8 +54,8 @@ def declare(node: Node, table: Mapping[str, Setting]) -> None:
             node.declare_parameter(setting.name, start, _descriptor(setting))
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             words = kind.name.lower()
-            raise SettingError(refused(node, setting.name, words, error)) from error
-    for text in unknown(node, table):
+            raise SettingError(refusal_text(node, setting.name, words, error)) from error
+    for text in unknown_warnings(node, table):
         node.get_logger().warning(text)
 
 
