@@ -26,8 +26,8 @@ from input_rig import clocked, Handle, Node
 from isolation import own_domain
 import numpy as np
 import pytest
-from rbd_ros.control.repeats import Budget
 from rbd_ros.control.safety.freshness import StateAge
+from rbd_ros.control.throttle import Budget
 from rbd_ros.nodes.controller import bounded_action, bounded_services, responses
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.bounded_services import bound_services

@@ -19,7 +19,7 @@ import threading
 import time
 
 import pytest
-from rbd_ros.control.repeats import counted, Repeats, shortened
+from rbd_ros.control.throttle import counted, Repeats, shortened
 from rbd_ros.nodes import console
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 

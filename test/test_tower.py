@@ -36,11 +36,11 @@ FLOORS = (
     'version', 'errors', 'compiler.graph', 'compiler.scalar', 'compiler.kernel', 'compiler.source',
     'compiler.native', 'compiler',
     'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'identification', 'peers',
-    'control.repeats', 'control.payload', 'control.laws', 'control.references', 'control.safety',
+    'control.throttle', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',
     'control.terms', 'control.loop_terms', 'control.tip', 'control.tick', 'control.modes',
     'control.control_loop', 'control',
-    'control.judgement', 'control.cycle', 'control.payload_check',
+    'control.message_checks', 'control.cycle', 'control.payload_check',
     'sim', 'view', 'nodes', 'nodes.simulator', 'nodes.controller', 'nodes.controller.node',
     'nodes.controller.process', 'public', 'command_line')
 #: Packages that only a machine with ROS has.

@@ -30,9 +30,9 @@ from rbd_ros.compiler import Bound
 from rbd_ros.control.control_loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.disturbance import Disturbance
 from rbd_ros.control.holding import Holding
-from rbd_ros.control.judgement import Judgement
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
+from rbd_ros.control.message_checks import Judgement
 from rbd_ros.control.modes import Law
 from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.references.joint_space import JointReference

@@ -24,12 +24,12 @@ from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.modes import JointLaw, Law, TaskLaw
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
-from rbd_ros.control.repeats import counted, Repeats
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.guards import RefusalCount
 from rbd_ros.control.safety.start_check import REST_SPEED
 from rbd_ros.control.safety.supervisor import State, Supervisor
 from rbd_ros.control.settings import Settings
+from rbd_ros.control.throttle import counted, Repeats
 from rbd_ros.errors import RbdError
 
 __all__ = ['Controlled', 'ReferenceIntake']

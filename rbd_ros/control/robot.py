@@ -27,7 +27,7 @@ import numpy.typing as npt
 from rbd_ros.algorithms.closure import closed_positions
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.layout import AgeLimits
-from rbd_ros.control.repeats import shortened
+from rbd_ros.control.throttle import shortened
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import mass_matrix
 from rbd_ros.errors import LoopError, ModelError, UnknownName

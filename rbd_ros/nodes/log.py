@@ -33,7 +33,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from rbd_ros.control.repeats import counted, Repeats
+from rbd_ros.control.throttle import counted, Repeats
 from rbd_ros.nodes.console import accepts_output
 from rclpy.impl import rcutils_logger
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy

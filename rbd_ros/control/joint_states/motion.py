@@ -30,9 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.joint_states.layout import AgeLimits, Layout, Values
-from rbd_ros.control.repeats import shortened
 from rbd_ros.control.safety.limits import is_finite
 from rbd_ros.control.safety.monitors import Patience
+from rbd_ros.control.throttle import shortened
 
 __all__ = ['REACH', 'WINDOW', 'Motion']
 

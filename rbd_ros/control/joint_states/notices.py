@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_ros.control.repeats import shortened
+from rbd_ros.control.throttle import shortened
 
 __all__ = ['Notices']
 

@@ -28,7 +28,7 @@ from collections.abc import Callable
 import math
 import time
 
-from rbd_ros.control.repeats import Budget
+from rbd_ros.control.throttle import Budget
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rbd_ros.control.repeats import Budget
+from rbd_ros.control.throttle import Budget
 from rbd_ros.nodes.controller.bounded import Bounded
 from rclpy.action import ActionServer
 from rclpy.action.server import ServerGoalHandle

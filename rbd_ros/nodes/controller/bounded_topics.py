@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from rbd_ros.control.repeats import Budget
+from rbd_ros.control.throttle import Budget
 from rbd_ros.nodes.controller.bounded import Bounded, POLL_PERIOD
 from rclpy.node import Node
 from rclpy.qos import QoSProfile

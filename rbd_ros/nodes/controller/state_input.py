@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rbd_ros.control.repeats import Budget
+from rbd_ros.control.throttle import Budget
 from rbd_ros.nodes.codec import ReadState
 from rbd_ros.nodes.controller.bounded import Bounded, OVERHEAD
 from rclpy.node import Node
