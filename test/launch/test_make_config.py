@@ -25,7 +25,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS is not sourced')
 from rbd_ros.control.parameters.file import read_file  # noqa: E402, I100
-from rbd_ros.nodes.process_start import explained  # noqa: E402
+from rbd_ros.nodes.process_start import explain_rcl_error  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 from test_launch_advice import answer, Launched  # noqa: E402
 
@@ -150,4 +150,4 @@ def test_what_rcl_refuses_is_explained(tmp_path: Path, text: str) -> None:
     file.write_text(HEAD + text)
     with pytest.raises(RuntimeError) as caught:
         overrides(file)
-    assert re.match(rf'params_file "{file}" line 4', explained(str(caught.value)))
+    assert re.match(rf'params_file "{file}" line 4', explain_rcl_error(str(caught.value)))
