@@ -35,10 +35,11 @@ WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart', '0')
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
-WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 2, 'browser tests': 1}
+WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 3, 'browser tests': 1}
+# launch tests mostly wait: for processes, for messages, for timeouts that must pass
+BUSY = {'launch tests': 0.6}  # part of a processor that a worker wants, where it is not one
 # workers have the processors already: more threads of the linear algebra would only spin
 ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1'}
-BESIDE = 10  # niceness of a stage that runs next to the launch tests, which measure time
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
                '--numprocesses', '--dist')
@@ -54,7 +55,7 @@ class Stage:
     started: float = 0.0  # s, on the clock that never goes back
     seconds: float = 0.0
     whole: bool = False
-    beside: bool = False  # whether another stage runs at the same time, which must not wait for it
+    beside: bool = False  # whether another stage runs at the same time
 
     def distribution(self, extra: list[str]) -> list[str]:
         """
@@ -66,7 +67,8 @@ class Stage:
         which a worker with its threads must not. A worker that dies is not replaced (with files
         as units the replacement may wait for ever), and the tests it had left are named as lost.
         """
-        workers = min(len(os.sched_getaffinity(0)), WORKERS[self.name])
+        processors = len(os.sched_getaffinity(0))
+        workers = min(int(processors / BUSY.get(self.name, 1.0)), WORKERS[self.name])
         alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
                     for word in extra) or picks_few(extra)
         if not self.whole or workers < 2 or alone:
@@ -89,8 +91,6 @@ class Stage:
             stdout=subprocess.PIPE if self.beside else None,
             stderr=subprocess.STDOUT if self.beside else None, text=True, errors='replace')
         if self.beside:
-            os.setpriority(os.PRIO_PROCESS, process.pid,
-                           min(os.getpriority(os.PRIO_PROCESS, 0) + BESIDE, 19))
             assert process.stdout is not None
             for line in process.stdout:  # whole lines: those of the other stage come between
                 print(f'{self.name} | {line}', end='', flush=True)

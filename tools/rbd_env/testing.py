@@ -45,12 +45,12 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
 
 def run_together(chosen: list[stages.Stage], root: Path) -> None:
     """
-    Run the launch tests, linters and unit tests next to them at low priority, then the browser.
+    Run the linters next to the unit tests, then launch tests and browser tests by themselves.
 
-    Launch tests mostly wait: for processes, for messages, for timeouts that must pass. Linters
-    have one process for most of their time, and would leave a processor idle before the unit
-    tests. A browser that draws without a graphics card takes all processors, and would disturb
-    the times of launch tests.
+    Linters have one process for most of their time, and would leave processors idle. Launch tests
+    judge reaction times: whatever else runs makes them wait, and the whole suite with them, even
+    at a low priority, which the system applies only among processes of one session. A browser that
+    draws without a graphics card takes all processors.
     """
     *others, launch, browser = chosen
     for stage in others:
@@ -58,11 +58,9 @@ def run_together(chosen: list[stages.Stage], root: Path) -> None:
     threads = [threading.Thread(target=stage.run, args=(root, [])) for stage in others]
     for thread in threads:
         thread.start()
-    try:
-        launch.run(root, [])
-    finally:
-        for thread in threads:
-            thread.join()
+    for thread in threads:
+        thread.join()
+    launch.run(root, [])
     browser.run(root, [])
 
 
