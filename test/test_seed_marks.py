@@ -125,11 +125,11 @@ def test_named_files_choose_their_stage() -> None:
 
 
 def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unit tests use all processors, launch tests two; the others, and what was named, one."""
+    """Two processors: two unit tests, three launch tests; the others, and what was named, one."""
     monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {0, 1}, raising=False)
     shared = ['-n', '2', *stages.BY_FILE]
     assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [
-        [], shared, shared, []]
+        [], shared, ['-n', '3', *stages.BY_FILE], []]
     assert [stage.distribution([]) for stage in stages.suite(ROOT, ['test/test_model.py'])] == [[]]
     unit = stages.suite(ROOT, [])[1]
     assert unit.distribution(['-k', 'not rnea', '-x']) == shared
@@ -138,7 +138,7 @@ def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> No
     for option in ('-s', '--pdb', '--capture=no', '-n0', '--co'):
         assert unit.distribution([option]) == []
     monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {3}, raising=False)
-    assert unit.distribution([]) == []
+    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [[]] * 4
 
 
 ENDINGS = {
@@ -292,16 +292,16 @@ def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:
     assert '1 tests have no outcome: test_a.py::test_y' in text
 
 
-def test_the_other_stages_run_beside_the_launch_tests(
+def test_only_linters_and_unit_tests_run_at_the_same_time(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         capfd: pytest.CaptureFixture[str]) -> None:
-    """All begin before any ends, the others yield to launch tests; the browser comes last."""
+    """Both begin before either ends; launch tests and then the browser have the machine alone."""
     monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / 'made'))
     monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
     wait = """
-import os, pathlib, time
+import pathlib, time
 def test_{name}():
-    print('niceness', os.getpriority(os.PRIO_PROCESS, 0))
+    print('seen')
     here, other = pathlib.Path({here!r}), pathlib.Path({other!r})
     here.touch()
     end = time.monotonic() + 200
@@ -311,8 +311,8 @@ def test_{name}():
     assert {passes}
 """
     chosen = []
-    for name, other, passes in (('linters', 'unit', True), ('unit', 'launch', False),
-                                ('launch', 'linters', True), ('browser', 'unit', True)):
+    for name, other, passes in (('linters', 'unit', True), ('unit', 'linters', False),
+                                ('launch', 'unit', True), ('browser', 'launch', True)):
         file = tmp_path / f'test_{name}.py'
         file.write_text(wait.format(name=name, passes=passes, here=str(tmp_path / name),
                                     other=str(tmp_path / other)))
@@ -322,12 +322,11 @@ def test_{name}():
             str(file)]))
     testing.run_together(chosen, tmp_path)
     assert [stage.failed for stage in chosen] == [False, True, False, False]
-    assert chosen[3].started >= chosen[1].started + chosen[1].seconds
-    lines = capfd.readouterr().out.splitlines()
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-    assert any(line.endswith(f'niceness {own}') for line in lines)
-    assert any(line.startswith('unit tests | ') and line.endswith(
-        f'niceness {min(own + stages.BESIDE, 19)}') for line in lines)
+    ends = [stage.started + stage.seconds for stage in chosen]
+    assert chosen[2].started >= max(ends[:2])
+    assert chosen[3].started >= ends[2]
+    assert any(line.startswith('unit tests | ') and line.endswith('seen')
+               for line in capfd.readouterr().out.splitlines())
 
 
 def test_summary_ends_with_the_counts(
