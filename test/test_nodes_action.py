@@ -1,0 +1,281 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Goals of the action, from refusal to result, on a fake clock and without a middleware."""
+
+from contextlib import nullcontext
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS is not sourced')
+cycle_rig = pytest.importorskip('cycle_rig')
+from builtin_interfaces.msg import Duration, Time  # noqa: E402
+from control_msgs.action import FollowJointTrajectory  # noqa: E402
+from control_msgs.msg import JointTolerance  # noqa: E402
+from rbd_ros.control.references.results import ResultCode  # noqa: E402
+from rbd_ros.control.safety.causes import Cause  # noqa: E402
+from rbd_ros.nodes.controller import action  # noqa: E402
+from rclpy.action import CancelResponse, GoalResponse  # noqa: E402
+from trajectory_msgs.msg import JointTrajectoryPoint  # noqa: E402
+
+ACCEPT, REJECT = GoalResponse.ACCEPT, GoalResponse.REJECT
+
+
+def duration(seconds):
+    """Return a time as messages have it."""
+    return Duration(sec=int(seconds), nanosec=round((seconds % 1.0) * 1e9))
+
+
+class Handle:
+    """One goal as rclpy hands it over."""
+
+    def __init__(self, goal, number):
+        self.request, self.goal_id = goal, SimpleNamespace(uuid=bytes([number] * 16))
+        self.ended, self.result, self.feedback = '', None, []
+        self.is_active, self.is_cancel_requested = True, False
+        self.execute = lambda: None
+        self.publish_feedback = self.feedback.append
+
+    def succeed(self):
+        """End well."""
+        self.ended = 'succeeded'
+
+    def abort(self):
+        """End otherwise."""
+        self.ended = 'aborted'
+
+    def canceled(self):
+        """End as asked."""
+        self.ended = 'canceled'
+
+
+class Desk:
+    """The action of an arm that moves, between its clients and its loop."""
+
+    def __init__(self, monkeypatch):
+        self.arm = cycle_rig.Arm(mode='computed_torque', ramp_time=0.02, period=0.002)
+        self.server = SimpleNamespace(known=0, notify_execute=self._ended)
+        self.timer = SimpleNamespace(runs=False)
+        self.timer.reset = lambda: vars(self.timer).update(runs=True)
+        self.timer.cancel = lambda: vars(self.timer).update(runs=False)
+        self.failed, self.logged, self.handles = [], [], 0
+        monkeypatch.setattr(action, 'BoundedActionServer', lambda *_, **__: self.server)
+        monkeypatch.setattr(action, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
+        node = SimpleNamespace(
+            create_timer=lambda *_, **__: self.timer, get_logger=lambda: SimpleNamespace(
+                **dict.fromkeys(('info', 'warning', 'error'), self.logged.append)),
+            get_clock=lambda: SimpleNamespace(
+                now=lambda: SimpleNamespace(to_msg=lambda: Time(sec=9))))
+        self.action = action.TrajectoryAction(node, SimpleNamespace(
+            simulated=True, control_time=lambda: self.arm.time, fail=self.failed.append),
+            nullcontext())
+        self.action.attach(self.arm.cycle)
+
+    @staticmethod
+    def _ended(handle, finish):
+        handle.result = finish(handle)
+
+    def goal(self, *ways, start=0.0, **fields):
+        """Return a goal: after each time, all joints that far from here."""
+        goal = FollowJointTrajectory.Goal(**fields)
+        goal.trajectory.joint_names = list(self.arm.robot.joints)
+        goal.trajectory.header.stamp = Time(sec=int(start), nanosec=round((start % 1.0) * 1e9))
+        goal.trajectory.points = [JointTrajectoryPoint(
+            positions=(self.arm.q + way).tolist(), time_from_start=duration(time))
+            for time, way in ways]
+        return goal
+
+    def send(self, goal):
+        """Return what the client hears, and the handle of an accepted goal."""
+        answer = self.action._judge(goal)
+        if answer is REJECT:
+            return answer, None
+        self.handles += 1
+        handle = Handle(goal, self.handles)
+        self.action._begin(handle)
+        return answer, handle
+
+    def run(self, seconds):
+        """Let time pass, with a look every 20 ms as the timer has it."""
+        for _ in range(round(seconds / 0.02)):
+            self.arm.run(0.02)
+            if self.timer.runs:
+                self.action.drain()
+
+
+@pytest.fixture
+def desk(monkeypatch):
+    """Return the action of an arm that runs."""
+    made = Desk(monkeypatch)
+    made.arm.activate()
+    made.arm.run(0.2)
+    assert made.arm.state == 'running'
+    made.arm.external = np.zeros(7)
+    return made
+
+
+def test_goal_is_followed_and_answered(desk):
+    """Feedback every 0.1 s holds reference, robot and their difference; the result is 0."""
+    before = desk.arm.q.copy()
+    answer, handle = desk.send(desk.goal((0.2, 0.02), (0.4, 0.03)))
+    assert answer is ACCEPT and desk.timer.runs and desk.action.goals == 1
+    desk.run(0.3)
+    assert handle.ended == '' and len(handle.feedback) in (2, 3)
+    for message in handle.feedback:
+        assert message.joint_names == list(desk.arm.robot.joints) and message.header.stamp.sec == 9
+        desired, actual = message.desired, message.actual
+        np.testing.assert_allclose(message.error.positions, np.subtract(
+            desired.positions, actual.positions), atol=1e-12)
+        np.testing.assert_allclose(message.error.velocities, np.subtract(
+            desired.velocities, actual.velocities), atol=1e-12)
+        assert len(desired.accelerations) == 7 and not actual.accelerations
+        np.testing.assert_allclose(actual.positions, desired.positions, atol=2e-3)
+    times = [1e-9 * m.desired.time_from_start.nanosec for m in handle.feedback]
+    assert np.diff(times) == pytest.approx(0.1, abs=0.021)
+    assert 0.0 < times[0] <= 0.05
+    desk.run(0.3)
+    assert (handle.ended, handle.result.error_code) == ('succeeded', 0)
+    np.testing.assert_allclose(desk.arm.q, before + 0.03, atol=2e-3)
+    assert desk.action.goals == 0
+    desk.run(0.02)
+    assert not desk.timer.runs
+    assert desk.action.last.text == handle.result.error_string == 'goal reached'
+
+
+def test_start_in_the_future(desk):
+    """A stamp is the time from which the times of the points count."""
+    _, handle = desk.send(desk.goal((0.2, 0.02), start=desk.arm.time + 0.2))
+    desk.run(0.38)
+    assert handle.ended == ''
+    desk.run(0.1)
+    assert handle.ended == 'succeeded'
+
+
+def test_refusals_name_their_reason(desk):
+    """What cannot be followed is refused before anything moves, and counted."""
+    slow = float(desk.arm.cycle.reference.limiter.velocity.min())
+    joints = desk.arm.robot.joints
+
+    def refused(goal, text):
+        count = desk.action.refused
+        assert desk.send(goal)[0] is REJECT
+        assert text in desk.action.refusal and text in desk.logged[-1]
+        assert desk.action.refused == count + 1 and not desk.action.goals
+    good = desk.goal((0.2, 0.02))
+    goal = desk.goal((0.2, 0.02))
+    goal.multi_dof_trajectory.joint_names = ['base']
+    refused(goal, 'multi_dof_trajectory is not supported')
+    refused(desk.goal((1.0, 9.0)), 'is outside')
+    refused(desk.goal((0.1, 0.0), (0.2, 0.11 * slow)), 'beyond its reference.velocity')
+    fast = desk.goal((1.0, 0.0))
+    fast.trajectory.points[0].velocities = [0.0] * 6 + [-1.01 * slow]
+    desk.arm.cycle.reference.limiter.velocity[6] = slow
+    refused(fast, f'{joints[6]} would move at')
+    refused(desk.goal((0.2, 0.02), start=desk.arm.time - 0.25), 'lies in the past')
+    refused(desk.goal((0.2, 0.02), path_tolerance=[JointTolerance(name='x')]), 'unknown joint x')
+    desk.server.known = 200
+    refused(good, '200 goals have come within 10 s')
+    desk.server.known = 199
+    assert desk.action._judge(good) is ACCEPT
+    desk.arm.cycle.set_mode('gravity_compensation')
+    refused(good, 'the mode is gravity_compensation')
+    desk.arm.cycle.set_mode('computed_torque')
+    desk.arm.cycle.supervisor.fault(desk.arm.time, Cause.OPERATOR_STOP)
+    refused(good, 'the controller is braking')
+    desk.action.detach()
+    refused(good, 'the controller is not configured')
+
+
+def test_speeds_at_the_limit_are_followed(desk):
+    """Points as fast as the reference may go are no reason, nor what rounding adds."""
+    slow = float(desk.arm.cycle.reference.limiter.velocity.min())
+    goal = desk.goal((0.1, 0.0), (0.2, 0.1 * slow * 1.0009))
+    goal.trajectory.points[0].velocities = goal.trajectory.points[1].velocities = [slow] * 7
+    assert desk.action._judge(goal) is ACCEPT
+
+
+def test_tolerances_of_the_goal_count(desk):
+    """A joint that is held elsewhere violates the path; one that never arrives the goal."""
+    path = [JointTolerance(name=joint, position=0.01) for joint in desk.arm.robot.joints]
+    desk.arm.external, desk.arm.still = None, True
+    _, handle = desk.send(desk.goal((0.4, 0.03), path_tolerance=path))
+    desk.run(0.4)
+    assert handle.ended == 'aborted'
+    assert handle.result.error_code == ResultCode.PATH_TOLERANCE_VIOLATED
+    goal = desk.goal((0.1, 0.005), goal_tolerance=[
+        JointTolerance(name=desk.arm.robot.joints[0], position=1e-3)],
+        goal_time_tolerance=duration(0.5))
+    _, handle = desk.send(goal)
+    desk.run(0.58)
+    assert handle.ended == ''
+    desk.run(0.1)
+    assert handle.result.error_code == ResultCode.GOAL_TOLERANCE_VIOLATED
+
+
+def test_cancelled_goal_holds(desk):
+    """The client that cancels hears so, the robot stands, and a stranger is refused."""
+    _, handle = desk.send(desk.goal((1.0, 0.1)))
+    desk.run(0.1)
+    handle.is_cancel_requested = True
+    stranger = Handle(handle.request, 77)
+    assert desk.action._cancel(stranger) is CancelResponse.REJECT
+    assert desk.action._cancel(handle) is CancelResponse.ACCEPT
+    desk.run(0.1)
+    assert handle.ended == 'canceled' and desk.action.last.code is ResultCode.SUCCESSFUL
+    q = desk.arm.q.copy()
+    desk.run(0.2)
+    np.testing.assert_allclose(desk.arm.q, q, atol=0.01)
+    assert not desk.failed
+
+
+def test_cancel_that_fails_stops_the_robot(desk, monkeypatch):
+    """Somebody wants it to end: a defect on the way stops the robot."""
+    _, handle = desk.send(desk.goal((1.0, 0.1)))
+    monkeypatch.setattr(desk.action, '_give_up', lambda _: math.sqrt(-1.0))
+    assert desk.action._cancel(handle) is CancelResponse.REJECT
+    assert len(desk.failed) == 1 and 'math domain error' in desk.failed[0]
+
+
+def test_new_goal_ends_the_old_one(desk):
+    """The first goal is aborted by the second, which is followed."""
+    _, first = desk.send(desk.goal((1.0, 0.1)))
+    desk.run(0.1)
+    _, second = desk.send(desk.goal((0.2, 0.0)))
+    desk.run(0.1)
+    assert first.ended == 'aborted' and 'pre-empted' in first.result.error_string
+    desk.run(0.3)
+    assert second.ended == 'succeeded'
+
+
+def test_what_is_left_is_answered(desk):
+    """A stop between judgement and loop aborts; so does the end of the robot."""
+    goal = desk.goal((0.2, 0.02))
+    assert desk.action._judge(goal) is ACCEPT
+    desk.arm.cycle.loop.post(
+        lambda _, steady: desk.arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    handle = Handle(goal, 50)
+    desk.action._begin(handle)
+    desk.run(0.02)
+    assert handle.ended == 'aborted' and 'the controller is braking' in handle.result.error_string
+    other = Handle(desk.goal((0.2, 0.02)), 51)
+    desk.action._begin(other)              # nobody judged it
+    assert other.result.error_code == ResultCode.INVALID_GOAL
+    late = Handle(goal, 52)
+    desk.action._handles[bytes(late.goal_id.uuid)] = late
+    desk.action.detach()
+    assert late.ended == 'aborted' and late.result.error_string == 'the robot was cleaned up'
+    assert desk.action.goals == 0
