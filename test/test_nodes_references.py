@@ -1,0 +1,205 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What messages of references and payloads become, without a middleware."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS is not sourced')
+cycle_rig = pytest.importorskip('cycle_rig')
+from builtin_interfaces.msg import Duration, Time  # noqa: E402
+from geometry_msgs.msg import (  # noqa: E402
+    Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
+from rbd_ros.control.payload import rotation  # noqa: E402
+from rbd_ros.control.references.joint_space import Source  # noqa: E402
+from rbd_ros.control.safety.causes import Cause  # noqa: E402
+from rbd_ros.nodes.controller import inputs  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+
+
+class Listeners:
+    """The references of an arm that stands, by topic, with what was logged and posted."""
+
+    def __init__(self, monkeypatch, mode):
+        self.arm = cycle_rig.Arm(mode=mode, ramp_time=0.02)
+        self.arm.activate()
+        self.arm.run(0.1)
+        self.cycle, self.topics, self.logged, self.publishers = self.arm.cycle, {}, [], {}
+        assert self.arm.state == 'running'
+        log = dict.fromkeys(('info', 'warning', 'error'),
+                            lambda text, **_: self.logged.append(text))
+        node = SimpleNamespace(
+            resolve_topic_name=lambda name: name.replace('~', '/arm'),
+            count_publishers=lambda topic: self.publishers.get(topic, 1),
+            create_timer=lambda *_, **__: 'timer', get_logger=lambda: SimpleNamespace(**log),
+            get_clock=lambda: SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=7 * 10**9)))
+        monkeypatch.setattr(inputs, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
+        monkeypatch.setattr(inputs, 'BoundedInput', lambda _node, kind, topic, taken, *_: (
+            self.topics.update({topic.removeprefix('/arm/'): taken})))
+        self.inputs = inputs.ReferenceInputs(node, self.cycle)
+
+    def take(self, topic, message, seconds=0.0):
+        """Bring a message and let the loop take it."""
+        self.topics[topic](message)
+        self.cycle.loop.serve(self.arm.time, self.arm.time)
+        self.arm.run(seconds)
+
+
+TURN = Quaternion(z=math.sqrt(0.5), w=math.sqrt(0.5))  # x to y
+
+
+def test_target_pose_is_turned_into_the_base(monkeypatch):
+    """A pose in a frame of the robot is taken where that frame stands now."""
+    rig = Listeners(monkeypatch, 'operational_space')
+    T = rig.arm.dynamics.pose(rig.arm.q, 'link_4')
+    message = PoseStamped()
+    message.pose.position, message.pose.orientation = Point(x=0.1, y=0.2, z=0.3), TURN
+    for frame, R, p in (('', np.eye(3), np.zeros(3)), ('link_4', T[:3, :3], T[:3, 3])):
+        message.header.frame_id = frame
+        rig.take('target_pose', message)
+        goal = rig.cycle.task_reference._goal
+        np.testing.assert_allclose(goal[4:], p + R @ [0.1, 0.2, 0.3], atol=1e-9)
+        np.testing.assert_allclose(rotation(goal[:4].tolist()), R @ rotation(
+            (0.0, 0.0, TURN.z, TURN.w)), atol=1e-9)
+    message.header.frame_id = 'nowhere'
+    before = rig.cycle.task_reference._goal.copy()
+    rig.take('target_pose', message)
+    assert 'nowhere' in rig.logged[-1]
+    np.testing.assert_array_equal(rig.cycle.task_reference._goal, before)
+
+
+def test_twist_and_wrench_are_turned_into_the_base(monkeypatch):
+    """Angular part first, both parts turned by the frame that the header names."""
+    rig = Listeners(monkeypatch, 'operational_space')
+    R = rig.arm.dynamics.pose(rig.arm.q, 'link_4')[:3, :3]
+    twist, wrench = TwistStamped(), WrenchStamped()
+    twist.header.frame_id = wrench.header.frame_id = 'link_4'
+    twist.twist.angular, twist.twist.linear = Vector3(x=0.1), Vector3(y=0.02, z=0.01)
+    wrench.wrench.torque, wrench.wrench.force = Vector3(z=0.5), Vector3(x=2.0, y=1.0)
+    rig.take('target_twist', twist)
+    rig.take('target_wrench', wrench)
+    reference = rig.cycle.task_reference
+    np.testing.assert_allclose(reference._twist, [
+        *(R @ [0.1, 0.0, 0.0]), *(R @ [0.0, 0.02, 0.01])], atol=1e-12)
+    np.testing.assert_allclose(reference.wrench, [
+        *(R @ [0.0, 0.0, 0.5]), *(R @ [2.0, 1.0, 0.0])], atol=1e-12)
+    twist.twist.angular.x = math.nan
+    rig.take('target_twist', twist)
+    assert 'twist' in rig.cycle.events[-1][1] and np.isfinite(reference._twist).all()
+
+
+def test_references_of_another_mode_are_no_fault(monkeypatch):
+    """Each kind is for one mode; in another one it is told and left out."""
+    rig = Listeners(monkeypatch, 'computed_torque')
+    for topic, message in (('target_pose', PoseStamped()), ('target_twist', TwistStamped()),
+                           ('target_wrench', WrenchStamped())):
+        rig.take(topic, message)
+        assert rig.logged.pop().endswith('the mode is computed_torque, not operational_space')
+    assert not rig.cycle.loop.requests and not rig.logged
+    rig.cycle.set_mode('gravity_compensation')
+    rig.take('joint_trajectory', JointTrajectory())
+    assert rig.logged.pop().endswith('the mode is gravity_compensation, not computed_torque')
+
+
+def test_trajectories_and_set_points(monkeypatch):
+    """One point at time zero is a set-point, others are followed, none at all holds."""
+    rig = Listeners(monkeypatch, 'computed_torque')
+    reference = rig.cycle.reference
+    message = JointTrajectory(joint_names=list(reversed(rig.arm.robot.joints)))
+    q = rig.arm.q + 0.01 * np.arange(7.0)
+    point = JointTrajectoryPoint(positions=q[::-1].tolist(), velocities=[0.01] * 7,
+                                 accelerations=[0.02] * 7)
+    message.points = [point]
+    rig.take('joint_trajectory', message)
+    assert reference.source is Source.STREAM
+    np.testing.assert_allclose(reference.target, [q, [0.01] * 7, [0.02] * 7], atol=1e-12)
+    point.time_from_start = Duration(nanosec=500_000_000)
+    rig.take('joint_trajectory', message)
+    assert reference.source is Source.TRAJECTORY
+    trajectory = reference._trajectory
+    assert trajectory.end == pytest.approx(rig.arm.time + 0.5)
+    message.header.stamp = Time(sec=7, nanosec=250_000_000)    # it is 7 s by the clock of stamps
+    rig.take('joint_trajectory', message)
+    assert reference._trajectory.end == pytest.approx(rig.arm.time + 0.75)
+    message.points = []
+    rig.take('joint_trajectory', message)
+    assert reference.source is Source.HOLD
+
+
+def test_refused_references_are_counted_and_payloads_are_not(monkeypatch):
+    """A sender of nonsense has lost the robot; a load that cannot be is only told."""
+    rig = Listeners(monkeypatch, 'computed_torque')
+    seen = []
+    monkeypatch.setattr(rig.cycle.intake, 'refuse', seen.append)
+    bad = JointTrajectory(joint_names=['x'], points=[JointTrajectoryPoint(positions=[0.0])])
+    rig.take('joint_trajectory', bad)
+    assert len(seen) == 1 and seen[0].startswith('/arm/joint_trajectory: ')
+    rig.take('payload', InertiaStamped(inertia=Inertia(m=-1.0)))
+    assert len(seen) == 1 and 'rejected' in rig.logged[-1] and 'negative' in rig.logged[-1]
+
+
+def test_payload_is_taken_into_its_frame(monkeypatch):
+    """A load given in a frame of the tool, or of another body while states are fresh."""
+    rig = Listeners(monkeypatch, 'gravity_compensation')
+    tool = rig.cycle.settings.robot.payload_frame
+    message = InertiaStamped(inertia=Inertia(m=0.5, com=Vector3(x=0.1, y=0.02)))
+    ramp = rig.cycle.load.payload
+    T = np.linalg.inv(rig.arm.dynamics.pose(rig.arm.q, tool)) @ rig.arm.dynamics.pose(
+        rig.arm.q, 'link_6')
+    for frame, c in (('', [0.1, 0.02, 0.0]), (tool, [0.1, 0.02, 0.0]),
+                     ('link_6', T[:3, :3] @ [0.1, 0.02, 0.0] + T[:3, 3])):
+        message.header.frame_id = frame
+        rig.take('payload', message)
+        np.testing.assert_allclose(ramp._to[:4], [0.5, *(0.5 * np.array(c))], atol=1e-9)
+        assert ramp.duration == rig.cycle.settings.number('payload.ramp_time')
+    rig.cycle.now += 10.0                        # too old to convert with
+    ramp._to[:] = 0.0
+    message.header.frame_id = 'link_1'
+    rig.take('payload', message)
+    assert 'no fresh joint state' in rig.logged[-1] and not ramp._to.any()
+
+
+def test_two_senders_make_the_robot_hold(monkeypatch):
+    """Nobody can know which of them is meant; one that goes makes the other heard again."""
+    rig = Listeners(monkeypatch, 'operational_space')
+    held = []
+    monkeypatch.setattr(rig.cycle.intake, 'hold', lambda: held.append(rig.arm.time))
+    message = TwistStamped()
+    message.twist.linear.x = 0.02
+    rig.publishers['/arm/target_twist'] = 2
+    rig.inputs._look()
+    rig.take('target_twist', message)
+    assert len(held) == 1 and not rig.cycle.task_reference._twist.any()
+    assert '/arm/target_twist has 2 publishers' in rig.logged[-1]
+    rig.publishers['/arm/target_twist'] = 1
+    rig.take('target_twist', message)
+    assert len(held) == 1 and rig.cycle.task_reference._twist[3] == 0.02
+
+
+def test_second_commander_is_told_while_there_is_torque(monkeypatch):
+    """Commands of another node beside ours are an error, but not while we are silent."""
+    rig = Listeners(monkeypatch, 'gravity_compensation')
+    rig.inputs._look()
+    assert not rig.logged
+    rig.publishers['/arm/commands'] = 3
+    rig.inputs._look()
+    assert rig.logged.pop().startswith('2 other publisher(s) on /arm/commands')
+    rig.cycle.supervisor.fault(rig.arm.time, Cause.DEACTIVATED)
+    rig.arm.silence(3.0)
+    rig.inputs._look()
+    assert not rig.logged
