@@ -1,0 +1,320 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Callbacks of the loop node, activations and changes of parameters on a fake clock."""
+
+import threading
+from types import SimpleNamespace
+
+from codec_oracle import joint_state
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='ROS is not sourced')
+cycle_rig = pytest.importorskip('cycle_rig')
+from rbd_ros.control.safety.causes import Cause  # noqa: E402
+from rbd_ros.nodes.codec import JointStateReader  # noqa: E402
+from rbd_ros.nodes.controller import activation, loop_node  # noqa: E402
+from rbd_ros.nodes.controller.statistics import LoopStatistics  # noqa: E402
+from std_msgs.msg import Bool, UInt64  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+# -- loop node --------------------------------------------------------------------------------
+
+
+class Loop:
+    """A loop node that no middleware made, around an arm."""
+
+    def __init__(self, monkeypatch, *, simulated=False, **values):
+        self.arm = cycle_rig.Arm(ramp_time=0.02, **values)
+        self.clock, self.sim, self.beats, self.asserted = 50.0, 0.0, [], []
+        self.admitted, self.spent, self.caught = True, [], []
+        monkeypatch.setattr(loop_node, 'monotonic', lambda: self.clock)
+        made = self.node = loop_node.LoopNode.__new__(loop_node.LoopNode)
+        timer = self.timer = SimpleNamespace(runs=False)
+        timer.is_canceled = lambda: not timer.runs
+        timer.reset = lambda: vars(timer).update(runs=True)
+        timer.cancel = lambda: vars(timer).update(runs=False)
+        made.__dict__.update(
+            _cycle=self.arm.cycle, simulated=simulated, surprises=0, lost=0, failure='',
+            cancel=lambda: '', fast_path=None, output=SimpleNamespace(
+                publisher=SimpleNamespace(assert_liveliness=lambda: self.asserted.append(1))),
+            statistics=LoopStatistics(0.001), guard=SimpleNamespace(caught=self.caught.append),
+            _reader=JointStateReader(), _beats=UInt64(), _looks=3, _looked=0, _asserts=True,
+            _fast_timer=timer, _heart=SimpleNamespace(
+                publish=lambda message: self.beats.append(message.data)),
+            _dead_man=SimpleNamespace(polling=False),
+            _states=SimpleNamespace(admit_state=lambda _: self.admitted, spend=self.spent.append,
+                                    carries_ours=lambda _: None),
+            _ros_clock=SimpleNamespace(now=lambda: SimpleNamespace(
+                nanoseconds=round(1e9 * self.sim))))
+
+    def run(self, seconds):
+        """Let time pass with a state and a look in each period."""
+        for _ in range(round(seconds * 1000)):
+            self.step()
+
+    def step(self, message=None):
+        """Bring one state."""
+        self.clock = round(self.clock + 0.001, 9)
+        self.sim = round(self.sim + 0.001, 9)
+        stamp = self.sim if self.node.simulated else self.clock
+        if message is None:
+            message = joint_state(self.arm.robot.joints, self.arm.q, np.zeros(7), [], stamp=(
+                int(stamp), round((stamp % 1.0) * 1e9)))
+        self.node._on_state(message)
+        self.node._on_timer()
+
+    def start(self):
+        """Activate and run."""
+        self.arm.activate()
+        self.run(0.1)
+        assert self.arm.state == 'running', self.arm.cycle.fault_text()
+
+
+def test_state_becomes_a_torque(monkeypatch):
+    """Each state is stamped, counted with its time, and answered with g(q)."""
+    loop = Loop(monkeypatch)
+    loop.start()
+    cycle, sent = loop.arm.cycle, len(loop.arm.sent)
+    loop.step()
+    assert len(loop.arm.sent) == sent + 1 and not loop.caught
+    np.testing.assert_allclose(loop.arm.sent[-1], loop.arm.dynamics.gravity(loop.arm.q),
+                               atol=1e-9)
+    assert cycle.stamp == cycle.arriving == (50, 101_000_000)
+    assert cycle.now == cycle.steady == loop.clock
+    assert loop.node.statistics.count == 101 and len(loop.spent) == 101
+    loop.admitted = False                        # beyond the budget
+    loop.step()
+    assert len(loop.arm.sent) == sent + 1 and len(loop.spent) == 101
+
+
+def test_unreadable_states_are_told_and_stop_in_time(monkeypatch):
+    """Bytes that are no state give no torque; when nothing else comes, the state is lost."""
+    loop = Loop(monkeypatch)
+    loop.start()
+    sent = len(loop.arm.sent)
+    loop.step(b'\x00\x01\x00\x00nonsense')
+    assert loop.node.surprises == 1 and loop.arm.cycle.joints.unreadable == 1
+    assert '12 bytes that are not a sensor_msgs/JointState' in loop.arm.cycle.joints.reason
+    assert len(loop.arm.sent) == sent and loop.arm.state == 'running'
+    assert any('unreadable' in text for _, text in loop.arm.cycle.events)
+    for _ in range(int(1000 * loop.arm.values['state_timeout']) + 1):
+        loop.step(b'short')
+    assert loop.arm.state == 'state lost' and 'unreadable' in loop.arm.cycle.fault_text()
+    assert loop.timer.runs                       # what needs no state is the timer's
+
+
+def test_unusual_states_go_through_rclpy(monkeypatch):
+    """What our reader does not understand is read by rclpy's own, with its stamp."""
+    loop = Loop(monkeypatch)
+    loop.start()
+    monkeypatch.setattr(loop.node, '_reader', SimpleNamespace(read=lambda _: None))
+    sent = len(loop.arm.sent)
+    loop.step()
+    assert (loop.node.surprises, len(loop.arm.sent)) == (1, sent + 1)
+    assert loop.arm.cycle.stamp == (50, 101_000_000)
+
+
+def test_exceptions_stop_the_robot(monkeypatch):
+    """Whatever a callback raises is caught; the first trace is kept, the robot stops."""
+    loop = Loop(monkeypatch)
+    loop.start()
+    loop.node._on_state(None)
+    assert loop.caught == ['joint_states']
+    loop.node.fail('Traceback\nValueError: first')
+    loop.node.fail('Traceback\nValueError: second')
+    assert loop.node.failure.endswith('first')
+    loop.step()
+    assert loop.arm.state == 'braking'
+    assert [f.cause for f in loop.arm.cycle.supervisor.faults] == [Cause.EXCEPTION]
+    assert 'ValueError: first' in loop.arm.cycle.fault_text()
+
+
+@pytest.mark.parametrize(('stamp', 'cycle_now', 'expected'), [
+    (0.0, 0.0, 7.0), (7.04, 0.0, 7.04), (7.2, 0.0, 7.0), (6.9, 0.0, 7.0),
+    (0.0, 7.05, 7.05), (0.0, 7.2, 7.0), (7.03, 7.05, 7.05), (7.05, 7.03, 7.05)])
+def test_simulated_clock_is_not_behind_its_states(monkeypatch, stamp, cycle_now, expected):
+    """A state may overtake the clock by less than the timeout of 0.1 s, no more."""
+    loop = Loop(monkeypatch, simulated=True)
+    loop.sim, loop.arm.cycle.now = 7.0, cycle_now
+    assert loop.node._times(stamp) == (pytest.approx(expected), 50.0)
+    loop.node.simulated = False
+    assert loop.node._times(stamp) == (50.0, 50.0) and loop.node.control_time() == 50.0
+
+
+def test_simulated_state_has_its_time(monkeypatch):
+    """Under a simulated clock the control clock is that of the stamps."""
+    loop = Loop(monkeypatch, simulated=True)
+    loop.sim = 3.0
+    loop.start()
+    assert loop.arm.cycle.now == pytest.approx(loop.sim)
+    assert loop.arm.cycle.steady == loop.clock
+
+
+def test_stop_and_reset_answer(monkeypatch):
+    """A stop says what it does; a reset why it cannot, or that it ramps in."""
+    loop = Loop(monkeypatch)
+
+    def stop():
+        answer = loop.node._on_stop(None, Trigger.Response())
+        return answer.success, answer.message
+
+    def reset():
+        answer = loop.node._on_reset(None, Trigger.Response())
+        return answer.success, answer.message
+    assert stop() == (True, 'nothing to stop: no torque is published')
+    assert reset() == (False, 'nothing to reset, the controller is inactive')
+    loop.start()
+    assert stop() == (True, 'stopping: braking')
+    assert loop.arm.cycle.fault_text().endswith('~/stop')
+    assert reset()[0] is False
+    loop.run(0.6)
+    assert loop.arm.state == 'holding'
+    assert reset() == (True, 'faults cleared, ramping in')
+    assert not loop.arm.cycle.supervisor.faults
+    loop.node.cancel = lambda: 'the activation is cancelled'
+    assert stop() == (True, 'the activation is cancelled') and loop.arm.state == 'braking'
+    loop.node._cycle = None
+    assert reset() == (False, 'not configured')
+    loop.node.cancel = lambda: ''
+    assert stop()[1].startswith('nothing to stop')
+
+
+def test_dead_man_in_a_flood_is_released(monkeypatch):
+    """Of too many messages not all are read: then a pressed switch counts as released."""
+    loop = Loop(monkeypatch, dead_man_timeout=0.05)
+    loop.node._on_dead_man(Bool(data=True))
+    loop.arm.activate()
+    for _ in range(10):
+        loop.run(0.01)
+        loop.node._on_dead_man(Bool(data=True))
+    assert loop.arm.state == 'running'
+    loop.node._dead_man.polling = True
+    loop.node._on_dead_man(Bool(data=True))
+    assert loop.arm.state == 'braking' and 'released' in loop.arm.cycle.fault_text()
+
+
+def test_heart_beats_at_every_third_look(monkeypatch):
+    """Looks tick the cycle; a beat counts up and asserts that the process lives."""
+    loop = Loop(monkeypatch)
+    for _ in range(7):
+        loop.node._look()
+    assert loop.beats == [1, 2] and len(loop.asserted) == 2
+    loop.node._asserts = False
+    for _ in range(2):
+        loop.node._look()
+    assert loop.beats == [1, 2, 3] and len(loop.asserted) == 2
+
+
+# -- activation -------------------------------------------------------------------------------
+
+
+class Start:
+    """An activation and what it waits for, on a clock that waiting moves."""
+
+    def __init__(self, monkeypatch, **values):
+        self.arm = cycle_rig.Arm(ramp_time=0.02, **values)
+        self.clock, self.each, self.others, self.logged = 100.0, lambda: None, 0, []
+        self.stopped, self.publishers = [], 1
+        self.begin, self.ending, self.gravity_input = 100.0, threading.Event(), None
+        monkeypatch.setattr(activation, 'time', SimpleNamespace(monotonic=lambda: self.clock))
+        node = SimpleNamespace(
+            resolve_topic_name=lambda name: name.replace('~', '/arm'),
+            count_publishers=lambda topic: (
+                1 + self.others if topic == '/arm/commands' else self.publishers),
+            get_parameter=lambda _: SimpleNamespace(value=2.0),
+            get_logger=lambda: SimpleNamespace(
+                error=self.logged.append, warning=self.logged.append))
+        self.made = activation.Activation(node, self.arm.cycle, host=self)
+
+    def stop(self, cause):
+        """Note who stops."""
+        self.stopped.append(cause)
+        return True
+
+    def wait(self, condition, limit):
+        """Let time pass until it is true."""
+        end = self.clock + limit
+        while not condition() and self.clock < end:
+            self.clock = round(self.clock + 0.01, 9)
+            self.each()
+        return condition()
+
+
+def test_activation_ends_with_torque(monkeypatch):
+    """States that come bring the cycle to torque; nothing is stopped or said."""
+    start = Start(monkeypatch)
+    start.each = lambda: start.arm.run(0.01)
+    assert start.made.run() and start.arm.sent
+    assert not (start.stopped or start.logged or start.made.latched)
+
+
+def test_activation_without_states_says_why(monkeypatch):
+    """After activation_timeout it gives up, stops what may have begun, and may be repeated."""
+    start = Start(monkeypatch)
+    start.each = lambda: start.arm.silence(0.01)
+    assert not start.made.run()
+    assert start.clock == pytest.approx(102.0) and start.stopped == [Cause.DEACTIVATED]
+    assert start.logged[-1].startswith('cannot activate: no usable state of joint_1')
+    assert not start.made.latched
+    start.publishers = 0
+    assert not start.made.run()
+    assert 'nobody publishes joint_states' in start.logged[-1]
+
+
+def test_activation_ends_with_a_fault(monkeypatch):
+    """A robot that fails its checks is named with the fault; only a person may try again."""
+    start = Start(monkeypatch)
+    start.arm.q = np.full(7, 20.0)               # beyond all limits
+    start.each = lambda: start.arm.run(0.01)
+    assert not start.made.run() and start.made.latched
+    assert start.clock < 101.0 and 'limits are' in start.logged[-1]
+    assert start.stopped == [Cause.DEACTIVATED]
+
+
+def test_activation_waits_for_the_dead_man(monkeypatch):
+    """Good states do not suffice while nobody holds the switch."""
+    start = Start(monkeypatch, dead_man_timeout=0.1)
+    start.each = lambda: start.arm.run(0.01)
+    assert not start.made.run()
+    assert start.logged[-1] == 'cannot activate: the dead-man signal is missing'
+
+
+def test_cancelled_activation(monkeypatch):
+    """Whoever cancels it is named, and nobody tries again."""
+    start = Start(monkeypatch)
+    start.each = lambda: start.made.cancel('~/stop')
+    assert not start.made.run() and start.clock < 100.1
+    assert start.made.latched and start.logged[-1].endswith('it was cancelled by ~/stop')
+
+
+def test_output_must_be_free(monkeypatch):
+    """Somebody else's commands are waited for, told every 5 s, and at last refused."""
+    start = Start(monkeypatch)
+    assert start.made.output_is_free() and start.clock == pytest.approx(101.0, abs=0.02)
+    start = Start(monkeypatch)
+    start.others = 2
+    assert not start.made.output_is_free()
+    assert start.clock == pytest.approx(126.0, abs=0.2)     # discovery and patience
+    assert 'two controllers must not drive one robot' in start.logged[-1]
+    assert sum('waiting' in text for text in start.logged) == 5
+    start = Start(monkeypatch)
+    start.others = 1
+    start.each = lambda: setattr(start, 'others', int(start.clock < 103.0))
+    assert start.made.output_is_free() and start.clock == pytest.approx(103.0, abs=0.2)
+    start = Start(monkeypatch)
+    start.others = 1
+    start.ending.set()
+    assert not start.made.output_is_free()
