@@ -18,19 +18,17 @@ from contextlib import nullcontext
 import math
 from types import SimpleNamespace
 
+from builtin_interfaces.msg import Duration, Time
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+import cycle_rig
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS is not sourced')
-cycle_rig = pytest.importorskip('cycle_rig')
-from builtin_interfaces.msg import Duration, Time  # noqa: E402
-from control_msgs.action import FollowJointTrajectory  # noqa: E402
-from control_msgs.msg import JointTolerance  # noqa: E402
-from rbd_ros.control.references.results import ResultCode  # noqa: E402
-from rbd_ros.control.safety.causes import Cause  # noqa: E402
-from rbd_ros.nodes.controller import action  # noqa: E402
-from rclpy.action import CancelResponse, GoalResponse  # noqa: E402
-from trajectory_msgs.msg import JointTrajectoryPoint  # noqa: E402
+from rbd_ros.control.references.results import ResultCode
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.nodes.controller import action
+from rclpy.action import CancelResponse, GoalResponse
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 ACCEPT, REJECT = GoalResponse.ACCEPT, GoalResponse.REJECT
 

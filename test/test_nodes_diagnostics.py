@@ -16,16 +16,14 @@
 
 from types import SimpleNamespace
 
+from builtin_interfaces.msg import Time
+import cycle_rig
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS is not sourced')
-cycle_rig = pytest.importorskip('cycle_rig')
-from builtin_interfaces.msg import Time  # noqa: E402
-from rbd_ros.control.references.results import Outcome, ResultCode, Status  # noqa: E402
-from rbd_ros.control.safety.causes import Cause  # noqa: E402
-from rbd_ros.nodes.controller import diagnostics  # noqa: E402
-from rbd_ros.nodes.controller.statistics import LoopStatistics  # noqa: E402
+from rbd_ros.control.references.results import Outcome, ResultCode, Status
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.nodes.controller import diagnostics
+from rbd_ros.nodes.controller.statistics import LoopStatistics
 
 OK, WARN, ERROR = diagnostics.OK, diagnostics.WARN, diagnostics.ERROR
 

@@ -18,17 +18,15 @@ import threading
 from types import SimpleNamespace
 
 from codec_oracle import joint_state
+import cycle_rig
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS is not sourced')
-cycle_rig = pytest.importorskip('cycle_rig')
-from rbd_ros.control.safety.causes import Cause  # noqa: E402
-from rbd_ros.nodes.codec import JointStateReader  # noqa: E402
-from rbd_ros.nodes.controller import activation, loop_node  # noqa: E402
-from rbd_ros.nodes.controller.statistics import LoopStatistics  # noqa: E402
-from std_msgs.msg import Bool, UInt64  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.nodes.codec import JointStateReader
+from rbd_ros.nodes.controller import activation, loop_node
+from rbd_ros.nodes.controller.statistics import LoopStatistics
+from std_msgs.msg import Bool, UInt64
+from std_srvs.srv import Trigger
 
 # -- loop node --------------------------------------------------------------------------------
 

@@ -17,19 +17,17 @@
 import math
 from types import SimpleNamespace
 
+from builtin_interfaces.msg import Duration, Time
+import cycle_rig
+from geometry_msgs.msg import (
+    Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy', reason='ROS is not sourced')
-cycle_rig = pytest.importorskip('cycle_rig')
-from builtin_interfaces.msg import Duration, Time  # noqa: E402
-from geometry_msgs.msg import (  # noqa: E402
-    Inertia, InertiaStamped, Point, PoseStamped, Quaternion, TwistStamped, Vector3, WrenchStamped)
-from rbd_ros.control.payload import rotation  # noqa: E402
-from rbd_ros.control.references.joint_space import Source  # noqa: E402
-from rbd_ros.control.safety.causes import Cause  # noqa: E402
-from rbd_ros.nodes.controller import inputs  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from rbd_ros.control.payload import rotation
+from rbd_ros.control.references.joint_space import Source
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.nodes.controller import inputs
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
 class Listeners:
