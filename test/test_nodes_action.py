@@ -71,7 +71,7 @@ class Desk:
         self.timer.reset = lambda: vars(self.timer).update(runs=True)
         self.timer.cancel = lambda: vars(self.timer).update(runs=False)
         self.failed, self.logged, self.handles = [], [], 0
-        monkeypatch.setattr(action, 'BoundedActionServer', lambda *_, **__: self.server)
+        monkeypatch.setattr(action, 'BoundedActionServer', self._serve)
         monkeypatch.setattr(action, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
         node = SimpleNamespace(
             create_timer=lambda *_, **__: self.timer, get_logger=lambda: SimpleNamespace(
@@ -82,6 +82,11 @@ class Desk:
             simulated=True, control_time=lambda: self.arm.time, fail=self.failed.append),
             nullcontext())
         self.action.attach(self.arm.cycle)
+
+    def _serve(self, *_, goal_callback, handle_accepted_callback, cancel_callback, **__):
+        self.judge, self.begin, self.cancel = (
+            goal_callback, handle_accepted_callback, cancel_callback)
+        return self.server
 
     @staticmethod
     def _ended(handle, finish):
@@ -99,12 +104,12 @@ class Desk:
 
     def send(self, goal):
         """Return what the client hears, and the handle of an accepted goal."""
-        answer = self.action._judge(goal)
+        answer = self.judge(goal)
         if answer is REJECT:
             return answer, None
         self.handles += 1
         handle = Handle(goal, self.handles)
-        self.action._begin(handle)
+        self.begin(handle)
         return answer, handle
 
     def run(self, seconds):
@@ -188,7 +193,7 @@ def test_refusals_name_their_reason(desk):
     desk.server.known = 200
     refused(good, '200 goals have come within 10 s')
     desk.server.known = 199
-    assert desk.action._judge(good) is ACCEPT
+    assert desk.judge(good) is ACCEPT
     desk.arm.cycle.set_mode('gravity_compensation')
     refused(good, 'the mode is gravity_compensation')
     desk.arm.cycle.set_mode('computed_torque')
@@ -203,7 +208,7 @@ def test_speeds_at_the_limit_are_followed(desk):
     slow = float(desk.arm.cycle.reference.limiter.velocity.min())
     goal = desk.goal((0.1, 0.0), (0.2, 0.1 * slow * 1.0009))
     goal.trajectory.points[0].velocities = goal.trajectory.points[1].velocities = [slow] * 7
-    assert desk.action._judge(goal) is ACCEPT
+    assert desk.judge(goal) is ACCEPT
 
 
 def test_tolerances_of_the_goal_count(desk):
@@ -230,8 +235,8 @@ def test_cancelled_goal_holds(desk):
     desk.run(0.1)
     handle.is_cancel_requested = True
     stranger = Handle(handle.request, 77)
-    assert desk.action._cancel(stranger) is CancelResponse.REJECT
-    assert desk.action._cancel(handle) is CancelResponse.ACCEPT
+    assert desk.cancel(stranger) is CancelResponse.REJECT
+    assert desk.cancel(handle) is CancelResponse.ACCEPT
     desk.run(0.1)
     assert handle.ended == 'canceled' and desk.action.last.code is ResultCode.SUCCESSFUL
     q = desk.arm.q.copy()
@@ -243,8 +248,8 @@ def test_cancelled_goal_holds(desk):
 def test_cancel_that_fails_stops_the_robot(desk, monkeypatch):
     """Somebody wants it to end: a defect on the way stops the robot."""
     _, handle = desk.send(desk.goal((1.0, 0.1)))
-    monkeypatch.setattr(desk.action, '_give_up', lambda _: math.sqrt(-1.0))
-    assert desk.action._cancel(handle) is CancelResponse.REJECT
+    monkeypatch.setattr(desk.arm.cycle.loop, 'post', lambda _: math.sqrt(-1.0))
+    assert desk.cancel(handle) is CancelResponse.REJECT
     assert len(desk.failed) == 1 and 'math domain error' in desk.failed[0]
 
 
@@ -262,15 +267,15 @@ def test_new_goal_ends_the_old_one(desk):
 def test_what_is_left_is_answered(desk):
     """A stop between judgement and loop aborts; so does the end of the robot."""
     goal = desk.goal((0.2, 0.02))
-    assert desk.action._judge(goal) is ACCEPT
+    assert desk.judge(goal) is ACCEPT
     desk.arm.cycle.loop.post(
         lambda _, steady: desk.arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
     handle = Handle(goal, 50)
-    desk.action._begin(handle)
+    desk.begin(handle)
     desk.run(0.02)
     assert handle.ended == 'aborted' and 'the controller is braking' in handle.result.error_string
     other = Handle(desk.goal((0.2, 0.02)), 51)
-    desk.action._begin(other)              # nobody judged it
+    desk.begin(other)              # nobody judged it
     assert other.result.error_code == ResultCode.INVALID_GOAL
     late = Handle(goal, 52)
     desk.action._handles[bytes(late.goal_id.uuid)] = late

@@ -112,7 +112,7 @@ class Subject:
             monotonic=lambda: self.clock, time=lambda: self.clock + 1.7e9))
         self.node, self.cycle, self.gravity_input, self.realtime = Node(), None, None, {}
         self.loop_node = SimpleNamespace(
-            statistics=LoopStatistics(0.001), fast_path=None, surprises=3, lost=4,
+            statistics=LoopStatistics(0.001), fast_path=None, unusual_messages=3, lost=4,
             simulated=False)
         self.action = SimpleNamespace(last=None, goals=0, refused=0, refusal='')
         self.made = diagnostics.Diagnostics(self.node, parts=self)

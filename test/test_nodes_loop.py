@@ -45,16 +45,18 @@ class Loop:
         timer.reset = lambda: vars(timer).update(runs=True)
         timer.cancel = lambda: vars(timer).update(runs=False)
         made.__dict__.update(
-            _cycle=self.arm.cycle, simulated=simulated, surprises=0, lost=0, failure='',
-            cancel=lambda: '', fast_path=None, output=SimpleNamespace(
+            _cycle=self.arm.cycle, simulated=simulated, unusual_messages=0, lost=0, failure='',
+            cancel_start=lambda: '', fast_path=None, output=SimpleNamespace(
                 publisher=SimpleNamespace(assert_liveliness=lambda: self.asserted.append(1))),
-            statistics=LoopStatistics(0.001), guard=SimpleNamespace(caught=self.caught.append),
-            _reader=JointStateReader(), _beats=UInt64(), _looks=3, _looked=0, _asserts=True,
-            _fast_timer=timer, _heart=SimpleNamespace(
+            statistics=LoopStatistics(0.001),
+            guard=SimpleNamespace(report_exception=self.caught.append),
+            _reader=JointStateReader(), _heartbeat_message=UInt64(), _checks_per_beat=3, _checks=0,
+            _asserts_liveliness=True,
+            _fast_timer=timer, _heartbeat=SimpleNamespace(
                 publish=lambda message: self.beats.append(message.data)),
             _dead_man=SimpleNamespace(polling=False),
             _states=SimpleNamespace(admit_state=lambda _: self.admitted, spend=self.spent.append,
-                                    carries_ours=lambda _: None),
+                                    note_robot_joints=lambda _: None),
             _ros_clock=SimpleNamespace(now=lambda: SimpleNamespace(
                 nanoseconds=round(1e9 * self.sim))))
 
@@ -104,7 +106,7 @@ def test_unreadable_states_are_told_and_stop_in_time(monkeypatch):
     loop.start()
     sent = len(loop.arm.sent)
     loop.step(b'\x00\x01\x00\x00nonsense')
-    assert loop.node.surprises == 1 and loop.arm.cycle.joints.unreadable == 1
+    assert loop.node.unusual_messages == 1 and loop.arm.cycle.joints.unreadable == 1
     assert '12 bytes that are not a sensor_msgs/JointState' in loop.arm.cycle.joints.reason
     assert len(loop.arm.sent) == sent and loop.arm.state == 'running'
     assert any('unreadable' in text for _, text in loop.arm.cycle.events)
@@ -121,7 +123,7 @@ def test_unusual_states_go_through_rclpy(monkeypatch):
     monkeypatch.setattr(loop.node, '_reader', SimpleNamespace(read=lambda _: None))
     sent = len(loop.arm.sent)
     loop.step()
-    assert (loop.node.surprises, len(loop.arm.sent)) == (1, sent + 1)
+    assert (loop.node.unusual_messages, len(loop.arm.sent)) == (1, sent + 1)
     assert loop.arm.cycle.stamp == (50, 101_000_000)
 
 
@@ -182,11 +184,11 @@ def test_stop_and_reset_answer(monkeypatch):
     assert loop.arm.state == 'holding'
     assert reset() == (True, 'faults cleared, ramping in')
     assert not loop.arm.cycle.supervisor.faults
-    loop.node.cancel = lambda: 'the activation is cancelled'
+    loop.node.cancel_start = lambda: 'the activation is cancelled'
     assert stop() == (True, 'the activation is cancelled') and loop.arm.state == 'braking'
     loop.node._cycle = None
     assert reset() == (False, 'not configured')
-    loop.node.cancel = lambda: ''
+    loop.node.cancel_start = lambda: ''
     assert stop()[1].startswith('nothing to stop')
 
 
@@ -208,11 +210,11 @@ def test_heart_beats_at_every_third_look(monkeypatch):
     """Looks tick the cycle; a beat counts up and asserts that the process lives."""
     loop = Loop(monkeypatch)
     for _ in range(7):
-        loop.node._look()
+        loop.node._on_check_timer()
     assert loop.beats == [1, 2] and len(loop.asserted) == 2
-    loop.node._asserts = False
+    loop.node._asserts_liveliness = False
     for _ in range(2):
-        loop.node._look()
+        loop.node._on_check_timer()
     assert loop.beats == [1, 2, 3] and len(loop.asserted) == 2
 
 

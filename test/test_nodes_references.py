@@ -44,12 +44,15 @@ class Listeners:
         node = SimpleNamespace(
             resolve_topic_name=lambda name: name.replace('~', '/arm'),
             count_publishers=lambda topic: self.publishers.get(topic, 1),
-            create_timer=lambda *_, **__: 'timer', get_logger=lambda: SimpleNamespace(**log),
+            create_timer=self._timer, get_logger=lambda: SimpleNamespace(**log),
             get_clock=lambda: SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=7 * 10**9)))
         monkeypatch.setattr(inputs, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
         monkeypatch.setattr(inputs, 'BoundedInput', lambda _node, kind, topic, taken, *_: (
             self.topics.update({topic.removeprefix('/arm/'): taken})))
-        self.inputs = inputs.ReferenceInputs(node, self.cycle)
+        inputs.ReferenceInputs(node, self.cycle)
+
+    def _timer(self, _, look, **__):
+        self.look = look
 
     def take(self, topic, message, seconds=0.0):
         """Bring a message and let the loop take it."""
@@ -180,7 +183,7 @@ def test_two_senders_make_the_robot_hold(monkeypatch):
     message = TwistStamped()
     message.twist.linear.x = 0.02
     rig.publishers['/arm/target_twist'] = 2
-    rig.inputs._look()
+    rig.look()
     rig.take('target_twist', message)
     assert len(held) == 1 and not rig.cycle.task_reference._twist.any()
     assert '/arm/target_twist has 2 publishers' in rig.logged[-1]
@@ -192,12 +195,12 @@ def test_two_senders_make_the_robot_hold(monkeypatch):
 def test_second_commander_is_told_while_there_is_torque(monkeypatch):
     """Commands of another node beside ours are an error, but not while we are silent."""
     rig = Listeners(monkeypatch, 'gravity_compensation')
-    rig.inputs._look()
+    rig.look()
     assert not rig.logged
     rig.publishers['/arm/commands'] = 3
-    rig.inputs._look()
+    rig.look()
     assert rig.logged.pop().startswith('2 other publisher(s) on /arm/commands')
     rig.cycle.supervisor.fault(rig.arm.time, Cause.DEACTIVATED)
     rig.arm.silence(3.0)
-    rig.inputs._look()
+    rig.look()
     assert not rig.logged
