@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 import math
 import os
 import random
+import re
 import threading
 
 import numpy as np
@@ -94,6 +95,18 @@ def test_rows_of_every_length_on_any_lanes(width, n):
     x = np.arange(21.0 * n).reshape(21, n)
     y = np.full((21, n), np.nan)
     program(graph, width).run([x], [True], [y], 21, 1)
+    assert y.tolist() == x[:, ::-1].tolist()
+
+
+@pytest.mark.parametrize('n, calls', [(64, 0), (65, 66)])
+def test_two_lanes_move_short_rows_without_a_call(n, calls):
+    """A call costs more than two rows of two; rows of hundreds would make long code."""
+    graph = trace(lambda x: [x[n - 1 - k] for k in range(n)], {'x': n})
+    (driver, *_), _ = batch_modules(graph, 2)
+    assert len(re.findall('call void @(?:un)?pack', driver)) == calls
+    x = np.random.default_rng(n).normal(size=(5, n))
+    y = np.full((5, n), np.nan)
+    program(graph, 2).run([x], [True], [y], 5, 1)
     assert y.tolist() == x[:, ::-1].tolist()
 
 

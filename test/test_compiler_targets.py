@@ -31,6 +31,7 @@ from rbd_ros.compiler import (
     trace)
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import scalar_modules
+from rbd_ros.compiler.native.target import binding
 from rbd_ros.compiler.scalar import FLOAT32
 from rbd_ros.model.samples import general_chain
 
@@ -173,6 +174,17 @@ def test_a_plain_processor_of_this_architecture():
     np.testing.assert_allclose(compile_graph(graph, target=plain, cache=False).batch(x), expected,
                                rtol=1e-14)
     assert plain.lanes == 2 and plain.width(FLOAT32) == 4
+
+
+@pytest.mark.parametrize('machine, name, expected', [
+    ('aarch64', 'generic', 'cortex-a72'), ('aarch64', '', 'cortex-a72'),
+    ('aarch64', 'neoverse-n1', 'neoverse-n1'), ('x86_64', 'generic', 'generic')])
+def test_an_unknown_processor_is_not_taken_for_a_small_one(monkeypatch, machine, name, expected):
+    """Code for it is ordered as for a processor that runs instructions out of order."""
+    llvm = binding()
+    monkeypatch.setattr(llvm, 'get_process_triple', lambda: f'{machine}-unknown-linux-gnu')
+    monkeypatch.setattr(llvm, 'get_host_cpu_name', lambda: name)
+    assert host.__wrapped__().cpu == expected
 
 
 def test_code_that_cannot_run_here_is_refused():

@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 import ctypes
 from itertools import pairwise
 import os
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,9 @@ from rbd_ros.compiler.scalar import FLOAT64, ScalarType
 
 #: Operations times states below which a second thread costs more than it saves.
 _WORTH_A_THREAD = 400_000
+#: An argument of up to so many numbers is moved without a call where there are two lanes: the call
+#: would take more instructions than a tile of two by two. Longer ones would only be longer code.
+_INLINE = 64
 
 
 def batch_modules(graph: Graph, width: int, size: int = PART, fused: bool = True,
@@ -77,7 +81,7 @@ def _driver(graph: Graph, lanes: Lanes, layout: Layout, parts: int) -> list[str]
     real, row = pointer(lanes.real), pointer(lanes.scalar.c)
     ins, outs = range(len(graph.inputs)), range(len(graph.outputs))
     head = function('rbd_batch', [
-        f'{real} %ws', *[p for k in ins for p in (f'{row} %in{k}', f'i64 %stride{k}')],
+        f'{real} noalias %ws', *[p for k in ins for p in (f'{row} %in{k}', f'i64 %stride{k}')],
         *[f'{row} %out{k}' for k in outs], 'i64 %begin', 'i64 %end'])
     # The last group is moved back to be full: it computes some states again.
     lines = [head, f'%last = sub i64 %end, {lanes.count}', 'br label %loop', 'loop:',
@@ -87,73 +91,111 @@ def _driver(graph: Graph, lanes: Lanes, layout: Layout, parts: int) -> list[str]
     widths: set[tuple[str, int]] = set()
     for k, argument in enumerate(graph.inputs):
         lines += [f'%ia{k} = mul i64 %at, %stride{k}']
-        lines += _transfer_calls('pack', lanes, f'in{k}', f'%ia{k}', f'%stride{k}', argument,
-                                 layout.inputs[k].at, widths)
+        lines += _transfers('pack', lanes, f'in{k}', f'%ia{k}', f'%stride{k}', argument,
+                            layout.inputs[k].at, widths)
     lines += [f'call void @rbd_part{k}({real} %ws)' for k in range(parts)]
     for k, argument in enumerate(graph.outputs):
         lines += [f'%oa{k} = mul i64 %at, {argument.size}']
-        lines += _transfer_calls('unpack', lanes, f'out{k}', f'%oa{k}', str(argument.size),
-                                 argument, layout.outputs[k].at, widths)
+        lines += _transfers('unpack', lanes, f'out{k}', f'%oa{k}', str(argument.size),
+                            argument, layout.outputs[k].at, widths)
     lines += [f'%next = add i64 %k, {lanes.count}',
               'br i1 %inside, label %loop, label %done', 'done:', 'ret void', '}']
     return [line for kind, c in sorted(widths)
             for line in _transfer_function(kind, lanes, c)] + lines
 
 
-def _transfer_calls(kind: str, lanes: Lanes, base: str, start: str, stride: str,
-                    argument: Argument, index: int, widths: set[tuple[str, int]]) -> list[str]:
-    """Return calls that move one argument, in tiles of as many columns as fit."""
+def _transfers(kind: str, lanes: Lanes, base: str, start: str, stride: str,
+               argument: Argument, index: int, widths: set[tuple[str, int]]) -> list[str]:
+    """Return lines that move one argument, in tiles of as many columns as fit."""
     real, row = pointer(lanes.real), pointer(lanes.scalar.c)
-    lines, column = [], 0
+    inline = lanes.count == 2 and argument.size <= _INLINE
+    first, column = f'%{base}.row', 0
+    lines = [f'{first} = getelementptr {lanes.scalar.c}, {row} %{base}, i64 {start}']
+    if inline:
+        lines += _rows(lanes, f'%{base}.', first, stride)
     while column < argument.size:
         c = lanes.count
         while c > argument.size - column:
             c //= 2
-        widths.add((kind, c))
         tag = f'%{base}.{column}'
-        lines += [f'{tag}.e = add i64 {start}, {column}',
-                  f'{tag}.p = getelementptr {lanes.scalar.c}, {row} %{base}, i64 {tag}.e',
-                  f'{tag}.q = getelementptr {lanes.real}, {real} %ws, i64 {index + column}',
-                  f'call void @{kind}{c}({row} {tag}.p, i64 {stride}, {real} {tag}.q)']
+        lines.append(f'{tag}.q = getelementptr {lanes.real}, {real} %ws, i64 {index + column}')
+        if inline:
+            lines += _tile(kind, lanes, c, _Tile(f'{tag}.', f'%{base}.', column, f'{tag}.q'))
+        else:
+            widths.add((kind, c))
+            lines += [f'{tag}.p = getelementptr {lanes.scalar.c}, {row} {first}, i64 {column}',
+                      f'call void @{kind}{c}({row} {tag}.p, i64 {stride}, {real} {tag}.q)']
         column += c
     return lines
 
 
 def _transfer_function(kind: str, lanes: Lanes, c: int) -> list[str]:
+    """Return the function that moves a tile of c columns."""
+    real, row = pointer(lanes.real), pointer(lanes.scalar.c)
+    return [f'define internal void @{kind}{c}({row} %row, i64 %stride, {real} noalias %ws) '
+            'nounwind noinline {', *_rows(lanes, '%', '%row', '%stride'),
+            *_tile(kind, lanes, c, _Tile('%', '%', 0, '%ws')), 'ret void', '}']
+
+
+def _rows(lanes: Lanes, tag: str, first: str, stride: str) -> list[str]:
+    """Return lines that find the row of each lane: pointers named by the tag, p and a number."""
+    row = pointer(lanes.scalar.c)
+    return [line for r in range(lanes.count) for line in (
+        f'{tag}e{r} = mul i64 {stride}, {r}',
+        f'{tag}p{r} = getelementptr {lanes.scalar.c}, {row} {first}, i64 {tag}e{r}')]
+
+
+class _Tile(NamedTuple):
     """
-    Return the function that moves a tile between rows in memory and lanes in the workspace.
+    Where a tile is.
+
+    :param tag: what its own names begin with.
+    :param rows: what the names of the pointers to rows begin with.
+    :param column: its first one.
+    :param ws: pointer to its place in the workspace.
+    """
+
+    tag: str
+    rows: str
+    column: int
+    ws: str
+
+
+def _tile(kind: str, lanes: Lanes, c: int, place: _Tile) -> list[str]:
+    """
+    Return lines that move a tile between rows in memory and lanes in the workspace.
 
     The tile has one row per lane and c columns. Seen as c vectors, each of which holds every
     c-th row, both directions are the transposition of square blocks of c.
     """
     w, real, row = lanes.count, pointer(lanes.real), pointer(lanes.scalar.c)
-    tile_row, align = Lanes(c, scalar=lanes.scalar).real, lanes.scalar.size
-    lines = [f'define internal void @{kind}{c}({row} %row, i64 %stride, {real} noalias %ws) '
-             'nounwind noinline {']
+    tile_row, align, tag = Lanes(c, scalar=lanes.scalar).real, lanes.scalar.size, place.tag
+    lines = []
     for r in range(w):
-        lines += [f'%e{r} = mul i64 %stride, {r}',
-                  f'%p{r} = getelementptr {lanes.scalar.c}, {row} %row, i64 %e{r}',
-                  f'%r{r} = bitcast {row} %p{r} to {pointer(tile_row)}']
-    lines += [f'%s{j} = getelementptr {lanes.real}, {real} %ws, i64 {j}' for j in range(c)]
+        lines += [f'{tag}c{r} = getelementptr {lanes.scalar.c}, {row} {place.rows}p{r}, '
+                  f'i64 {place.column}',
+                  f'{tag}r{r} = bitcast {row} {tag}c{r} to {pointer(tile_row)}']
+    lines += [f'{tag}s{j} = getelementptr {lanes.real}, {real} {place.ws}, i64 {j}'
+              for j in range(c)]
     if kind == 'pack':
-        lines += [f'%x{r} = load {tile_row}, {pointer(tile_row)} %r{r}, align {align}'
+        lines += [f'{tag}x{r} = load {tile_row}, {pointer(tile_row)} {tag}r{r}, align {align}'
                   for r in range(w)]
-        names = [join(lines, f'%v{j}', [f'%x{b * c + j}' for b in range(w // c)], c, lanes.scalar)
-                 for j in range(c)]
+        names = [join(lines, f'{tag}v{j}', [f'{tag}x{b * c + j}' for b in range(w // c)], c,
+                      lanes.scalar) for j in range(c)]
     else:
-        names = [f'%v{j}' for j in range(c)]
-        lines += [f'%v{j} = load {lanes.real}, {real} %s{j}, align {lanes.align}'
+        names = [f'{tag}v{j}' for j in range(c)]
+        lines += [f'{tag}v{j} = load {lanes.real}, {real} {tag}s{j}, align {lanes.align}'
                   for j in range(c)]
     names = _transpose(lines, names, lanes, c)
     if kind == 'pack':
-        lines += [f'store {lanes.real} {name}, {real} %s{j}, align {lanes.align}'
+        lines += [f'store {lanes.real} {name}, {real} {tag}s{j}, align {lanes.align}'
                   for j, name in enumerate(names)]
     else:
         for r in range(w):
-            lines.append(piece(f'%y{r}', names[r % c], lanes, r // c, c))
-            lines.append(f'store {tile_row} %y{r}, {pointer(tile_row)} %r{r}, '
+            lines.append(piece(f'{tag}y{r}', names[r % c], lanes, r // c, c))
+            lines.append(f'store {tile_row} {tag}y{r}, {pointer(tile_row)} {tag}r{r}, '
                          f'align {align}')
-    return [*lines, 'ret void', '}']
+    return lines
 
 
 def _transpose(lines: list[str], names: list[str], lanes: Lanes, c: int) -> list[str]:

@@ -25,6 +25,11 @@ from rbd_ros.compiler.scalar import ScalarType
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
 
+#: What instructions are ordered for on an aarch64 processor that LLVM does not know, as inside
+#: most virtual machines. LLVM itself would take a small one that runs them in order, and spill a
+#: third more values. This one has the first instruction set, and extensions that no kernel uses.
+_AARCH64 = 'cortex-a72'
+
 
 @cache
 def binding() -> ModuleType:
@@ -132,4 +137,7 @@ def host() -> Target:
         features = llvm.get_host_cpu_features().flatten()
     except RuntimeError:  # llvmlite knows none for this architecture
         features = ''
-    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+    triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
+    if triple.startswith('aarch64') and cpu in ('', 'generic'):
+        cpu = _AARCH64
+    return Target(triple, cpu, features)
