@@ -133,7 +133,7 @@ def everything(robot, frame):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_batches_of_every_length(backend):
     """No state, one and many give (count, ...) for every quantity, as one by one."""
-    model = samples.random_tree(3, 3)
+    model = samples.random_tree(2, 4)
     robot = rbd_ros.Dynamics(model, backend=backend)
     rng = np.random.default_rng(0)
     state = {'q': np.array([random_position(model, rng) for _ in range(3)]),
