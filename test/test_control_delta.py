@@ -55,7 +55,7 @@ def test_solved_delta_is_that_of_universal_joints(delta):
                                                     'loop_pivot': 0.05}.__getitem__)
     faults = []
     watch = LoopWatch(settings, joints, ticks.compile('loops'))
-    assert watch.look(lambda *what: faults.append(what), starts=True), faults
+    assert watch.check(lambda *what: faults.append(what), starts=True), faults
     report = ticks.compile('report')
     report.inputs['q'][:], report.inputs['max_condition'][:] = joints.q, 1e6
     report()

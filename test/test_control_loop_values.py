@@ -101,12 +101,12 @@ def test_a_whole_turn_of_a_continuous_joint_is_no_way():
         robot, driver_adds='none', driver_knows_payload=False, axes=('x', 'z'))))
     watch, joints, faults = rig.cycle.checks.loops, rig.cycle.joints, []
     joints.q[INDEX] = START
-    assert watch.look(lambda *what: faults.append(what), starts=True), faults
+    assert watch.check(lambda *what: faults.append(what), starts=True), faults
     goal = closed(START + MOVED)
     assert np.abs(goal - joints.q).max() > 0.3          # a way that is gone in pieces
     turns = np.array([2.0 * np.pi, -4.0 * np.pi])
     joints.q[INDEX] = START + MOVED + turns
-    assert watch.look(lambda *what: faults.append(what), starts=False), faults
+    assert watch.check(lambda *what: faults.append(what), starts=False), faults
     goal[INDEX] += turns
     np.testing.assert_allclose(joints.q, goal, atol=1e-9)
 
@@ -116,9 +116,9 @@ def test_a_way_through_a_singularity_changes_nothing():
     rig = Rig(ABOVE)
     watch, joints, faults = rig.cycle.checks.loops, rig.cycle.joints, []
     joints.q[INDEX] = START
-    assert watch.look(lambda *what: faults.append(what), starts=True), faults
+    assert watch.check(lambda *what: faults.append(what), starts=True), faults
     last = watch.q.copy()
     joints.q[INDEX] = [0.0, np.pi]                      # both rods in line, far from here
-    assert not watch.look(lambda *what: faults.append(what), starts=True)
+    assert not watch.check(lambda *what: faults.append(what), starts=True)
     assert faults[0][0] is Cause.START_CHECK and 'singular position' in faults[0][1]
     np.testing.assert_array_equal(watch.q, last)

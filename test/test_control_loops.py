@@ -224,11 +224,11 @@ def test_a_loop_that_cannot_be_closed_is_no_start():
     faults = []
     rig.cycle.joints.q[INDEX] = [np.pi, 0.0]            # arms cross: too near, if rods differ
     watch.q[[1, 3]] += 2.0                              # lost: far from any closed position
-    assert not watch.look(lambda *what: faults.append(what), starts=False)
+    assert not watch.check(lambda *what: faults.append(what), starts=False)
     assert faults[0][0] is Cause.IMPLAUSIBLE and 'loop joint "tip" stays open' in faults[0][1]
     watch.restart()
     rig.cycle.joints.q[INDEX] = START
-    assert watch.look(lambda *what: faults.append(what), starts=True) and len(faults) == 1
+    assert watch.check(lambda *what: faults.append(what), starts=True) and len(faults) == 1
 
 
 def test_the_fast_path_solves_them_too():

@@ -182,7 +182,7 @@ def test_what_is_noticed_on_the_fast_path_is_told_by_the_timer():
     arm.restart()
     arm.cycle.events.clear()
     arm.time += PERIOD
-    arm.cycle.joints.judge_age(arm.cycle.joints.last, arm.time, 0.0)
+    arm.cycle.joints.check_age(arm.cycle.joints.last, arm.time, 0.0)
     arm.cycle.tick(arm.time, arm.time)
     assert any('have no stamp' in text for _, text in arm.cycle.events)
 

@@ -19,7 +19,7 @@ import math
 import numpy as np
 import pytest
 from rbd_ros.control.references.operational_space import quaternion_of, TaskLimits, TaskReference
-from rbd_ros.control.references.profiles import turn_between
+from rbd_ros.control.references.profiles import rotation_between
 from rbd_ros.control.references.results import GoalError
 from scipy.spatial.transform import Rotation
 
@@ -58,7 +58,7 @@ def test_quaternions_and_turns():
             found = quaternion_of(end.as_matrix())
             np.testing.assert_allclose(Rotation.from_quat(found).as_matrix(), end.as_matrix(),
                                        atol=1e-12)
-            turn = turn_between(start.as_quat().tolist(), found)
+            turn = rotation_between(start.as_quat().tolist(), found)
             np.testing.assert_allclose((Rotation.from_rotvec(turn) * start).as_matrix(),
                                        end.as_matrix(), atol=1e-12)
             assert np.linalg.norm(turn) == pytest.approx(angle, abs=1e-9)
@@ -247,7 +247,7 @@ def test_reference_waits_for_a_robot_that_stands(source):
     robot = np.array([0.5, 0.0, 0.4])
 
     def each(now):
-        subject.measured(np.concatenate([[0.0] * 3, subject.p - robot]))
+        subject.set_lead(np.concatenate([[0.0] * 3, subject.p - robot]))
         if source == 'pose':
             subject.target_pose(now, [0.9, 0.0, 0.4], [0, 0, 0, 1])
         else:
@@ -261,7 +261,7 @@ def test_reference_waits_for_a_robot_that_stands(source):
     assert 0.04 < subject.p[0] - robot[0] < 0.09
     # The way back is free at once.
     subject.target_pose(4.0, [0.5, 0.0, 0.4], [0, 0, 0, 1])
-    record = run(subject, 0.1, 4.0, each=lambda _: subject.measured(
+    record = run(subject, 0.1, 4.0, each=lambda _: subject.set_lead(
         np.concatenate([[0.0] * 3, subject.p - robot])))
     assert record[-1][2][3] < -0.15
 

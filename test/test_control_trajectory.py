@@ -20,7 +20,7 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 from rbd_ros.control.references.goals import Goal, read_tolerances, Tolerances
-from rbd_ros.control.references.joint_space import JointReference, JumpLimiter, Source
+from rbd_ros.control.references.joint_space import JointReference, ReferenceLimiter, Source
 from rbd_ros.control.references.profiles import joint_step
 from rbd_ros.control.references.results import GoalError, ResultCode, Status
 from rbd_ros.control.references.trajectory import Knots, read_points, Trajectory
@@ -355,7 +355,7 @@ def test_position_outside_the_joint_limits_is_refused():
                           st.integers(1, 60)), min_size=1, max_size=8))
 def test_any_targets_keep_the_reference_limits(targets):
     """Whatever is streamed, velocity and acceleration of the reference stay bounded."""
-    subject = JumpLimiter([2.0, 2.0], [20.0, 20.0])
+    subject = ReferenceLimiter([2.0, 2.0], [20.0, 20.0])
     for q, q2, qd, count in targets:
         target = np.array([[q, q2], [qd, -qd], [100.0, -100.0]])
         for _ in range(count):
@@ -479,7 +479,7 @@ def drive(subject, duration, offset=(0.0, 0.0), begin=0.0):
     for k in range(round(duration / DT)):
         now = begin + (k + 1) * DT
         state = subject.update(now)
-        subject.judge(now, state[0] + offset, state[1])
+        subject.check_goal(now, state[0] + offset, state[1])
 
 
 def ready():

@@ -147,13 +147,13 @@ def running(**timing):
 def test_state_is_taken_without_a_word_only_if_time_goes_on(now, expiry, fine):
     """On the fast path a clock that goes back, or a gap, is left to the whole judgement."""
     supervisor = running()
-    assert supervisor.runs_on(now, 10.0, expiry) is fine
+    assert supervisor.keeps_running(now, 10.0, expiry) is fine
     if fine:
-        assert supervisor.runs_on(now, 10.0, expiry)      # the same instant again is no step back
-        assert not supervisor.runs_on(now - 1e-6, 10.0, expiry)
+        assert supervisor.keeps_running(now, 10.0, expiry)  # the same instant is no step back
+        assert not supervisor.keeps_running(now - 1e-6, 10.0, expiry)
     else:
         # nothing was noted: the clock and the age are those of before
-        assert supervisor.runs_on(10.0, 10.0, 10.1)
+        assert supervisor.keeps_running(10.0, 10.0, 10.1)
 
 
 UNUSUAL = {
@@ -172,7 +172,7 @@ def test_fast_path_is_left_where_anything_is_unusual(what):
     """Each of the conditions alone sends the next message to the whole judgement."""
     arm = Arm()
     arm.restart()
-    step = arm.cycle.judgement.usual_step
+    step = arm.cycle.message_checks.usual_step
     assert step(arm.time + 0.001) == pytest.approx(0.001)
     UNUSUAL[what](arm.cycle)
     assert math.isnan(step(arm.time + 0.001))
@@ -181,14 +181,14 @@ def test_fast_path_is_left_where_anything_is_unusual(what):
 def test_clock_that_goes_back_is_a_fault_after_the_fast_path():
     """What the fast path refuses becomes a fault in the whole judgement, with the amount."""
     supervisor = running()
-    assert supervisor.runs_on(10.05, 10.05, 10.15)
-    assert not supervisor.runs_on(10.02, 10.06, 10.12)
+    assert supervisor.keeps_running(10.05, 10.05, 10.15)
+    assert not supervisor.keeps_running(10.02, 10.06, 10.12)
     supervisor.fresh(10.02, 10.06, 10.12)
     assert [fault.cause for fault in supervisor.faults] == [Cause.CLOCK_JUMP]
     assert 'backwards by 0.03 s' in str(supervisor.faults[0])
     assert supervisor.state is State.LOST
     # and not in a state other than running, nor while paused
-    assert not supervisor.runs_on(10.03, 10.07, 10.13)
+    assert not supervisor.keeps_running(10.03, 10.07, 10.13)
 
 
 @pytest.mark.parametrize('first, second', [
@@ -279,7 +279,7 @@ def test_count_of_a_known_message_is_looked_at(field, count):
     state = reader.read(message)
     assert state is not None
     other = message[:place] + count.to_bytes(4, 'little') + message[place + 4:]
-    assert not state.again(other)
+    assert not state.refill(other)
     assert reader.read(other) is None
     assert JointStateReader().read(other) is None
     # and the relay made of it looks at the same bytes

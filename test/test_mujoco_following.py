@@ -152,7 +152,7 @@ def test_friction_by_measured_velocity_must_be_asked_for() -> None:
     found = []
     for loop in (guided, plain):
         law = loop.cycle.law
-        law.see()
+        law.read_state()
         law.inputs['qd'][:] = speed
         law.bound()
         found.append(law.outputs['law'] - law.outputs['gravity'])

@@ -19,14 +19,14 @@ import threading
 import time
 
 import pytest
-from rbd_ros.control.throttle import counted, Repeats, shortened
+from rbd_ros.control.throttle import short_list, Throttle, with_suppressed
 from rbd_ros.nodes import console
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 
 
 def test_repeats_count_what_they_leave_out():
     """Of each kind so many pass in a period; the next one that passes knows the number."""
-    subject = Repeats(1.0, 2)
+    subject = Throttle(1.0, 2)
     assert [subject.take('a', 0.1 * k) for k in range(5)] == [0, 0, None, None, None]
     assert subject.take('b', 0.5) == 0
     assert subject.take('a', 0.99) is None
@@ -41,7 +41,7 @@ def test_repeats_count_what_they_leave_out():
 
 def test_repeats_of_ever_new_kinds_do_not_fill_the_memory():
     """Ten thousand kinds leave a few hundred in the memory."""
-    subject = Repeats()
+    subject = Throttle()
     for k in range(10_000):
         assert subject.take(k, 0.0) == 0
     assert len(subject._kinds) <= 256
@@ -49,11 +49,11 @@ def test_repeats_of_ever_new_kinds_do_not_fill_the_memory():
 
 def test_texts_stay_short():
     """Numbers are added only where there is one; lists of names are cut."""
-    assert counted('text', 0) == 'text'
-    assert counted('text', 3) == 'text (3 similar lines suppressed)'
-    assert shortened(['a', 'b']) == 'a, b'
-    assert len(shortened(['x' * 10_000] * 10_000)) < 500
-    assert shortened([str(k) for k in range(20)]).endswith('7 and 12 more')
+    assert with_suppressed('text', 0) == 'text'
+    assert with_suppressed('text', 3) == 'text (3 similar lines suppressed)'
+    assert short_list(['a', 'b']) == 'a, b'
+    assert len(short_list(['x' * 10_000] * 10_000)) < 500
+    assert short_list([str(k) for k in range(20)]).endswith('7 and 12 more')
 
 
 class Kept(LogQueue):

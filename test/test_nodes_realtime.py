@@ -42,8 +42,8 @@ def test_switch_interval():
     """A busy thread gives way sooner; zero changes nothing."""
     assert run('import sys\nfrom rbd_ros.nodes.controller.realtime import switch_interval\n'
                'switch_interval(0.0)\nbefore = sys.getswitchinterval()\n'
-               'told = switch_interval(0.0007)\n'
-               'print(before, sys.getswitchinterval(), told)') == (
+               'found = switch_interval(0.0007)\n'
+               'print(before, sys.getswitchinterval(), found)') == (
         "0.005 0.0007 {'realtime.switch_interval': '0.0007 s'}")
 
 

@@ -74,20 +74,20 @@ def arm():
     reports = Reports(node, made.cycle, ticks.compile('report'))
     made.activate()
 
-    def told(seconds):
+    def reported(seconds):
         node.sent.clear()
         made.run(seconds)
         for _ in range(100):  # it reports some at a time
             reports.drain()
         return node.sent
-    made.told, made.node, made.reports = told, node, reports
-    told(0.6)
+    made.reported, made.node, made.reports = reported, node, reports
+    reported(0.6)
     return made
 
 
 def test_order_of_a_burst(arm):
     """Each burst begins with its state, and has everything once before the next one begins."""
-    sent = [name for name, _ in arm.told(0.1) if name != 'controller_state']
+    sent = [name for name, _ in arm.reported(0.1) if name != 'controller_state']
     starts = [k for k, name in enumerate(sent) if name == 'dynamics/joint_state']
     assert len(starts) == 20
     assert starts[0] == 0
@@ -101,14 +101,14 @@ def test_order_of_a_burst(arm):
 
 def test_divided_rates(arm):
     """A burst comes every dynamics_divider states, the controller's state by its own divider."""
-    sent = [name for name, _ in arm.told(0.2)]
+    sent = [name for name, _ in arm.reported(0.2)]
     assert sent.count('dynamics/joint_state') == 40
     assert sent.count('controller_state') == 20
 
 
 def test_others_have_their_turn(arm):
     """States that come faster than they can be reported do not keep the thread for ever."""
-    arm.told(0.01)
+    arm.reported(0.01)
     snapshots = arm.cycle.snapshots.kept
     arm.run(0.01)
     one = snapshots[-1]
@@ -119,7 +119,7 @@ def test_others_have_their_turn(arm):
 
 def test_no_reference_in_free_drive(arm):
     """Gravity compensation has neither reference nor error, but feedback and output."""
-    state = next(message for name, message in arm.told(0.1) if name == 'controller_state')
+    state = next(message for name, message in arm.reported(0.1) if name == 'controller_state')
     assert len(state.reference.positions) == len(state.error.positions) == 0
     assert list(state.feedback.positions) == arm.q.tolist()
     np.testing.assert_allclose(state.output.effort, arm.dynamics.gravity(arm.q), atol=1e-9)
@@ -129,10 +129,10 @@ def test_no_reference_in_free_drive(arm):
 def test_observer_gain_counts_at_once(arm, gain):
     """The estimate approaches a push as exp(-K t), with the gain that was set last."""
     arm.change(observer_gain=[gain])
-    tip = [message for name, message in arm.told(0.05) if name == 'external_torque']
+    tip = [message for name, message in arm.reported(0.05) if name == 'external_torque']
     np.testing.assert_allclose(tip[-1].effort, 0.0, atol=1e-6)
     arm.change(gravity_scale=[0.9])  # it stands all the same: somebody carries the rest
     wanted = 0.1 * arm.dynamics.gravity(arm.q)
-    found = [np.array(message.effort) for name, message in arm.told(0.1)
+    found = [np.array(message.effort) for name, message in arm.reported(0.1)
              if name == 'external_torque']
     assert abs(1.0 - found[-1][1] / wanted[1] - np.exp(-gain * 0.1)) < 0.1

@@ -32,10 +32,10 @@ class Robot:
     """A driver, a flood and whoever takes their messages, on a fake clock."""
 
     def __init__(self, monkeypatch, cost, ours=('arm',), depth=100):
-        self.node, self.told, self.cost, self.ours = clocked(
+        self.node, self.warnings, self.cost, self.ours = clocked(
             monkeypatch, Node(0.0, depth)), [], cost, ours
         self.reader, self.taken = JointStateReader(), []
-        self.input = StateInput(self.node, '/joint_states', self.take, depth, self.told.append)
+        self.input = StateInput(self.node, '/joint_states', self.take, depth, self.warnings.append)
         self.input.begin_robot(PERIOD)
         self.count = 0
 
@@ -82,7 +82,8 @@ def test_states_are_heard_through_a_flood(monkeypatch, cost):
     robot.run(0.2)
     since = robot.node.now + 0.3
     robot.run(1.5, 20_000)
-    assert robot.input.polling and len(robot.told) == 1 and '/joint_states' in robot.told[0]
+    assert robot.input.polling and len(robot.warnings) == 1
+    assert '/joint_states' in robot.warnings[0]
     times = [now for now, _ in robot.of('arm', since=since)]
     assert max(b - a for a, b in zip(times, times[1:])) < 0.05
     assert len(times) > 0.9 * (robot.node.now - since) / (PERIOD + cost)
@@ -95,14 +96,14 @@ def test_an_ordinary_stream_is_taken_at_once(monkeypatch):
     """A kilohertz of states off the fast path beside a kilohertz of others is no flood."""
     robot = Robot(monkeypatch, 1e-4)
     robot.run(2.0, 1000, period=0.001, names=lambda k: ['gripper'])
-    assert not robot.told and not robot.input.polling
+    assert not robot.warnings and not robot.input.polling
     assert all(age < 5e-4 for _, age in robot.of('arm'))
 
 
 def test_the_budget_is_a_share_of_the_loops_time(monkeypatch):
-    """What is admitted before the flood is told takes no more than the budget."""
+    """What is admitted before the flood is warnings takes no more than the budget."""
     robot = Robot(monkeypatch, 1e-3)
-    while not robot.told:
+    while not robot.warnings:
         robot.send('x')
     count, spent = len(robot.taken), len(robot.taken) * (1e-3 + OVERHEAD)
     assert spent - 1.1e-3 <= BURST + SHARE * robot.node.now <= spent

@@ -103,7 +103,7 @@ def compile_kernels(settings: Settings) -> dict[str, Bound]:
 
 def describe_output(settings: Settings, topic: str) -> str:
     """
-    Describe what is sent, because a wrong belief about it drops the arm.
+    Describe what is sent: a wrong assumption about it drops the arm.
 
     :param settings: of the robot.
     :param topic: of the commands.
@@ -121,7 +121,7 @@ def describe_output(settings: Settings, topic: str) -> str:
 
 def describe_end(settings: Settings) -> str:
     """
-    Describe what Ctrl-C will do, because an arm may fall.
+    Describe what Ctrl-C will do: the arm may fall.
 
     :param settings: of the robot.
     """

@@ -15,8 +15,8 @@
 """
 One cycle of the controller: what is due, computed, limited and sent.
 
-This is the only place from which a torque leaves. Whatever happens in front of it, what it
-sends is finite and within the limits in N.m and N.m/s, or it sends nothing.
+This is the only place from which a torque is sent. Whatever the laws compute, what is sent is
+finite and within the limits in N.m and N.m/s, or nothing is sent.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Need(enum.Enum):
 
 
 class Release(enum.Enum):
-    """What remains when the controller lets go."""
+    """Which torque remains after the controller has released the robot."""
 
     ZERO = 'zero'  # nothing is sent: zero torque, or what the driver itself adds
     GRAVITY = 'gravity'  # the last gravity torque stays
@@ -92,7 +92,7 @@ class ControlLoop:
         self.switch = BumplessSwitch(limiter.limit.tolist(), switch_time)
         self.release = release
         self.on_enter: Callable[[State], None] | None = None  # called in the thread of the loop
-        self.sent = np.zeros(n)  # last torque that left, without the driver's part
+        self.sent = np.zeros(n)  # last torque that was sent, without the driver's part
         self.wanted = limiter.wanted  # total torque before the limiter
         self.load = np.zeros(n)  # torque that the robot showed in addition to g(q), for every stop
         self.published = 0
@@ -118,7 +118,7 @@ class ControlLoop:
     def fresh_state(self, now: float, steady: float, expiry: float, ready: bool,
                     qd: Array) -> bool:
         """
-        Run one cycle on a proven fresh state; call ``serve`` before it is judged.
+        Run one cycle on a proven fresh state; call ``serve`` before it is checked.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
@@ -156,7 +156,7 @@ class ControlLoop:
 
     def usual_step(self, now: float) -> float:
         """
-        Return the time of the limiter's next step if nothing but the law is at work, else NaN.
+        Return the time of the limiter's next step if only the law acts, else NaN.
 
         :param now: control time, s.
         """
@@ -167,7 +167,7 @@ class ControlLoop:
 
     def results(self, outputs: Mapping[str, Array]) -> list[tuple[Array, Array]]:
         """
-        Return what must be copied once a torque has left that a kernel limited by itself.
+        Return what must be copied after a torque was sent that a kernel limited itself.
 
         :param outputs: of a kernel of law and limits.
         :returns: sources and targets.
@@ -177,11 +177,11 @@ class ControlLoop:
 
     def note_fast_step(self, now: float, steady: float) -> int:
         """
-        Note that such a torque has left and its results are copied.
+        Record that such a torque was sent and its results were copied.
 
         :param now: control time, s.
         :param steady: steady time, s.
-        :returns: number of torques that have left.
+        :returns: number of torques sent so far.
         """
         self._times = (now, steady)
         self.published += 1
@@ -207,18 +207,18 @@ class ControlLoop:
 
     def serve(self, now: float, steady: float) -> None:
         """
-        Run the posted requests; what looks at a state calls this before it looks.
+        Run the posted requests; call this before a state is checked.
 
         :param now: control time, s.
         :param steady: steady time, s.
         """
         if self.requests:
-            self._advance(now, steady)  # a request meets the state of now
+            self._advance(now, steady)  # requests see the present state of the supervisor
         while self.requests:
             self.requests.popleft()(now, steady)
 
     def _advance(self, now: float, steady: float) -> Due:
-        """Let time pass for the supervisor; a state that takes no time is entered, too."""
+        """Advance the supervisor; states that last no time are announced, too."""
         self._announce()
         due = self.supervisor.advance(now, steady)
         self._announce()
@@ -233,13 +233,13 @@ class ControlLoop:
                 self.on_enter(self._state)
 
     def _silence(self) -> None:
-        """Note that publishing has ceased: the next start sets the limiter afresh."""
+        """Record that publishing has ceased: the next start resets the limiter."""
         self._times = None
         self._start_blend = None
         self.switch.cancel()
 
     def _evaluate(self, due: Due, steady: float) -> bool:
-        """Compute; after a failure fall back to gravity alone, without which we are blind."""
+        """Compute; after a failure fall back to gravity alone; return False without even that."""
         need = Need.GRAVITY
         if due is Due.LAW:
             need = Need.LAW
@@ -322,7 +322,7 @@ class ControlLoop:
         """Total torque after release; sending nothing leaves what the driver adds."""
         if self.release is not Release.GRAVITY:
             return self._driver
-        # A load may be somebody who pushes: it stays only where g(q) is known to be wrong.
+        # The load may be a person who pushes: keep it only if g(q) is known to be wrong.
         return self._gravity - self.load if self.supervisor.distrusted else self._gravity
 
     def _blind(self, due: Due, now: float, steady: float) -> bool:

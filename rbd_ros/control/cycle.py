@@ -32,7 +32,7 @@ from rbd_ros.control.disturbance import Disturbance
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
-from rbd_ros.control.message_checks import Judgement
+from rbd_ros.control.message_checks import MessageChecks
 from rbd_ros.control.modes import Law
 from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.references.joint_space import JointReference
@@ -88,7 +88,7 @@ class Cycle:
             settings.task_limits(), timeout=settings.number('task.timeout'),
             wrench_limit=settings.wrench_limit())
         self.load = Load(settings, kernels)
-        self.judgement = Judgement(self)
+        self.message_checks = MessageChecks(self)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
         self.intake = ReferenceIntake(self, settings)
         self.checks = StateChecks(settings, self.joints, kernels, self.supervisor, self._fault_now)
@@ -102,7 +102,7 @@ class Cycle:
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
         self.stamp = (0, 0)  # s and ns of the last state that was accepted
-        self.arriving = (0, 0)  # s and ns of the message in work, accepted or not
+        self.arriving = (0, 0)  # s and ns of the present message, accepted or not
         self.states = 0
         self.calm = False  # no watched bound was exceeded in the last cycle
         self._controlled = self._pick() if isinstance(self.joints.select, slice) else None
@@ -137,7 +137,7 @@ class Cycle:
         :returns: whether a torque was published.
         """
         joints = self.joints
-        if self.loop.requests:  # an activation must not meet a judgement made before it
+        if self.loop.requests:  # an activation must not use a state checked before it
             self.loop.serve(now, steady)
         arrival = joints.update(now, names, position, velocity, effort, stamp)
         if joints.notices:
@@ -145,11 +145,11 @@ class Cycle:
         if joints.motion.wrong:
             self.fault(steady, Cause.IMPLAUSIBLE, joints.motion.wrong)
         self.calm = self.calm and joints.motion.calm
-        return self.judgement.arrived(now, steady, arrival)
+        return self.message_checks.arrived(now, steady, arrival)
 
-    def judge(self, now: float, steady: float) -> bool:
+    def run_slow_path(self, now: float, steady: float) -> bool:
         """
-        Run a cycle on the state that has just come: watch, supervise, compute, limit.
+        Run a cycle on the state that has just arrived: check, supervise, compute, limit.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
@@ -163,19 +163,19 @@ class Cycle:
 
     @property
     def has_listeners(self) -> bool:
-        """Return whether anybody must hear of a usual state."""
+        """Return whether anything follows the states of the fast path."""
         return (self.snapshots.watched or self._disturbance.observed
                 or self.reference.goals.active is not None)
 
     def notify_fast_step(self, now: float, steady: float) -> None:
         """
-        Let others hear of a state that took the fast path.
+        Notify the goal, the observer and the snapshots of a state that took the fast path.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
         """
         if self.reference.goals.active is not None:
-            self._judge_goal()
+            self._check_goal()
         self._notify_others(now, steady, True)
 
     def _notify_others(self, now: float, steady: float, sent: bool) -> None:
@@ -202,7 +202,7 @@ class Cycle:
 
     def refuse_unreadable(self, now: float, steady: float, text: str) -> bool:
         """
-        Take a message that cannot be read: counted and announced; a loss only if it goes on.
+        Count and announce a message that cannot be read; it is a fault only if it goes on.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
@@ -212,7 +212,7 @@ class Cycle:
         self.loop.serve(now, steady)
         self.joints.refuse_unreadable(now, text)
         self._notices()
-        return self.judgement.without_state(now, steady)
+        return self.message_checks.without_state(now, steady)
 
     def _pick(self) -> tuple[Array, Array]:
         """Return position and velocity of the controlled joints."""
@@ -228,7 +228,7 @@ class Cycle:
         :returns: whether a torque was published.
         """
         self.now, self.steady = now, steady
-        if self.joints.notices:  # of the fast path, which has no time for them
+        if self.joints.notices:  # left by the fast path, which has no time to announce them
             self._notices()
         if self.supervisor.state is not State.PROBING and not self.dead_man.alive(steady):
             self.fault(steady, Cause.DEAD_MAN, f'no message for {self.dead_man.timeout:g} s')
@@ -248,7 +248,7 @@ class Cycle:
     # -- requests, run in the control thread ------------------------------------------------------
 
     def activate(self, now: float, steady: float) -> None:
-        """Begin to look at states; every message must prove itself again."""
+        """Begin to check states; every stream must prove again that it is fresh."""
         self.checks.restart()
         self.supervisor.activate(now, steady)
 
@@ -301,14 +301,14 @@ class Cycle:
     # -- inside -------------------------------------------------------------------------------
 
     def _compute(self, need: Need) -> None:
-        """Evaluate what the loop needs and hand it over without copies."""
+        """Evaluate what the loop needs; the results are passed on without copies."""
         self.choice.compute(need, self.now, self._holding, self.torques)
         if self.reference.goals.active is not None and need is Need.LAW:
-            self._judge_goal()
+            self._check_goal()
 
-    def _judge_goal(self) -> None:
+    def _check_goal(self) -> None:
         index = self.joints.controlled
-        self.reference.judge(self.now, self.joints.q[index], self.joints.qd[index])
+        self.reference.check_goal(self.now, self.joints.q[index], self.joints.qd[index])
 
     def _may_start(self, now: float, steady: float, qd: Array) -> bool:
         """Return whether torque may begin, once every joint is known."""
@@ -326,7 +326,7 @@ class Cycle:
 
     def announce(self, kind: str, text: str) -> None:
         """
-        Have something announced by a slower thread.
+        Leave something to be announced by a slower thread.
 
         :param kind: of event.
         :param text: of the event.
@@ -348,13 +348,13 @@ class Cycle:
         return self.joints.diagnose(now)
 
     def _entered(self, state: State) -> None:
-        """Follow the supervisor: restart references, notify the others."""
+        """React to a new state of the supervisor: restart references, announce it."""
         index = self.joints.controlled
         q, qd = self.joints.q[index], self.joints.qd[index]
         if state is State.PROBING:
             self.checks.start.restart()
         elif state is State.RAMPING_IN:
-            if recovered := self.supervisor.recovered:      # the loss may have had no cycle
+            if recovered := self.supervisor.recovered:  # it may have been lost without a cycle
                 self.events.append(('warning', 'recovers by itself: ' + '; '.join(
                     str(fault) for fault in recovered)))
             self.law.enter(self.now)
@@ -370,7 +370,7 @@ class Cycle:
         self.events.append(('state', state.value))
 
     def fault_text(self) -> str:
-        """Return every latched fault in one line; an end that was asked for is none."""
+        """Return every latched fault in one line; a requested end is no fault."""
         return '; '.join(str(fault) for fault in self.supervisor.faults
                          if fault.cause not in (Cause.DEACTIVATED, Cause.SIGNAL))
 

@@ -15,9 +15,9 @@
 """
 Torques that the model does not explain, observed in the loop and compensated by the law.
 
-The same observer shows what the robot carries besides its description: a stop that trusts g(q) of
-a wrong payload does not brake but accelerates. It runs where the parameters ask for it, and
-wherever something is unusual: beyond a bound, and through every stop.
+The same observer shows a load that the description does not have: a stop that trusts g(q) of a
+wrong payload accelerates instead of braking. It runs if the parameters ask for it, and whenever
+something is unusual: beyond a bound, and during every stop.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ['Disturbance']
 Array = npt.NDArray[np.float64]
 
 
-#: rad/s or m/s above which a joint moves
+#: rad/s or m/s above which a joint counts as moving
 _MOVES = 0.05
 
 #: s without an observation after which what was observed is forgotten
@@ -86,7 +86,7 @@ class Disturbance:
 
     def distrust(self, most: Array) -> None:
         """
-        Believe what the robot shows rather than its description, whose g(q) is proved wrong.
+        Trust the observed load up to a new bound, because g(q) of the description is wrong.
 
         :param most: bound of the load from now on, N.m.
         """
@@ -94,7 +94,7 @@ class Disturbance:
 
     def observe(self, now: float, joints: JointMap, limiter: TorqueLimiter) -> None:
         """
-        Take notice of a state and of the torque that was sent; limited torques count.
+        Observe a state and the torque that was sent, after the limits.
 
         :param now: control time, s.
         :param joints: the state.
@@ -108,20 +108,20 @@ class Disturbance:
         torque = self._observer.update(outputs['H'], joints.qd, outputs['bias'], limiter.last,
                                        now - self._time)
         self._time = now
-        if not is_finite(torque):  # an absurd velocity teaches nothing
+        if not is_finite(torque):  # nothing can be learned from an absurd velocity
             self.reset()
             self._external[:] = 0.0
             return
         if self.observed:
             np.clip(torque, -limiter.limit, limiter.limit, out=self._external)
-        self._carry(torque, joints.qd[joints.select])
+        self._update_load(torque, joints.qd[joints.select])
 
-    def _carry(self, torque: Array, qd: Array) -> None:
+    def _update_load(self, torque: Array, qd: Array) -> None:
         """
-        Take over as load what a joint in motion shows, and nothing else.
+        Take the torque observed at a moving joint as its load.
 
-        A robot that is blocked shows a torque, too: that of whatever, or whoever, is in its way.
-        To carry that would be to go on pushing.
+        A robot that is blocked shows a torque, too: that of the obstacle, or of the person, in its
+        way. To compensate it would be to go on pushing.
         """
         bounded = np.clip(torque, -self._share, self._share)
         self.load[:] = np.where(np.abs(qd) > _MOVES, bounded, self.load)

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The law of a robot that is held after a stop: it carries, and yields rather than push back.
+The law that holds a robot after a stop: it carries the robot and yields to a push.
 
-Somebody may lean on a robot that was stopped, or be caught by it. So a hold adds no more to g(q)
-than a share of the torque limits, and it follows where the robot is pushed further away than
-``hold_distance``. It does not come back by itself.
+A person may lean on a stopped robot, or be caught by it. A hold therefore adds no more to g(q)
+than a fraction of the torque limits, and gives way if the robot is pushed further than
+``hold_distance``. It does not return by itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ['Holding']
 
 Array = npt.NDArray[np.float64]
 
-#: s in which damper and spring of a hold come to rest
+#: s, time constant of the spring and damper of a hold
 _SETTLE = 0.1
 
 #: s between two warnings that the robot is being pushed
@@ -52,15 +52,16 @@ class Holding:
         :param law: of joint space.
         :param joints: the state.
         :param names: of the controlled joints.
-        :param load: torque that the robot shows besides g(q), N.m; observed by somebody else.
+        :param load: torque that the robot shows besides g(q), N.m; updated by the observer.
         :param announce: takes what must be logged.
         """
         self._law, self._joints, self._names, self._load = law, joints, tuple(names), load
         self._announce = announce
         n = len(self._names)
         self._most, self._bound, self._way = np.zeros((3, n))
-        # Gains of the law are those of the described inertia. A light wrist that carries what
-        # is not described needs more: what its damper can settle, at most all at the distance.
+        # The gains of the law fit the described inertia. A light wrist with a load that is not
+        # described needs more: as stiff as its damper can settle, and no stiffer than reaches the
+        # bound at hold_distance.
         self._stiffness, self._damping = np.zeros((2, n))
         self._announced = -np.inf
 

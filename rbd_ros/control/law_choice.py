@@ -40,13 +40,13 @@ KERNEL_OF_MODE = {
 
 
 class LawChoice:
-    """The laws of one robot, one of them in force."""
+    """The laws of one robot, one of them active."""
 
     def __init__(self, settings: Settings, kernels: Mapping[str, Bound], joints: JointMap,
                  references: tuple[JointReference, TaskReference],
                  saturation: Callable[[], Array]) -> None:
         """
-        Make the laws; that of the mode is in force.
+        Make the laws; that of the mode is active.
 
         :param settings: valid set.
         :param kernels: compiled ticks by name.
@@ -65,7 +65,7 @@ class LawChoice:
 
     def choose(self, mode: str) -> bool:
         """
-        Put the law of a mode in force.
+        Activate the law of a mode.
 
         :param mode: its name.
         :returns: whether it is another law than before.
@@ -85,7 +85,7 @@ class LawChoice:
 
     def compute(self, need: Need, now: float, holding: Holding, torques: Torques) -> None:
         """
-        Evaluate what the loop needs and hand it over without copies.
+        Evaluate what the loop needs; the results are passed on without copies.
 
         :param need: of the loop.
         :param now: control time, s.
@@ -105,7 +105,7 @@ class LawChoice:
 
     def gravity(self) -> Array:
         """Return the gravity torque of the present state, in a buffer."""
-        self._gravity.compute(0.0)  # whenever that is
+        self._gravity.compute(0.0)  # it does not depend on time
         return self._gravity.outputs['gravity']
 
     def gravity_columns(self) -> Array:

@@ -39,7 +39,7 @@ class Load:
 
     def __init__(self, settings: Settings, kernels: Mapping[str, Bound]) -> None:
         """
-        Begin with the payload and the gravity of the parameters.
+        Start with the payload and the gravity of the parameters.
 
         :param settings: valid set.
         :param kernels: compiled ticks by name.
@@ -56,7 +56,7 @@ class Load:
 
     def update(self, now: float) -> bool:
         """
-        Go on with ramps.
+        Advance the ramps.
 
         :param now: control time, s.
         :returns: whether the direction of gravity is known.

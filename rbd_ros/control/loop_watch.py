@@ -15,9 +15,9 @@
 """
 Closed loops: whether they close, how far from a singularity they are, and where joints are.
 
-Passive joints that nobody measures are followed from a closed position that the user names: each
-state starts from the last one, and a longer way is gone in pieces, so that the mechanism stays in
-the way in which it is assembled. The kernel takes a fixed number of steps of Newton's method.
+Passive joints without a sensor are followed from a closed position that the user gives: each state
+starts from the last one, and a longer distance is covered in pieces, so that the mechanism keeps
+its assembly mode. The kernel takes a fixed number of steps of Newton's method.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ['LoopWatch']
 
 Array = npt.NDArray[np.float64]
 
-#: numbers of pieces in which a way is tried, before there is torque and afterwards
+#: numbers of pieces to try for a distance, before the first torque and afterwards
 _FIRST, _LATER = (1, 16, 256), (1, 4, 16, 64)
 
 
@@ -85,13 +85,13 @@ class LoopWatch:
         if self._named:
             self.q[:] = self._named
 
-    def look(self, fault: Callable[[Cause, str], None], *, starts: bool) -> bool:
+    def check(self, fault: Callable[[Cause, str], None], *, starts: bool) -> bool:
         """
-        Look at one state.
+        Check one state.
 
-        :param fault: takes what is wrong.
-        :param starts: whether no torque has left yet.
-        :returns: whether nothing is.
+        :param fault: called with what is wrong.
+        :param starts: whether no torque was sent yet.
+        :returns: whether nothing is wrong.
         """
         if self._named:
             text = self._follow(_FIRST if starts else _LATER)
@@ -156,7 +156,7 @@ class LoopWatch:
             if not np.isfinite(q).all() or not np.isfinite(self._outputs['closed_qd']).all():
                 return False
             if self._singular():
-                return count == 1  # seen again by who asks; a longer way must not pass through
+                return count == 1  # the caller sees it too; a longer way must not pass through it
         return True
 
     def _failure(self) -> str:

@@ -13,20 +13,20 @@
 # limitations under the License.
 
 """
-What is judged about a message, in which order: written once for the fast and the slow path.
+What is checked about a message, in which order: written once for the fast and the slow path.
 
 1. requests: what was posted is done before a state is checked;
-2. message: names, lengths, finite numbers, positions that can be true;
-3. age: reception and stamp (``JointMap.judge_age``, one call on both paths);
-4. load: payload and direction of gravity, as they change;
+2. message: names, lengths, finite numbers, plausible positions;
+3. age: reception and stamp (``JointMap.check_age``, one call on both paths);
+4. load: changes of payload and direction of gravity;
 5. bounds: velocity, rate, tracking error, positions against velocities and range;
 6. supervisor: what kind of torque is due;
 7. torque: law, its limits, and that it is finite.
 
-The slow path judges each of them in full. The fast path may be taken only where ``usual_step``
-finds that 1, 4, 5 and 6 have nothing to say; its kernel then sees 2, 5 and 7 by one number and
-changes nothing. After the age ``runs_on`` decides whether its torque may leave; if not, the
-message goes on by ``arrived`` as on the slow path.
+The slow path checks all of them. The fast path may be taken only if ``usual_step`` finds nothing
+to do for 1, 4, 5 and 6; its kernel then checks 2, 5 and 7 and gives one number for the result.
+After the age, ``keeps_running`` decides whether its torque may be sent; if not, ``arrived``
+continues with the message as on the slow path.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from rbd_ros.control.load import Load
 from rbd_ros.control.modes import Law
 from rbd_ros.control.safety.supervisor import State
 
-__all__ = ['Judged', 'Judgement']
+__all__ = ['CheckedCycle', 'MessageChecks']
 
 _STATE, _RUNNING = Arrival.STATE, State.RUNNING  # looking them up takes time in each cycle
 
 
-class Judged(Protocol):
-    """What is judged: the controller of one robot, as far as it is needed."""
+class CheckedCycle(Protocol):
+    """The controller of one robot, as far as the checks need it."""
 
     joints: JointMap
     loop: ControlLoop
@@ -59,7 +59,7 @@ class Judged(Protocol):
     def law(self) -> Law:
         """Return the law in force."""
 
-    def judge(self, now: float, steady: float) -> bool:
+    def run_slow_path(self, now: float, steady: float) -> bool:
         """
         Run a cycle of the slow path.
 
@@ -69,12 +69,12 @@ class Judged(Protocol):
         """
 
 
-class Judgement:
-    """The judgements about the messages of one robot."""
+class MessageChecks:
+    """The checks of the messages of one robot."""
 
-    def __init__(self, cycle: Judged) -> None:
+    def __init__(self, cycle: CheckedCycle) -> None:
         """
-        Take the parts that judge.
+        Take the parts of the controller.
 
         :param cycle: of the robot.
         """
@@ -85,7 +85,7 @@ class Judgement:
 
     def usual_step(self, now: float) -> float:
         """
-        Return the time of the limiter's next step if all is as usual but for the message itself.
+        Return the time of the limiter's next step if everything but the message is as usual.
 
         :param now: control time of reception, s.
         :returns: s; NaN if something is not as usual. Nothing is changed.
@@ -98,22 +98,22 @@ class Judgement:
             return math.nan
         return loop.usual_step(now)
 
-    def runs_on(self, now: float, steady: float, arrival: Arrival) -> bool:
+    def keeps_running(self, now: float, steady: float, arrival: Arrival) -> bool:
         """
-        Return whether the torque that the fast path has computed may leave.
+        Return whether the torque that the fast path has computed may be sent.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
         :param arrival: what the message brought.
-        :returns: whether it may, which is noted; if not, ``arrived`` must follow.
+        :returns: whether it may, which is recorded; if not, ``arrived`` must follow.
         """
         joints = self._joints
         return (arrival is _STATE and not joints.rate.low  # 3; 5, by this state
-                and self._supervisor.runs_on(now, steady, joints.expiry))  # 6
+                and self._supervisor.keeps_running(now, steady, joints.expiry))  # 6
 
     def arrived(self, now: float, steady: float, arrival: Arrival) -> bool:
         """
-        Go on with a message whose age has been judged and whose numbers are in place.
+        Continue with a message whose age is checked and whose numbers are copied.
 
         :param now: control time of reception, s.
         :param steady: steady time, s.
@@ -121,15 +121,15 @@ class Judgement:
         :returns: whether a torque was published.
         """
         if arrival is _STATE:
-            return self._cycle.judge(now, steady)  # 4 to 7
+            return self._cycle.run_slow_path(now, steady)  # 4 to 7
         if arrival is Arrival.PRESCRIBED:
             self._supervisor.renewed(now, steady, self._joints.expiry)
-            self._cycle.law.see()
+            self._cycle.law.read_state()
         return self.without_state(now, steady)
 
     def without_state(self, now: float, steady: float) -> bool:
         """
-        Go on without the message that has just come.
+        Continue after a message that gave no state.
 
         :param now: control time, s.
         :param steady: steady time, s.

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The laws at work: one object per mode fills its kernel's inputs and runs it."""
+"""The laws of the modes: each object fills the inputs of its kernel and runs it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Law:
 
     def rest(self, now: float) -> None:
         """
-        Go on in another mode with the same law: come to rest from the present reference.
+        Come to rest from the present reference, when another mode has the same law.
 
         :param now: control time, s.
         """
@@ -99,25 +99,25 @@ class Law:
         :param now: control time, s.
         """
         self.prepare(now)
-        self.see()
+        self.read_state()
         self._run()
         self.finish(now)
 
     def prepare(self, now: float) -> None:
         """
-        Fill the inputs that are no measurement.
+        Fill the inputs that are not measured.
 
         :param now: control time, s.
         """
 
-    def see(self) -> None:
-        """Fill in the present state."""
+    def read_state(self) -> None:
+        """Copy the present state into the inputs."""
         self._q[:] = self._from_q
         self._qd[:] = self._from_qd
 
     def finish(self, now: float) -> None:
         """
-        Make use of the results.
+        Use the results.
 
         :param now: control time, s.
         """
@@ -236,7 +236,7 @@ class TaskLaw(ReferenceLaw[TaskReference]):
         self._drift[:] = self._integral[:] = 0.0
         self._time = None
         self.error[:] = 0.0
-        self.see()  # for the pose; the torque is not used
+        self.read_state()  # for the pose; the torque is not used
         self._run()
         R, velocity = self.outputs['R'], self.outputs['velocity']
         self.reference.start(R, self.outputs['p'], np.concatenate([
@@ -277,14 +277,14 @@ class TaskLaw(ReferenceLaw[TaskReference]):
 
     def finish(self, now: float) -> None:
         """Give the reference its lead over the robot, and advance the integral."""
-        self.reference.measured(self._lead)
+        self.reference.set_lead(self._lead)
         if self._integrates:
             dt = self._elapsed(now)
             if not self._saturation().any():
                 self._integrate(dt, self._lead, _FREE)
 
     def _come_to_rest(self, speed: Array, now: float) -> None:
-        """Let joint motion that the frame does not show fade like the motion of the frame."""
+        """Let joint motion that does not move the frame fade like the motion of the frame."""
         share = 1.0 - smooth_step((now - self._entered) / self._rest_time)
         np.multiply(speed, share, out=self._drift)
         if share == 0.0:

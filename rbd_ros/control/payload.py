@@ -187,7 +187,7 @@ class GravitySource:
         :param down: unit vector.
         """
         self._target[:] = np.multiply(down, self.size)
-        if math.isinf(self._received):  # nothing was made of the value before
+        if math.isinf(self._received):  # the value was not used before
             self.value[:] = self._target
             self.changed = True
         self._received = now

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a state can be true: positions and velocities of one motion, inside the range."""
+"""Whether a state is plausible: positions match velocities and are inside the range."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class Plausibility:
         for monitor in self._monitors:
             monitor.restart()
 
-    def look(self, now: float, q: Array, qd: Array, fault: Callable[[Cause, str], None]) -> bool:
+    def check(self, now: float, q: Array, qd: Array, fault: Callable[[Cause, str], None]) -> bool:
         """
-        Look at one state.
+        Check one state.
 
         :param now: control time, s.
         :param q: positions of the controlled joints.
         :param qd: their velocities.
-        :param fault: takes what is wrong.
+        :param fault: called with what is wrong.
         :returns: whether nothing was wrong lately.
         """
         mismatch = self._motion.mismatch

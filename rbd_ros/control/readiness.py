@@ -15,8 +15,8 @@
 """
 Checks before the first torque: positions, rate, effort against gravity.
 
-Nothing has left yet and nothing is lost by waiting: for ``start.time`` states are collected, then
-the start is refused with the reason, or begins with the torque that seems to act already.
+No torque has been sent and nothing is lost by waiting: states are collected for ``start.time``.
+Then the start is refused with the reason, or begins with the torque that seems to act already.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class StartCheck:
         self._passed = self._rate_fits(fault, announce) and self._gravity_fits(
             compare, gravity, columns, fault, announce)
         if self._passed and self.torque is None and np.abs(qd).max() <= REST_SPEED:
-            self.torque = gravity().copy()  # at rest it is there, whoever holds the robot
+            self.torque = gravity().copy()  # at rest this torque acts, whatever holds the robot
         return self._passed
 
     def _rate_fits(self, fault: Callable[[Cause, str], None],

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""References on their way to the law: taken while it runs, else refused and counted."""
+"""References for the law: accepted while it runs, else refused and counted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rbd_ros.control.safety.guards import RefusalCount
 from rbd_ros.control.safety.start_check import REST_SPEED
 from rbd_ros.control.safety.supervisor import State, Supervisor
 from rbd_ros.control.settings import Settings
-from rbd_ros.control.throttle import counted, Repeats
+from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.errors import RbdError
 
 __all__ = ['Controlled', 'ReferenceIntake']
@@ -83,7 +83,7 @@ class ReferenceIntake:
         """
         self._cycle = cycle
         self._refusals = RefusalCount(settings.integer('reference.refusals'))
-        self._repeats = Repeats()  # of log lines about references
+        self._repeats = Throttle()  # of log lines about references
 
     def apply(self, settings: Settings) -> None:
         """
@@ -111,7 +111,7 @@ class ReferenceIntake:
         """
         Take a new reference while the law runs; a rejected one is logged and changes nothing.
 
-        :param action: hands it over.
+        :param action: passes it to the reference.
         """
         state = self._cycle.supervisor.state
         if state not in _RUNNING:
@@ -129,11 +129,11 @@ class ReferenceIntake:
         """Log that a reference is rejected, once per kind of reason and second."""
         left = self._repeats.take(kind, self._cycle.steady)
         if left is not None:
-            self._cycle.announce('warning', counted(f'reference rejected: {reason}', left))
+            self._cycle.announce('warning', with_suppressed(f'reference rejected: {reason}', left))
 
     def refuse(self, reason: str) -> None:
         """
-        Note a reference that cannot be used: one changes nothing, a row of them in motion brakes.
+        Count a refused reference: several in a row while the robot moves are a fault.
 
         :param reason: why it was refused.
         """

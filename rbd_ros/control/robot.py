@@ -27,7 +27,7 @@ import numpy.typing as npt
 from rbd_ros.algorithms.closure import closed_positions
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.layout import AgeLimits
-from rbd_ros.control.throttle import shortened
+from rbd_ros.control.throttle import short_list
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import mass_matrix
 from rbd_ros.errors import LoopError, ModelError, UnknownName
@@ -232,7 +232,7 @@ def _check_loops(model: Model, driven: Sequence[str], fixed: Mapping[str, float]
     if len(driven) > mobility:
         raise LoopError(
             f'the closed loops of "{model.name}" leave {mobility} freedom(s), but '
-            f'{len(driven)} joint(s) are controlled ({shortened(driven)}): name {mobility} in '
+            f'{len(driven)} joint(s) are controlled ({short_list(driven)}): name {mobility} in '
             'joints, and the others are passive. Drives that work against each other need '
             'Dynamics.actuator_forces in a controller of your own')
     if len(driven) < mobility:

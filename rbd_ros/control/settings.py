@@ -39,7 +39,7 @@ __all__ = ['Settings']
 
 Array = npt.NDArray[np.float64]
 
-#: dampers, and the share of what a sampled loop can carry that each may have: barriers add up
+#: dampers, and the fraction of the stable damping that each may use: barriers add up
 _DAMPERS = ('free_damping', 'brake_damping', 'barrier.damping', 'barrier.velocity_damping')
 _DAMPER = 0.5
 
@@ -65,14 +65,14 @@ class Settings:
         Take the values.
 
         :param robot: model and controlled joints.
-        :param values: every parameter by name, already judged as a set.
+        :param values: every parameter by name, already checked as a set.
         :param simulated: whether the control clock is that of a simulator.
         """
         self.robot, self.values, self.simulated = robot, dict(values), simulated
 
     def with_structure_of(self, other: Settings) -> Settings:
         """
-        Return these values, but the structural ones of others: they wait for a configuration.
+        Return these values with the structural ones of another set, which wait for configuring.
 
         :param other: set that the robot was configured with.
         """
@@ -142,7 +142,7 @@ class Settings:
 
     @property
     def mismatch_limits(self) -> Array:
-        """Return how far positions may run away from velocities, rad or m."""
+        """Return how far positions may depart from the integrated velocities, rad or m."""
         return self.joints('state_tolerance') + _STRAY * WINDOW * self.velocity_limits
 
     @property
@@ -169,7 +169,7 @@ class Settings:
 
     @property
     def release_torque(self) -> str:
-        """Return what remains after release; where the driver holds the robot, nothing of ours."""
+        """Return the torque that remains after release; nothing if the driver holds the robot."""
         return self.text('release_torque') or 'zero'
 
     def refusals(self) -> list[str]:
@@ -246,7 +246,7 @@ class Settings:
 
     def damper(self, name: str) -> Array:
         """
-        Return a damping per joint, no larger than a sampled loop can carry without oscillating.
+        Return a damping per joint, no larger than is stable in a sampled loop.
 
         :param name: of the parameter.
         """
@@ -266,7 +266,7 @@ class Settings:
         return np.minimum(self.joints('barrier.margin'), np.maximum(_ZONE * span, _LEAST_ZONE))
 
     def notices(self) -> list[str]:
-        """Return what was asked for and is not done, and what is not watched."""
+        """Return warnings: what was asked for and is reduced, and what is not supervised."""
         texts = []
         unwatched = [joint for joint, most in zip(self.robot.joints, self.velocity_limits)
                      if math.isinf(most)]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""States and what was done with them, copied in the control thread for the one that reports."""
+"""States and their torques, copied in the control thread for the reporting thread."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Snapshot(NamedTuple):
 
 
 class Snapshots:
-    """Every so many states one, for whoever takes them out of ``kept``."""
+    """One snapshot per ``divider`` states, to be taken out of ``kept``."""
 
     def __init__(self, joints: JointMap, loop: ControlLoop, reference: JointReference,
                  load: Load) -> None:
@@ -64,7 +64,7 @@ class Snapshots:
         self._reference, self._load = reference, load
         self.kept: deque[Snapshot] = deque(maxlen=200)
         self.divider = 0  # states between two snapshots; 0: none are taken
-        self.watched = True  # whether anybody takes them, as far as is known
+        self.watched = True  # whether the reporting thread wants them
         self._sum = np.zeros_like(loop.sent)  # of the torques since the last one
         self._count = 0
 
@@ -75,7 +75,7 @@ class Snapshots:
 
     def note(self, stamp: tuple[int, int], now: float, steady: float, tracks: bool) -> None:
         """
-        Take notice of a state that has been dealt with.
+        Record a state after its cycle.
 
         :param stamp: s and ns, of the message.
         :param now: control time, s.

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is checked of each state: closed loops, the start, bounds, and whether it can be true."""
+"""The checks of each state: closed loops, the start, bounds, plausibility."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class StateChecks:
 
     def loops_are_closed(self) -> bool:
         """Return whether the state closes all loops, and passive joints are known."""
-        return self.loops is None or self.loops.look(
+        return self.loops is None or self.loops.check(
             self._fault, starts=self._supervisor.state is State.PROBING)
 
     def are_calm(self, now: float, law: Law, q: Array, qd: Array) -> bool:
         """
-        Check the bounds of a state under control, and whether it can be true.
+        Check the bounds and the plausibility of a state under control.
 
         :param now: control time, s.
         :param law: in force.
@@ -72,11 +72,11 @@ class StateChecks:
         :param qd: their velocities.
         :returns: whether no watched bound was exceeded.
         """
-        calm = self._watch.look(now, self._supervisor.state, law, q, qd, self._fault)
-        return self._plausible.look(now, q, qd, self._fault) and calm
+        calm = self._watch.check(now, self._supervisor.state, law, q, qd, self._fault)
+        return self._plausible.check(now, q, qd, self._fault) and calm
 
     def restart(self) -> None:
-        """Forget all states: every one must prove itself again."""
+        """Forget all states: every stream is checked anew."""
         self._joints.restart()
         self.start.restart()
         if self.loops is not None:
@@ -94,7 +94,7 @@ class StateChecks:
         self._plausible.restart()
 
     def changed_law(self) -> None:
-        """Note that another law is in force."""
+        """Record that another law is active."""
         self._watch.changed_law()
 
     def apply(self, settings: Settings) -> None:

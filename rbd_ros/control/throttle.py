@@ -19,16 +19,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 import math
 
-__all__ = ['Budget', 'Repeats', 'counted', 'shortened']
+__all__ = ['Budget', 'Throttle', 'short_list', 'with_suppressed']
 
 #: kinds of texts remembered; a sender that invents new ones must not fill the memory
-_MOST_KINDS = 256
+_MAX_KINDS = 256
 
 _NAMES, _LETTERS = 8, 40  # shown of a list of names, and of each name
 
 
-class Repeats:
-    """Let some texts of each kind pass in a period and count the others."""
+class Throttle:
+    """Let some texts of each kind pass in a period, and count the others."""
 
     def __init__(self, period: float = 1.0, most: int = 1) -> None:
         """
@@ -55,7 +55,7 @@ class Repeats:
         if passed >= self.most:
             self._kinds[kind] = begin, passed, left + 1
             return None
-        if kind not in self._kinds and len(self._kinds) >= _MOST_KINDS:
+        if kind not in self._kinds and len(self._kinds) >= _MAX_KINDS:
             self._kinds.pop(next(iter(self._kinds)))  # the oldest one
         self._kinds[kind] = begin, passed + 1, 0
         return left
@@ -73,9 +73,9 @@ class Repeats:
         return found
 
 
-def counted(text: str, left: int) -> str:
+def with_suppressed(text: str, left: int) -> str:
     """
-    Return a text with the number of its like that were left out before.
+    Return a text with the number of similar ones that were left out before it.
 
     :param text: to be logged.
     :param left: number of those.
@@ -83,9 +83,9 @@ def counted(text: str, left: int) -> str:
     return f'{text} ({left} similar lines suppressed)' if left else text
 
 
-def shortened(names: Sequence[str]) -> str:
+def short_list(names: Sequence[str]) -> str:
     """
-    Return a list of names that cannot become long, whatever somebody has sent.
+    Return names as a text of bounded length, whatever was received.
 
     :param names: any number of any length.
     """
@@ -95,7 +95,7 @@ def shortened(names: Sequence[str]) -> str:
 
 
 class Budget:
-    """Time that may be spent on something: a share of all time, and some at once."""
+    """Time that may be spent on something: a share in the long run, and a burst at once."""
 
     def __init__(self, share: float, burst: float) -> None:
         """
@@ -121,12 +121,12 @@ class Budget:
 
     def spend(self, cost: float) -> None:
         """
-        Note what was spent; less than nothing may be left.
+        Charge a cost; the budget may become negative.
 
         :param cost: s.
         """
         self._left -= cost
 
     def cut(self) -> None:
-        """Leave at most a tenth of what may be spent at once, where too much was asked for."""
+        """Reduce the budget to a tenth of a burst, after a flood."""
         self._left = min(self._left, 0.1 * self.burst)

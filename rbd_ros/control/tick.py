@@ -138,7 +138,7 @@ class TickKernels:
         try:
             return self._dynamics.bind(quantity.name)
         finally:
-            self._dynamics.remove(quantity)  # its rule is ours: a circle that would keep the code
+            self._dynamics.remove(quantity)  # a reference cycle would keep the code alive
 
     def _rule(self, name: str) -> Callable[[State], dict[str, Sequence]]:
         """Return what a kernel computes, with the passive joints of closed loops solved."""
@@ -181,7 +181,7 @@ class TickKernels:
                 **(solved if self.robot.assembly else {}), **more}
 
     def _plausible(self, x: Inputs) -> tuple[list[Scalar], list[tuple[Scalar, Scalar]]]:
-        """Return how far positions ran away from velocities, and what must be within bounds."""
+        """Return how far positions depart from velocities, and what must be within bounds."""
         q, qd, before = (self._terms.pick(x[name]) for name in ('q', 'qd', 'before'))
         elapsed = x['elapsed'][0]
         fade = WINDOW / (WINDOW + elapsed)
@@ -226,7 +226,7 @@ class TickKernels:
             lambda _q, _qd, qdd: self._terms.torque(s, qdd), q, qd, x['reference'],
             stiffness=x['stiffness'], damping=x['damping'], integral=x['integral'],
             continuous=self.robot.continuous)
-        # That of the reference: measured velocity would feed its noise back.
+        # Friction along the reference: the measured velocity would feed its noise back.
         rubbing = joint_space.friction_torque(x['reference'][1], self._friction(x))
         law = [tau + f - r for tau, f, r in zip(law, rubbing, x['external'], strict=True)]
         error = joint_space.tracking_error(q, x['reference'][0], self.robot.continuous)
@@ -254,7 +254,7 @@ class TickKernels:
 
 
 def _in_pairs(values: Vector, join: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
-    """Join neighbours until one is left: a processor does not wait for one after the other."""
+    """Join neighbours until one is left: a short chain of dependent operations."""
     while len(values) > 1:
         values = [*(join(a, b) for a, b in zip(values[::2], values[1::2])),
                   *values[len(values) & ~1:]]

@@ -95,7 +95,7 @@ class Watch:
 
     def begin(self, now: float, q: Array, qd: Array) -> None:
         """
-        Note that torque begins.
+        Record that torque begins.
 
         :param now: control time, s.
         :param q: positions of the controlled joints.
@@ -107,18 +107,18 @@ class Watch:
         self._error.restart()
         self._lead.restart()
 
-    def look(self, now: float, state: State, law: Law, q: Array, qd: Array,
-             fault: Report) -> bool:
+    def check(self, now: float, state: State, law: Law, q: Array, qd: Array,
+              fault: Report) -> bool:
         """
-        Look for faults that show while the state is good.
+        Check for faults that are detected while the state is good.
 
         :param now: control time, s.
         :param state: of the supervisor.
-        :param law: in use; its tracking error is that of the last cycle.
+        :param law: in use; its tracking error is from the last cycle.
         :param q: positions of the controlled joints.
         :param qd: their velocities.
         :param fault: takes what is wrong.
-        :returns: whether all is calm: what a kernel watches by itself needs no look.
+        :returns: whether all is calm, so that the fast path may check the rest in its kernel.
         """
         wrong = self._speed.check(now, qd)
         if wrong:

@@ -33,7 +33,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from rbd_ros.control.throttle import counted, Repeats
+from rbd_ros.control.throttle import Throttle, with_suppressed
 from rbd_ros.nodes.console import accepts_output
 from rclpy.impl import rcutils_logger
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
@@ -73,7 +73,7 @@ class LogQueue:
         """Start the thread."""
         self._waiting: SimpleQueue[_Line | None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._repeats = Repeats(1.0, _RATE_PER_PLACE)
+        self._repeats = Throttle(1.0, _RATE_PER_PLACE)
         self._suppressed: dict[Hashable, _Line] = {}  # last line left out, by its place
         self._dropped = 0  # lines for which there was no room
         self._unprinted = 0  # lines that the console did not take
@@ -101,7 +101,7 @@ class LogQueue:
             if self._waiting.qsize() >= _MAX_WAITING:
                 self._dropped += 1
                 return
-        self._waiting.put(line._replace(text=counted(line.text, left)))
+        self._waiting.put(line._replace(text=with_suppressed(line.text, left)))
 
     def close(self, limit: float = 1.0) -> None:
         """
@@ -154,7 +154,7 @@ class LogQueue:
             lines = {place: self._suppressed.pop(place, None) for place in quiet}
         for place, line in lines.items():
             if line is not None:
-                self._emit(line._replace(text=counted(line.text, quiet[place] - 1)))
+                self._emit(line._replace(text=with_suppressed(line.text, quiet[place] - 1)))
 
 
 class QueuedLogger(RcutilsLogger):
@@ -169,7 +169,7 @@ class QueuedLogger(RcutilsLogger):
         """
         super().__init__(name)
         self._queue = queue
-        self._throttles: dict[float, Repeats] = {}
+        self._throttles: dict[float, Throttle] = {}
         self._parent: RcutilsLogger | None = None
 
     def get_child(self, name: str) -> QueuedLogger:
@@ -199,11 +199,11 @@ class QueuedLogger(RcutilsLogger):
                      code.co_filename, frame.f_lineno)
         if throttle_duration_sec > 0.0:
             repeats = self._throttles.setdefault(
-                throttle_duration_sec, Repeats(throttle_duration_sec))
+                throttle_duration_sec, Throttle(throttle_duration_sec))
             left = repeats.take(line.place, time.monotonic())
             if left is None:
                 return False
-            line = line._replace(text=counted(line.text, left))
+            line = line._replace(text=with_suppressed(line.text, left))
         self._queue.add(line)
         return True
 

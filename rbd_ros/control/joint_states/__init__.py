@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joint states: messages in, one state that is fresh and can be true out."""
+"""Joint states: from messages to one state that is fresh and plausible."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What came of a joint so far, and why its state is too old: the text of a fault."""
+"""Which messages had a joint so far, and why its state is too old: the text of a fault."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class History(NamedTuple):
     unreadable_why: str
 
     def age_of(self, joint: int) -> StateAge | None:
-        """Return the age of what brought a joint last; None if nothing ever did."""
+        """Return the age of the last message with a joint; None if there was none."""
         ages = [layout.age for layout in self.layouts if joint in layout.target]
         return max(ages, key=lambda age: age.heard, default=None)
 

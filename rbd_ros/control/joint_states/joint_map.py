@@ -16,8 +16,8 @@
 From joint names in messages to the vectors of the model.
 
 Messages may carry some joints each, in any order, with extra ones. Each set of names is one layout
-with its own cached permutation and its own measures of age. An error in a field that we need
-makes the whole message count as not received: its age then does the rest.
+with its own cached permutation and its own measures of age. A message with an error in a field
+that is needed counts as not received; if that goes on, the state becomes too old.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Array = npt.NDArray[np.float64]
 _FRESH, _STATE = Freshness.FRESH, Arrival.STATE  # looking them up takes time in each cycle
 
 #: kinds of name lists remembered; a publisher that invents names must not fill the memory
-_MOST_LAYOUTS = 64
+_MAX_LAYOUTS = 64
 
 
 class JointMap:
@@ -62,8 +62,8 @@ class JointMap:
         :param controlled: names of the controlled ones in the order of the commands.
         :param limits: ages and rates.
         :param fixed_positions: joints that nobody publishes, with their positions.
-        :param followers: names of mimic joints; they follow their master, messages that
-            carry them are not asked about them.
+        :param followers: names of mimic joints; they follow their master, and their values in
+            messages are ignored.
         :param continuous: names of joints without limits, whose position may wrap.
         """
         self.limits = limits or AgeLimits()
@@ -93,17 +93,17 @@ class JointMap:
         self.rate = RateMeter(self.limits.minimum_rate)
         self.motion = Motion(self.names, self.controlled.tolist(), frozenset(
             self._index[name] for name in continuous), self.limits)
-        self.notices = Notices()  # to be announced; whoever announces takes them out
+        self.notices = Notices()  # to be announced
         self.rejected = 0
         self.accepted = 0  # messages taken by ``update``
         self.unreadable = 0  # messages whose bytes are no joint state
-        self.generation = 0  # of the layouts: those of another one are not known any more
+        self.generation = 0  # of the layouts: layouts of an earlier one are no longer used
         self.restart()
 
     def restart(self) -> None:
-        """Forget every message, at activation and reset: all must prove themselves again."""
+        """Forget every message, at activation and reset: each stream is checked anew."""
         self._layouts: dict[tuple[str, ...], Layout] = {}
-        self.last: Layout | None = None  # that came last
+        self.last: Layout | None = None  # of the last message
         self.generation += 1
         self._has_effort = False  # the last message had efforts of every controlled joint
         self._expiry = np.full(len(self.names), -math.inf)
@@ -142,7 +142,7 @@ class JointMap:
             self.reason = reason
             layout.age.refuse(now, reason)
             return Arrival.REJECTED
-        arrival = self.judge_age(layout, now, stamp)
+        arrival = self.check_age(layout, now, stamp)
         if arrival is Arrival.REJECTED:
             return arrival
         self.accepted += 1
@@ -154,9 +154,9 @@ class JointMap:
             self._store(layout, effort)
         return arrival
 
-    def judge_age(self, layout: Layout, now: float, stamp: float) -> Arrival:
+    def check_age(self, layout: Layout, now: float, stamp: float) -> Arrival:
         """
-        Judge the age of a message, whoever copies its numbers.
+        Check the age of a message; its numbers are copied elsewhere.
 
         :param layout: what it carries.
         :param now: control time of reception, s.
@@ -239,8 +239,8 @@ class JointMap:
         """
         Return which joints made the state too old and why, for the supervisor.
 
-        The answer rests on what came, not on who asks: it is the same whether a message or the
-        timer finds the state too old.
+        The answer depends only on the messages: it is the same whether a message or the timer
+        finds the state too old.
 
         :param now: control time, s.
         """
@@ -264,7 +264,7 @@ class JointMap:
 
     def _learn(self, names: tuple[str, ...]) -> Layout:
         """Build the permutation of a list of names seen for the first time."""
-        if len(self._layouts) >= _MOST_LAYOUTS:
+        if len(self._layouts) >= _MAX_LAYOUTS:
             self._drop_oldest()
         wanted = [(i, self._index[name]) for i, name in enumerate(names)
                   if name in self._index and name not in self._fixed]
@@ -278,7 +278,7 @@ class JointMap:
                         mask == self._all, mask, self._age(bool(mask)), names,
                         f'{", ".join(twice)} appears twice in one message' if twice else '',
                         asked <= {j for _, j in wanted}, len(self.names))
-        self._layouts = {**self._layouts, names: layout}  # another thread may go through the old
+        self._layouts = {**self._layouts, names: layout}  # others may iterate over the old one
         extra = [name for name in names if name not in self._index
                  and name not in self._followers]
         if extra:
@@ -286,7 +286,7 @@ class JointMap:
         return layout
 
     def _drop_oldest(self) -> None:
-        """Forget the list of names that was silent for longest, one without our joints first."""
+        """Forget the list of names that was silent longest; first those without our joints."""
         oldest = min(self._layouts.values(), key=lambda layout: (
             len(layout.target) > 0, layout.age.heard))
         self._layouts = {names: layout for names, layout in self._layouts.items()
@@ -333,7 +333,7 @@ class JointMap:
         return expiry
 
     def _forget_ages(self) -> None:
-        """Let no state last until a time that belongs to another run of the clock."""
+        """Let every state expire: the times belong to the clock before it jumped back."""
         self._expiry[:] = self.expiry = -math.inf
         for layout in self._layouts.values():
             layout.until = -math.inf

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What messages bring: lists of names with where their values go, and how old they may become."""
+"""Layouts of messages: lists of names, where their values go, and how old they may become."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Arrival(enum.IntEnum):
 
 @dataclass(frozen=True)
 class AgeLimits:
-    """How old joints may become, and how a stream proves itself."""
+    """How old joints may become, and how a stream proves that it is fresh."""
 
     state_timeout: float = 0.1  # s, controlled joints
     prescribed_timeout: float = 1.0  # s, all others
@@ -79,7 +79,7 @@ class Layout:
     age: StateAge
     names: tuple[str, ...]  # of the message
     defect: str  # why such a message can never be used
-    alone: bool  # carries every joint that must be heard of
+    alone: bool  # carries every joint that must be measured
     size: int  # number of joints of the model
     take: Index = field(init=False)  # the same as source and target, fast where they are runs
     put: Index = field(init=False)

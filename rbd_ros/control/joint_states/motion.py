@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Whether a message can be true, held against the one before.
+Whether a message is plausible, compared with the one before.
 
-A position must be reachable from the last one that was accepted, whoever sent that: this finds a
-sensor that fails, and two sources of one joint that disagree. Positions and velocities must tell
-the same motion: their difference is collected in a leaky sum, whose size over its time is the
-velocity by which the two disagree. Velocities that are missing are differences of positions.
+A position must be reachable from the last one that was accepted, from whatever source: this finds
+a sensor that fails, and two sources of one joint that disagree. Positions and velocities must
+describe the same motion: their difference is collected in a leaky sum, which divided by its time
+is the velocity by which the two disagree. Missing velocities are differences of positions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy.typing as npt
 from rbd_ros.control.joint_states.layout import AgeLimits, Layout, Values
 from rbd_ros.control.safety.limits import is_finite
 from rbd_ros.control.safety.monitors import Patience
-from rbd_ros.control.throttle import shortened
+from rbd_ros.control.throttle import short_list
 
 __all__ = ['REACH', 'WINDOW', 'Motion']
 
@@ -47,27 +47,27 @@ REACH = 1.5
 #: s by which messages of two publishers may be late against each other
 _LATE = 0.02
 
-#: size of the sum in units of what it may be: one absurd velocity is forgotten within 10 ms
+#: bound of the sum, relative to its limit: one absurd velocity is forgotten within 10 ms
 _MEMORY = 1.1
 
-#: messages that may disagree at least, however few come
+#: messages that may always disagree, however low the rate is
 _LEAST = 5
 
-#: messages that may disagree at once, and that are forgotten in one second: a second publisher
-#: much slower than the first one is no sensor that errs now and then
+#: messages that may disagree at once, and how many are forgotten per second: a second publisher
+#: that is much slower than the first must not pass for a sensor with occasional errors
 _ERRORS, _FORGOTTEN = 10.0, 1.0
 
-#: changes between two sources of one joint that make them two, not a change of the layout
+#: changes between two sources of one joint after which there are two, not a new layout
 _SWAPS = 10
 
 
 class Motion:
-    """Judge positions and velocities of the controlled joints by what came before."""
+    """Compare positions and velocities of the controlled joints with earlier messages."""
 
     def __init__(self, names: Sequence[str], controlled: Sequence[int],
                  continuous: frozenset[int], limits: AgeLimits) -> None:
         """
-        Start without bounds: nothing is doubted until ``bound`` is called.
+        Start without bounds: everything is plausible until ``bound`` is called.
 
         :param names: of all joints.
         :param controlled: positions of the controlled ones among them.
@@ -90,7 +90,7 @@ class Motion:
         :param speed: velocity limits; infinity: none.
         :param tolerance: noise and quantisation of a position, rad or m.
         :param mismatch: how far positions may run away from velocities, rad or m.
-        :param patience: s for which messages that cannot be true are just left out.
+        :param patience: s for which implausible messages are just ignored.
         """
         self._speed, self._tolerance = speed.tolist(), tolerance.tolist()
         self._most = (_MEMORY * mismatch).tolist()
@@ -100,8 +100,8 @@ class Motion:
         """Forget every message."""
         self._source: list[Layout | None] = [None] * len(self._place)
         self.carrier: Layout | None = None  # that brought controlled joints last
-        self.wrong = ''  # why the messages cannot be believed any more
-        self.reason = ''  # why the last doubtful one could not be true
+        self.wrong = ''  # why the messages are no longer believed
+        self.reason = ''  # why the last implausible one was so
         self._swaps = self._count = 0
         self._errors, self._erred = 0.0, 0.0  # number, control time of the last one
         self._moves: list[tuple[int, int, float, float]] = []
@@ -110,12 +110,12 @@ class Motion:
 
     @property
     def calm(self) -> bool:
-        """Return whether nothing was doubted lately."""
+        """Return whether nothing was implausible lately."""
         return self.patience.empty
 
     def refusal(self, layout: Layout, now: float, stamp: float) -> str:
         """
-        Return why the positions of a message cannot be true; empty if they can.
+        Return why the positions of a message are implausible; empty if they are not.
 
         :param layout: its joints, with its positions.
         :param now: control time of reception, s.
@@ -145,7 +145,7 @@ class Motion:
                 reason = self._disagreement(layout, source, j, before, x, since)
             moves.append((c, k, step, elapsed))
         if layout.mask:
-            # Messages count, not time: what disagrees may come right before what does not.
+            # Count messages, not time: one that disagrees may come right before one that does not.
             self._count += 1
             late = self.patience.runs_out(self._count * self._step, bool(reason))
             if reason:
@@ -155,7 +155,7 @@ class Motion:
         return reason
 
     def _count_error(self, now: float) -> bool:
-        """Count a message that cannot be true; return whether there were too many lately."""
+        """Count an implausible message; return whether there were too many lately."""
         forgotten = _FORGOTTEN * max(now - self._erred, 0.0)
         self._errors, self._erred = max(self._errors - forgotten, 0.0) + 1.0, now
         return self._errors > _ERRORS
@@ -167,11 +167,11 @@ class Motion:
             return (f'{name} jumped from {before:.4g} to {now:.4g} within {since:.3g} s: a '
                     'faulty sensor, or two publishers')
         return (f'{name} has two sources that disagree: {before:.4g} in messages of '
-                f'{shortened(source.names)}, {now:.4g} in those of {shortened(layout.names)}')
+                f'{short_list(source.names)}, {now:.4g} in those of {short_list(layout.names)}')
 
     def accept(self, layout: Layout, now: float, velocity: Values, stamp: float) -> list[str]:
         """
-        Take over a message: its velocity, or the difference of positions where that is missing.
+        Accept a message: its velocity, or the difference of positions where that is missing.
 
         :param layout: its joints, with its positions; gets the velocities.
         :param now: control time of reception, s.
@@ -192,7 +192,7 @@ class Motion:
         return silent
 
     def _swap(self, layout: Layout) -> None:
-        """Note that other messages bring some controlled joints than did before."""
+        """Record that some controlled joints now come in other messages."""
         self.carrier = layout
         for j in layout.target.tolist():
             c = self._place.get(j)
@@ -201,11 +201,11 @@ class Motion:
                 self._source[c] = layout
 
     def two_sources(self) -> str:
-        """Return that joints keep coming from two sources, if they do."""
+        """Return a text if joints keep coming from two sources, else an empty one."""
         if self._swaps < _SWAPS or self.carrier is None:
             return ''
         return ('controlled joints arrive in more than one kind of message, one of them '
-                f'{shortened(self.carrier.names)}: each joint should have one source')
+                f'{short_list(self.carrier.names)}: each joint should have one source')
 
     def _velocities(self, layout: Layout, now: float, velocity: Values, stamp: float) -> list[str]:
         """Take the velocities, or difference the positions where they are missing."""

@@ -12,18 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is worth a line in the log about joint states: each thing once since an activation."""
+"""Log lines about joint states: each of them once per activation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rbd_ros.control.throttle import shortened
+from rbd_ros.control.throttle import short_list
 
 __all__ = ['Notices']
 
 #: lists of unknown joints that are announced since an activation
-_MOST_LISTS = 8
+_MAX_LISTS = 8
 
 
 class Notices(list[str]):
@@ -58,14 +58,14 @@ class Notices(list[str]):
 
     def unknown_joints(self, extra: Sequence[str]) -> None:
         """
-        Name joints that are not ours, unless whoever sends them goes on inventing names.
+        Announce unknown joints, unless a sender keeps inventing names.
 
         :param extra: their names.
         """
-        text = f'joints not in the model are ignored: {shortened(extra)}'
+        text = f'joints not in the model are ignored: {short_list(extra)}'
         if text in self._announced:
             return
-        if self._lists < _MOST_LISTS:
+        if self._lists < _MAX_LISTS:
             self._lists += 1
             self.once(text, text)
         else:

@@ -15,11 +15,11 @@
 """
 Switching from one law to another without a step of the torque.
 
-At the switch the difference between the old and the new law is taken over as an offset,
-which then fades along a quintic. The output is continuous by construction, whatever the two
-laws are; the offset is finite and never larger than twice the limit. Where it pushes a joint the
-way that it moves it goes faster, as fast as a continuous output allows: an offset that is frozen
-would drive a joint on that the old law had accelerated, or that nothing holds any more.
+At the switch the difference between the old and the new law is taken over as an offset, which then
+fades along a quintic. The output is continuous by construction, whatever the two laws are; the
+offset is finite and never larger than twice the limit. Where it pushes a joint in the direction of
+its motion it fades faster, as fast as a continuous output allows: a slow offset would keep driving
+a joint that the old law had accelerated, or that nothing holds any more.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Array = npt.NDArray[np.float64]
 #: share of the limit by which an offset that drives a joint falls from one torque to the next
 _FALL = 0.006
 
-#: rad/s from which on a joint moves
+#: rad/s above which a joint counts as moving
 _MOVES = 0.05
 
 
@@ -51,7 +51,7 @@ def smooth_step(s: float) -> float:
 
 
 class BumplessSwitch:
-    """Offset that carries the torque of the old law into the new one and fades."""
+    """A fading offset that makes the torque of a new law start at that of the old one."""
 
     def __init__(self, limit: Sequence[float], duration: float) -> None:
         """
@@ -68,7 +68,7 @@ class BumplessSwitch:
         self._work = np.zeros_like(self._limit)
         self._fall = _FALL * self._limit
         self._start: float | None = None
-        self._share = 1.0  # of the offset, that is left by now
+        self._share = 1.0  # fraction of the offset that is left
         self._armed = False
         self._valid = False
 
@@ -78,7 +78,7 @@ class BumplessSwitch:
         return self._start is not None or self._armed
 
     def switch(self) -> None:
-        """Let the next torque be the first one of a new law."""
+        """Announce that the next torque is the first one of a new law."""
         self._armed = self._valid and self.duration > 0.0
 
     def cancel(self) -> None:
@@ -88,7 +88,7 @@ class BumplessSwitch:
 
     def note(self, torque: Array) -> None:
         """
-        Remember a torque that no law gave, so that a law can take over from it.
+        Remember a torque that is not from a law, so that a law can start from it.
 
         :param torque: finite torque before the limiter, N.m.
         """

@@ -15,8 +15,8 @@
 """
 External joint torque and wrench by observing the generalised momentum.
 
-The momentum p = H qd obeys p' = tau + tau_ext - C + H' qd. Over one period, with the rule of
-the midpoint for H' qd, its change is H_mid (qd1 - qd0) exactly, so that neither H' nor an
+The momentum p = H qd obeys p' = tau + tau_ext - C + H' qd. Over one period, with the midpoint
+rule for H' qd, its change is H_mid (qd1 - qd0) exactly, so that neither H' nor an
 acceleration is needed. Joints that others move count with their measured velocity: H has their
 columns. The observer filters what the model does not explain:
 
@@ -41,7 +41,7 @@ class MomentumObserver:
 
     def __init__(self, gain: Sequence[float], variables: int = 0) -> None:
         """
-        Start without knowledge.
+        Start with nothing observed.
 
         :param gain: K, bandwidth per joint, 1/s.
         :param variables: velocities that share in the momentum; 0: those of these joints.

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A parameter file of ROS, read as rcl reads it and judged before anything starts.
+A ROS parameter file, read as rcl reads it and checked before anything starts.
 
-rcl ends a process that is given a file it cannot read, and its words name neither the parameter
-nor the way out. PyYAML alone does not do: rcl takes a bare ``y`` for true, PyYAML does not.
+rcl ends a process whose file it cannot read, and its message names neither the parameter nor what
+to do. PyYAML alone is not enough: rcl reads a bare ``y`` as true, PyYAML does not.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A set of values is judged as a whole before anything is applied; each refusal has a reason."""
+"""Values are checked as a whole set before any is applied; each refusal has a reason."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def per_joint(name: str, value: Sequence[float], n: int,
 def refusals(changes: Mapping[str, object], current: Mapping[str, Value] | None = None, *,
              active: bool = False, joints: int = 0) -> list[str]:
     """
-    Judge a set of changes as a whole; empty if it may be applied.
+    Check a set of changes as a whole; return the reasons against it, none if it may be applied.
 
     :param changes: new values by name.
     :param current: values in force; None: the defaults.

@@ -95,7 +95,7 @@ class Goal:
 
     def check(self, now: float, error: Array) -> Outcome | None:
         """
-        Judge the present tracking error.
+        Check the present tracking error.
 
         :param now: control time, s.
         :param error: reference minus measured, (3, n); unmeasured accelerations are zero.
@@ -164,7 +164,7 @@ class GoalKeeper:
 
     def check(self, now: float, error: Array) -> Outcome | None:
         """
-        Judge the active goal; one that ends is put into ``ended``.
+        Check the active goal; one that ends is put into ``ended``.
 
         :param now: control time, s.
         :param error: reference minus measured, (3, n).

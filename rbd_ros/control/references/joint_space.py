@@ -35,12 +35,12 @@ from rbd_ros.control.references.profiles import joint_kernel, polynomial_kernel
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, Trajectory, unwrap
 
-__all__ = ['JointReference', 'JumpLimiter', 'Source']
+__all__ = ['JointReference', 'ReferenceLimiter', 'Source']
 
 Array = npt.NDArray[np.float64]
 
 #: rad/s and rad/s^2 (m/s, m/s^2) that no reference may ask for, whatever the joint can do
-_MOST_SPEED, _MOST_ACCELERATION = 1e3, 1e5
+_MAX_SPEED, _MAX_ACCELERATION = 1e3, 1e5
 
 #: planners end a little above the velocity limits that they were given
 _SLACK = 1.01
@@ -54,7 +54,7 @@ class Source(enum.Enum):
     TRAJECTORY = 'trajectory'
 
 
-class JumpLimiter:
+class ReferenceLimiter:
     """Follow a target with bounded velocity and acceleration per joint, inside joint limits."""
 
     def __init__(self, velocity: Sequence[float], acceleration: Sequence[float],
@@ -124,7 +124,7 @@ class JointReference:
         :param speed: velocities that no reference may ask for; none: any finite one.
         """
         endless = np.array(continuous, dtype=bool)
-        self.limiter = JumpLimiter(
+        self.limiter = ReferenceLimiter(
             velocity, acceleration, np.where(endless, -np.inf, lower).tolist(),
             np.where(endless, np.inf, upper).tolist())
         polynomial_kernel(len(velocity))  # compiled before it is needed in the loop
@@ -140,7 +140,7 @@ class JointReference:
         n = len(self.lower)
         self.target = self.limiter.target
         self._error = np.zeros((3, n))
-        self._endless = bool(self.continuous.any())
+        self._any_continuous = bool(self.continuous.any())
         self._trajectory: Trajectory | None = None
         self._received = -math.inf
         self._time: float | None = None
@@ -180,7 +180,7 @@ class JointReference:
         fits = float(np.min(2.0 * np.maximum(room, 0.0) / np.maximum(speed, 1e-9)))
         least = float(np.max(2.0 * speed / self.limiter.acceleration))
         duration = max(min(duration, fits), least, 1e-3)
-        end = self._inside(q, q + qd * (duration / 2.0) + qdd * (duration * duration / 12.0))
+        end = self._clipped(q, q + qd * (duration / 2.0) + qdd * (duration * duration / 12.0))
         still = np.zeros((1, len(q)))
         self.goals.abort('the reference is held')
         self._trajectory = Trajectory(Knots(np.array([duration]), end[None], still, still), now,
@@ -190,19 +190,19 @@ class JointReference:
     def hold(self) -> None:
         """Come to rest as fast as the limits allow and stay there."""
         q, qd, _ = self.state
-        self.target[0] = self._inside(q, q + qd * np.abs(qd) / (2.0 * self.limiter.acceleration))
+        self.target[0] = self._clipped(q, q + qd * np.abs(qd) / (2.0 * self.limiter.acceleration))
         self.target[1:] = 0.0
         self._trajectory = None
         self.source, self.resting = Source.HOLD, False
 
-    def _inside(self, q: Array, end: Array) -> Array:
-        """Return where the reference may come to rest: not beyond a limit, if it was inside."""
+    def _clipped(self, q: Array, end: Array) -> Array:
+        """Return where the reference may come to rest: not beyond a limit if it was inside."""
         return np.where(self.continuous, end, np.clip(
             end, np.minimum(q, self.lower), np.maximum(q, self.upper)))
 
     def give_way(self, q: Array, most: Array) -> Array:
         """
-        Let a held reference follow a robot that was pushed further away than it may be.
+        Let a held reference follow a robot that was pushed too far away from it.
 
         :param q: measured positions.
         :param most: distance per joint up to which the reference stays where it is.
@@ -229,7 +229,7 @@ class JointReference:
         rates = [None if x is None else np.asarray(x, dtype=float)[None] for x in (qd, qdd)]
         self.check(np.asarray(q, dtype=float)[None], *rates)
         self.goals.abort('pre-empted by a set-point')
-        self.target[0] = self._near(q)
+        self.target[0] = self._nearest_turn(q)
         self.target[1] = 0.0 if qd is None else qd
         self.target[2] = 0.0 if qdd is None else qdd
         self._trajectory = None
@@ -295,9 +295,9 @@ class JointReference:
         self.resting = held and self.limiter.arrived
         return self.state
 
-    def judge(self, now: float, q: Array, qd: Array) -> None:
+    def check_goal(self, now: float, q: Array, qd: Array) -> None:
         """
-        Evaluate the tolerances of the active goal; a goal that fails is answered by a hold.
+        Check the tolerances of the active goal; the reference holds if the goal fails.
 
         :param now: control time, s.
         :param q: measured positions.
@@ -314,18 +314,18 @@ class JointReference:
 
     def distance(self, target: Array, q: Array) -> Array:
         """
-        Return the way from measured positions to a target; the short one where there are two.
+        Return the difference from measured positions to a target, the short way round.
 
         :param target: positions.
         :param q: measured positions.
         """
         way = target - q
-        if self._endless:
+        if self._any_continuous:
             turn = way[self.continuous]
             way[self.continuous] = np.remainder(turn + math.pi, math.tau) - math.pi
         return way
 
-    def _near(self, q: Array) -> Array:
+    def _nearest_turn(self, q: Array) -> Array:
         """Shift continuous joints to the turn of the present reference."""
         return unwrap(np.asarray(q, dtype=float)[None], self.state[0], self.continuous)[0]
 
@@ -347,8 +347,8 @@ class JointReference:
             raise GoalError(ResultCode.INVALID_GOAL, f'position {q[i, j]:.6g} of joint '
                             f'{self.joints[j]} is outside [{self.lower[j]:.6g}, '
                             f'{self.upper[j]:.6g}]')
-        self._bound('velocity', qd, np.minimum(_SLACK * self.speed, _MOST_SPEED))
-        self._bound('acceleration', qdd, np.full(len(self.lower), _MOST_ACCELERATION))
+        self._bound('velocity', qd, np.minimum(_SLACK * self.speed, _MAX_SPEED))
+        self._bound('acceleration', qdd, np.full(len(self.lower), _MAX_ACCELERATION))
 
     def _bound(self, what: str, values: Array | None, most: Array) -> None:
         """Refuse velocities or accelerations that no joint has."""

@@ -16,8 +16,8 @@
 References of the operational-space law: pose, twist and wrench of a frame.
 
 A pose far away is approached with bounded velocity and acceleration, along a straight line and
-about a fixed axis. Poses that are streamed are followed with their own velocity, which is taken
-over so long a time that late messages and bursts do not matter; between them the goal moves on.
+about a fixed axis. Streamed poses are followed with their own velocity, which is estimated over a
+time long enough that late messages and bursts do not matter; between them the goal moves on.
 A twist moves the reference pose as long as it is repeated; a wrench acts as long as it is
 repeated. The reference waits for a robot that cannot follow (a reference governor as in Garone,
 Di Cairano and Kolmanovsky 2017, in its simplest form: a bounded lead). Everything is in the base
@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from rbd_ros.control.laws.bumpless import smooth_step
 from rbd_ros.control.payload import rotation
-from rbd_ros.control.references.profiles import pose_kernel, turn_between, turned
+from rbd_ros.control.references.profiles import pose_kernel, rotated, rotation_between
 from rbd_ros.control.references.results import GoalError, ResultCode
 
 __all__ = ['TaskLimits', 'TaskReference', 'quaternion_of']
@@ -44,10 +44,10 @@ __all__ = ['TaskLimits', 'TaskReference', 'quaternion_of']
 Array = npt.NDArray[np.float64]
 
 #: s within which a pose must be followed by the next one to be a stream
-_STREAM = 0.25
+_STREAM_GAP = 0.25
 
 #: s between two poses of a burst, of which the last one counts
-_TOGETHER = 0.0005
+_BURST_GAP = 0.0005
 
 
 class TaskLimits:
@@ -164,20 +164,20 @@ class TaskReference:
         self._rest = None
         brake = [math.hypot(*self.velocity[part].tolist()) / (2.0 * slope) for part, slope
                  in zip((slice(0, 3), slice(3, 6)), self.limits.acceleration)]
-        self._goal[:4] = turned(self._orientation.tolist(),
-                                (self.velocity[:3] * brake[0]).tolist())
+        self._goal[:4] = rotated(self._orientation.tolist(),
+                                 (self.velocity[:3] * brake[0]).tolist())
         self._goal[4:] = self.p + self.velocity[3:] * brake[1]
-        self._settle()
+        self._stop_drift()
         self._moving[()] = 0.0
 
-    def _settle(self) -> None:
-        """Let the goal stand where it is."""
+    def _stop_drift(self) -> None:
+        """Let the goal stay where it is."""
         self._drift[:] = 0.0
         self._stream.clear()
 
-    def measured(self, lead: Array) -> None:
+    def set_lead(self, lead: Array) -> None:
         """
-        Take what the robot makes of the reference, before the next update.
+        Set how far the reference leads the robot, before the next update.
 
         :param lead: from the robot to the reference along controlled directions; angular,
             linear; base axes.
@@ -200,9 +200,9 @@ class TaskReference:
             raise GoalError(ResultCode.INVALID_GOAL, f'the quaternion has length {norm:.4g}')
         goal = [x / norm for x in quaternion] + [float(x) for x in position]
         self._rest = None
-        if self._moving or (self._stream and now - self._stream[-1][0] > _STREAM):
-            self._settle()
-        if self._stream and now - self._stream[-1][0] < _TOGETHER:
+        if self._moving or (self._stream and now - self._stream[-1][0] > _STREAM_GAP):
+            self._stop_drift()
+        if self._stream and now - self._stream[-1][0] < _BURST_GAP:
             self._stream.pop()
         self._stream.append((now, goal))
         self._estimate_drift()
@@ -223,7 +223,7 @@ class TaskReference:
         span = now - since
         if span <= 0.0:
             return
-        turn = [x / span for x in turn_between(before[:4], goal[:4])]
+        turn = [x / span for x in rotation_between(before[:4], goal[:4])]
         way = [(a - b) / span for a, b in zip(goal[4:], before[4:])]
         if math.hypot(*turn) <= self.limits.velocity[0] and (
                 math.hypot(*way) <= self.limits.velocity[1]):
@@ -240,7 +240,7 @@ class TaskReference:
         :param now: control time, s.
         :param twist: angular, linear; base axes, at the origin of the frame.
         """
-        self._twist[:] = _six('twist', twist)
+        self._twist[:] = _six_numbers('twist', twist)
         self._rest = None
         self._twist_time = now
         self._moving[()] = 1.0
@@ -254,7 +254,7 @@ class TaskReference:
         :param now: control time, s.
         :param wrench: moment, force; base axes, at the origin of the frame.
         """
-        for given, most, taken in zip(_six('wrench', wrench).reshape(2, 3),
+        for given, most, taken in zip(_six_numbers('wrench', wrench).reshape(2, 3),
                                       self.wrench_limit.tolist(), self.wrench.reshape(2, 3)):
             size = math.hypot(*given.tolist())
             taken[:] = given if size <= most else given * (most / size)
@@ -292,13 +292,13 @@ class TaskReference:
             self._goal[:4], self._goal[4:] = self._orientation, self.p
 
     def _come_to_rest(self, rest: _Rest, dt: float) -> None:
-        """Go on along a motion whose velocity falls smoothly to zero."""
+        """Continue a motion whose velocity falls smoothly to zero."""
         since = rest.since + dt
         s = min(since / rest.duration, 1.0)
         # The integral of the smooth step, its value and its slope.
         gone = rest.duration * (s - s**4 * (2.5 + s * (s - 3.0)))
         share, slope = 1.0 - smooth_step(s), -30.0 * (s * (1.0 - s))**2 / rest.duration
-        self._orientation[:] = turned(rest.orientation, [gone * w for w in rest.velocity[:3]])
+        self._orientation[:] = rotated(rest.orientation, [gone * w for w in rest.velocity[:3]])
         self.p[:] = [x + gone * v for x, v in zip(rest.position, rest.velocity[3:])]
         self.velocity[:] = [share * v for v in rest.velocity]
         self.acceleration[:] = [slope * v for v in rest.velocity]
@@ -318,7 +318,7 @@ class _Rest(NamedTuple):
     since: float = 0.0
 
 
-def _six(name: str, values: Sequence[float]) -> Array:
+def _six_numbers(name: str, values: Sequence[float]) -> Array:
     array = np.array(values, dtype=float)
     if array.shape != (6,) or not np.isfinite(array).all():
         raise GoalError(ResultCode.INVALID_GOAL, f'the target {name} must be six finite numbers')

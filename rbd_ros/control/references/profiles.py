@@ -30,18 +30,18 @@ from rbd_ros.compiler import (
     where)
 
 __all__ = ['joint_kernel', 'joint_step', 'polynomial_kernel', 'pose_kernel', 'pose_step',
-           'product', 'turn_between', 'turned']
+           'quaternion_product', 'rotated', 'rotation_between']
 
 Vector = Sequence[Scalar]
 
 #: a length below which a direction is not defined
 _TINY = 1e-150
 
-#: share of the acceleration limit with which a far target is approached: steps of the whole ask
-#: for torques that a rate limit gives too late and takes back too late
-_SPEED_UP = 0.25
+#: fraction of the acceleration limit with which a far target is approached: steps of the whole
+#: limit need torques that the torque rate limit applies too late and removes too late
+_APPROACH_SHARE = 0.25
 
-#: s in which the last part of a way is gone, so that small corrections make no jerks
+#: s, time constant of the last part of a motion, so that small corrections make no jerks
 _SETTLE = 0.05
 
 
@@ -102,7 +102,7 @@ def joint_step(state: Sequence[Vector], target: Sequence[Vector], velocity: Vect
         wanted = onward + _sign(qt - q) * _stopping_speed(absolute(qt - q), a, dt)
         up = minimum(most, _stopping_speed(maximum(high - q, 0.0), a, dt))
         down = minimum(most, _stopping_speed(maximum(q - low, 0.0), a, dt))
-        faster = _SPEED_UP * a  # slower is always possible with all of it
+        faster = _APPROACH_SHARE * a  # slower is always possible with all of it
         change = clamp((clamp(wanted, -down, up) - v) / dt, where(less(0.0, v), -a, -faster),
                        where(less(v, 0.0), a, faster))
         free = q + (v + change * dt) * dt
@@ -152,7 +152,7 @@ def polynomial_kernel(n: int) -> Kernel:
                                            name=f'quintics_{n}'))
 
 
-def product(a: Vector, b: Vector) -> list[Scalar]:
+def quaternion_product(a: Vector, b: Vector) -> list[Scalar]:
     """
     Return the product of two quaternions x, y, z, w.
 
@@ -165,14 +165,14 @@ def product(a: Vector, b: Vector) -> list[Scalar]:
             aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz]
 
 
-def turn_between(start: Vector, end: Vector) -> list[Scalar]:
+def rotation_between(start: Vector, end: Vector) -> list[Scalar]:
     """
     Return axis times angle, in the base, of the short turn from one orientation to another.
 
     :param start: unit quaternion x, y, z, w.
     :param end: unit quaternion.
     """
-    x, y, z, w = product(end, [-start[0], -start[1], -start[2], start[3]])
+    x, y, z, w = quaternion_product(end, [-start[0], -start[1], -start[2], start[3]])
     side = where(less(w, 0.0), -1.0, 1.0)
     sine = _norm([x, y, z])
     small = less(sine, _TINY)
@@ -180,7 +180,7 @@ def turn_between(start: Vector, end: Vector) -> list[Scalar]:
     return [factor * x, factor * y, factor * z]
 
 
-def turned(orientation: Vector, vector: Vector) -> list[Scalar]:
+def rotated(orientation: Vector, vector: Vector) -> list[Scalar]:
     """
     Return an orientation turned about an axis of the base, of unit length again.
 
@@ -191,7 +191,7 @@ def turned(orientation: Vector, vector: Vector) -> list[Scalar]:
     half = 0.5 * angle
     small = less(angle, _TINY)
     factor = where(small, 0.5, sin(half) / where(small, 1.0, angle))
-    x, y, z, w = product([factor * x for x in vector] + [cos(half)], orientation)
+    x, y, z, w = quaternion_product([factor * x for x in vector] + [cos(half)], orientation)
     size = sqrt(x * x + y * y + z * z + w * w)
     return [x / size, y / size, z / size, w / size]
 
@@ -203,19 +203,19 @@ def _matrix(orientation: Vector) -> list[list[Scalar]]:
             [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]]
 
 
-def _held_back(wanted: Vector, lead: Vector, longest: Scalar, most: Scalar) -> list[Scalar]:
-    """Return a velocity that does not lead away from a robot that is left behind."""
+def _within_lead(wanted: Vector, lead: Vector, longest: Scalar, most: Scalar) -> list[Scalar]:
+    """Return a velocity that does not lead further away from a robot that lags behind."""
     length = _norm(lead)
     away = [x / maximum(length, _TINY) for x in lead]
-    # All of the speed up to half of the lead; then as if braking evenly, to rest at its end.
+    # Full speed up to half of the lead; beyond it evenly braked, to rest at the whole lead.
     speed = most * sqrt(clamp(2.0 - 2.0 * length / longest, 0.0, 1.0))
     along = wanted[0] * away[0] + wanted[1] * away[1] + wanted[2] * away[2]
     excess = maximum(along - speed, 0.0)
     return [v - excess * x for v, x in zip(wanted, away)]
 
 
-def _change(way: Vector, velocity: Vector, drift: Vector, twist: Vector, moving: Scalar,
-            lead: Vector, limits: Vector, dt: Scalar) -> list[Scalar]:
+def _velocity_change(way: Vector, velocity: Vector, drift: Vector, twist: Vector, moving: Scalar,
+                     lead: Vector, limits: Vector, dt: Scalar) -> list[Scalar]:
     """Return the bounded change of one half of the velocity of a pose."""
     most, slope, longest = limits
     direct = [x / dt for x in way]
@@ -228,7 +228,7 @@ def _change(way: Vector, velocity: Vector, drift: Vector, twist: Vector, moving:
     wanted = [where(moving, t, where(near, d, v + share * x))
               for t, d, v, x in zip(twist, direct, drift, left)]
     fit = minimum(1.0, most / maximum(_norm(wanted), _TINY))
-    wanted = _held_back([fit * x for x in wanted], lead, longest, most)
+    wanted = _within_lead([fit * x for x in wanted], lead, longest, most)
     change = [x - v for x, v in zip(wanted, velocity)]
     bound = minimum(1.0, reach / maximum(_norm(change), _TINY))
     return [bound * x for x in change]
@@ -252,16 +252,16 @@ def pose_step(orientation: Vector, position: Vector, velocity: Vector, goal: Vec
     :param limits: angular and linear: largest velocities, accelerations and leads.
     :param dt: s, positive.
     """
-    turn = turned(goal[:4], [ahead * w for w in drift[:3]])
+    turn = rotated(goal[:4], [ahead * w for w in drift[:3]])
     there = [x + ahead * v for x, v in zip(goal[4:], drift[3:])]
-    ways = (turn_between(orientation, turn), [a - b for a, b in zip(there, position)])
+    ways = (rotation_between(orientation, turn), [a - b for a, b in zip(there, position)])
     change: list[Scalar] = []
     for k, way in enumerate(ways):
         part = slice(3 * k, 3 * k + 3)
-        change += _change(way, velocity[part], drift[part], twist[part], moving, lead[part],
-                          [row[k] for row in limits], dt)
+        change += _velocity_change(way, velocity[part], drift[part], twist[part], moving,
+                                   lead[part], [row[k] for row in limits], dt)
     speed = [v + c for v, c in zip(velocity, change)]
-    after = turned(orientation, [v * dt for v in speed[:3]])
+    after = rotated(orientation, [v * dt for v in speed[:3]])
     return {'orientation': after, 'position': [p + v * dt for p, v in zip(position, speed[3:])],
             'velocity': speed, 'acceleration': [c / dt for c in change], 'R': _matrix(after)}
 

@@ -15,10 +15,10 @@
 """
 Joint trajectories: piecewise polynomials through the points of a message.
 
-Points with velocities and accelerations are joined by quintics, points with velocities by
-cubics, as joint_trajectory_controller does. Points with positions alone are joined by the
-spline with continuous acceleration that starts as the robot moves and ends at rest: the
-straight lines drawn elsewhere have corners that no law can follow. They remain an option.
+Points with velocities and accelerations are joined by quintics, points with velocities by cubics,
+as joint_trajectory_controller does. Points with positions alone are joined by the spline with
+continuous acceleration that starts with the velocity of the robot and ends at rest: the straight
+lines of other controllers have corners that no law can follow. They remain an option.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Trajectory:
         self.start, self.end = float(t[0]), float(t[-1])
         self._times = t.tolist()
         self.final = q[-1]  # position at the end, held from then on
-        # A piece is worked out when it begins: a thousand at once would hold up the loop.
+        # A piece is computed when it begins: a thousand at once would delay the loop.
         self._knots = (q, qd, qdd)
         self._bound = polynomial_kernel(n).bind()
         self._coefficients, self._progress = self._bound.inputs['c'], self._bound.inputs['s']
@@ -230,18 +230,18 @@ def _spline_velocities(t: Array, q: Array, start: Array) -> Array:
     return qd
 
 
-def _solve_tridiagonal(diagonal: Array, beside: Array, right: Array) -> Array:
+def _solve_tridiagonal(diagonal: Array, off_diagonal: Array, right: Array) -> Array:
     """
     Solve a symmetric system whose diagonal is larger than its neighbours: no pivot is needed.
 
     SciPy has this, too, but importing it takes a fifth of the start of a controller.
 
-    :param beside: what stands next to the diagonal.
-    :param right: right-hand sides, one per column; taken over for the solution.
+    :param off_diagonal: entries next to the diagonal.
+    :param right: right-hand sides, one per column; overwritten by the solution.
     """
     pivot, factors = float(diagonal[0]), []
     pivots = [pivot]
-    for k, (d, b) in enumerate(zip(diagonal[1:].tolist(), beside.tolist(), strict=True)):
+    for k, (d, b) in enumerate(zip(diagonal[1:].tolist(), off_diagonal.tolist(), strict=True)):
         factors.append(b / pivot)
         right[k + 1] -= factors[k] * right[k]
         pivot = d - factors[k] * b

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The supervisor and everything it judges by."""
+"""The supervisor, and the checks that report to it."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Why the supervisor left normal running, and how each cause must be answered."""
+"""Why the supervisor left normal operation, and the reaction to each cause."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Cause(enum.Enum):
 
     @property
     def by_operator(self) -> bool:
-        """Return whether somebody wanted this stop, so that nothing is wrong with the robot."""
+        """Return whether the operator wanted this stop, so that it is no fault of the robot."""
         return self in (Cause.OPERATOR_STOP, Cause.DEAD_MAN)
 
 

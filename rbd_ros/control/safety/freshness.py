@@ -18,9 +18,9 @@ How old a received state is, by two independent measures, and how often states a
 The first measure is the reception on a steady clock. It cannot see a message that waited
 in a queue while this process stood still: such a message is old and looks fresh. The second
 measure is the stamp of the message: it must advance, and its offset to the reception must
-not grow. Nobody needs synchronised clocks for this; only a constant offset. The smallest
-offset is remembered across gaps: a stream that comes back later than it was is not believed
-until somebody resets, because a lag and a clock set back look the same.
+not grow. This needs no synchronised clocks, only a constant offset. The smallest offset is
+remembered across gaps: a stream that returns with a larger delay is not trusted until the
+controller is reset, because a lag and a clock set back look the same.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = ['Freshness', 'RateMeter', 'StateAge']
 
 
 class Freshness(enum.IntEnum):
-    """What one reception is worth."""
+    """How far one received message can be used."""
 
-    PROBE = 0  # not proven yet: look at it, derive nothing from it
+    PROBE = 0  # not proven yet: check it, derive nothing from it
     FRESH = 1  # proven: its age is below the timeout
     OLD = 2  # it has just arrived, but it is older than the timeout
     REPEATED = 3  # the stamp did not advance: the same state again, or an earlier one
@@ -45,17 +45,17 @@ _FRESH = Freshness.FRESH  # looking it up takes time in each cycle
 
 class StateAge:
     """
-    Judge each message of one publisher; the first ones after any gap are only probes.
+    Check each message of one publisher; the first ones after any gap are only probes.
 
-    A burst out of a queue is unmasked because its stamps advance much faster than its
-    receptions; a stream without stamps by receptions much closer than the nominal period.
+    A burst out of a queue is detected because its stamps advance much faster than its
+    receptions; without stamps, because receptions are much closer than the nominal period.
     """
 
     def __init__(self, timeout: float, *, probes: int = 5, period: float = 0.0,
                  minimum_rate: float = 0.0, drift: float = 1e-3,
                  offset: float | None = None) -> None:
         """
-        Start without any knowledge.
+        Start with nothing received.
 
         :param timeout: age in s from which on a state must not be used.
         :param probes: number of messages after the first one that prove the stream.
@@ -86,7 +86,7 @@ class StateAge:
 
     def observe(self, now: float, stamp: float) -> Freshness:
         """
-        Judge one message.
+        Check one message.
 
         :param now: time of reception, s, on the clock that never jumps.
         :param stamp: ``header.stamp`` in s; 0 means that the publisher does not stamp.
@@ -146,7 +146,7 @@ class StateAge:
 
     def refuse(self, now: float, reason: str) -> None:
         """
-        Note a message that came but cannot be used, so that nobody takes it for a silence.
+        Record a message that cannot be used, so that its time does not count as silence.
 
         :param now: time of reception, s.
         :param reason: why not.
@@ -160,7 +160,7 @@ class StateAge:
 
     def explain(self, now: float) -> str:
         """
-        Return why the last state may not be used any more, whoever asks and whenever.
+        Return why the last state may no longer be used.
 
         The age has two parts: what the message had when it arrived, and the time since. The larger
         one is the reason, unless messages came that could not be used.
@@ -177,7 +177,7 @@ class StateAge:
         return self.reason or self.lag()
 
     def _break(self, now: float, since: float) -> str:
-        """Return why the stream must prove itself again."""
+        """Return why the stream is checked again."""
         if since < 0.0:
             return f'the clock of reception went back by {-since:.4g} s'
         if now - self._refused <= self.timeout:
@@ -214,7 +214,7 @@ class StateAge:
         return Freshness.PROBE
 
     def _prove(self, now: float, stamp: float) -> bool:
-        """Accept the stream once enough messages came at the pace at which they were made."""
+        """Accept the stream once enough messages arrived at the rate of their stamps."""
         self._count += 1
         if self._count < self.probes:
             return False

@@ -21,7 +21,7 @@ import math
 
 __all__ = ['Access', 'DeadMan', 'OutputGuard', 'ReferenceGuard', 'RefusalCount']
 
-#: s between two refused references beyond which they are no row
+#: s between two refused references beyond which they are not consecutive
 _ROW = 1.0
 
 
@@ -56,7 +56,7 @@ class DeadMan:
 
 
 class ReferenceGuard:
-    """Drop references while more than one publisher could be their author."""
+    """Drop references while their topic has more than one publisher."""
 
     def __init__(self) -> None:
         """Start with one publisher."""
@@ -78,7 +78,7 @@ class ReferenceGuard:
 
 
 class RefusalCount:
-    """Count refused references in a row: a sender of nothing else has lost track of the robot."""
+    """Count consecutive refused references: a sender of nothing else has lost the robot."""
 
     def __init__(self, limit: int) -> None:
         """
@@ -91,12 +91,12 @@ class RefusalCount:
         self._time = -math.inf
 
     def accepted(self) -> None:
-        """Note a reference that was taken: the row ends."""
+        """Record a reference that was accepted: the count starts again."""
         self.count = 0
 
     def refused(self, steady: float) -> bool:
         """
-        Note a reference that was refused.
+        Record a reference that was refused.
 
         :param steady: steady time, s.
         :returns: whether it is one too many.
@@ -130,7 +130,7 @@ class OutputGuard:
 
     def check(self, steady: float, others: int) -> tuple[Access, str]:
         """
-        Look at the graph.
+        Check the number of other publishers.
 
         :param steady: steady time, s.
         :param others: publishers on the topic besides ours.

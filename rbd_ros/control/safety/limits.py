@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Limits of the torque that leaves: absolute in N.m and of its rate in N.m/s.
+Limits of the torque that is sent: in N.m, and of its rate in N.m/s.
 
 The rate is per second, not per cycle, so that it means the same at every loop rate. The
 memory is what was last published, not what was last computed.
@@ -39,10 +39,10 @@ __all__ = ['TorqueLimiter', 'check_limits', 'in_proportion', 'is_finite', 'limit
 Array = npt.NDArray[np.float64]
 Vector = Sequence[Scalar]
 
-#: N.m by which no torque changes
+#: N.m; keeps a division by zero finite, and no torque changes by so little
 _TINY = 1e-300
 
-#: share by which a torque that was brought to a limit, or to the end of its way, may miss it
+#: relative error with which a torque may miss a limit, or the end of its step
 _ROUNDING = 1e-9
 
 
@@ -79,12 +79,12 @@ def in_proportion(torque: Vector, gravity: Vector, limit: Vector) -> list[Scalar
 def torque_step(torque: Vector, driver: Vector, last: Vector, last_sent: Vector, limit: Vector,
                 rate: Vector, dt: Scalar) -> dict[str, list[Scalar]]:
     """
-    Return what is sent, the total torque that it makes with the driver's part, which limits act.
+    Return what is sent, the total torque including the driver's part, and which limits act.
 
-    All joints go the same share of their way, so that no joint waits for another's rate.
+    All joints cover the same fraction of their step: see ``_along``.
 
-    The limits hold for the total and for what is sent. Where they contradict, because the driver's
-    part has jumped, those of what is sent count: nothing else is in our hands.
+    The limits hold for the total and for what is sent. If they contradict each other, because the
+    driver's part has jumped, those of what is sent win: it is all that we control.
 
     :param torque: wanted total torque.
     :param driver: what the driver adds by itself.
@@ -111,8 +111,8 @@ def _along(start: Vector, end: Vector, steps: Vector) -> tuple[list[Scalar], lis
     """
     Return how far all joints get on the straight line to the end, and whose rate limit acts.
 
-    They keep step: where axes are nearly parallel the difference of two torques moves next to
-    no inertia, and a joint that lags behind the other would throw both about.
+    They move together: where axes are nearly parallel, the difference of two torques accelerates
+    next to no inertia, and a joint that lags behind the other would throw both about.
     """
     ways = [b - a for a, b in zip(start, end)]
     share: Scalar = 1.0
@@ -147,8 +147,8 @@ class TorqueLimiter:
 
         :param limit: largest absolute torque per joint, N.m (N for a prismatic joint).
         :param rate: largest change per joint, N.m/s.
-        :param period: nominal period in s; no step is given more than two of them, so that
-            a stall of the process is not followed by a jump.
+        :param period: nominal period in s; a step counts as two of them at most, so that a stall
+            of the process is not followed by a jump.
         """
         reasons = check_limits(limit, rate, stop_time=math.inf)
         if reasons:
@@ -161,7 +161,7 @@ class TorqueLimiter:
         self.last, self.last_sent = inputs['last'], inputs['last_sent']  # total, command
         self.limit[:], self.rate[:] = limit, rate
         self.period = period
-        self._longest = 2.0 * period  # s that one step is given
+        self._longest = 2.0 * period  # s, longest step
         self.wanted = inputs['torque']  # may be filled in place and handed to ``apply``
         self.driver = inputs['driver']  # what the driver adds by itself, N.m
         self.sent = outputs['sent']  # result of ``apply`` without the driver's part
@@ -185,7 +185,7 @@ class TorqueLimiter:
 
     def apply(self, torque: Array, dt: float) -> Array:
         """
-        Return the torque that may be published now; ``commit`` it once it has left.
+        Return the torque that may be published now; ``commit`` it once it is sent.
 
         :param torque: wanted torque, already known to be finite (NaN passes a clamp).
         :param dt: time since the last published torque in s.
@@ -205,7 +205,7 @@ class TorqueLimiter:
 
     def step(self, dt: float) -> float:
         """
-        Return the time that a step is given: never more than two periods.
+        Return the time allowed for a step: never more than two periods.
 
         :param dt: time since the last published torque in s.
         """
@@ -215,7 +215,7 @@ class TorqueLimiter:
 
     def results(self, outputs: Mapping[str, Array]) -> list[tuple[Array, Array]]:
         """
-        Return what to copy, and where, once a torque has left that a kernel limited by itself.
+        Return what to copy, and where, after a torque was sent that a kernel limited itself.
 
         :param outputs: of a kernel with ``torque_step`` in it.
         """

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Faults that show while the state is good: too fast, too far from the reference.
+Faults that are detected while the state is good: too fast, too far from the reference.
 
-Patience is a leaky counter of time. Each sample stands until the next one: while it exceeds its
-bound the counter fills second by second, else it drains at a quarter of that. So one good sample
-among bad ones resets nothing: what exceeds its bound for more than a fifth of the time becomes a
-fault sooner or later.
+Patience is a leaky counter of time. Each sample counts until the next one: while it exceeds its
+bound the counter fills second by second, else it drains at a quarter of that. One good sample
+among bad ones therefore resets nothing: what exceeds its bound for more than a fifth of the time
+becomes a fault sooner or later.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ['BoundMonitor', 'Patience']
 
 Array = npt.NDArray[np.float64]
 
-#: s that are left by rounding alone
+#: s that can be due to rounding
 _EMPTY = 1e-9
 
 #: s by which the counter drains in a good second
@@ -64,7 +64,7 @@ class Patience:
 
     def runs_out(self, now: float, bad: bool) -> bool:
         """
-        Take one sample; it stands until the next one.
+        Take one sample; it counts until the next one.
 
         :param now: its time, s.
         :param bad: whether something is wrong in it.
@@ -72,7 +72,7 @@ class Patience:
         """
         since = max(now - self._time, 0.0)
         if self._bad:
-            self.spent = min(self.spent, self.most) + since  # no longer memory than needed
+            self.spent = min(self.spent, self.most) + since  # remember no more than the limit
         elif self.spent > 0.0:
             left = self.spent - _DRAIN * since
             self.spent = left if left > _EMPTY else 0.0
@@ -111,12 +111,12 @@ class BoundMonitor:
 
     @property
     def calm(self) -> bool:
-        """Return whether the bound was not exceeded for so long that all is forgotten."""
+        """Return whether the bound is not exceeded and was not lately."""
         return self._patience.empty
 
     def check(self, now: float, value: Array) -> str:
         """
-        Look at one value.
+        Check one value.
 
         :param now: control time, s.
         :param value: one number per joint.

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Is the described robot the real one? Checks at the start, before and while torque comes.
+Is the described robot the real one? Checks before the first torque and during the ramp-in.
 
 Before: positions against the limits of the joints, the rate of the states, and the predicted
 gravity torque against the measured effort of the robot at rest. While the gains ramp in: no joint
@@ -40,13 +40,13 @@ REST_SPEED = 0.02
 _NOTHING = 0.05
 
 #: standard error of a median of normal noise, times the root of the number of samples, over the
-#: median absolute deviation; and how many of them are believed to be more than noise
+#: median absolute deviation; and how many of them count as more than noise
 _MEDIAN_ERROR, _SURE = 1.858, 3.0
 
 #: rad or m by which a joint may be beyond its limits at the start, and its share of the range
 _BEYOND, _BEYOND_SHARE = 0.2, 0.1
 
-#: rate over nominal_rate beyond which somebody should correct one of them
+#: rate over nominal_rate beyond which the user should correct one of them
 _FAR = 1.25
 
 #: Hz that a stream needs above minimum_rate: one state in a window of the meter, 0.5 s
@@ -142,9 +142,9 @@ class GravityCheck:
         """
         Return the torque that acts before the first one, as far as it can be known, N.m.
 
-        A robot at rest that brakes hold needs g(q) in the moment when they open. Otherwise it is
+        A robot held by brakes needs g(q) at the moment they open. Otherwise it is
         the measured effort where it differs from g(q) by more than its noise, as far as gravity
-        explains it: a light joint jumps from little.
+        explains it: a light joint jumps easily.
 
         :param finding: of these measurements.
         :param gravity: predicted torque now, N.m.
@@ -228,7 +228,7 @@ def rate_findings(rate: float, minimum: float, nominal: float) -> tuple[str, str
 
 
 class MotionWatch:
-    """Watch that no joint runs away while torque comes in."""
+    """Watch that no joint runs away while the torque ramps in."""
 
     def __init__(self, joints: Sequence[str], *, duration: float = 0.5, distance: float = 0.5,
                  velocity: float = math.inf, acceleration: float = 50.0,
@@ -277,7 +277,7 @@ class MotionWatch:
 
     def check(self, now: float, q: Array, qd: Array, *, rests: bool = True) -> str:
         """
-        Look at one state.
+        Check one state.
 
         :param now: control time, s.
         :param q: positions.
@@ -306,7 +306,7 @@ class MotionWatch:
         return ''
 
     def _drift(self, spent: float, q: Array, qd: Array) -> str:
-        """Look for a joint that moves by itself, other than a barrier pushes it."""
+        """Look for a joint that moves by itself and is not pushed by a barrier."""
         way = q - self._start
         moved = np.where(way * self._pushed > 0.0, 0.0, np.abs(way))
         j = int(moved.argmax())

@@ -76,7 +76,7 @@ class Supervisor:
 
     def activate(self, now: float, steady: float) -> None:
         """
-        Begin to look at states; clears every latched fault.
+        Begin to check states; clears every latched fault.
 
         :param now: control time, s.
         :param steady: steady time, s.
@@ -125,13 +125,13 @@ class Supervisor:
             if final:
                 self._enter(State.INACTIVE, steady)
             elif (self.state is State.PROBING and cause.reaction is Reaction.GOOD
-                  and cause is not Cause.DEAD_MAN):  # torque just waits for the switch
+                  and cause is not Cause.DEAD_MAN):  # the start just waits for the switch
                 self.faults.append(Fault(cause, steady, detail))
                 self._enter(State.FAULT, steady)
             return
         if (self._final and cause.reaction is Reaction.GOOD
                 and self.state in (State.RAMPING_DOWN, State.RELEASING)):
-            return  # what a robot does that is let go as asked is no fault of it
+            return  # a robot that is released on request may move: that is no fault
         if not any(f.cause is cause for f in self.faults):
             self.faults.append(Fault(cause, steady, detail))
         if self.state in _WORK or self.state is State.HOLDING:
@@ -142,12 +142,12 @@ class Supervisor:
             self._blind = True  # the ramp goes on from what was last published
 
     def _answer(self, steady: float, cause: Cause) -> None:
-        """Start the sequence of a cause from running or from holding."""
+        """Start the stop sequence of a cause, from running or from holding."""
         if cause.reaction is Reaction.LOST:
             self._lose(steady)
         elif self.state is not State.HOLDING:
             self._enter(State.BRAKING, steady)
-        elif not cause.by_operator:  # what must stop a held robot cannot end in holding it
+        elif not cause.by_operator:  # a fault of a held robot must not end in another hold
             self._ramp_down(steady, blind=False)
 
     # -- events of the loop -------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Supervisor:
         :param ready: whether every joint is known, so that torque may begin.
         """
         if self.state in _LIVE and (now > self._expiry or now < self._clock):
-            self.advance(now, steady)  # the gap is seen before the state that ends it
+            self.advance(now, steady)  # detect the gap before the state that ends it
         self._expiry, self._heard = expiry, steady
         self.paused = False
         if not ready or now > expiry:
@@ -173,14 +173,14 @@ class Supervisor:
         elif self.state in _STOPPING and self._may_recover():
             self._ramp_in(now, steady)
 
-    def runs_on(self, now: float, steady: float, expiry: float) -> bool:
+    def keeps_running(self, now: float, steady: float, expiry: float) -> bool:
         """
-        Report a proven fresh state and its gravity torque while the law simply runs.
+        Report a proven fresh state and its gravity torque while nothing but the law acts.
 
         :param now: control time, s.
         :param steady: steady time, s.
         :param expiry: control time until which everything in the state may be used.
-        :returns: whether the law is due; if not, nothing was noted and ``fresh`` must follow.
+        :returns: whether the law is due; if not, nothing was recorded and ``fresh`` must follow.
         """
         if (self.state is not _RUNNING or self.paused
                 or not self._clock <= now <= self._expiry or now > expiry):
@@ -191,7 +191,7 @@ class Supervisor:
 
     def renewed(self, now: float, steady: float, expiry: float) -> None:
         """
-        Report that joints which make no cycle were heard of, so that the state lasts longer.
+        Report a message of joints that are not controlled: the state expires later.
 
         :param now: control time, s.
         :param steady: steady time, s.
@@ -200,7 +200,7 @@ class Supervisor:
         if not self.live:
             return
         if now > self._expiry:
-            self.advance(now, steady)  # too late for the state before
+            self.advance(now, steady)  # it came too late for the previous state
         self._expiry = expiry
 
     def computed(self) -> None:
@@ -209,7 +209,7 @@ class Supervisor:
 
     def published(self, steady: float, reached: bool) -> None:
         """
-        Report that a torque has left.
+        Report that a torque was sent.
 
         :param steady: steady time, s.
         :param reached: whether it was the wanted torque, not one on the way to it.
@@ -222,7 +222,7 @@ class Supervisor:
 
     def advance(self, now: float, steady: float) -> Due:
         """
-        Let time pass and return what is due.
+        Advance to the present and return what is due.
 
         :param now: control time, s.
         :param steady: steady time, s.
@@ -250,7 +250,7 @@ class Supervisor:
 
     @property
     def live(self) -> bool:
-        """Return whether the due torque derives from the present state: only states tick."""
+        """Return whether the due torque needs the present state: then only states run cycles."""
         return self.due in _LIVE_DUE
 
     @property
@@ -271,26 +271,26 @@ class Supervisor:
 
     @property
     def distrusted(self) -> bool:
-        """Return whether the robot is not the described one: what it shows counts, not g(q)."""
+        """Return whether the robot is not the described one, so that g(q) cannot be trusted."""
         return any(fault.cause is Cause.WRONG_MODEL for fault in self.faults)
 
     # -- inside -------------------------------------------------------------------------------
 
     def _watch(self, now: float, steady: float) -> None:
-        """See whether the state has become too old."""
+        """Detect that the state has become too old, or that a clock jumped or stands still."""
         timeout = self.timing.state_timeout
         silent = steady - self._heard
         before, self._clock = self._clock, now
         if now < before:
             self.fault(steady, Cause.CLOCK_JUMP, f'backwards by {before - now:.4g} s')
-        elif now > self._expiry and now - before > timeout > silent:  # not the states are late
+        elif now > self._expiry and now - before > timeout > silent:  # the states are not late
             self.fault(steady, Cause.CLOCK_JUMP,
                        f'ahead by {now - before:.4g} s within {silent:.4g} s')
         elif now > self._expiry:
             cause, detail = self.diagnose(now) if self.diagnose else (Cause.STATE_STALE, '')
             self.fault(steady, cause, detail or f'{silent:.4g} s since the last one')
         elif self.timing.simulated and silent > timeout:
-            if self.state in _STOPPING:  # a stop must end, whether the clock runs or not
+            if self.state in _STOPPING:  # a stop must end even if the clock stands still
                 self.fault(steady, Cause.STATE_STALE, f'{silent:.4g} s, simulator at rest')
             elif silent > self.timing.pause_limit:
                 self.fault(steady, Cause.PAUSE_TOO_LONG, f'{silent:.4g} s')
@@ -298,7 +298,7 @@ class Supervisor:
                 self.paused = True
 
     def _sequence_step(self, steady: float) -> None:
-        """Move on through a stop sequence as its times run out."""
+        """Advance a stop sequence as its times run out."""
         timing = self.timing
         spent = steady - self._since
         if self.state is State.BRAKING and spent >= timing.brake_time:
@@ -332,7 +332,7 @@ class Supervisor:
 
     def _may_recover(self) -> bool:
         lost = all(f.cause.reaction is Reaction.LOST for f in self.faults)
-        return self.timing.recover and lost  # a final cause is none of them
+        return self.timing.recover and lost  # a final cause is never LOST
 
     def _lose(self, steady: float) -> None:
         """Begin the blind sequence; the hold counts from when the last gravity torque expired."""

@@ -17,7 +17,8 @@ The fast path from a joint state to its torque: one built-in function for what c
 
 It serves cycles in which nothing is unusual: the law runs, nothing ramps or fades, no bound is
 exceeded, and the message has the form of the one before. Everything else takes the slow path,
-which handles every case; both give the same torque. The order of the checks is in ``judgement``.
+which handles every case; both give the same torque. The order of the checks is in
+``message_checks``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class FastPath:
         self._available = can_relay() and output.form is not None  # compiles now, not in the loop
         self._cycle, self._choice, self._output = cycle, cycle.choice, output
         self._joints, self._loop = cycle.joints, cycle.loop
-        self._supervisor, self._judgement = cycle.supervisor, cycle.judgement
+        self._supervisor, self._checks = cycle.supervisor, cycle.message_checks
         self._effort = cycle.joints.effort.copy()
         self._law: Law | None = None
         self._learned_kind: tuple[object, ...] = ()  # what was learned last
@@ -81,11 +82,11 @@ class FastPath:
         :param stamp: its stamp, s.
         :returns: whether it was handled; if not, it takes the slow path.
         """
-        joints, law, judgement = self._joints, self._law, self._judgement
+        joints, law, checks = self._joints, self._law, self._checks
         if (law is None or law is not self._choice.law or self._generation != joints.generation
                 or len(data) != self._size or not self._age.expects(now, stamp)):
             return False  # decided before ``prepare`` advances the reference
-        dt = judgement.usual_step(now)
+        dt = checks.usual_step(now)
         if not dt >= 0.0:
             return False
         loop, layout = self._loop, self._layout
@@ -111,12 +112,12 @@ class FastPath:
         if command is None:
             return False
         self.runs += 1
-        arrival = joints.judge_age(layout, now, stamp)
+        arrival = joints.check_age(layout, now, stamp)
         if arrival is _STATE:
             self._keep_state()
             layout.last_time = time
-        if not judgement.runs_on(now, steady, arrival):
-            judgement.arrived(now, steady, arrival)
+        if not checks.keeps_running(now, steady, arrival):
+            checks.arrived(now, steady, arrival)
             return True
         cycle = self._cycle
         law.finish(now)  # with the results before these, as on the slow path
