@@ -116,8 +116,9 @@ def test_no_silent_answer_to_a_number_that_is_none():
     for phi, rate in ((np.nan, 0.0), (0.0, np.nan)):
         with pytest.raises(NonFiniteError, match='numbers are needed'):
             contact.phase(phi, rate)
-    with pytest.raises(NonFiniteError, match='not finite'):
-        friction.coulomb(np.eye(3), [0.0, 0.0, np.nan], 0.5)
+    for M, d in ((np.eye(3), [0.0, 0.0, np.nan]), (np.diag([1.0, np.inf, 1.0]), np.zeros(3))):
+        with pytest.raises(NonFiniteError, match='not finite'):
+            friction.coulomb(M, d, 0.5)
 
 
 # --- one body, several contacts -------------------------------------------------------------
@@ -387,8 +388,9 @@ def test_refusals_of_the_solver():
     """A problem of another kind is named, not answered."""
     with pytest.raises(ShapeError, match=r'needed are \(n, n\) and \(n,\)'):
         complementarity.solve(np.eye(2), [1.0, 2.0, 3.0])
-    with pytest.raises(NonFiniteError, match='not finite'):
-        complementarity.solve([[np.nan]], [-1.0])
+    for M, d in (([[np.nan]], [-1.0]), ([[1.0]], [np.nan])):
+        with pytest.raises(NonFiniteError, match='not finite'):
+            complementarity.solve(M, d)
     with pytest.raises(RbdError, match='must be symmetric'):
         complementarity.solve([[1.0, 2.0], [0.0, 1.0]], [-1.0, -1.0])
     # No force closes this one: each only makes it worse. Without the check, a force is returned.
@@ -398,6 +400,12 @@ def test_refusals_of_the_solver():
         complementarity.solve([[-1.0]], [1.0])
     empty = complementarity.solve(np.zeros((0, 0)), [])
     assert empty.status is Status.UNIQUE
+    for mu in (-0.1, np.nan, np.inf, [0.5, -0.5]):
+        with pytest.raises(SettingError, match='a coefficient of friction is zero or more'):
+            friction.coulomb(np.eye(6), np.ones(6), mu)
+    for rows, d in ((4, np.ones(4)), (3, np.ones(6)), (3, np.ones((3, 1)))):
+        with pytest.raises(ShapeError, match='needed are three rows for each contact'):
+            friction.coulomb(np.eye(rows), d, 0.5)
 
 
 # --- sets -----------------------------------------------------------------------------------

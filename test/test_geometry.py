@@ -25,7 +25,8 @@ import pytest
 from rbd_ros import load_urdf
 from rbd_ros.errors import ModelError
 from rbd_ros.model.collision_shapes import (
-    Box, Capsule, ConvexMesh, Cylinder, HalfSpace, sample_points, Sphere)
+    Box, Capsule, ConvexMesh, Cylinder, HalfSpace, rounded_balls, sample_balls, sample_points,
+    Sphere)
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.sim import mesh
 from rbd_ros.sim.distance import Placed, touches
@@ -116,6 +117,48 @@ def test_capsule_across_an_edge_of_a_box():
     found = min(touches(table, pole), key=lambda t: t.distance)
     assert found.distance == pytest.approx(by_library(table, pole), abs=1e-5)
     assert found.point[0] == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize(('shape', 'place', 'distance', 'point', 'direction'), [
+    (Sphere(0.1), [0.5, 0.0, 0.3], 0.2, [0.2, 0.0, 0.3], [1.0, 0.0, 0.0]),
+    (Sphere(0.1), [0.0, -0.25, 0.3], -0.05, [0.0, -0.2, 0.3], [0.0, -1.0, 0.0]),
+    (Capsule(0.1, 0.4), [0.0, 0.0, 0.9], 0.1, None, [0.0, 0.0, 1.0]),
+    (Box((0.2, 0.4, 0.6)), [-0.7, 0.0, 0.0], 0.4, None, [-1.0, 0.0, 0.0]),
+    (Cylinder(0.3, 0.2), [0.0, 0.0, -0.8], 0.2, None, [0.0, 0.0, -1.0]),
+], ids=['ball', 'ball within', 'capsule', 'box', 'cylinder'])
+def test_what_touches_a_cylinder(shape, place, distance, point, direction):
+    """Beside and above an upright cylinder, distances and normals are read off a drawing."""
+    pillar = Placed(Cylinder(0.2, 1.0), np.eye(3), np.zeros(3))
+    other = Placed(shape, np.eye(3), np.array(place))
+    for one, two, sign in ((pillar, other, 1.0), (other, pillar, -1.0)):
+        found, = touches(one, two)
+        assert found.distance == pytest.approx(distance, abs=1e-5)
+        np.testing.assert_allclose(found.direction, sign * np.array(direction), atol=1e-3)
+        if point is not None and one is pillar:
+            np.testing.assert_allclose(found.point, point, atol=1e-3)
+
+
+@pytest.mark.parametrize(('shape', 'balls', 'half', 'count'), [
+    (Cylinder(0.1, 0.75), sample_balls, [0.1, 0.1, 0.375], 7),
+    (Cylinder(0.5, 0.2), sample_balls, [0.5, 0.5, 0.1], 4),
+    (Cylinder(0.1, 0.19), sample_balls, [0.1, 0.1, 0.09], 4),   # rings stay rings
+    (Box((0.2, 0.4, 0.7)), sample_balls, [0.1, 0.2, 0.35], 8),
+    (Box((0.2, 0.4, 0.7)), rounded_balls, [0.1, 0.2, 0.35], 8 + 4 * (1 + 1 + 3)),
+    (Capsule(0.1, 0.35), rounded_balls, [0.1, 0.1, 0.275], 5),
+])
+def test_balls_fill_a_shape_to_its_surface(shape, balls, half, count):
+    """The balls reach as far as the shape along each axis, and stand as close as is said."""
+    points, radius = balls(shape)
+    assert len(points) == count == len(np.unique(points, axis=0))
+    np.testing.assert_allclose(np.abs(points).max(axis=0) + radius, half, atol=1e-12)
+    np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-12)
+    if isinstance(shape, Box):
+        assert radius == pytest.approx(0.01 if balls is rounded_balls else 0.0)
+        # all on the edges, where at least two coordinates are the largest
+        assert (np.isclose(np.abs(points) + radius, half).sum(axis=1) >= 2).all()
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=2) + 9.0 * np.eye(count)
+    if isinstance(shape, Capsule) or balls is rounded_balls:
+        assert gaps.min(axis=1).max() <= 0.2
 
 
 def test_shapes_of_the_arm_are_where_its_links_are():

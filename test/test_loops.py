@@ -224,6 +224,11 @@ def test_all_methods_agree(name):
         np.testing.assert_allclose(K @ qdd, made.loop_bias(q, qd), atol=1e-10 * size)
         C = made.bias(q, qd, *loads)
         np.testing.assert_allclose(H @ qdd + C - tau, K.T @ found.multipliers, atol=1e-8)   # 8.6
+    # every row that constrains anything is either solved for or watched
+    rows, dependent, _ = made._nominal()
+    assert len(rows) == np.linalg.matrix_rank(K[list(rows)]) == made.loop_report.rank
+    assert not set(rows) & set(dependent)
+    assert {*rows, *dependent} >= set(np.flatnonzero(np.abs(K).max(axis=1) > 1e-9).tolist())
     np.testing.assert_allclose(made.loop_error(q), 0.0, atol=1e-12)
     np.testing.assert_allclose(made.loop_velocity(q, qd), 0.0, atol=1e-12)
 

@@ -341,6 +341,23 @@ def test_divergence_is_reported():
         robot.step(H)
 
 
+@pytest.mark.parametrize(('wrong', 'one_by_one', 'unresolved'), [
+    (1, 0, 0), (12, 4, 0), (99, 8, 1)])
+def test_steps_whose_guesses_stay_wrong_are_counted(wrong, one_by_one, unresolved, monkeypatch):
+    """Sixteen better guesses are tried, the last eight one joint at a time, then it is said."""
+    robot = SimulatedRobot(slider(), lambda q, v, tau, f: 0.5 * tau - 9.81)
+    engine, modes = robot._engine, []
+
+    def reluctant():
+        engine()
+        modes.append(robot._in['setting'][4])
+        robot._out['status'][0] = float(len(modes) <= wrong)
+    monkeypatch.setattr(robot, '_engine', reluctant)
+    robot.step(H)
+    assert modes == [0.0] * (1 + min(wrong, 8)) + [1.0] * one_by_one
+    assert robot.unresolved == unresolved and robot.v[0] == pytest.approx(-9.81 * H)
+
+
 def test_messages(arm):
     """Wrong arguments are refused with their name and what is needed."""
     robot = armed(arm)

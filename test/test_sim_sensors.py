@@ -54,7 +54,7 @@ def test_perfect_reading(robot):
     assert sensors.names == robot.model.joint_names
     assert sample.time_ns == 5 * MS
     assert (sample.position == robot.q).all() and (sample.velocity == robot.v).all()
-    assert (sample.effort == robot.motor_torque).all()
+    assert (sample.effort == robot.motor_torque).all() and sample.base.shape == (0,)
 
 
 def test_noise_has_its_deviation_and_its_seed(robot):

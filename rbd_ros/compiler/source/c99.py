@@ -187,7 +187,6 @@ def _output_of(graph: Graph, element: int) -> int:
 
 def _body(graph: Graph, scope: _Scope, part: Part, inputs: list[str], w: str) -> str:
     names, own, outputs = scope.arguments(graph)
-    names.taken.update([w, *inputs])
     literal = partial(_literal, scalar=scope.scalar)
     writer = Writer(graph, part, Dialect(scope.call, literal), names, own)
     read, real = writer.inputs_read(), f'const {scope.real}'
