@@ -13,6 +13,7 @@
 # limitations under the License.
 """What the dashboard says and sends: shapes of numbers, words, and nothing without permission."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -407,6 +408,57 @@ def test_an_end_is_taken_once(monkeypatch):
     ending.fail('torn down')
     assert ending.failure == 'lost'
     assert set_to == [(signal.SIGINT, signal.SIG_IGN)]  # Python itself takes no part any more
+
+
+@pytest.fixture
+def handlers():
+    """Give the signals back to those who had them."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    waker = signal.set_wakeup_fd(-1)
+    yield
+    signal.set_wakeup_fd(waker)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_signals_interrupt_each_other(handlers):
+    """A second signal may come at any line of a handler, as when a terminal closes."""
+    ending = ProcessEnd()
+    ending.started = True
+    places = set()
+
+    def trace(frame, event, _):
+        place = frame.f_code, frame.f_lineno
+        if event == 'line' and place not in places:
+            places.add(place)
+            signal.raise_signal(signal.SIGHUP)
+        return trace
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    finally:
+        sys.settrace(before)
+    assert ending.wait(0.0)
+    assert len({code for code, _ in places}) > 1  # the handler, and what it calls
+
+
+def test_a_signal_in_another_thread_ends_the_wait(handlers):
+    """The system may give a signal to any thread; the main thread must not sleep on."""
+    ending = ProcessEnd()
+    began = threading.Event()
+
+    def take():
+        began.wait()
+        time.sleep(0.05)  # the main thread waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGHUP)
+    taker = threading.Thread(target=take)
+    taker.start()
+    began.set()
+    assert not ending.wait(0.001)
+    assert ending.wait(10.0)
+    taker.join()
 
 
 @pytest.mark.parametrize(('file', 'code'), [('good', 0), ('bad', 1)])

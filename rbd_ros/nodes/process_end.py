@@ -17,16 +17,77 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
+import math
+import os
+import select
 import signal
-import threading
 import time
+from types import FrameType
 
-__all__ = ['ProcessEnd']
+__all__ = ['ProcessEnd', 'SignalEvent']
 
 #: s without a command after which no controller drives the robot any more
 QUIET_TIME = 0.3
 #: s to wait at most for a controller that stops: launch escalates after 5 s
 MAX_WAIT = 4.3
+
+
+class SignalEvent:
+    """
+    An event that handlers of signals set, and for which the main thread waits.
+
+    That of ``threading`` is not made for handlers: while it is set it holds a lock, and a second
+    signal, whose handler interrupts the first one, then waits for this lock for ever. A terminal
+    that closes sends two. A byte in a pipe needs no lock. The system's handler writes one, too,
+    in whichever thread the signal came, so that none is lost between a look and a wait.
+    """
+
+    def __init__(self) -> None:
+        """Make the pipe."""
+        self._set = False
+        self._read, self._write = os.pipe()
+        for end in (self._read, self._write):
+            os.set_blocking(end, False)
+        self._poll = select.poll()
+        self._poll.register(self._read, select.POLLIN)
+
+    def take(self, number: int, handler: Callable[[int, FrameType | None], None]) -> None:
+        """
+        Have a signal handled; only in the main thread.
+
+        :param number: of the signal.
+        :param handler: runs in the main thread, and may be interrupted by another one.
+        """
+        signal.signal(number, handler)
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+
+    def is_set(self) -> bool:
+        """Return whether it was set."""
+        return self._set
+
+    def set(self) -> None:
+        """Set it, from any thread or handler; never waits."""
+        self._set = True
+        with contextlib.suppress(BlockingIOError):  # full of bytes that nobody has read yet
+            os.write(self._write, b'\0')
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """
+        Wait until it is set.
+
+        :param seconds: at most; None: for ever.
+        :returns: whether it is set.
+        """
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        while not self._set:
+            left = end - time.monotonic()
+            if left <= 0.0:
+                break
+            if self._poll.poll(None if left == math.inf else math.ceil(1e3 * left)):
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._read, 4096)
+        return self._set
 
 
 class ProcessEnd:
@@ -36,9 +97,9 @@ class ProcessEnd:
         self.started = False
         self.failure = ''
         self._closing = False
-        self._event = threading.Event()
+        self._event = SignalEvent()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
+            self._event.take(number, self._on_signal)
 
     def _on_signal(self, *_: object) -> None:
         """End the wait; during the start raise, once: launch repeats the signal of Ctrl-C."""

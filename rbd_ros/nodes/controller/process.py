@@ -25,7 +25,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 import time
 from types import FrameType
 
@@ -35,6 +34,7 @@ from rbd_ros.nodes import console
 from rbd_ros.nodes.controller.node import ControllerNode
 from rbd_ros.nodes.controller.realtime import prepare_thread, switch_interval
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
+from rbd_ros.nodes.process_end import SignalEvent
 from rbd_ros.nodes.process_start import initialise
 import rclpy
 
@@ -48,7 +48,7 @@ class _EndReason:
     """Why the process ends; the first reason counts."""
 
     def __init__(self) -> None:
-        self.event = threading.Event()
+        self.event = SignalEvent()
         self.cause = Cause.SIGNAL
         self.text = ''
 
@@ -69,7 +69,7 @@ def main(args: list[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # nohup ignores SIGHUP: whoever uses it wants the controller to outlive the terminal
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, ending.on_signal)
+            ending.event.take(number, ending.on_signal)
     console.make_nonblocking()
     try:
         initialise(args)
