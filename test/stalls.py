@@ -130,8 +130,9 @@ def last_line(report: pytest.TestReport) -> str:
 
 
 def last_output(report: pytest.TestReport, count: int = 40) -> str:
-    """Return the end of what a test printed: nothing else is left of a run that is repeated."""
-    return '\n'.join(f'    {line}' for line in report.capstdout.splitlines()[-count:])
+    """Return the failure and the end of what was printed: nothing else is left of this run."""
+    rows = (part.splitlines()[-count:] for part in (report.longreprtext, report.capstdout))
+    return '\n'.join(f'    {line}' for part in rows for line in part)
 
 
 def import_anew(item: pytest.Item) -> None:

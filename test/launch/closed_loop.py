@@ -42,12 +42,13 @@ STATES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 RELAY = 'relayed_commands'
 
 
-def description(start: Sequence[float], *, relayed: bool = False, urdf: str = '',
-                **parameters: object) -> LaunchDescription:
+def description(start: Sequence[float], *, rate: float = RATE, relayed: bool = False,
+                urdf: str = '', **parameters: object) -> LaunchDescription:
     """
     Start the arm without friction in lockstep, and a controller that starts by itself.
 
     :param start: where the arm stands.
+    :param rate: of states and commands, Hz of simulated time.
     :param relayed: whether the arm gets its commands from the client, which then is in step, too.
     :param urdf: text of the robot; empty: the built-in arm.
     :param parameters: of the controller, besides or instead of the usual ones.
@@ -55,13 +56,13 @@ def description(start: Sequence[float], *, relayed: bool = False, urdf: str = ''
     simulator = NodeAction(
         package='rbd_ros', executable='simulator', name='simulator', output='screen',
         parameters=[{
-            'state_rate': RATE, 'publish_clock': True, 'command_type': 'joint_state',
+            'state_rate': rate, 'publish_clock': True, 'command_type': 'joint_state',
             'lockstep': True, 'initial_positions': list(start), 'friction': [0.0],
             'damping': [0.0], 'robot_description': urdf}],
         remappings=[('controller/commands', RELAY)] if relayed else [])
     usual = {
         'use_sim_time': True, 'autostart': True, 'driver_adds': 'none', 'release_torque': 'zero',
-        'command_type': 'joint_state', 'nominal_rate': RATE, 'minimum_rate': 100.0,
+        'command_type': 'joint_state', 'nominal_rate': rate, 'minimum_rate': 100.0,
         'activation_timeout': 30.0, 'torque_rate_limits': (1e3 * arm.LIMIT).tolist(),
         'ramp_time': 0.2, 'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0]}
     return LaunchDescription([simulator, rig.controller(**usual | parameters), ReadyToTest()])

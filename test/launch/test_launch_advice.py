@@ -37,6 +37,9 @@ PATIENCE = 60.0  # s for a command of ros2 to end
 ANSWERS = {'topic echo': 'data: running', 'param set': 'Set parameter successful',
            'service call': 'success=True', 'topic pub': 'publishing #'}
 
+#: Hz; whether a line can be typed does not depend on it, and slow nodes leave time for commands
+RATE = 100.0
+
 #: arguments that change every name, so that the advice must change with them
 ARGUMENTS = ('namespace:=cell', 'joint_states:=states', 'commands:=/torques',
              'use_sim_time:=true', 'log_level:=info')
@@ -152,9 +155,10 @@ def follow_advice(command: str, launched: Launched, client: rig.Client, states: 
             launched.wait(lambda: client.last('state') == 'running', 'running after a stall')
     for _ in range(4):
         prepare()
-        before = states[-1].position
+        before, begin = states[-1].position, time.monotonic()
         said = answer(command, ANSWERS[kind], prepare)
-        print(f'{command}\n{said.splitlines()[-1] if said else said}')
+        print(f'{time.monotonic() - begin:.1f} s: {command}\n'
+              f'{said.splitlines()[-1] if said else said}')
         assert ANSWERS[kind] in said, f'{command}\n{said}'
         effects = {
             'wrench': lambda: max(abs(a - b) for a, b in zip(states[-1].position, before)) > 0.02,
@@ -170,13 +174,29 @@ def follow_advice(command: str, launched: Launched, client: rig.Client, states: 
                          f'{client.last("fault")!r}\n{launched.text}')
 
 
+def slow_nodes(folder: Path) -> list[str]:
+    """Return arguments that give controller and simulator their usual parameters, but RATE."""
+    given = []
+    for argument, name, changes in (
+            ('params_file', 'controller', {'nominal_rate': RATE, 'minimum_rate': 0.1 * RATE}),
+            ('simulator_params_file', 'simulator', {'state_rate': RATE, 'substeps': 10})):
+        text = (ROOT / 'config' / f'{name}.yaml').read_text()
+        for key, value in changes.items():
+            text, count = re.subn(rf'^( +{key}): \S+', rf'\1: {value}', text, flags=re.M)
+            assert count == 1, key
+        file = folder / f'{name}.yaml'
+        file.write_text(text)
+        given.append(f'{argument}:={file}')
+    return given
+
+
 def test_advice(ros2: str, env: dict[str, str], tmp_path: Path, client: rig.Client) -> None:
     """Everything that the launch file says to try works as printed, in any namespace."""
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
     states = client.listen(JointState, 'states', 1000)
     commands = client.listen(Float64MultiArray, '/torques', 1000)
-    launched = Launched(ros2, env, tmp_path / 'out', *ARGUMENTS)
+    launched = Launched(ros2, env, tmp_path / 'out', *ARGUMENTS, *slow_nodes(tmp_path))
     try:
         launched.wait(lambda: '[cell.controller]: running' in launched.text, 'running')
         launched.wait(lambda: states and commands, 'states and commands')
