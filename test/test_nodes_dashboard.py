@@ -13,7 +13,6 @@
 # limitations under the License.
 """What the dashboard says and sends: shapes of numbers, words, and nothing without permission."""
 
-import os
 import signal
 import socket
 import subprocess

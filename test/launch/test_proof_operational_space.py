@@ -171,7 +171,7 @@ class TestOperationalSpace(ClosedLoop):
                 self.stretch(more, 0.3, BURST)
 
     def stretch(self, more: float, speed: float, burst: int = 1) -> None:
-        """Stream the wrist further away than the arm reaches, and back: it must come to where it was."""
+        """Stream the wrist further away than the arm reaches, and back to where it was."""
         start = self.pose(np.array(START))[:3, 3]
         out = start - WRIST * self.pose(np.array(START))[:3, 2] - SHOULDER
         way = out * ((REACH + more) / np.linalg.norm(out) - 1.0)
