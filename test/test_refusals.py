@@ -262,6 +262,24 @@ def test_what_no_payload_mends(backend):
         robot.forward_dynamics(*[np.zeros(2)] * 3)
 
 
+@pytest.mark.parametrize('larger', [0, 1])
+def test_the_named_joint_does_not_depend_on_rounding(larger, monkeypatch):
+    """Two joints that turn against each other move as much: the first one is named."""
+    builder = rbd_ros.ModelBuilder('pair')
+    builder.add_body('ring', 'base', Revolute((0, 0, 1)))
+    builder.add_body('disc', 'ring', Revolute((0, 0, 1)), None, ROD)
+    solve = np.linalg.eigh
+
+    def rounded(H):
+        values, vectors = solve(H)
+        vectors[larger, 0] = np.nextafter(1.0, 2.0) * vectors[1 - larger, 0]
+        return values, vectors
+    monkeypatch.setattr(np.linalg, 'eigh', rounded)
+    robot = rbd_ros.Dynamics(builder.build(), backend='reference')
+    with pytest.raises(rbd_ros.SingularError, match='joint "ring_joint" of "pair" moves without'):
+        robot.forward_dynamics(*[np.zeros(2)] * 3)
+
+
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_kernels_and_bound_kernels_ask_for_the_payload(backend):
     """Neither is handed out while it would divide by zero; a rotor makes all well."""

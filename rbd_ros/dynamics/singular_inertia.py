@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # Below this the smallest eigenvalue of H, scaled to a unit diagonal, is rounding.
 SMALLEST = 1e-13
+#: Parts of joints in a motion that differ by less, relative to the largest, are equal.
+_EQUAL = 1e-6
 #: Payloads whose answer is remembered.
 _REMEMBERED = 16
 #: A body with inertia in every direction, as payload.
@@ -154,10 +156,13 @@ def massless_joint(
     H = G.T @ np.array(crba(model, links(model, q), inertia)).reshape(G.shape[0], -1) @ G
     H = (H + np.diag(model.rotor_inertia))[np.ix_(free, free)]
     size = np.sqrt(np.maximum(np.diag(H), 0.0))
-    scaled = H / np.outer(size, size) if size.all() else np.diag(size)
-    values, vectors = np.linalg.eigh(scaled)
-    if values[0] > SMALLEST:
-        return None
-    k = int(free[np.argmax(np.abs(vectors[:, 0]))])
+    share = np.where(size > 0.0, 0.0, 1.0)
+    if not share.any():
+        values, vectors = np.linalg.eigh(H / np.outer(size, size))
+        if values[0] > SMALLEST:
+            return None
+        share = np.abs(vectors[:, 0])
+    # of joints that move as much, the first: which is larger by rounding depends on the machine
+    k = int(free[np.flatnonzero(share > (1.0 - _EQUAL) * share.max())[0]])
     return next(name for name in model.independent_joint_names
                 if k in range(*model.velocity_slice(name).indices(model.nv)))
