@@ -233,3 +233,59 @@ def test_exactly_the_minimum_rate_is_enough():
             meter.event(8.0 + k * period)
         assert meter.low is not good
         assert meter.rate == 1.0 / period or not good
+
+
+def test_offset_of_the_first_message_counts():
+    """A stream whose first message came without delay is late by what the others have more."""
+    age = StateAge(0.1, probes=2, drift=0.0)
+    age.observe(5.0, 1e4 + 5.0)
+    feed(age, 5.01, 4, lag=0.03)
+    assert age.excess == pytest.approx(0.03)
+    assert age.expiry == pytest.approx(5.043 + 0.1 - 0.03)
+
+
+@pytest.mark.parametrize(('lag', 'excess'), [(0.015, 0.0), (0.05, 0.03)])
+def test_clocks_may_drift_during_a_gap(lag, excess):
+    """After 20 s of silence 20 ms more are no delay at 1 ms/s, more are."""
+    age = StateAge(0.1, probes=2, drift=1e-3)
+    feed(age, 5.0, 5)
+    feed(age, 25.004 - lag, 5, lag=lag)
+    assert age.excess == pytest.approx(excess, abs=2e-5)
+    assert age.proven
+
+
+def test_states_without_stamps_have_no_delay():
+    """Their age is the time since they were received, also where stamps came before."""
+    age = StateAge(0.1, probes=2, drift=0.0)
+    feed(age, 5.0, 5)
+    age.observe(5.03, 1e4 + 5.01)
+    assert age.excess == pytest.approx(0.02)
+    for k in range(4):
+        age.observe(6.0 + 0.001 * k, 0.0)
+    assert age.unstamped and age.excess == 0.0 and age.expiry == pytest.approx(6.103)
+
+
+@pytest.mark.parametrize(('silent', 'late', 'text'), [
+    (0.051, 0.0, 'no message for 0.051 s'),
+    (0.06, 0.011, 'no message for 0.06 s, and the last state was 0.011 s old when it arrived'),
+    (0.06, 0.009, 'no message for 0.06 s'),
+    (0.049, 0.09, 'stamps fall behind reception: the state was 0.09 s old when it arrived')])
+def test_the_larger_part_of_the_age_is_the_reason(silent, late, text):
+    """Half of the timeout in silence explains a loss, else the delay; a tenth is told beside."""
+    age = StateAge(0.1, probes=2, drift=0.0)
+    feed(age, 5.0, 5)
+    age.observe(5.01 + late, 1e4 + 5.01)
+    assert age.explain(5.01 + late + silent) == text
+
+
+def test_refused_messages_are_no_silence():
+    """What came and could not be used is told, within half a timeout as the whole reason."""
+    age = StateAge(0.1, probes=2, drift=0.0)
+    feed(age, 5.0, 5)
+    age.refuse(5.05, 'two names')
+    assert age.heard == 5.05 and age.explain(5.09) == 'two names'
+    assert age.explain(5.2) == 'no message for 0.15 s (of the last one: two names)'
+    fresh = StateAge(0.1)
+    assert fresh.heard == fresh.received == -np.inf
+    fresh.refuse(1.0, 'x')
+    assert fresh.heard == 1.0

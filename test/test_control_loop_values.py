@@ -122,3 +122,15 @@ def test_a_way_through_a_singularity_changes_nothing():
     assert not watch.check(lambda *what: faults.append(what), starts=True)
     assert faults[0][0] is Cause.START_CHECK and 'singular position' in faults[0][1]
     np.testing.assert_array_equal(watch.q, last)
+
+
+def test_an_activation_follows_from_the_named_position_again():
+    """Wherever the robot was followed to, the next start begins where the user said."""
+    rig = Rig(ABOVE)
+    watch, joints, faults = rig.cycle.checks.loops, rig.cycle.joints, []
+    named = watch.q.copy()
+    joints.q[INDEX] = START + MOVED
+    assert watch.look(lambda *what: faults.append(what), starts=True), faults
+    assert np.abs(watch.q - named).max() > 0.3
+    rig.cycle.checks.restart()
+    np.testing.assert_array_equal(watch.q, named)

@@ -225,8 +225,12 @@ def test_automatic_recovery_ramps_in(silence):
     assert rig.supervisor.state is State.RAMPING_IN
     assert rig.supervisor.gain < 0.1
     assert [fault.cause for fault in rig.supervisor.recovered] == [Cause.STATE_STALE]
+    assert not rig.supervisor.faults
     rig.run(1.0)
     assert rig.supervisor.state is State.RUNNING
+    rig.run(silence, states=False)      # and once more
+    rig.run(0.05)
+    assert rig.supervisor.state is State.RAMPING_IN and len(rig.supervisor.recovered) == 1
 
 
 def test_other_faults_do_not_recover():

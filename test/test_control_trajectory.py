@@ -582,6 +582,17 @@ def test_tolerances_of_a_message():
         read_tolerances(JOINTS, tolerances(), [('x', 1.0, 0.0, 0.0)], [], 0.0)
 
 
+@pytest.mark.parametrize(('names', 'text'), [
+    (('a', 'x'), '(unknown: x; missing: b)'), (('b',), '(missing: a)'),
+    (('a', 'b', 'b'), '(given twice: b)'), (('a', 'b', 'y', 'x'), '(unknown: y, x)')])
+def test_names_that_differ_are_told(names, text):
+    """Each kind of difference is named with its joints, and nothing else."""
+    with pytest.raises(GoalError) as info:
+        read_points(names, JOINTS, [1.0], [[0.0] * len(names)], [[]], [[]])
+    assert str(info.value).endswith(text)
+    assert info.value.code is ResultCode.INVALID_JOINTS
+
+
 def test_old_trajectory_is_refused():
     """A trajectory that is over is refused with its own code and does not disturb."""
     subject = ready()
@@ -590,3 +601,44 @@ def test_old_trajectory_is_refused():
         subject.follow(10.0, Knots(np.array([1.0]), np.zeros((1, 2)), None, None), 0.5)
     assert info.value.code is ResultCode.OLD_HEADER_TIMESTAMP
     assert subject.goals.active
+
+
+def stepped(q, v, target, before=0.0, high=math.inf):
+    """Return one step of 10 ms of a joint with 2 rad/s and 4 rad/s^2."""
+    rows = joint_step([[q], [v], [before]], [[x] for x in target], [2.0], [4.0], [-math.inf],
+                      [high], 0.01)
+    return [float(row[0]) for row in rows]
+
+
+@pytest.mark.parametrize(('v', 'target', 'change'), [
+    (0.0, (1.0, 0.0, 0.0), 1.0), (0.0, (-1.0, 0.0, 0.0), -1.0),    # a quarter to speed up
+    (1.0, (-1.0, 0.0, 0.0), -4.0), (-1.0, (1.0, 0.0, 0.0), 4.0),   # all of it to brake
+    (2.0, (9.0, 0.0, 0.0), 0.0), (1.995, (9.0, 0.0, 0.0), 0.5),    # up to the largest speed
+    (2.0, (0.1, 0.0, 0.0), -4.0),                                  # 0.5 rad are needed to stop
+    (0.3, (0.5, 0.5, 0.0), 1.0)])                                  # the target moves on
+def test_one_step_of_the_reference(v, target, change):
+    """Velocity and position follow the acceleration, whose own value is smoothed."""
+    q, speed, acceleration = stepped(0.0, v, target, before=0.6)
+    assert speed == pytest.approx(v + 0.01 * change, abs=1e-12)
+    assert q == pytest.approx(0.01 * speed, abs=1e-12)
+    assert acceleration == pytest.approx(0.6 + (change - 0.6) / 6.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(('way', 'gain', 'speed', 'there'), [
+    (0.02001, 0.0, 0.5, True), (-0.02001, 0.0, 0.5, True), (0.02003, 0.0, 0.5, False),
+    (0.0, 0.04002, 0.5, True), (0.0, -0.04002, 0.5, True), (0.0, 0.04006, 0.5, False),
+    (0.0, 0.0, 2.0, True), (0.0, 0.0, 2.0001, False)])
+def test_target_within_one_step_is_taken_as_it_is(way, gain, speed, there):
+    """What the limits allow within a step, with a thousandth of slack, is no jump."""
+    found = stepped(0.3, speed - gain, (0.3 + way, speed, 9.0))
+    assert (found == [0.3 + way, speed, 4.0]) is there    # acceleration within its limit
+
+
+@pytest.mark.parametrize(('q', 'v', 'high'), [
+    (0.999999, 0.0, 1.0), (0.9, 0.8, 1.0), (1.2, 0.0, 1.0), (1.2, -0.1, 1.0)])
+def test_reference_stays_inside_whatever_it_is_asked_for(q, v, high):
+    """A target beyond the limit is gone to as far as the limit, and from outside only back."""
+    for _ in range(200):
+        before = q
+        q, v, _ = stepped(q, v, (5.0, 1.0, 0.0), high=high)
+        assert q <= max(high, before) + 1e-12

@@ -91,6 +91,15 @@ def test_surprises_are_left_to_the_middleware(change):
     assert same(reader.read(message), NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9])
 
 
+def test_a_message_cut_anywhere_is_left_to_the_middleware():
+    """Whatever is missing at the end, nothing is read and nothing raised, known layout or not."""
+    message, reader = joint_state(NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9], 'base'), JointStateReader()
+    assert reader.read(message)
+    for size in range(len(message)):
+        assert reader.read(message[:size]) is None, size
+        assert JointStateReader().read(message[:size]) is None, size
+
+
 @pytest.mark.parametrize('fields', [([1.0], [], []), ([1, 2, 3], [1.0], []),
                                     ([1, 2, 3], [], [1, 2, 3, 4])])
 def test_unequal_lengths_are_left_to_the_middleware(fields):
@@ -129,8 +138,10 @@ def test_float_array_bytes(n):
     assert writer.write(values) == cdr.message
 
 
-@pytest.mark.parametrize('joints', [('a',), NAMES, tuple('abcdefg')])
-@pytest.mark.parametrize('frame', ['', 'base_link'])
+# strings of every length modulo 4 stand last, and before others
+@pytest.mark.parametrize('joints', [('a',), ('bb',), ('ccc',), ('dddd', 'ccc', 'bb', 'a', 'bb'),
+                                    NAMES, tuple('abcdefg')])
+@pytest.mark.parametrize('frame', ['', 'bb', 'ccc', 'base_link'])
 def test_joint_state_bytes(joints, frame):
     """The written JointState is byte for byte that of the oracle, and is read back."""
     effort = np.linspace(-1.0, 1.0, len(joints))
