@@ -199,6 +199,23 @@ def test_gravity_source_times_out_and_slews():
         source.orientation(0.0, [0.0, 0.0, 0.0, 0.0])
 
 
+def test_age_of_a_measured_direction():
+    """It is that of the measurement at the last update, and endless before the first one."""
+    source = GravitySource([0.0, 0.0, -9.81], timeout=0.5)
+    assert source.age == math.inf and not source.update(3.0) and source.age == math.inf
+    source.direction(3.2, [0.0, 0.0, -1.0])
+    assert source.update(3.5) and source.age == pytest.approx(0.3)
+    source.direction(3.6, [0.0, 0.0, -1.0])
+    source.update(3.5)
+    assert source.age == 0.0
+    constant = GravitySource([0.0, 0.0, -9.81])
+    assert constant.update(3.0) and constant.age == 0.0
+    with pytest.raises(ValueError, match='not finite'):
+        GravitySource([0.0, math.nan, 0.0])
+    with pytest.raises(PayloadError, match='not finite'):
+        source.orientation(3.0, (0.0, 0.0, math.nan, 1.0))
+
+
 def test_first_direction_counts_at_once():
     """Before the first measurement nothing was made of the vector: it need not slew."""
     source = GravitySource([0.0, 0.0, -10.0], timeout=0.5, slew=5.0)

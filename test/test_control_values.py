@@ -178,6 +178,24 @@ def test_fast_path_is_left_where_anything_is_unusual(what):
     assert math.isnan(step(arm.time + 0.001))
 
 
+ENTRIES = {
+    'a state': lambda cycle, *times: cycle.state(
+        *times, cycle.settings.robot.joints, np.zeros(7), np.zeros(7), (), 1e4),
+    'bytes': lambda cycle, *times: cycle.refuse_unreadable(*times, 'not a state'),
+    'the timer': lambda cycle, *times: cycle.tick(*times),
+}
+
+
+@pytest.mark.parametrize('what', ENTRIES)
+def test_requests_are_served_with_both_clocks(what):
+    """Whatever comes next serves what was posted: control time first, then steady time."""
+    cycle, seen = Arm().cycle, []
+    for k in range(2):
+        cycle.loop.post(lambda now, steady, k=k: seen.append((k, now, steady)))
+    ENTRIES[what](cycle, 3.0, 50.0)
+    assert seen == [(0, 3.0, 50.0), (1, 3.0, 50.0)]
+
+
 def test_clock_that_goes_back_is_a_fault_after_the_fast_path():
     """What the fast path refuses becomes a fault in the whole judgement, with the amount."""
     supervisor = running()
@@ -255,6 +273,96 @@ def test_robot_that_shakes_during_the_release_is_released():
     # brake, ramp, time to settle, and at most the way from one end of the swing to the other
     ended = next(time for time, state in rig.states if state == 'fault')
     assert ended - begin < 0.1 + 0.3 + 0.2 + 20.0 / 20.0 + 0.02
+
+
+# -- what cannot be computed ----------------------------------------------------------------------
+
+
+def broken(rig, times):
+    """Let every computation raise that many times."""
+    compute, left = rig.loop._compute, [times]
+
+    def raising(need):
+        if left[0] > 0:
+            left[0] -= 1
+            raise ZeroDivisionError(f'in {need.value}')
+        compute(need)
+    rig.loop._compute = raising
+
+
+def test_without_law_and_gravity_the_last_gravity_is_held():
+    """A law that raises brakes; if g(q) raises as well, the last one is all that is known."""
+    rig = Rig()
+    rig.start()
+    broken(rig, 2)
+    rig.run(PERIOD)
+    assert rig.supervisor.state is State.LOST
+    assert [(f.cause, f.detail) for f in rig.supervisor.faults] == [
+        (Cause.BAD_COMMAND, 'the control law failed with ZeroDivisionError: in law'),
+        (Cause.BAD_GRAVITY, 'ZeroDivisionError: in gravity')]
+    rig.run(0.1, states=False)
+    assert rig.last == pytest.approx((10.0, -5.0))
+
+
+def test_nothing_leaves_if_nothing_could_be_computed():
+    """A robot whose dynamics fail from the first state on gets no torque at all."""
+    rig = Rig()
+    rig.activate()
+    broken(rig, 10**6)
+    rig.run(4.0)
+    assert rig.supervisor.state is State.FAULT and not rig.log
+
+
+@pytest.mark.parametrize('braking', [False, True])
+def test_velocity_that_is_no_number_makes_blind(braking):
+    """Neither law nor brake can be trusted then: the last gravity torque remains."""
+    rig = Rig()
+    rig.start()
+    if braking:
+        rig.loop.post(lambda _, steady: rig.supervisor.fault(steady, Cause.TRACKING))
+        rig.run(0.1)
+    else:
+        rig.fail = 'law'
+    rig.time = round(rig.time + PERIOD, 9)
+    rig.loop.serve(rig.now, rig.time)
+    assert rig.loop.fresh_state(rig.now, rig.time, rig.now + 0.1, True, np.array([0.0, np.nan]))
+    assert rig.supervisor.state is State.LOST
+    assert rig.supervisor.faults[-1].cause is Cause.BAD_GRAVITY
+    rig.run(0.1, states=False)
+    assert np.isfinite(rig.last).all() and rig.last == pytest.approx((10.0, -5.0))
+
+
+def test_direction_of_gravity_that_is_too_old_is_a_lost_state():
+    """A measured direction may be used for its timeout, then g(q) is not known any more."""
+    arm = Arm(ramp_time=0.02)
+    arm.activate()
+    arm.run(0.1)
+    gravity = arm.cycle.load.gravity
+    assert gravity.age == 0.0
+    gravity.timeout, gravity.constant = 0.05, False
+    gravity.direction(arm.time, [0.0, 0.0, -1.0])
+    arm.run(0.05)
+    assert arm.state == 'running' and gravity.age == pytest.approx(0.05)
+    arm.run(0.002)
+    fault, = arm.cycle.supervisor.faults
+    assert (fault.cause, fault.detail, arm.state) == (Cause.GRAVITY_STALE, '0.05 s', 'state lost')
+
+
+def test_reset_needs_the_dead_man():
+    """Nothing is cleared while nobody holds the switch."""
+    arm = Arm(dead_man_timeout=0.1, ramp_time=0.02)
+    arm.cycle.press(arm.time, True)
+    arm.activate()
+    arm.run(0.08)
+    assert arm.state == 'running'
+    arm.run(0.08)
+    assert arm.state == 'braking' and 'no message for 0.1 s' in arm.cycle.fault_text()
+    arm.run(0.6)
+    assert arm.state == 'holding'
+    assert arm.cycle.reset(arm.time, arm.time) == 'the dead-man signal is missing'
+    assert arm.state == 'holding' and arm.cycle.supervisor.faults
+    arm.cycle.press(arm.time, True)
+    assert arm.cycle.reset(arm.time, arm.time) == '' and arm.state == 'ramping in'
 
 
 # -- serialized messages ----------------------------------------------------------------------

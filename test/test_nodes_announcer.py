@@ -84,3 +84,43 @@ def test_other_faults_name_no_publishers(cause, publishers):
     """One publisher has nobody to disagree with, and other faults have nothing to do with it."""
     text = announced(cause, *publishers).said['~/fault']
     assert text.endswith('joint_1 jumped')
+
+
+def test_what_is_announced():
+    """State, mode and saturation when they change, faults as errors, the rest as they are."""
+    node, arm = FakeNode(), cycle_rig.Arm(ramp_time=0.02)
+    announcer = Announcer(node)
+    assert node.said == {'~/state': 'inactive', '~/fault': ''}
+    announcer.drain()                            # nothing to listen to yet
+    announcer.attach(arm.cycle)
+    assert node.said['~/mode'] == 'gravity_compensation'
+    arm.activate()
+    arm.run(0.1)
+    arm.cycle.limiter.saturated[:] = [0, 1, 1, 0, 0, 0, 0]
+    arm.cycle.limiter.slewing[:] = [0, 0, 1, 1, 0, 0, 0]
+    arm.cycle.events.append(('warning', 'careful'))
+    announcer.drain()
+    assert node.said['~/state'] == 'running' and 'careful' in node.logged
+    assert list(node.said['~/saturation']) == [0, 2, 1, 1, 0, 0, 0]
+    node.said.clear()
+    announcer.drain()
+    assert not node.said
+    announcer.attach(arm.cycle)                  # a robot configured anew is told from the start
+    announcer.drain()
+    assert list(node.said) == ['~/saturation']
+    arm.cycle.set_mode('computed_torque')
+    arm.cycle.supervisor.fault(arm.cycle.steady, Cause.TRACKING, 'too far')
+    node.logged.clear()
+    announcer.drain()
+    assert node.said['~/mode'] == 'computed_torque' and 'mode: computed_torque' in node.logged
+    assert node.said['~/fault'].endswith('too far') and node.said['~/fault'] in node.logged
+    arm.cycle.supervisor.faults.clear()
+    node.logged.clear()
+    announcer.drain()
+    assert node.said['~/fault'] == '' and '' not in node.logged
+    arm.cycle.set_mode('gravity_compensation')
+    announcer.detach()
+    assert node.said['~/mode'] == 'gravity_compensation'
+    arm.cycle.set_mode('computed_torque')
+    announcer.drain()
+    assert node.said['~/mode'] == 'gravity_compensation'

@@ -93,7 +93,8 @@ def test_surprises_are_left_to_the_middleware(change):
 
 def test_a_message_cut_anywhere_is_left_to_the_middleware():
     """Whatever is missing at the end, nothing is read and nothing raised, known layout or not."""
-    message, reader = joint_state(NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9], 'base'), JointStateReader()
+    message = joint_state(NAMES, [1, 2, 3], [4, 5, 6], [7, 8, 9], 'base')
+    reader = JointStateReader()
     assert reader.read(message)
     for size in range(len(message)):
         assert reader.read(message[:size]) is None, size

@@ -19,6 +19,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
 cycle_rig = pytest.importorskip('cycle_rig')
+from rbd_ros.control.payload import rotation  # noqa: E402
 from rbd_ros.control.tick import TickKernels  # noqa: E402
 from rbd_ros.nodes.controller.reports import Reports  # noqa: E402
 
@@ -123,6 +124,66 @@ def test_no_reference_in_free_drive(arm):
     assert len(state.reference.positions) == len(state.error.positions) == 0
     assert list(state.feedback.positions) == arm.q.tolist()
     np.testing.assert_allclose(state.output.effort, arm.dynamics.gravity(arm.q), atol=1e-9)
+
+
+def test_reference_and_error_of_a_law_that_tracks(arm):
+    """Error is reference minus feedback; a continuous joint takes the short way round."""
+    arm.change(mode='computed_torque')
+    arm.run(0.01)
+    way = 0.01 * np.arange(7.0)
+    arm.cycle.intake.take(lambda: arm.cycle.reference.set_point(arm.time, arm.q + way))
+    messages = [message for name, message in arm.told(0.3) if name == 'controller_state']
+    before, state = messages[-2:]
+    np.testing.assert_allclose(state.error.positions, np.subtract(
+        state.reference.positions, state.feedback.positions), atol=1e-12)
+    np.testing.assert_allclose(state.error.positions, way, atol=1e-9)
+    np.testing.assert_allclose(state.error.velocities, state.reference.velocities, atol=1e-12)
+    assert len(before.reference.accelerations) == 7
+    first = next(m for m in messages if max(m.reference.velocities) > 1e-3)
+    assert max(first.reference.accelerations) > max(first.reference.velocities)
+    arm.reports._continuous = np.array([True] + [False] * 6)
+    arm.cycle.snapshots.kept.clear()
+    arm.cycle.reference.state[0, 0] += 2.0 * np.pi
+    arm.cycle.reference.target[0, 0] += 2.0 * np.pi
+    state = [message for name, message in arm.told(0.02) if name == 'controller_state'][-1]
+    assert state.error.positions[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_frame_is_where_the_robot_has_it(arm):
+    """Pose in the base, velocity in the frame itself, matrices with the names of their rows."""
+    arm.qd, arm.still = np.linspace(-0.02, 0.02, 7), True
+    sent = dict(arm.told(0.02))
+    pose, twist = sent['frame_pose'], sent['frame_twist'].twist
+    expected = arm.pose
+    at, turn = pose.pose.position, pose.pose.orientation
+    np.testing.assert_allclose([at.x, at.y, at.z], expected[:3, 3], atol=1e-12)
+    np.testing.assert_allclose(rotation((turn.x, turn.y, turn.z, turn.w)), expected[:3, :3],
+                               atol=1e-12)
+    six = arm.dynamics.jacobian(arm.q, 'tool0') @ arm.qd
+    np.testing.assert_allclose([twist.angular.x, twist.angular.y, twist.angular.z, twist.linear.x,
+                                twist.linear.y, twist.linear.z], six, atol=1e-12)
+    assert pose.header.frame_id == 'base_link'
+    assert sent['frame_twist'].header.frame_id == 'tool0'
+    matrix = sent['dynamics/mass_matrix']
+    np.testing.assert_allclose(np.reshape(matrix.data, (7, 7)), arm.dynamics.mass_matrix(arm.q),
+                               atol=1e-12)
+    assert [dim.label for dim in matrix.layout.dim] == [','.join(arm.robot.joints)] * 2
+    bias = arm.dynamics.bias(arm.q, arm.qd)
+    np.testing.assert_allclose(np.add(sent['dynamics/coriolis'].data,
+                                      sent['dynamics/gravity'].data), bias, atol=1e-9)
+
+
+def test_without_listeners_nothing_is_kept(arm):
+    """Reports that nobody wants cost nothing; after the end nothing is published."""
+    arm.change(dynamics_divider=0, state_divider=0)
+    assert not arm.told(0.05) and not arm.cycle.snapshots.kept
+    assert not arm.cycle.snapshots.watched
+    arm.change(dynamics_divider=5)
+    arm.told(0.01)
+    assert arm.told(0.05)
+    arm.node.destroy_timer = arm.node.destroy_publisher = lambda _: None
+    arm.reports.destroy()
+    assert not arm.told(0.05)
 
 
 @pytest.mark.parametrize('gain', [5.0, 50.0])
