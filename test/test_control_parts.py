@@ -122,6 +122,29 @@ def test_payload_in_another_frame_has_the_same_energy():
     assert ours == pytest.approx(energy, rel=1e-12)
 
 
+def test_a_torque_of_no_law_ends_the_fading():
+    """After a brake the next law acts as it is, unless it is switched to."""
+    switch, still = BumplessSwitch([10.0], 0.5), np.zeros(1)
+    switch.apply(0.0, np.array([4.0]), still)
+    switch.switch()
+    assert switch.active
+    assert switch.apply(0.1, np.array([1.0]), still)[0] == pytest.approx(4.0)
+    switch.note(np.array([-2.0]))
+    assert not switch.active
+    assert switch.apply(0.2, np.array([1.0]), still)[0] == 1.0
+    switch.note(np.array([-2.0]))
+    switch.switch()
+    assert switch.apply(0.3, np.array([1.0]), still)[0] == pytest.approx(-2.0)
+    half = switch.apply(0.55, np.array([1.0]), still)[0]
+    assert half == pytest.approx(1.0 - 3.0 * 0.5)
+    assert switch.apply(0.8, np.array([1.0]), still)[0] == 1.0 and not switch.active
+    switch.switch()
+    switch.cancel()
+    assert not switch.active
+    switch.switch()                              # nothing to take over from
+    assert not switch.active
+
+
 @pytest.mark.parametrize('mass, com, inertia, word', [
     (-1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], 'negative'),
     (1.0, [0, 0, math.nan], [0.1, 0, 0, 0.1, 0, 0.1], 'not finite'),
@@ -214,6 +237,17 @@ def test_age_of_a_measured_direction():
         GravitySource([0.0, math.nan, 0.0])
     with pytest.raises(PayloadError, match='not finite'):
         source.orientation(3.0, (0.0, 0.0, math.nan, 1.0))
+
+
+def test_gravity_may_have_been_none():
+    """Where there was no gravity a new size counts from the next direction on."""
+    source = GravitySource([0.0, 0.0, 0.0], timeout=1.0)
+    source.direction(1.0, [0.0, 0.0, -1.0])
+    source.configure([0.0, 0.0, 3.7], math.inf)
+    source.direction(1.1, [0.0, -1.0, 0.0])
+    source.update(1.1)
+    source.update(1.2)
+    np.testing.assert_allclose(source.value, [0.0, -3.7, 0.0])
 
 
 def test_first_direction_counts_at_once():

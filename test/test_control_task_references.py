@@ -276,3 +276,14 @@ def test_a_jump_in_a_stream_is_no_velocity():
     record = run(subject, 2.0, 0.1)
     assert max(p[0] for p, _, _ in record) < 0.8 + 1e-4
     np.testing.assert_allclose(subject.p, [0.8, 0.0, 0.4], atol=1e-9)
+
+
+def test_a_stream_goes_on_after_its_jump():
+    """Its velocity is that of the poses since the jump; poses before do not count."""
+    subject = started()
+    for k in range(10):
+        subject.target_pose(0.01 * k, [0.5 + 0.001 * k, 0.0, 0.4], [0, 0, 0, 1])
+    for k in range(10, 14):
+        subject.target_pose(0.01 * k, [0.8 + 0.002 * k, 0.0, 0.4], [0, 0, 0, 1])
+        expected = 0.0 if k == 10 else 0.2
+        np.testing.assert_allclose(subject._drift, [0, 0, 0, expected, 0, 0], atol=1e-9)

@@ -275,6 +275,39 @@ def test_robot_that_shakes_during_the_release_is_released():
     assert ended - begin < 0.1 + 0.3 + 0.2 + 20.0 / 20.0 + 0.02
 
 
+LIVE = {
+    'reference.velocity': ([0.7], lambda cycle: cycle.reference.limiter.velocity, 0.7),
+    'reference.acceleration': ([3.5], lambda cycle: cycle.reference.limiter.acceleration, 3.5),
+    'reference.timeout': (0.35, lambda cycle: cycle.reference.timeout, 0.35),
+    'reference.refusals': (3, lambda cycle: cycle.intake._refusals.limit, 3),
+    'task.timeout': (0.25, lambda cycle: cycle.task_reference.timeout, 0.25),
+    'task.linear_velocity': (0.21, lambda cycle: cycle.task_reference.limits.velocity[1], 0.21),
+    'task.angular_velocity': (0.22, lambda cycle: cycle.task_reference.limits.velocity[0], 0.22),
+    'task.linear_acceleration': (
+        1.1, lambda cycle: cycle.task_reference.limits.acceleration[1], 1.1),
+    'task.angular_acceleration': (
+        1.2, lambda cycle: cycle.task_reference.limits.acceleration[0], 1.2),
+    'task.force_limit': (12.5, lambda cycle: cycle.task_reference.wrench_limit[1], 12.5),
+    'task.moment_limit': (2.5, lambda cycle: cycle.task_reference.wrench_limit[0], 2.5),
+    'switch_time': (0.3, lambda cycle: cycle.loop.switch.duration, 0.3),
+    'mode': ('computed_torque', lambda cycle: cycle.mode, 'computed_torque'),
+    'dynamics_divider': (4, lambda cycle: cycle.snapshots.divider, 4),   # beside 10
+}
+
+
+def test_parameters_act_from_the_next_cycle_on():
+    """What may be changed while the robot moves is in force where it is used, and only it."""
+    arm = Arm(dynamics_divider=5, state_divider=10, ramp_time=0.02)
+    seen = {name: np.copy(found(arm.cycle)) for name, (_, found, _) in LIVE.items()}
+    for name, (value, found, expected) in LIVE.items():
+        arm.change(**{name: value})
+        arm.run(0.001)
+        assert np.all(found(arm.cycle) == expected), name
+        seen[name] = np.copy(found(arm.cycle))
+        for other, (_, again, _) in LIVE.items():
+            np.testing.assert_array_equal(again(arm.cycle), seen[other], err_msg=f'{name} {other}')
+
+
 # -- what cannot be computed ----------------------------------------------------------------------
 
 
@@ -309,7 +342,7 @@ def test_nothing_leaves_if_nothing_could_be_computed():
     rig = Rig()
     rig.activate()
     broken(rig, 10**6)
-    rig.run(4.0)
+    rig.run(0.1)                        # there is nothing to hold or to ramp down
     assert rig.supervisor.state is State.FAULT and not rig.log
 
 
