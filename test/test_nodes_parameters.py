@@ -1,0 +1,216 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Changes of parameters, descriptions and transitions, judged without a middleware."""
+
+from types import SimpleNamespace
+
+import cycle_rig
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+import pytest
+from rbd_ros.errors import ModelError, SettingError
+from rbd_ros.nodes import parameters
+from rbd_ros.nodes.controller import description_source
+from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
+from rbd_ros.nodes.controller.transitions import TransitionNode
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+
+class Node:
+    """A node with the parameters of an arm, and their callbacks."""
+
+    def __init__(self, values):
+        self.values, self.logged = dict(values), []
+        log = dict.fromkeys(('info', 'warning', 'error'),
+                            lambda text, **_: self.logged.append(text))
+        self.get_logger = lambda: SimpleNamespace(**log)
+
+    def get_parameter(self, name):
+        """Return a value as rclpy has it."""
+        return SimpleNamespace(value=self.values[name])
+
+    def add_on_set_parameters_callback(self, judge):
+        """Keep who judges."""
+        self.judge = judge
+
+    def add_post_set_parameters_callback(self, apply):
+        """Keep who applies."""
+        self.apply = apply
+
+    def resolve_topic_name(self, name):
+        """Return a name in a namespace."""
+        return f'/arm/{name}'
+
+    def set(self, **values):
+        """Ask for changes as a client does; return the reason of a refusal."""
+        changes = [Parameter(name.replace('__', '.'), value=value)
+                   for name, value in values.items()]
+        answer = self.judge(changes)
+        if answer.successful:
+            self.values |= {change.name: change.value for change in changes}
+            self.apply(changes)
+        assert answer.successful is not bool(answer.reason)
+        return answer.reason
+
+
+@pytest.fixture(scope='module')
+def made():
+    """Return an arm that is controlled, its node and what the node is doing."""
+    arm = cycle_rig.Arm(ramp_time=0.02)
+    arm.activate()
+    arm.run(0.05)
+    node = Node(arm.values)
+    host = SimpleNamespace(doing='', active=True, robot=arm.robot, cycle=arm.cycle)
+    ParameterChanges(node, host, simulated=False)
+    return arm, node, host
+
+
+def test_changes_are_judged_and_applied(made):
+    """A gain acts from the next cycle on; what follows its answer is judged by it."""
+    arm, node, _ = made
+    assert node.set(switch_time=0.25) == ''
+    assert arm.cycle.accepted.number('switch_time') == 0.25
+    assert arm.cycle.loop.switch.duration == 0.5
+    arm.run(0.001)
+    assert arm.cycle.loop.switch.duration == 0.25
+    assert not arm.cycle.settings.simulated and not node.logged
+
+
+def test_changes_that_are_refused(made):
+    """Nothing of a set is applied if one of it is wrong, whoever is to blame."""
+    arm, node, host = made
+    before, accepted = dict(node.values), arm.cycle.accepted
+    assert 'switch_time' in node.set(switch_time=99.0, mode='computed_torque')
+    assert node.set(state_timeout=0.2).endswith('cannot be changed while active: deactivate first')
+    assert node.set(use_sim_time=True) == 'use_sim_time can only be set at startup'
+    assert 'rigid body' in node.set(payload__mass=1.0, payload__inertia=[
+        1.0, 0.0, 0.0, 0.1, 0.0, 0.1])
+    assert 'payload' in node.set(payload__mass=90.0)          # nobody can carry that
+    assert 'gravity_scale' in node.set(gravity_scale=[1.0, 1.0])      # one, or one per joint
+    host.doing = 'activating'
+    assert 'is activating: wait until' in node.set(switch_time=0.3)
+    host.doing = ''
+    node.get_parameter, get = None, node.get_parameter
+    assert node.set(switch_time=0.3).startswith('TypeError') and 'rejected' in node.logged.pop()
+    node.get_parameter = get
+    assert node.values == before and arm.cycle.accepted is accepted
+    assert not arm.cycle.loop.requests
+
+
+def test_structural_changes_wait_for_the_next_configuration(made):
+    """While inactive they are taken, and it is said when they count."""
+    arm, node, host = made
+    host.active = False
+    assert node.set(state_timeout=0.2) == ''
+    assert node.logged.pop() == 'state_timeout: takes effect at the next configuration'
+    arm.run(0.001)
+    assert arm.cycle.supervisor.timing.state_timeout == 0.1
+    host.cycle = host.robot = None
+    assert node.set(switch_time=0.4) == '' and not arm.cycle.loop.requests
+    host.cycle, host.robot, host.active = arm.cycle, arm.robot, True
+    node.values['state_timeout'] = 0.1
+
+
+def test_values_given_at_the_start_that_cannot_be_taken():
+    """The text has what was given, what is wanted, and how to write it."""
+    node = SimpleNamespace(_parameter_overrides={
+        'a': Parameter('a', value=3), 'b': Parameter('b', value='x'),
+        'qos_overrides./x': Parameter('c', value=1)}, has_parameter=lambda name: name == 'a')
+    text = parameters.refusal_text(node, 'a', 'double', SettingError('no'))
+    assert text == 'parameter a must be of type double, got 3; write numbers with a decimal point'
+    assert parameters.refusal_text(node, 'b', 'double', SettingError('no')).endswith("got 'x'")
+    assert parameters.refusal_text(node, 'z', 'double', SettingError('no')) == 'parameter z: no'
+    text, = parameters.unknown_warnings(node, ['bb'])
+    assert text.startswith('parameter b is unknown and has no effect') and 'bb' in text
+
+
+# -- description ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def source(monkeypatch):
+    """Return a source of descriptions and its node."""
+    monkeypatch.setattr(description_source, 'BoundedInput',
+                        lambda _node, _kind, _topic, heard, *_: setattr(node, 'heard', heard))
+    node = Node({'robot_description': ' ', 'robot_description_file': ''})
+    node.active = False
+    made = description_source.DescriptionSource(node, lambda: node.active)
+    made.node = node
+    return made
+
+
+def test_sources_of_the_description(source, tmp_path):
+    """A parameter before a file before the topic; two of the first are refused."""
+    node = source.node
+    assert source.find() == ('', '') and not source.is_known()
+    assert node.logged == ['waiting for /arm/robot_description']
+    node.heard(String(data='<topic/>'))
+    assert source.find() == ('<topic/>', 'the topic robot_description') and source.is_known()
+    file = tmp_path / 'robot.urdf'
+    file.write_text('<file/>')
+    node.values['robot_description_file'] = f' {file} '
+    assert source.find() == ('<file/>', f'the file {file}')
+    node.values['robot_description'] = '<text/>'
+    with pytest.raises(ModelError, match='choose one'):
+        source.find()
+    assert source.is_known()                     # configuring says what is wrong
+    node.values['robot_description_file'] = ''
+    assert source.find() == ('<text/>', 'the parameter robot_description')
+
+
+def test_description_that_changes(source):
+    """It counts at the next configuration; an active robot does not change its body."""
+    node = source.node
+    node.heard(String(data='<a/>'))
+    node.heard(String(data='<a/>'))
+    assert not node.logged
+    node.heard(String(data='<b/>'))
+    assert node.logged.pop().endswith('it will be used at the next configuration')
+    source.configured, node.active = '<b/>', True
+    node.heard(String(data='<b/>'))
+    assert not node.logged
+    node.heard(String(data='<c/>'))
+    assert 'is ignored while active' in node.logged.pop()
+    assert source.topic_text == '<c/>'
+
+
+# -- transitions ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(('wanted', 'yields', 'state', 'answer'), [
+    (Transition(id=Transition.TRANSITION_ACTIVATE), False, 'inactive', 'asked'),
+    (Transition(label='activate'), False, 'inactive', 'asked'),
+    (Transition(id=Transition.TRANSITION_ACTIVATE), True, 'active', True),    # done meanwhile
+    (Transition(id=Transition.TRANSITION_ACTIVATE), True, 'inactive', 'asked'),
+    (Transition(id=Transition.TRANSITION_DEACTIVATE), False, 'inactive', False),
+    (Transition(label='configure'), False, 'inactive', False),
+    (Transition(id=99), False, 'inactive', False)])
+def test_transitions_are_possible_or_refused(wanted, yields, state, answer):
+    """Autostart gives way to what is asked for; the impossible is told in one line."""
+    node = TransitionNode.__new__(TransitionNode)
+    asked, logged = [], []
+
+    def yield_to(name):
+        asked.append(name)
+        return yields
+    node.__dict__.update(
+        _autostart=SimpleNamespace(yield_to=yield_to), _label=lambda: state,
+        _machine=SimpleNamespace(available_transitions=[(3, 'activate', 0, 1)]),
+        _log=SimpleNamespace(warning=logged.append), _change=lambda *_: 'asked')
+    given = node._on_change(ChangeState.Request(transition=wanted), ChangeState.Response())
+    assert (given if isinstance(given, str) else given.success) == answer
+    assert bool(logged) is (answer is False)
+    assert asked == [wanted.label or {3: 'activate', 4: 'deactivate'}.get(wanted.id, '')]
