@@ -15,10 +15,7 @@
 """
 References of the joint-space laws: hold, streamed set-points, trajectories.
 
-Whatever the source, the reference itself never moves faster than its velocity limit and
-never changes its velocity faster than its acceleration limit. A target that can be met
-within these limits is met exactly, in position, velocity and acceleration; one that cannot
-is approached along the time-optimal profile.
+Whatever the source, it only sets a target: the reference itself moves through a limiter.
 """
 
 from __future__ import annotations
@@ -31,11 +28,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.references.goals import Goal, GoalKeeper
-from rbd_ros.control.references.profiles import joint_kernel, polynomial_kernel
+from rbd_ros.control.references.limiter import ReferenceLimiter
+from rbd_ros.control.references.profiles import polynomial_kernel
 from rbd_ros.control.references.results import GoalError, ResultCode
 from rbd_ros.control.references.trajectory import Knots, Trajectory, unwrap
 
-__all__ = ['JointReference', 'ReferenceLimiter', 'Source']
+__all__ = ['JointReference', 'Source']
 
 Array = npt.NDArray[np.float64]
 
@@ -52,54 +50,6 @@ class Source(enum.Enum):
     HOLD = 'hold'
     STREAM = 'stream'
     TRAJECTORY = 'trajectory'
-
-
-class ReferenceLimiter:
-    """Follow a target with bounded velocity and acceleration per joint, inside joint limits."""
-
-    def __init__(self, velocity: Sequence[float], acceleration: Sequence[float],
-                 lower: Sequence[float] = (), upper: Sequence[float] = ()) -> None:
-        """
-        Start at zero.
-
-        :param velocity: largest reference velocity per joint, rad/s or m/s.
-        :param acceleration: largest reference acceleration per joint, rad/s^2 or m/s^2.
-        :param lower: lower joint limits; none: no joint has one.
-        :param upper: upper joint limits.
-        """
-        self.velocity = np.array(velocity, dtype=float)
-        self.acceleration = np.array(acceleration, dtype=float)
-        for name, value in (('velocity', self.velocity), ('acceleration', self.acceleration)):
-            if not (np.isfinite(value).all() and (value > 0.0).all()):
-                raise ValueError(f'reference {name} limits must be positive and finite: {value}')
-        self._bound = joint_kernel(len(self.velocity)).bind()
-        inputs = self._bound.inputs
-        inputs['velocity'][:], inputs['acceleration'][:] = self.velocity, self.acceleration
-        self.velocity, self.acceleration = inputs['velocity'], inputs['acceleration']
-        inputs['lower'][:], inputs['upper'][:] = lower or -np.inf, upper or np.inf
-        self.state = inputs['state']  # position, velocity, acceleration of the reference, (3, n)
-        self.target = inputs['target']  # wanted position, velocity, acceleration, (3, n), finite
-        self._dt, self._run = inputs['dt'], self._bound.run
-        # Copies between flat memoryviews take a fraction of what NumPy takes.
-        self._state, self._next, self._wanted = (memoryview(a.reshape(-1)) for a in (
-            self.state, self._bound.outputs['next'], self.target))
-
-    def step(self, dt: float) -> None:
-        """
-        Move the reference towards the target.
-
-        :param dt: s since the last step.
-        """
-        if dt <= 0.0:
-            return
-        self._dt[()] = dt
-        self._run()
-        self._state[:] = self._next
-
-    @property
-    def arrived(self) -> bool:
-        """Return whether the reference is the target: steps to the same target change nothing."""
-        return self._state == self._wanted
 
 
 class JointReference:
