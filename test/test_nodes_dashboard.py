@@ -40,7 +40,7 @@ from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.simulator.contacts import arrows, scene_marker
 from rbd_ros.sim import ContactForce
 from rbd_ros.view.figures import bars, ellipsoid, quaternion
-from rbd_ros.view.scene import link_poses, stand
+from rbd_ros.view.scene import link_poses, viewpoint
 import rclpy
 from rclpy.task import Future
 from scipy.spatial.transform import Rotation
@@ -260,7 +260,7 @@ def test_obstacles_are_drawn_and_replaced(node):
 
 def test_a_robot_of_any_size_fills_the_picture():
     """The camera stands twice as far from a robot that is twice as large."""
-    place = stand(MODEL)
+    place = viewpoint(MODEL)
     points = np.array([p for p, _ in link_poses(MODEL, np.zeros(7)).values()])
     away = np.linalg.norm(np.subtract(place.eye, place.look))
     assert np.linalg.norm(points - place.look, axis=1).max() < 0.5 * away

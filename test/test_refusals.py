@@ -426,7 +426,7 @@ def test_the_simulator_uses_a_joints_own_q_dot(wrap):
     assert space.single == [(1, 1)]
     assert space.q_dot([0.1, 0.2], [0.5, 0.25]) == [1.0, 0.25]
     assert space.integrate([0.1, 0.2], [0.5, 0.25]) == pytest.approx([1.1, 0.45], rel=1e-14)
-    assert space.land([0.1, 0.2], [1.0, 0.5]) == [1.0, 0.5]
+    assert space.normalise([0.1, 0.2], [1.0, 0.5]) == [1.0, 0.5]
 
 
 @pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])

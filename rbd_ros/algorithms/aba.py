@@ -15,8 +15,8 @@
 """
 Forward dynamics of a kinematic tree: the articulated-body algorithm (RBDA 7.3).
 
-The way through the inertia matrix (RBDA 6) is put together in :mod:`rbd_ros.dynamics.table` from
-``crba``, the bias force and the factors of H.
+The other method, by way of the inertia matrix (RBDA 6), is composed in
+:mod:`rbd_ros.dynamics.rules` of ``crba``, the bias force and the factors of H.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def aba(
     conditions: Conditions, rotor: Sequence[Scalar] | None = None,
 ) -> Articulated:
     """
-    Return qdd and all on the way, by the articulated-body algorithm (RBDA Table 7.1).
+    Return qdd and its intermediate results (articulated-body algorithm, RBDA Table 7.1).
 
     :param q: tree positions; ``qd``, ``tau`` likewise.
     :param conditions: gravity, external forces, inertias, time.

@@ -35,6 +35,7 @@ def crba(
 
     Entries between joints on different branches are exact zeros (6.4).
 
+    :param tree: transforms and motion subspaces at the present position.
     :param inertia: inertia of each body, where it is not the one of the model.
     """
     model.refuse_loops()

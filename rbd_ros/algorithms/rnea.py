@@ -56,7 +56,7 @@ def rnea(
     conditions: Conditions,
 ) -> NewtonEuler:
     """
-    Return tau = H qdd + C and all on the way, by the recursive Newton-Euler algorithm (Table 5.1).
+    Return tau = H qdd + C and its intermediate results (recursive Newton-Euler, Table 5.1).
 
     :param q: tree positions; ``qd``, ``qdd`` likewise.
     :param qdd: joint accelerations; None for zero, which gives the bias force C(q, qd).
@@ -68,7 +68,7 @@ def rnea(
     f_x = external_forces(model, tree, conditions.f_ext)
     v, a, f = [Motion.zero()], [Motion(Vec3.zero(), -conditions.gravity)], [Force.zero()]
 
-    for i in range(1, model.nb + 1):                       # outward: motion, and force it takes
+    for i in range(1, model.nb + 1):                       # outward: motions, and their forces
         p, joint = model.parent[i], model.joint[i]
         q_i, qd_i = q[model.q_index[i]], qd[model.v_index[i]]
         v_J, c_J = joint.velocity(q_i, qd_i, t), joint.bias(q_i, qd_i, t)            # 5.16, 5.17
@@ -165,7 +165,7 @@ def gravity_forces(
     Return the joint forces that hold the tree still against gravity (RBDA 5.12, 5.13).
 
     The subtree of i weighs as its composite body, of which gravity sees the mass and the first
-    moment only: f_i = -I_i^c a_g, so that no force needs to be carried back.
+    moment only: f_i = -I_i^c a_g, so that no force needs to be accumulated.
     """
     model.refuse_loops()
     tree = links(model, q, conditions.t)

@@ -57,7 +57,7 @@ def run(
     model, text, _ = load(robot, floating_base, quiet=as_json)
     compiled = Dynamics(model)
     states = _states(compiled)
-    theirs, missing = _pinocchio(compiled, text, floating_base)
+    pinocchio_calls, missing = _pinocchio(compiled, text, floating_base)
     rows, data = [], []
     with progress('measuring', len(QUANTITIES)) as step:
         for name, inputs in QUANTITIES.items():
@@ -68,8 +68,8 @@ def run(
                 bound.inputs[key][:] = value
             calls: list[Callable[[], object]] = [
                 bound, partial(method, *one), partial(method, *many)]
-            if name in theirs:
-                calls.append(theirs[name](one))
+            if name in pinocchio_calls:
+                calls.append(pinocchio_calls[name](one))
             times = [1e6 * each for each in best_times(*calls, repetitions=repetitions)]
             times[2] /= BATCH
             other = times[3] if len(times) > 3 else None
@@ -113,8 +113,8 @@ def _pinocchio(
                  'forward_dynamics': pin.aba}
 
     def made(function: Callable[..., object]) -> Callable[..., Callable[[], object]]:
-        def of_state(one: list[np.ndarray]) -> Callable[[], object]:
+        def at_state(one: list[np.ndarray]) -> Callable[[], object]:
             state = [peer.position(one[0]), *(peer.B @ value for value in one[1:])]
             return lambda: function(peer.pin, peer.data, *state)
-        return of_state
+        return at_state
     return {name: made(function) for name, function in functions.items()}, ''

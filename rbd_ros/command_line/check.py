@@ -30,7 +30,7 @@ from rbd_ros.command_line.options import AsJson, Robot
 from rbd_ros.command_line.output import progress, show
 import typer
 
-_SHOWN = {'ok': '[green]ok[/]     ', 'warning': '[yellow]warning[/]', 'error': '[red]error[/]  '}
+_LABELS = {'ok': '[green]ok[/]     ', 'warning': '[yellow]warning[/]', 'error': '[red]error[/]  '}
 
 
 def run(
@@ -51,7 +51,7 @@ def run(
         outcome = test.severity if elements else 'ok'
         data.append({'test': test.name, 'question': test.question, 'outcome': outcome,
                      'findings': elements, 'advice': test.advice if elements else ''})
-        lines.append(f'{_SHOWN[outcome]}  {test.name:<12} {test.question}')
+        lines.append(f'{_LABELS[outcome]}  {test.name:<12} {test.question}')
         lines += [f'{"":9}- {escape(element)}' for element in elements]
         lines += [f'{"":9}[bold]do:[/] {escape(test.advice)}'] if elements else []
     count = {kind: sum(each['outcome'] == kind for each in data) for kind in ('error', 'warning')}

@@ -21,7 +21,7 @@ Write C99 for a robot, without any dependency: functions, header, example, CMake
     firmware/build/example
 
 The functions keep no state and allocate nothing; gravity is an argument of those that need it. The
-example calls each of them and compares with what this program computed.
+example calls each of them and compares the result with the one computed here.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from rbd_ros.command_line.options import AsJson, Floating, Robot
 from rbd_ros.command_line.output import progress, show, table
 import typer
 
-#: What a quantity of a frame is called, among those that --frame adds.
-OF_FRAME = ('pose', 'jacobian', 'jacobian_rate')
+#: Quantities of a frame, which --frame adds.
+FRAME_QUANTITIES = ('pose', 'jacobian', 'jacobian_rate')
 
 
 def run(
@@ -59,7 +59,7 @@ def run(
     model = load(robot, floating_base, quiet=as_json).model
     chosen: list[tuple[str, str | None]] = [(name, None) for name in quantity or STANDARD]
     if frame is not None:
-        chosen += [(name, frame) for name in OF_FRAME]
+        chosen += [(name, frame) for name in FRAME_QUANTITIES]
     start = prefix or re.sub(r'\W+', '_', f'r{model.name}' if model.name[0].isdigit()
                              else model.name, flags=re.ASCII)
     with progress('tracing and writing', 1) as step:

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.identification.recording import Recording
 
-#: Samples that are fitted at most; more of one motion say the same again.
-MOST = 2000
+#: Samples to fit at most; more of the same motion add nothing.
+MAX_SAMPLES = 2000
 #: Excitation beyond which the result follows the noise.
-POOR = 1e4
+POOR_EXCITATION = 1e4
 
 
 class Effort(StrEnum):
@@ -81,7 +81,7 @@ def run(
         model = replace(model, damping=none, friction=none)
     with progress('reading and fitting', 2) as step:
         recording = smooth(read_joint_states(bag, model, topic), cutoff, effort_delay)
-        every = -(-len(recording.t) // MOST)
+        every = -(-len(recording.t) // MAX_SAMPLES)
         recording = Recording(*(values[::every] for values in recording))
         step()
         robot = Dynamics(model)
@@ -133,9 +133,9 @@ def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
         _warn_of_excitation(condition)
     x = physical_fit(A, b, model.nb, prior=prior)
 
-    def left(parameters: np.ndarray) -> np.ndarray:
+    def residual(parameters: np.ndarray) -> np.ndarray:
         return np.sqrt(np.mean((b - A @ parameters).reshape(-1, model.nv) ** 2, axis=0))
-    before, after = left(prior), left(x)
+    before, after = residual(prior), residual(x)
     names = parameter_names(model, drives=True)
     masses = [[body, float(prior[10 * k]), float(x[10 * k])]
               for k, body in enumerate(model.body_names[1:])]
@@ -153,6 +153,6 @@ def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
 
 
 def _warn_of_excitation(condition: float) -> None:
-    if condition > POOR:
+    if condition > POOR_EXCITATION:
         warn(f'excitation {condition:.3g}: noise decides. Record faster motion of all joints, in '
              'more directions')

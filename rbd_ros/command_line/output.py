@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ['console', 'number', 'progress', 'show', 'table', 'warn']
 
 #: Columns of a table that goes to a file or another program.
-WIDE = 120
+PLAIN_WIDTH = 120
 
 
 def console(*, error: bool = False) -> Console:
@@ -39,7 +39,7 @@ def console(*, error: bool = False) -> Console:
     from rich.console import Console
     stream = sys.stderr if error else sys.stdout
     found = Console(file=stream, highlight=False)
-    return found if found.is_terminal else Console(file=stream, highlight=False, width=WIDE)
+    return found if found.is_terminal else Console(file=stream, highlight=False, width=PLAIN_WIDTH)
 
 
 def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType) -> None:

@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 __all__ = ['examine', 'Finding', 'Test', 'TESTS']
 
 ERROR, WARNING = 'error', 'warning'
-#: Postures at which dynamics are looked at.
+#: Postures at which the dynamics are evaluated.
 POSTURES = 500
 #: kg/m^3: osmium, and air. A solid of the inertia of a link lies between them.
 DENSEST, LIGHTEST = 22600.0, 1.2
-#: rad/s; a faster joint is rather given in degrees.
+#: rad/s; the limit of a faster joint is probably in degrees.
 FASTEST = 100.0
-#: Least eigenvalue of the inertia matrix, with a diagonal of ones, that can be inverted.
+#: Smallest eigenvalue of an invertible inertia matrix that is scaled to a unit diagonal.
 SINGULAR = 1e-12
 
 
@@ -102,7 +102,7 @@ class Test(NamedTuple):
     :param severity: of what is found.
     :param advice: what to do about it.
     :param notes: beginnings of the loader's notes that belong here.
-    :param look: returns what else is wrong, element by element.
+    :param find: returns what else is wrong, one text per element.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Test(NamedTuple):
     severity: str
     advice: str
     notes: tuple[str, ...] = ()
-    look: Callable[[Subject], list[str]] | None = None
+    find: Callable[[Subject], list[str]] | None = None
 
 
 class Finding(NamedTuple):
@@ -225,7 +225,7 @@ TESTS = (
     READABLE,
     Test('limits', 'Does every <limit> have effort and velocity?', ERROR,
          'add them from the data sheet: URDF demands them, and the controller needs them',
-         look=_incomplete_limits),
+         find=_incomplete_limits),
     Test('inertia', 'Can the inertia of each link belong to a rigid body?', ERROR,
          'take mass, centre of mass and inertia from CAD again; check that the inertia is about '
          'the centre of mass, in kg m^2', ('inertia that no rigid body has',)),
@@ -233,27 +233,27 @@ TESTS = (
          'give it mass and inertia, or fix its joint', ('moving leaf without inertia',)),
     Test('singular', 'Does every motion of the joints move some mass?', ERROR,
          'give inertia to the links behind the joint, or rotor inertia to the joint',
-         look=_singular),
+         find=_singular),
     Test('loops', 'Can closed loops be assembled, and move?', ERROR,
          'check lengths, frames, axes and joint limits of the links in the loop, and the type of '
-         'the loop joint', look=_open_loops),
+         'the loop joint', find=_open_loops),
     Test('size', 'Are inertias those of parts of normal size and density?', WARNING,
          'check the units: kg and kg m^2, not g or mm; check the mass',
          ('inertia of a part larger',), _density),
     Test('placeholder', 'Are inertias measured or computed, not left at a default?', WARNING,
-         'replace the default of the exporter by real numbers', look=_placeholders),
+         'replace the default of the exporter by real numbers', find=_placeholders),
     Test('angles', 'Are all angles in radians?', WARNING,
          'divide by 57.3 if they are in degrees', ('angle of more than two turns',)),
     Test('speed', 'Are velocity limits plausible?', WARNING,
-         'URDF has rad/s: convert from degrees or revolutions per minute', look=_fast),
+         'URDF has rad/s: convert from degrees or revolutions per minute', find=_fast),
     Test('range', 'Do limits leave room for motion and force?', WARNING,
          'enter the real limits; a zero effort or an empty range is seldom meant',
          ('effort limit is zero', 'lower and upper limit are equal')),
     Test('strength', 'Do the effort limits carry the weight of the robot in its range?', WARNING,
-         'check effort limits and masses, and in which direction gravity acts', look=_too_weak),
+         'check effort limits and masses, and in which direction gravity acts', find=_too_weak),
     Test('meshes', 'Are the mesh files there?', WARNING,
          'source the workspace of the description, or correct the address; dynamics do not need '
-         'meshes, viewers and collision checks do', look=_meshes),
+         'meshes, viewers and collision checks do', find=_meshes),
     Test('unused', 'Is every element of the description used?', WARNING,
          'correct or remove what is named; it changes nothing now', ('',)),
 )
@@ -277,7 +277,7 @@ def examine(text: str, origin: str = '', step: Callable[[], None] = lambda: None
     for test in TESTS:
         elements = [f'{element} ({note.kind})' if test.name == 'unused' else element
                     for note in notes if _belongs(note, test) for element in note.elements]
-        found.append(Finding(test, elements + (test.look(subject) if test.look else [])))
+        found.append(Finding(test, elements + (test.find(subject) if test.find else [])))
         step()
     return found
 

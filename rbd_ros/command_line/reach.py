@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ['reach']
 
-#: Random postures, those of them that are improved, and values that are tried of one joint.
-SAMPLES, KEPT, TRIED = 500, 8, 17
+#: Random postures, how many of them are improved, and values tried for one joint.
+SAMPLES, IMPROVED, TRIALS = 500, 8, 17
 #: Rounds over all joints; the range around the best value shrinks in each.
 ROUNDS, SHRINK = 12, 0.4
 
@@ -71,7 +71,7 @@ def reach(robot: Dynamics, frame: str, seed: int = 0) -> float:
 
     def distance(states: Array) -> Array:
         return np.linalg.norm(robot.pose(states, frame)[:, :3, 3], axis=1)
-    best = q[np.argsort(-distance(q))[:KEPT]]
+    best = q[np.argsort(-distance(q))[:IMPROVED]]
     return float(distance(_improved(best, single, lower, upper, distance)).max())
 
 
@@ -85,9 +85,9 @@ def _improved(
     rows = np.arange(len(q))
     for _ in range(ROUNDS):
         for k in coordinates:
-            tried = np.repeat(q[:, None, :], TRIED + 1, axis=1)     # the last stays as it is
-            grid = q[:, k, None] + 0.5 * width[k] * np.linspace(-1.0, 1.0, TRIED)
-            tried[:, :TRIED, k] = np.clip(grid, lower[k], upper[k])
+            tried = np.repeat(q[:, None, :], TRIALS + 1, axis=1)     # the last stays as it is
+            grid = q[:, k, None] + 0.5 * width[k] * np.linspace(-1.0, 1.0, TRIALS)
+            tried[:, :TRIALS, k] = np.clip(grid, lower[k], upper[k])
             far = distance(tried.reshape(-1, q.shape[1])).reshape(len(q), -1)
             q = tried[rows, far.argmax(axis=1)]
         width = SHRINK * width

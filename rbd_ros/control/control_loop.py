@@ -115,6 +115,28 @@ class ControlLoop:
         """
         self.requests.append(request)
 
+    def serve(self, now: float, steady: float) -> None:
+        """
+        Run the posted requests; call this before a state is checked.
+
+        :param now: control time, s.
+        :param steady: steady time, s.
+        """
+        if self.requests:
+            self._advance(now, steady)  # requests see the present state of the supervisor
+        while self.requests:
+            self.requests.popleft()(now, steady)
+
+    def begin_at(self, torque: Array | None) -> None:
+        """
+        Set what acts before the first torque, so that it follows without a step.
+
+        :param torque: total torque, N.m; None: not known, what was sent last.
+        """
+        self._known = torque is not None
+        if torque is not None:
+            self._start[:] = torque
+
     def fresh_state(self, now: float, steady: float, expiry: float, ready: bool,
                     qd: Array) -> bool:
         """
@@ -205,18 +227,6 @@ class ControlLoop:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def serve(self, now: float, steady: float) -> None:
-        """
-        Run the posted requests; call this before a state is checked.
-
-        :param now: control time, s.
-        :param steady: steady time, s.
-        """
-        if self.requests:
-            self._advance(now, steady)  # requests see the present state of the supervisor
-        while self.requests:
-            self.requests.popleft()(now, steady)
-
     def _advance(self, now: float, steady: float) -> Due:
         """Advance the supervisor; states that last no time are announced, too."""
         self._announce()
@@ -265,16 +275,6 @@ class ControlLoop:
         self.supervisor.fault(steady, Cause.BAD_GRAVITY, detail)
         self._announce()
         return False
-
-    def begin_at(self, torque: Array | None) -> None:
-        """
-        Set what acts before the first torque, so that it follows without a step.
-
-        :param torque: total torque, N.m; None: not known, what was sent last.
-        """
-        self._known = torque is not None
-        if torque is not None:
-            self._start[:] = torque
 
     def _begin(self) -> None:
         """Start the limiter from what acts now: never from zero under a loaded arm."""

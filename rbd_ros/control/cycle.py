@@ -66,7 +66,7 @@ class Cycle:
         self.accepted = settings  # the newest ones, in force from the next cycle on
         self.joints = robot.joint_map(settings.ages())
         self.supervisor = Supervisor(settings.timing())
-        self.supervisor.diagnose = self._diagnose
+        self.supervisor.diagnose = self.joints.diagnose
         self.limiter = TorqueLimiter(
             settings.torque_limits.tolist(), settings.torque_rates.tolist(),
             1.0 / settings.number('nominal_rate'))
@@ -188,9 +188,7 @@ class Cycle:
     def _supervise(self, now: float, steady: float, known: bool) -> bool:
         joints, supervisor = self.joints, self.supervisor
         q, qd = self._controlled or self._pick()
-        ready = joints.ready(now)
-        if ready:
-            ready = self.checks.loops_are_closed()
+        ready = joints.ready(now) and self.checks.loops_are_closed()
         if supervisor.state is State.PROBING:
             ready = ready and self._may_start(now, steady, qd)
         else:
@@ -311,8 +309,8 @@ class Cycle:
         self.reference.check_goal(self.now, self.joints.q[index], self.joints.qd[index])
 
     def _may_start(self, now: float, steady: float, qd: Array) -> bool:
-        """Return whether torque may begin, once every joint is known."""
-        if not self.dead_man.alive(steady) or not self.joints.ready(now):
+        """Return whether torque may begin; every joint is known."""
+        if not self.dead_man.alive(steady):
             return False
         start = self.checks.start
         passed = start.passes(now, qd, self.choice.gravity, self.choice.gravity_columns,
@@ -343,9 +341,6 @@ class Cycle:
         """
         if self.supervisor.state not in (State.INACTIVE, State.FAULT, State.RELEASED):
             self.supervisor.fault(steady, cause, detail)
-
-    def _diagnose(self, now: float) -> tuple[Cause, str]:
-        return self.joints.diagnose(now)
 
     def _entered(self, state: State) -> None:
         """React to a new state of the supervisor: restart references, announce it."""

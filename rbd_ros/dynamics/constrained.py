@@ -100,7 +100,7 @@ class TreeSystem(DifferentiableSystem):
         return qd if self._flat else np.array(
             positions.q_dot(self.model, q.tolist(), qd.tolist()))
 
-    def land(self, start: Array, q: Array) -> Array:
+    def normalise(self, start: Array, q: Array) -> Array:
         """Return a valid position near added-up entries."""
         if self._flat:
             return q
@@ -108,7 +108,7 @@ class TreeSystem(DifferentiableSystem):
         for name in self.model.independent_joint_names:
             at, joint = self.model.position_slice(name), self.model.joint[
                 self.model.joint_index(name)]
-            out[at] = joint.land(start[at].tolist(), q[at].tolist())
+            out[at] = joint.normalise(start[at].tolist(), q[at].tolist())
         return out
 
     def chart_velocity(self, q_bar: Array, q: Array, qd: Array) -> Array:

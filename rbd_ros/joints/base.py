@@ -141,7 +141,7 @@ class Joint(ABC):
         """Return the step that integrates from q0 to q1."""
         return [b - a for a, b in zip(q0, q1)]
 
-    def land(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+    def normalise(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
         """
         Return the valid position nearest to q, which was reached from ``start``.
 

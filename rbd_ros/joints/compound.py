@@ -161,10 +161,10 @@ class Composite(_Chain):
         """Return the joints in series."""
         return self.joints
 
-    def land(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+    def normalise(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
         """Return the valid positions of all stages."""
         return [x for joint, a, b in zip(self.stages, self._split(start), self._split(q))
-                for x in joint.land(a, b)]
+                for x in joint.normalise(a, b)]
 
 
 @dataclass(frozen=True)
@@ -337,9 +337,9 @@ class Reversed(Joint):
         """Return the joint's own step."""
         return self.joint.difference(q0, q1)
 
-    def land(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+    def normalise(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
         """Return the joint's own valid position."""
-        return self.joint.land(start, q)
+        return self.joint.normalise(start, q)
 
     @property
     def additive(self) -> bool:

@@ -337,7 +337,7 @@ class UserJoint(Joint):
                              'defined where the user gave q_dot')
         return [b - a for a, b in zip(q0, q1)]
 
-    def land(self, start: Scalars, q: Scalars) -> list[Scalar]:
+    def normalise(self, start: Scalars, q: Scalars) -> list[Scalar]:
         """Return q itself: nothing is known that ties its variables to each other."""
         return list(q)
 

@@ -108,7 +108,8 @@ def integrate(
         if size <= 1.0:
             t = duration if h == duration - t else t + h
             start = x[:space.nq].tolist()
-            x = np.concatenate([space.land(start, moved[:space.nq].tolist()), moved[space.nq:]])
+            valid = space.normalise(start, moved[:space.nq].tolist())
+            x = np.concatenate([valid, moved[space.nq:]])
             slope = slopes[-1]
             times.append(t)
             states.append(x)

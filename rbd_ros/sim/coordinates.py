@@ -95,7 +95,7 @@ class Coordinates:
             out[at_q] = joint.q_dot(q[at_q], v[at_v])
         return out
 
-    def land(self, start: Values, q: Values) -> list[Scalar]:
+    def normalise(self, start: Values, q: Values) -> list[Scalar]:
         """
         Return the valid position nearest to ``q``, which was reached from ``start``.
 
@@ -104,21 +104,21 @@ class Coordinates:
         """
         out = list(q)
         for joint, at_q, _ in self._others:
-            out[at_q] = joint.land(start[at_q], q[at_q])
+            out[at_q] = joint.normalise(start[at_q], q[at_q])
         return out
 
-    def keep(self, kept: Values, old: Values, new: Values) -> list[Scalar]:
+    def hold_joints(self, held_velocities: Values, old: Values, new: Values) -> list[Scalar]:
         """
         Return ``new`` with the positions of ``old`` for joints of which no velocity moves.
 
-        :param kept: 1.0 for each velocity that is held at zero, else 0.0.
+        :param held_velocities: 1.0 for each velocity that is held at zero, else 0.0.
         """
         out = list(new)
         for i, j in self._single:
-            out[i] = where(kept[j], old[i], new[i])
+            out[i] = where(held_velocities[j], old[i], new[i])
         for _, at_q, at_v in self._others:
             every: Scalar = 1.0
-            for flag in kept[at_v]:
+            for flag in held_velocities[at_v]:
                 every = every * flag
             for i in range(at_q.start, at_q.stop):
                 out[i] = where(every, old[i], new[i])

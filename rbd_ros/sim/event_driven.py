@@ -132,7 +132,7 @@ class EventSimulation:
         while left > 1e-12 * h:
             step = STEPS[self.rules.method](self._slope, self.y, left)           # 2: integrate
             share = self._earliest(step)                                         # 3, 4: find
-            self.y = self._landed(step.at(min(share, 1.0)))
+            self.y = self._normalised(step.at(min(share, 1.0)))
             self.time += left * min(share, 1.0)
             if share >= 1.0:
                 return
@@ -146,8 +146,8 @@ class EventSimulation:
 
     # --- inside ---------------------------------------------------------------------------
 
-    def _landed(self, y: Array) -> Array:
-        q = self._space.land(self.y[:self._nq].tolist(), y[:self._nq].tolist())
+    def _normalised(self, y: Array) -> Array:
+        q = self._space.normalise(self.y[:self._nq].tolist(), y[:self._nq].tolist())
         return np.concatenate([q, y[self._nq:]])
 
     def _gaps(self, y: Array, which: Sequence[int] | None = None) -> dict[int, Gap]:
@@ -176,7 +176,7 @@ class EventSimulation:
         return problem.accelerations(force), force
 
     def _slope(self, y: Array) -> Array:
-        y = self._landed(y)
+        y = self._normalised(y)
         q, v = y[:self._nq].tolist(), y[self._nq:]
         return np.concatenate([self._space.q_dot(q, v.tolist()), self._forces(y)[0]])
 
@@ -193,12 +193,12 @@ class EventSimulation:
 
     def _earliest(self, step: DenseStep) -> float:
         """Return the share of a step at which the first event happens; above 1 for none."""
-        if not self._happened(self._landed(step.at(1.0))):
+        if not self._happened(self._normalised(step.at(1.0))):
             return 2.0
         low, high = 0.0, 1.0
         for _ in range(45):
             middle = 0.5 * (low + high)
-            if self._happened(self._landed(step.at(middle))):
+            if self._happened(self._normalised(step.at(middle))):
                 high = middle
             else:
                 low = middle

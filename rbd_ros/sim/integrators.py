@@ -74,7 +74,7 @@ def rk4_step(
     q_4, v_4 = _ahead(q, h, q3), _ahead(v, h, a3)
     q4, a4 = space.q_dot(q_4, v_4), acceleration(q_4, v_4)
     q_end = _ahead(q, sixth, _weighted(q1, q2, q3, q4))
-    return space.land(q, q_end), _ahead(v, sixth, _weighted(a1, a2, a3, a4))
+    return space.normalise(q, q_end), _ahead(v, sixth, _weighted(a1, a2, a3, a4))
 
 
 def _ahead(x: Values, h: Scalar, rate: Values) -> list[Scalar]:

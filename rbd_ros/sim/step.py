@@ -152,7 +152,7 @@ def advance(
         end_v = [where(event, a, b) for a, b in zip(end_v, rk_v, strict=True)]
     stuck = [_is_zero(w) * _is_zero(k) * less(0.0, braked + friction) for w, k, braked, friction
              in zip(trial.w, v, x['braked'], x['friction'], strict=True)]
-    end_q = plant.space.keep(stuck, q, end_q)
+    end_q = plant.space.hold_joints(stuck, q, end_q)
     end_v = [where(flag, 0.0, k) for flag, k in zip(stuck, end_v, strict=True)]
     return {
         'q': end_q, 'v': end_v, 'motor': motor,

@@ -42,22 +42,22 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server', 'Stand',
-           'stand']
+__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server',
+           'Viewpoint', 'viewpoint']
 
 INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
 #: m, width of the line between two joints of a link that has no shape, and the shortest one
 STICK, SHORTEST = 0.015, 1e-3
 #: The largest mesh that is sent to a browser, bytes.
 LARGEST_MESH = 100 * 2**20
-#: m, half the size of a robot that is looked at as a small one; from which side; how far away, and
-#: how wide its floor is, in units of half its size.
-SMALLEST, ASIDE, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
+#: m, smallest radius of a robot for the camera; where the camera is; its distance, and the width
+#: of the floor, in units of the radius.
+MIN_RADIUS, VIEW_DIRECTION, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
 
 
 def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
     """
-    Return a web server for scenes, reached from this machine only unless told otherwise.
+    Return a web server for scenes, reachable from this machine only by default.
 
     :param port: where it listens, or the next free one above.
     """
@@ -66,7 +66,7 @@ def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
     except ImportError as error:
         raise RbdError('the 3-D view needs the packages viser and trimesh: pip install '
                        'viser trimesh pycollada') from error
-    with redirect_stdout(io.StringIO()):        # it announces itself even if told to be silent
+    with redirect_stdout(io.StringIO()):        # it announces itself even if asked to be silent
         server = viser.ViserServer(host=host, port=port, verbose=False)
     server.scene.set_up_direction('+z')
     return server
@@ -110,24 +110,24 @@ def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:
     return edges, np.array(c.to_list(), float), np.array([w, x, y, z])
 
 
-class Stand(NamedTuple):
-    """Where to look at a robot from, and what at, m; and the width of the floor below it."""
+class Viewpoint(NamedTuple):
+    """Where the camera is and what it looks at, m; and the width of the floor."""
 
     eye: tuple[float, float, float]
     look: tuple[float, float, float]
     floor: float
 
 
-def stand(model: Model) -> Stand:
-    """Return from where a robot fills the picture, in its neutral position."""
+def viewpoint(model: Model) -> Viewpoint:
+    """Return the viewpoint from which a robot in its neutral position fills the picture."""
     poses = link_poses(model, neutral(model)).values()
     points = np.array([position for position, _ in poses])
     low, high = points.min(axis=0), points.max(axis=0)
-    radius = max(0.5 * float(np.linalg.norm(high - low)), SMALLEST)
+    radius = max(0.5 * float(np.linalg.norm(high - low)), MIN_RADIUS)
     middle = 0.5 * (low + high)
-    eye = middle + DISTANCE * radius * np.array(ASIDE) / np.linalg.norm(ASIDE)
+    eye = middle + DISTANCE * radius * np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
     (a, b, c), (x, y, z) = eye.tolist(), middle.tolist()
-    return Stand((a, b, c), (x, y, z), math.ceil(FLOOR * radius))
+    return Viewpoint((a, b, c), (x, y, z), math.ceil(FLOOR * radius))
 
 
 class RobotScene:
@@ -154,7 +154,7 @@ class RobotScene:
         self.boxes: list[Any] = []
         self.sticks: list[Any] = []
         self._scene, self._near, self._root = server.scene, near, root
-        place = stand(model)
+        place = viewpoint(model)
         server.initial_camera.position, server.initial_camera.look_at = place.eye, place.look
         server.scene.add_grid('/floor', width=place.floor, height=place.floor, cell_size=0.1,
                               section_size=1.0)

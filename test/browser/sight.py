@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rbd_ros.view.scene import stand
+from rbd_ros.view.scene import viewpoint
 
 FOV = np.radians(75.0)  # vertical, of the page
 
@@ -31,7 +31,7 @@ def pixel(model: Any, point: Any, size: tuple[int, int]) -> tuple[float, float]:
     :param point: in the base, m.
     :param size: width and height of the scene.
     """
-    eye, look, _ = stand(model)
+    eye, look, _ = viewpoint(model)
     ahead = np.subtract(look, eye) / np.linalg.norm(np.subtract(look, eye))
     right = np.cross(ahead, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)

@@ -84,7 +84,7 @@ class ConstrainedSystem(ABC):
         """Return the rate of the entries of q at velocity qd, (nq,)."""
         return qd
 
-    def land(self, start: Array, q: Array) -> Array:
+    def normalise(self, start: Array, q: Array) -> Array:
         """Return the position nearest to entries that were added up from ``start``."""
         return q
 
@@ -149,4 +149,4 @@ def rk4_step(
     x, w = q + h * q3, v + h * a3
     q4, a4 = system.q_dot(x, w), acceleration(x, w)
     end = q + (h / 6.0) * (q1 + 2.0 * (q2 + q3) + q4)
-    return State(system.land(q, end), v + (h / 6.0) * (a1 + 2.0 * (a2 + a3) + a4))
+    return State(system.normalise(q, end), v + (h / 6.0) * (a1 + 2.0 * (a2 + a3) + a4))

@@ -78,7 +78,7 @@ class Target(NamedTuple):
 
     @property
     def table(self) -> bool:
-        """Return whether constants are best loaded from a table, see ``constants``."""
+        """Return whether constants are best loaded from a table, see ``constant_table``."""
         return not self.triple.startswith('x86_64')
 
     def width(self, scalar: ScalarType) -> int:
