@@ -185,6 +185,17 @@ def test_functions_of_negated_arguments_share_one_node(function):
     assert graph.evaluate([0.4], [0.9]) == function(0.4, 0.9)
 
 
+@pytest.mark.parametrize('function', [minimum, maximum])
+def test_infinite_limits(function):
+    """A limit at infinity on the open side is none; on the other side it is all that is left."""
+    def limited(x):
+        return [*(function(x, end) for end in ends), *(function(end, x) for end in ends)]
+    ends = (math.inf, -math.inf)
+    assert trace(limited, {'x': ()}).evaluate([0.4]) == limited(0.4)
+    ends = (math.inf,) if function is minimum else (-math.inf,)
+    assert sum(trace(limited, {'x': ()}).count()) == 0
+
+
 def test_signs_cost_no_negation_where_a_sum_or_constant_takes_them():
     """Results of negative products and differences need no negation."""
     graph = trace(lambda a, b, c: [c - a * b, -(a - c), -0.3 * b, (a - b) * -c, -(b - c) * a],

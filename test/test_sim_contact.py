@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from linted import ROOT
@@ -339,6 +340,30 @@ def test_traced_distance_is_that_of_the_box():
         expected, depth, _ = nearest_on_box(x, half)
         assert distance == pytest.approx(depth, abs=1e-12)
         np.testing.assert_allclose(list(normal), R @ expected, atol=1e-9)
+    for axis, sign in itertools.product(range(3), (-1.0, 1.0)):
+        x = np.array([0.01, -0.02, 0.015])
+        x[axis] = sign * (half[axis] - 0.03)                # 0.03 m below one face
+        normal, distance = contact_pattern.nearest(Vec3(*(p + R @ x)), row, 'box')
+        assert distance == pytest.approx(-0.03, abs=1e-12)
+        np.testing.assert_allclose(list(normal), sign * R[:, axis], atol=1e-12)
+        normal, depth, feature = nearest_on_box(x, half)
+        assert depth == pytest.approx(-0.03, abs=1e-12)
+        assert tuple(normal) == feature == tuple(sign * (np.arange(3) == axis))
+
+
+@pytest.mark.parametrize(('x', 'normal', 'distance'), [
+    ([0.0, 0.5, 0.1], [0.0, 1.0, 0.0], 0.4), ([0.0, 0.0, -0.6], [0.0, 0.0, -1.0], 0.2),
+    ([0.3, 0.0, 0.7], [0.6, 0.0, 0.8], 0.4), ([0.0, 0.0, 0.25], [1.0, 0.0, 0.0], -0.1)])
+def test_traced_distance_is_that_of_a_capsule(x, normal, distance):
+    """Beside it, beyond its ends, and on its axis, where any direction across it will do."""
+    R, p = Rotation.from_euler('xyz', [0.3, -0.7, 1.1]).as_matrix(), np.array([0.4, -0.2, 0.9])
+    found, gap = contact_pattern.nearest(
+        Vec3(*(p + R @ x)), [*R.ravel(), *p, 0.1, 0.1, 0.3], 'capsule')
+    assert gap == pytest.approx(distance, abs=1e-12)
+    if distance > 0.0:
+        np.testing.assert_allclose(list(found), R @ normal, atol=1e-12)
+    assert np.linalg.norm(list(found)) == pytest.approx(1.0) and abs(
+        np.dot(list(found), R[:, 2]) - normal[2]) < 1e-6
 
 
 def test_refusals():

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
-from rbd_ros.errors import NonFiniteError, UnknownName
+from rbd_ros.errors import NonFiniteError, ShapeError, UnknownName
 from rbd_ros.sim import Frames, Imperfections, Schedule, Sensors, SimulatedRobot, Simulation
 from scipy.spatial.transform import Rotation
 
@@ -64,6 +64,12 @@ def test_push_is_the_jacobian_transposed(path):
         q, zero, zero, f_ext)
     expected = sum(dynamics.jacobian(q, name).T @ wrench for name, wrench in wrenches.items())
     assert torque == pytest.approx(expected, abs=1e-11)
+    # a force at a point of a body, told as a wrench at its origin, is that force again
+    for body in range(1, model.nb + 1):
+        point, force = rng.normal(size=3), rng.normal(size=3)
+        wrench = frames.at_body(q, body, point, force)
+        row = frames.push(q, {model.body_names[body]: wrench})[body - 1]
+        assert row == pytest.approx(np.concatenate([np.cross(point, force), force]), abs=1e-12)
 
 
 def test_push_lasts_as_long_as_told():
@@ -92,3 +98,5 @@ def test_messages():
         frames.checked_wrench('tool', np.zeros(6))
     with pytest.raises(NonFiniteError, match=r'the wrench at ".*"\[\d\] is .* must be finite'):
         frames.checked_wrench(frames.model.body_names[-1], np.full(6, np.nan))
+    with pytest.raises(ShapeError, match=r'has shape \(3,\); it needs \(6,\), moment first'):
+        frames.checked_wrench(frames.model.body_names[-1], np.zeros(3))
