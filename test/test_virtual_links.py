@@ -23,7 +23,7 @@ from rbd_ros.algorithms.manifold.body_jacobians import body_jacobians
 from rbd_ros.algorithms.manifold.chart import choose
 from rbd_ros.algorithms.manifold.linearize import linear_form
 from rbd_ros.algorithms.manifold.nullspace import of_chart, reduced_dynamics
-from rbd_ros.algorithms.manifold.system import derivative, State
+from rbd_ros.algorithms.manifold.system import derivative, derivatives, State
 from rbd_ros.algorithms.manifold.virtual_links import (
     cut_loops, eliminate, loop_selector, null_space_slopes, PLANAR, topology)
 from rbd_ros.dynamics.constrained import Pin, PinnedTree, VirtualLinks
@@ -197,6 +197,31 @@ def test_two_cuts_of_one_mechanism_move_alike():
     other = underlying.acceleration(pinned, q, v, np.zeros(4)).qdd
     np.testing.assert_allclose(np.cumsum(other), [
         found[0], found[1:4].sum(), found[1:3].sum(), found[1]], atol=1e-10)
+
+
+@pytest.mark.parametrize('turned', [False, True], ids=['as it is', 'turned round'])
+def test_derivatives_of_a_closure_are_those_by_differences(turned):
+    """K, and the slopes of K w and k, whichever of the two frames of a closure moves."""
+    system, (q, qd) = moving()
+    closure = system.closures[0]
+    if turned:
+        closure = closure._replace(virtual=closure.partner, partner=closure.virtual)
+    system = VirtualLinks(system.robot, [closure])
+    np.testing.assert_allclose(system.constraint(q), 0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        system.jacobian(q), derivatives(lambda e: system.constraint(q + e), 5), atol=1e-8)
+    w = np.array([0.7, -0.2, 0.4, 1.1, -0.6])
+    np.testing.assert_allclose(
+        system.jacobian_derivative(q, w),
+        derivatives(lambda e: system.jacobian(q + e) @ w, 5), atol=1e-8)
+    np.testing.assert_allclose(
+        system.constraint_bias(q, qd),
+        -derivative(lambda t: system.jacobian(q + t * qd)) @ qd, atol=1e-7)
+    by_q, by_qd = system.constraint_bias_derivatives(q, qd)
+    np.testing.assert_allclose(
+        by_q, derivatives(lambda e: system.constraint_bias(q + e, qd), 5), atol=1e-7)
+    np.testing.assert_allclose(
+        by_qd, derivatives(lambda e: system.constraint_bias(q, qd + e), 5), atol=1e-7)
 
 
 def test_planar_rows_are_those_that_count():
