@@ -499,6 +499,8 @@ def test_constraints_that_contradict_each_other():
         np.testing.assert_allclose(H @ each.qdd - force, K.T @ each.multipliers, atol=1e-8)
     with pytest.raises(rbd_ros.RbdError, match='no method "magic" for loops'):
         solve(H, force, K, k, method='magic')
+    with pytest.raises(rbd_ros.RbdError, match=r'no method "magic" for loops \(known: auto, '):
+        made.loop_dynamics(q, qd, tau, method='magic')
 
 
 @pytest.mark.parametrize('away', [1e-2, 1e-4])
