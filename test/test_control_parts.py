@@ -305,6 +305,20 @@ def test_switch_takes_over_from_the_brake():
     assert (smooth_step(-1.0), smooth_step(0.5), smooth_step(2.0)) == (0.0, 0.5, 1.0)
 
 
+@pytest.mark.parametrize(('speed', 'share'), [(0.0125, 0.25), (0.025, 0.5), (0.05, 1.0),
+                                             (0.2, 1.0), (-0.025, 0.0)])
+def test_offset_falls_in_proportion_to_a_small_speed(speed, share):
+    """From 0.05 rad/s on a joint moves: then 0.6 % of the limit are taken each time."""
+    for offset in (10.0, -10.0):
+        switch = BumplessSwitch([40.0], 0.5)
+        switch.note(np.array([offset]))
+        switch.switch()
+        switch.apply(0.0, np.zeros(1), np.zeros(1))
+        found = switch.apply(0.1, np.zeros(1), np.array([math.copysign(speed, offset * speed)]))
+        expected = 10.0 * (1.0 - smooth_step(0.2)) - share * 0.006 * 40.0
+        assert abs(found[0]) == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize('speed, gone', [(1.0, True), (-1.0, False), (0.0, False)])
 def test_offset_that_drives_a_joint_falls_first(speed, gone):
     """What pushes a joint the way it moves is gone in no time; what brakes it or rests fades."""

@@ -643,3 +643,16 @@ def test_reference_stays_inside_whatever_it_is_asked_for(q, v, high):
         before = q
         q, v, _ = stepped(q, v, (5.0, 1.0, 0.0), high=high)
         assert q <= max(high, before) + 1e-12
+
+
+def test_held_reference_follows_a_robot_that_is_pushed_away():
+    """It stays within its distance of the robot, no nearer, and comes to rest there."""
+    subject = ready()
+    before = subject.state[0].copy()
+    assert not subject.give_way(before + [0.1, -0.1], np.array([0.1001, 0.1001])).any()
+    np.testing.assert_array_equal(subject.state[0], before)
+    subject.state[1] = 0.5
+    moved = subject.give_way(before + [0.5, -0.25], np.array([0.1, 0.2]))
+    np.testing.assert_allclose(moved, [0.4, -0.05], atol=1e-12)
+    np.testing.assert_allclose(subject.state[0], before + [0.4, -0.05], atol=1e-12)
+    assert not subject.state[1:].any() and subject.source is Source.HOLD

@@ -79,7 +79,7 @@ def test_words_follow_what_is_heard(node, monkeypatch):
     assert 'No joint states' in telemetry.words()
     names = list(MODEL.joint_names)
     telemetry.on_states(JointState(name=names, position=[0.1] * 7, effort=[1.0] * 7))
-    assert 'No controller yet' in telemetry.words()
+    assert 'No controller yet' in telemetry.words() and 'Fault' not in telemetry.words()
     telemetry.on_diagnostics(supervisor(DiagnosticStatus.ERROR, 'holding'))
     telemetry.state, telemetry.mode, telemetry.fault = 'holding', 'hold', 'stop requested'
     words = telemetry.words()
