@@ -19,7 +19,7 @@ import math
 import numpy as np
 import pytest
 from rbd_ros.control.references.operational_space import quaternion_of, TaskLimits, TaskReference
-from rbd_ros.control.references.profiles import rotation_between
+from rbd_ros.control.references.profiles import _settling_speed, rotation_between
 from rbd_ros.control.references.results import GoalError
 from scipy.spatial.transform import Rotation
 
@@ -287,3 +287,13 @@ def test_a_stream_goes_on_after_its_jump():
         subject.target_pose(0.01 * k, [0.8 + 0.002 * k, 0.0, 0.4], [0, 0, 0, 1])
         expected = 0.0 if k == 10 else 0.2
         np.testing.assert_allclose(subject._drift, [0, 0, 0, expected, 0, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize(('way', 'dt', 'expected'), [
+    (0.004, 0.01, 0.004 / 0.05),                # the last part as a decay in 50 ms
+    (0.004, 0.1, 0.004 / 0.1),                  # not shorter than a step
+    (0.006, 0.01, 0.02 * (np.sqrt(35.25) - 0.5)),
+    (0.2525, 0.01, 0.02 * (np.sqrt(2500.25) - 0.5))])  # 0.25 m at 2 m/s^2: 1 m/s, less half a step
+def test_speed_of_the_approach(way, dt, expected):
+    """Braking at 2 m/s^2 that ends in a decay."""
+    assert float(_settling_speed(way, 2.0, dt)) == pytest.approx(expected, rel=1e-12)

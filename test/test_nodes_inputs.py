@@ -28,16 +28,18 @@ import numpy as np
 import pytest
 from rbd_ros.control.safety.freshness import StateAge
 from rbd_ros.control.throttle import Budget
-from rbd_ros.nodes.controller import bounded_action, bounded_services, responses
+from rbd_ros.nodes.controller import (
+    bounded_action, bounded_services, gravity_input, responses)
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
-from rbd_ros.nodes.controller.gravity_input import GravityInput
+from rbd_ros.nodes.controller.gravity_input import base_frames, GravityInput
 import rclpy
 from rclpy.action import ActionServer
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 
 
 def test_budget_is_a_share_of_time():
@@ -363,6 +365,10 @@ class Gravity(GravityInput):
         self._clock = lambda: self.now
         self._robot = SimpleNamespace(model=SimpleNamespace(body_names=['base']))
         self._frame, self._stamp, self._missing = 'world', 0.0, KeyError
+        self.refused, self._kind, self._kept, self.logged = 0, 'imu', set(), []
+        self._owner = SimpleNamespace(
+            resolve_topic_name=lambda name: name, get_logger=lambda: SimpleNamespace(
+                warning=lambda text, **_: self.logged.append(text)))
 
     def _post_direction(self, down, when):
         self.heard.append((down.tolist(), when))
@@ -409,6 +415,73 @@ def test_gravity_of_tf_is_down_in_the_world():
     down, when = subject.heard[-1]
     np.testing.assert_allclose(down, [0.0, math.sin(0.4), -math.cos(0.4)], atol=1e-12)
     assert when == pytest.approx(0.3)
+
+
+def test_directions_that_cannot_be_used_are_refused():
+    """An IMU without orientation, or of a moving frame, and a turn that is none."""
+    subject = Gravity({'': np.eye(3)})
+    subject._robot.model.frames = {
+        'base': SimpleNamespace(body=0), 'hand': SimpleNamespace(body=3)}
+    blind = Imu(orientation=Quaternion(w=1.0))
+    blind.orientation_covariance[0] = -1.0
+    moving = Imu(orientation=Quaternion(w=1.0))
+    moving.header.frame_id = 'hand'
+    for k, (message, text) in enumerate((
+            (blind, 'has no orientation'), (moving, 'frame "hand", which is not fixed to the base '
+                                                    '(known: base)'),
+            (Imu(orientation=Quaternion(w=0.5)), 'length 0.5')), 1):
+        subject._on_imu(message)
+        assert (subject.refused, subject.heard) == (k, []) and text in subject.reason
+        assert subject.logged.pop() == f'gravity from the topic ~/imu rejected: {subject.reason}'
+    assert base_frames(subject._robot) == ['base']
+
+
+def test_transforms_that_stand_or_are_missing():
+    """A static one counts whenever it is looked up, the same one again only once."""
+    subject = Gravity({})
+    found = TransformStamped()
+
+    def look_up(*frames):
+        assert frames[:2] == ('base', 'world')
+        return found
+    subject._buffer, subject.now = SimpleNamespace(lookup_transform=look_up), 3.0
+    subject._look_up()
+    subject.now = 4.0
+    subject._look_up()
+    assert subject.heard == [([0.0, 0.0, -1.0], 3.0), ([0.0, 0.0, -1.0], 4.0)]
+    subject.heard.clear()
+    for k in range(3):
+        subject.now = 5.0 + 0.1 * k
+        stamped(found, subject.now - 5.0 + 0.01)
+        subject._look_up()
+    assert len(subject.heard) == 2 and subject.reason == ''        # after one probe
+    subject.now = 5.3
+    subject._look_up()
+    assert len(subject.heard) == 2 and subject.refused == 0
+    found.transform.rotation.w = 2.0
+    subject._look_up()
+    assert subject.refused == 1 and 'length 2' in subject.reason
+
+    def nothing(*_):
+        raise KeyError('no such frame')
+    subject._buffer.lookup_transform = nothing
+    subject._look_up()
+    assert 'no such frame' in subject.reason and len(subject.heard) == 2
+
+
+def test_frames_of_tf_are_bounded():
+    """The buffer never forgets a frame, so that only so many may enter it."""
+    subject, kept = Gravity({}), []
+    subject._buffer = SimpleNamespace(set_transform=lambda *given: kept.append(given),
+                                      set_transform_static=lambda *given: kept.append(given))
+    names = [f'frame_{k}' for k in range(gravity_input._MAX_FRAMES + 1)]
+    message = TFMessage(transforms=[TransformStamped(child_frame_id=name) for name in names])
+    subject._on_tf(message)
+    assert len(kept) == gravity_input._MAX_FRAMES and len(subject.logged) == 1
+    assert kept[0] == (message.transforms[0], 'tf')
+    subject._on_tf_static(TFMessage(transforms=message.transforms[-2:]))
+    assert kept[-1] == (message.transforms[-2], 'tf_static')
+    assert len(kept) == gravity_input._MAX_FRAMES + 1
 
 
 def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
