@@ -130,7 +130,7 @@ def test_an_activation_follows_from_the_named_position_again():
     watch, joints, faults = rig.cycle.checks.loops, rig.cycle.joints, []
     named = watch.q.copy()
     joints.q[INDEX] = START + MOVED
-    assert watch.look(lambda *what: faults.append(what), starts=True), faults
+    assert watch.check(lambda *what: faults.append(what), starts=True), faults
     assert np.abs(watch.q - named).max() > 0.3
     rig.cycle.checks.restart()
     np.testing.assert_array_equal(watch.q, named)

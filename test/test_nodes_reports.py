@@ -132,7 +132,7 @@ def test_reference_and_error_of_a_law_that_tracks(arm):
     arm.run(0.01)
     way = 0.01 * np.arange(7.0)
     arm.cycle.intake.take(lambda: arm.cycle.reference.set_point(arm.time, arm.q + way))
-    messages = [message for name, message in arm.told(0.3) if name == 'controller_state']
+    messages = [message for name, message in arm.reported(0.3) if name == 'controller_state']
     before, state = messages[-2:]
     np.testing.assert_allclose(state.error.positions, np.subtract(
         state.reference.positions, state.feedback.positions), atol=1e-12)
@@ -145,14 +145,14 @@ def test_reference_and_error_of_a_law_that_tracks(arm):
     arm.cycle.snapshots.kept.clear()
     arm.cycle.reference.state[0, 0] += 2.0 * np.pi
     arm.cycle.reference.target[0, 0] += 2.0 * np.pi
-    state = [message for name, message in arm.told(0.02) if name == 'controller_state'][-1]
+    state = [message for name, message in arm.reported(0.02) if name == 'controller_state'][-1]
     assert state.error.positions[0] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_frame_is_where_the_robot_has_it(arm):
     """Pose in the base, velocity in the frame itself, matrices with the names of their rows."""
     arm.qd, arm.still = np.linspace(-0.02, 0.02, 7), True
-    sent = dict(arm.told(0.02))
+    sent = dict(arm.reported(0.02))
     pose, twist = sent['frame_pose'], sent['frame_twist'].twist
     expected = arm.pose
     at, turn = pose.pose.position, pose.pose.orientation
@@ -176,14 +176,14 @@ def test_frame_is_where_the_robot_has_it(arm):
 def test_without_listeners_nothing_is_kept(arm):
     """Reports that nobody wants cost nothing; after the end nothing is published."""
     arm.change(dynamics_divider=0, state_divider=0)
-    assert not arm.told(0.05) and not arm.cycle.snapshots.kept
+    assert not arm.reported(0.05) and not arm.cycle.snapshots.kept
     assert not arm.cycle.snapshots.watched
     arm.change(dynamics_divider=5)
-    arm.told(0.01)
-    assert arm.told(0.05)
+    arm.reported(0.01)
+    assert arm.reported(0.05)
     arm.node.destroy_timer = arm.node.destroy_publisher = lambda _: None
     arm.reports.destroy()
-    assert not arm.told(0.05)
+    assert not arm.reported(0.05)
 
 
 @pytest.mark.parametrize('gain', [5.0, 50.0])
