@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -23,11 +24,13 @@ from pathlib import Path
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 from command_rig import ARM, data, PLANAR, rbd
+import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.command_line import ops
+from rbd_ros.command_line import ops, plausibility
 from rbd_ros.command_line.app import app
 from rbd_ros.command_line.plausibility import TESTS
 from rbd_ros.control.parameters.table import PARAMETERS
@@ -296,3 +299,17 @@ def test_help_is_quick() -> None:
     done = subprocess.run([sys.executable, '-c', program], env=without_ros(), text=True,
                           capture_output=True, check=True, timeout=60)
     assert not {'numpy', 'scipy', 'llvmlite', 'matplotlib', 'viser'} & set(done.stdout.split())
+
+
+def test_strength_of_closed_loops_is_not_judged():
+    """Nobody said which joints drive: a tree that were cut open would look too weak."""
+    text = (Path(__file__).parent / 'urdf' / 'five_bar.urdf').read_text()
+    model = rbd_ros.load_urdf(text)
+    assert model.loops
+    heavy = SimpleNamespace(gravity=lambda q: np.full((1, model.nv), 1e6))
+    assert plausibility._too_weak(SimpleNamespace(model=model, robot=heavy, postures=None)) == []
+    tree = general_chain(2)
+    found = plausibility._too_weak(SimpleNamespace(
+        model=dataclasses.replace(tree, effort_limit=(2e6, 0.5)), robot=heavy, postures=None))
+    assert len(found) == 1 and found[0].endswith('needs up to 1e+06 to hold the robot, its '
+                                                 'limit is 0.5')

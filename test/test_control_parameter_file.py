@@ -19,6 +19,7 @@ import re
 
 import pytest
 
+from rbd_ros.control.parameter_file import config_text
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.parameters.template import CHOICES, parameter_file
@@ -172,6 +173,13 @@ def test_rates_of_a_made_file(tmp_path, rate):
     given = checked(tmp_path, parameter_file(**ROBOT, rate=rate, choices=ANSWERS))
     assert given['nominal_rate'] == rate and given['minimum_rate'] == 0.5 * rate
     assert given['state_timeout'] >= 2.0 / rate
+
+
+def test_rate_that_nobody_names_is_500_hz(tmp_path):
+    """A file made from a description alone is for a driver of the usual rate."""
+    urdf = (Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf').read_text()
+    given = checked(tmp_path, config_text(urdf, 'arm.urdf', choices=ANSWERS))
+    assert given['nominal_rate'] == 500.0
 
 
 def test_limits_that_are_not_described(tmp_path):

@@ -305,8 +305,8 @@ def test_switch_takes_over_from_the_brake():
     assert (smooth_step(-1.0), smooth_step(0.5), smooth_step(2.0)) == (0.0, 0.5, 1.0)
 
 
-@pytest.mark.parametrize(('speed', 'share'), [(0.0125, 0.25), (0.025, 0.5), (0.05, 1.0),
-                                             (0.2, 1.0), (-0.025, 0.0)])
+@pytest.mark.parametrize(('speed', 'share'), [
+    (0.0125, 0.25), (0.025, 0.5), (0.05, 1.0), (0.2, 1.0), (-0.025, 0.0)])
 def test_offset_falls_in_proportion_to_a_small_speed(speed, share):
     """From 0.05 rad/s on a joint moves: then 0.6 % of the limit are taken each time."""
     for offset in (10.0, -10.0):
