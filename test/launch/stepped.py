@@ -25,10 +25,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 import re
 import time
+import unittest
 
 import numpy as np
 import numpy.typing as npt
 from rbd_ros import Dynamics, load_urdf
+import rclpy
 import rig
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
@@ -147,3 +149,25 @@ class SteppedArm:
     def block(self) -> None:
         """Hold the arm by brakes, whatever the torque."""
         self.stuck, self.qd = True, np.zeros_like(self.qd)
+
+
+class SteppedCase(unittest.TestCase):
+    """Tests of one controller and the stepped arm; ``prepare`` adds what they need besides."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Listen and talk."""
+        rclpy.init()
+        cls.client = rig.Client()
+        cls.bench = SteppedArm(cls.client)
+        cls.prepare()
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Create publishers, and a peer to compare with."""
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """End the client."""
+        cls.client.close()
+        rclpy.shutdown()

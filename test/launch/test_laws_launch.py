@@ -33,12 +33,11 @@ import launch_testing.markers
 import numpy as np
 import pinocchio as pin
 import pytest
-import rclpy
 import rig
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 import stepped
-from stepped import JOINTS, PERIOD, START, SteppedArm, URDF
+from stepped import JOINTS, PERIOD, START, SteppedCase, URDF
 
 #: largest error of a vector over its own norm
 TOLERANCE = 1e-8
@@ -117,24 +116,15 @@ def rubbing(qd: np.ndarray) -> np.ndarray:
     return VISCOUS * qd + COULOMB * np.tanh(qd / WIDTH)
 
 
-class Case(unittest.TestCase):
+class Case(SteppedCase):
     """A controller on a clock in our hands, and an arm that is where the test says."""
 
     @classmethod
-    def setUpClass(cls) -> None:
-        """Listen and talk."""
-        rclpy.init()
-        cls.client = rig.Client()
-        cls.bench = SteppedArm(cls.client)
+    def prepare(cls) -> None:
+        """Listen to the state of the controller, and prepare the peer."""
         cls.control = cls.client.listen(
             JointTrajectoryControllerState, 'controller/controller_state', 1000)
         cls.peer = Peer()
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        """End the client."""
-        cls.client.close()
-        rclpy.shutdown()
 
     def bring_up(self, q: np.ndarray = START, **values: object) -> None:
         """Configure and activate, at rest; it is put down after the test."""

@@ -33,10 +33,9 @@ import launch_testing.markers
 import numpy as np
 import pinocchio as pin
 import pytest
-import rclpy
 import rig
 from sensor_msgs.msg import Imu
-from stepped import PARAMETERS, PERIOD, START, SteppedArm, URDF
+from stepped import PARAMETERS, PERIOD, START, SteppedCase, URDF
 from tf2_msgs.msg import TFMessage
 
 #: largest error of a torque vector over its own norm
@@ -102,25 +101,16 @@ def message_of(load: pin.Inertia, frame: str) -> InertiaStamped:
     return message
 
 
-class Case(unittest.TestCase):
+class Case(SteppedCase):
     """A controller on a clock in our hands, and an arm that stands still."""
 
     @classmethod
-    def setUpClass(cls) -> None:
-        """Listen and talk."""
-        rclpy.init()
-        cls.client = rig.Client()
-        cls.bench = SteppedArm(cls.client)
+    def prepare(cls) -> None:
+        """Create the publishers of payload and gravity."""
         node = cls.client.node
         cls.payload = node.create_publisher(InertiaStamped, 'controller/payload', 1)
         cls.imu = node.create_publisher(Imu, 'controller/imu', 10)
         cls.tf = node.create_publisher(TFMessage, '/tf', 10)
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        """End the client."""
-        cls.client.close()
-        rclpy.shutdown()
 
     def configure(self, **values: object) -> None:
         """Bring the controller up with parameters; it is put down after the test."""

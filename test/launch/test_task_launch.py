@@ -34,12 +34,11 @@ import pinocchio
 import pytest
 from rbd_ros import load_urdf
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
-import rclpy
 from rclpy.publisher import Publisher
 import rig
 from std_msgs.msg import Float64MultiArray
 import stepped
-from stepped import PERIOD, START, SteppedArm, URDF
+from stepped import PERIOD, START, SteppedCase, URDF
 
 TOLERANCE = 1e-8  # of a vector over its own norm
 TIMEOUT = 0.1  # s, the default of task.timeout
@@ -58,26 +57,17 @@ def generate_test_description() -> LaunchDescription:
         ReadyToTest()])
 
 
-class Case(unittest.TestCase):
+class Case(SteppedCase):
     """A controller on a clock in our hands, and an arm that moves or stands."""
 
     @classmethod
-    def setUpClass(cls) -> None:
-        """Listen and talk."""
-        rclpy.init()
-        cls.client = rig.Client()
-        cls.bench = SteppedArm(cls.client)
+    def prepare(cls) -> None:
+        """Create the publishers of targets, and the peer."""
         cls.peer = PinocchioRobot(load_urdf(URDF), URDF)
         create = cls.client.node.create_publisher
         cls.poses = create(PoseStamped, 'controller/target_pose', 1)
         cls.twists = create(TwistStamped, 'controller/target_twist', 1)
         cls.wrenches = create(WrenchStamped, 'controller/target_wrench', 1)
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        """End the client."""
-        cls.client.close()
-        rclpy.shutdown()
 
     def bring_up(self, q: np.ndarray = START, *, free: bool = True, **values: object) -> None:
         """Configure and activate, at rest; it is put down after the test."""
