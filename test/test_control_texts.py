@@ -21,7 +21,8 @@ import pytest
 
 from rbd_ros import load_urdf
 from rbd_ros.control.advice import missing_states
-from rbd_ros.control.assembly import build_robot, build_settings, compile_kernels
+from rbd_ros.control.assembly import (
+    build_robot, build_settings, compile_kernels, describe_end, describe_output)
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot
@@ -148,3 +149,22 @@ def test_directions_have_names_that_yaml_leaves_alone():
     kernel = compile_kernels(configured(ARM, task__axes=['ty', 'tz']))['report']
     assert kernel.outputs['Lambda'].shape == (2, 2)
     assert Arm().cycle.settings.task_axes == list(AXES)
+
+
+@pytest.mark.parametrize(('values', 'output', 'end'), [
+    ({'driver_adds': 'none', 'release_torque': 'zero'}, 'sends the total torque on /c (',
+     'to zero torque: without brakes that close, the robot falls'),
+    ({'driver_adds': 'none', 'release_torque': 'gravity'}, 'sends the total torque on /c (',
+     'to the last gravity torque, which the driver must hold'),
+    ({'driver_adds': 'gravity', 'driver_knows_payload': True},
+     'payload known to the driver; limits', 'to what the driver adds by itself'),
+    ({'driver_adds': 'gravity_and_coriolis'}, 'payload unknown to the driver; limits',
+     'to what the driver adds by itself')])
+def test_what_is_sent_and_what_remains_is_said(values, output, end):
+    """A wrong assumption about either drops the arm."""
+    settings = Arm().settings(**values)
+    text = describe_output(settings, '/c')
+    assert output in text and ('payload' in text) is (values['driver_adds'] != 'none')
+    assert f'joint_1 {settings.torque_limits[0]:g}, joint_2' in text
+    text = describe_end(settings)
+    assert end in text and 'brakes for 0.5 s, then ramps within 0.5 s' in text

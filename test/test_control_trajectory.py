@@ -656,3 +656,22 @@ def test_held_reference_follows_a_robot_that_is_pushed_away():
     np.testing.assert_allclose(moved, [0.4, -0.05], atol=1e-12)
     np.testing.assert_allclose(subject.state[0], before + [0.4, -0.05], atol=1e-12)
     assert not subject.state[1:].any() and subject.source is Source.HOLD
+
+
+@pytest.mark.parametrize(('q', 'qd', 'qdd', 'word'), [
+    (3.0000009, 0.0, 0.0, ''), (3.000002, 0.0, 0.0, 'position 3 of joint a is outside'),
+    (-3.000002, 0.0, 0.0, 'outside'), (0.0, 2.0199, 0.0, ''), (0.0, -2.0199, 0.0, ''),
+    (0.0, 2.0201, 0.0, 'velocity'), (0.0, -2.0201, 0.0, 'velocity'), (0.0, 0.0, 1e5, ''),
+    (0.0, 0.0, -1.001e5, 'acceleration'), (0.0, 0.0, math.nan, 'acceleration')])
+def test_bounds_of_what_may_be_asked_for(q, qd, qdd, word):
+    """A little of slack for rounding and planners; a continuous joint has no end."""
+    subject = reference(joints=JOINTS, speed=[2.0, 5e3])
+    point = [np.array([[x, 0.0]]) for x in (q, qd, qdd)]
+    if word:
+        with pytest.raises(GoalError, match=word):
+            subject.check(*point)
+    else:
+        subject.check(*point)
+    subject.check(np.array([[0.0, 40.0]]), np.array([[0.0, 999.0]]))
+    with pytest.raises(GoalError, match='joint b'):
+        subject.check(np.zeros((1, 2)), np.array([[0.0, 1001.0]]))

@@ -218,6 +218,31 @@ def test_heart_beats_at_every_third_look(monkeypatch):
     assert loop.beats == [1, 2, 3] and len(loop.asserted) == 2
 
 
+@pytest.mark.parametrize(('rate', 'timeout', 'beat', 'checks', 'looks'), [
+    (1000.0, 0.1, 10.0, 5, 0.02),      # a fifth of the timeout
+    (1000.0, 1.0, 10.0, 2, 0.05),      # not longer than 50 ms
+    (20.0, 1.0, 10.0, 1, 0.1),         # two nominal periods, and a beat as often as asked for
+    (1000.0, 0.1, 100.0, 1, 0.01)])
+def test_timers_of_a_robot(monkeypatch, rate, timeout, beat, checks, looks):
+    """The blind timer has two nominal periods; the other looks five times in a timeout."""
+    loop = Loop(monkeypatch)
+    made, states = [], []
+    settings = SimpleNamespace(
+        number={'nominal_rate': rate, 'state_timeout': timeout, 'liveliness_lease': 0.0}.get,
+        flag=lambda _: False)
+    loop.node.__dict__.update(
+        _steady='steady', create_timer=lambda *given, **more: made.append((given[0], more)),
+        _states=SimpleNamespace(begin_robot=states.append))
+    loop.node.attach(SimpleNamespace(settings=settings), None, beat)
+    assert [period for period, _ in made] == pytest.approx([2.0 / rate, looks])
+    assert made[0][1] == {'clock': 'steady', 'autostart': False}
+    assert loop.node._checks_per_beat == checks and states == [1.0 / rate]
+    assert loop.node.fast_path is None and not loop.node._asserts_liveliness
+    loop.node.statistics.add(1.0, 1.0, 0.0)
+    loop.node.statistics.add(1.0 + 0.09 / rate, 2.0, 0.0)
+    assert loop.node.statistics.superseded == 1
+
+
 # -- activation -------------------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS is not sourced')
 cycle_rig = pytest.importorskip('cycle_rig')
 from rbd_ros.control.payload import rotation  # noqa: E402
+from rbd_ros.control.safety.causes import Cause  # noqa: E402
 from rbd_ros.control.tick import TickKernels  # noqa: E402
 from rbd_ros.nodes.controller.reports import Reports  # noqa: E402
 
@@ -171,6 +172,16 @@ def test_frame_is_where_the_robot_has_it(arm):
     bias = arm.dynamics.bias(arm.q, arm.qd)
     np.testing.assert_allclose(np.add(sent['dynamics/coriolis'].data,
                                       sent['dynamics/gravity'].data), bias, atol=1e-9)
+
+
+def test_nothing_is_said_about_forces_without_torque(arm):
+    """While no command leaves there is nothing to compare with."""
+    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.DEACTIVATED))
+    arm.run(1.2)
+    arm.cycle.snapshots.kept.clear()
+    assert arm.state == 'released'
+    names = {name for name, _ in arm.reported(0.05)}
+    assert 'dynamics/gravity' in names and not names & {'external_torque', 'external_wrench'}
 
 
 def test_without_listeners_nothing_is_kept(arm):
