@@ -283,9 +283,9 @@ def test_refused_messages_are_no_silence():
     age = StateAge(0.1, probes=2, drift=0.0)
     feed(age, 5.0, 5)
     age.refuse(5.05, 'two names')
-    assert age.heard == 5.05 and age.explain(5.09) == 'two names'
+    assert age.last_arrival == 5.05 and age.explain(5.09) == 'two names'
     assert age.explain(5.2) == 'no message for 0.15 s (of the last one: two names)'
     fresh = StateAge(0.1)
-    assert fresh.heard == fresh.received == -np.inf
+    assert fresh.last_arrival == fresh.received == -np.inf
     fresh.refuse(1.0, 'x')
-    assert fresh.heard == 1.0
+    assert fresh.last_arrival == 1.0

@@ -96,7 +96,7 @@ class Driver(Node):
         self._arrived = threading.Condition()
         self._command, self._commanded_at, self._fresh = np.zeros(n), 0.0, False
         self._opens_at = np.inf
-        self._told_to_brake, self._push = False, np.zeros(6)
+        self._brake_requested, self._push = False, np.zeros(6)
         self._peak, self._ended = np.zeros(n), False
         self._states = self.create_publisher(JointState, 'joint_states', 10)
         self._truth = self.create_publisher(JointState, '~/truth', 100)
@@ -147,7 +147,7 @@ class Driver(Node):
         self._push = np.array([f.x, f.y, f.z, m.x, m.y, m.z])
 
     def _on_brake(self, request: SetBool.Request, answer: SetBool.Response) -> SetBool.Response:
-        self._told_to_brake, answer.success = request.data, True
+        self._brake_requested, answer.success = request.data, True
         return answer
 
     # -- what the robot does --------------------------------------------------------------------
@@ -194,7 +194,7 @@ class Driver(Node):
             torque = np.zeros_like(torque)
         if self.options.adds == 'gravity':
             torque = torque + self.plant.described_gravity()
-        self.plant.brake(self._told_to_brake or not opened)
+        self.plant.brake(self._brake_requested or not opened)
         for _ in range(self._substeps):
             self.plant.step(torque, self._push)
             self._peak = np.maximum(self._peak, np.abs(self.plant.velocity))

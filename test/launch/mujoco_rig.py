@@ -178,7 +178,7 @@ def end(test: unittest.TestCase, client: rig.Client, truth: Truth, process: Node
     truth.wait_rest(0.02, 20.0)
     begin, pid = time.monotonic(), process.process_details['pid']
     os.kill(pid, signal.SIGINT)
-    released = client.wait_said('log', 'released', begin, 10.0)
+    released = client.wait_text('log', 'released', begin, 10.0)
     # A second signal, which ends the launch, would not find the handler any more.
     client.wait(lambda: not Path(f'/proc/{pid}').exists(), 'the end of the process')
     time.sleep(max(released.time + 1.0 - time.monotonic(), 0.0))

@@ -120,8 +120,8 @@ class Command(NamedTuple):
     effort: Array
 
 
-class Said(NamedTuple):
-    """Something that the controller said."""
+class Text(NamedTuple):
+    """A text that the controller published or logged."""
 
     time: float  # s, steady, of reception
     text: str
@@ -134,7 +134,7 @@ class Client:
         self.node: Node = rclpy.create_node(name, namespace=namespace)
         self.commands: list[Command] = []
         self.saturation: list[tuple[float, list[int]]] = []
-        self.heard: dict[str, list[Said]] = {'state': [], 'fault': [], 'mode': [], 'log': []}
+        self.texts: dict[str, list[Text]] = {'state': [], 'fault': [], 'mode': [], 'log': []}
         self._answers: dict[int, Command] = {}
         self._clients: dict[str, RosClient] = {}
         self._arrived = threading.Condition()
@@ -152,10 +152,10 @@ class Client:
         create = self.node.create_subscription
         create(JointState, 'controller/commands', self._on_command, 1000)
         for kind in ('state', 'fault', 'mode'):
-            create(String, f'controller/{kind}', lambda message, kind=kind: self._hear(
+            create(String, f'controller/{kind}', lambda message, kind=kind: self._keep(
                 kind, message.data), LATCHED)
         create(UInt8MultiArray, 'controller/saturation', self._on_saturation, LATCHED)
-        create(Log, '/rosout', lambda message: self._hear('log', message.msg), LATCHED)
+        create(Log, '/rosout', lambda message: self._keep('log', message.msg), LATCHED)
 
     def _spin(self) -> None:
         try:
@@ -218,9 +218,9 @@ class Client:
     def _on_saturation(self, message: UInt8MultiArray) -> None:
         self.saturation.append((time.monotonic(), list(message.data)))
 
-    def _hear(self, kind: str, text: str) -> None:
+    def _keep(self, kind: str, text: str) -> None:
         with self._arrived:
-            self.heard[kind].append(Said(time.monotonic(), text))
+            self.texts[kind].append(Text(time.monotonic(), text))
             self._arrived.notify_all()
 
     def listen(self, kind: type, name: str, depth: int = 100) -> list:
@@ -235,8 +235,8 @@ class Client:
         return messages
 
     def last(self, kind: str) -> str:
-        """Return what was said last on a topic."""
-        return self.heard[kind][-1].text if self.heard[kind] else ''
+        """Return the last text of a topic."""
+        return self.texts[kind][-1].text if self.texts[kind] else ''
 
     def wait(self, condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
         """Wait until a condition holds; fail with what was awaited."""
@@ -248,12 +248,12 @@ class Client:
                                          f'{self.last("state")!r}, fault {self.last("fault")!r}')
                 self._arrived.wait(0.02)
 
-    def wait_said(self, kind: str, text: str, since: float, seconds: float = PATIENCE) -> Said:
-        """Wait for a text on a topic, heard after a time; return it."""
-        found: list[Said] = []
+    def wait_text(self, kind: str, text: str, since: float, seconds: float = PATIENCE) -> Text:
+        """Wait for a text on a topic, received after a time; return it."""
+        found: list[Text] = []
 
         def look() -> bool:
-            found.extend(s for s in self.heard[kind] if s.time >= since and text in s.text)
+            found.extend(s for s in self.texts[kind] if s.time >= since and text in s.text)
             return bool(found)
         self.wait(look, f'"{text}" on {kind}', seconds)
         return found[0]

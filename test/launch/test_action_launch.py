@@ -260,13 +260,13 @@ class TestAction(unittest.TestCase):
 
     def refuse(self, message: JointTrajectory, reason: str, **more: object) -> None:
         """Expect a goal to be refused, and the log to say why."""
-        count = len(self.client.heard['log'])
+        count = len(self.client.texts['log'])
         goal = FollowJointTrajectory.Goal(trajectory=message, **more)
         sent = Sent(self.bench, self.server, goal)
         self.assertFalse(sent.handle.accepted, reason)
         self.client.wait(lambda: any('goal rejected' in said.text for said in
-                                     self.client.heard['log'][count:]), 'a reason')
-        texts = [said.text for said in self.client.heard['log'][count:]
+                                     self.client.texts['log'][count:]), 'a reason')
+        texts = [said.text for said in self.client.texts['log'][count:]
                  if 'goal rejected' in said.text]
         self.assertRegex(texts[-1], reason)
 

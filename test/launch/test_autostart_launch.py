@@ -77,7 +77,7 @@ class TestAutostart(unittest.TestCase):
         begin = time.monotonic()
         self.assertTrue(client.transition(rig.DEACTIVATE))
         self.assertLess(time.monotonic() - begin, client.margin(begin))  # not 20 s
-        client.wait_said('log', 'autostart cancelled by a transition request', begin, 10.0)
+        client.wait_text('log', 'autostart cancelled by a transition request', begin, 10.0)
         self.drive(client)
         self.expect_down(client, 'inactive', 0)
         self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))  # asked for: done
@@ -89,7 +89,7 @@ class TestAutostart(unittest.TestCase):
         self.drive(client)
         begin = time.monotonic()
         self.assertIn('automatic start is cancelled', client.trigger('stop').message)
-        client.wait_said('log', 'autostart cancelled by ~/stop', begin, 10.0)
+        client.wait_text('log', 'autostart cancelled by ~/stop', begin, 10.0)
         topic = client.node.create_publisher(String, 'robot_description', rig.LATCHED)
         topic.publish(String(data=arm.URDF.read_text()))
         client.wait(lambda: topic.get_subscription_count() > 0, 'the controller')

@@ -84,7 +84,7 @@ def test_console_that_takes_nothing(console: object, tmp_path: Path) -> None:
             asked = time.monotonic()
             assert client.trigger('stop').success
             assert time.monotonic() - asked < client.margin(asked, 2)
-            client.wait_said('state', 'holding', asked)
+            client.wait_text('state', 'holding', asked)
             if console is terminal:
                 os.write(end, b'\x11')  # Ctrl-Q
             said = read(end, 1.0)
@@ -96,5 +96,5 @@ def test_console_that_takes_nothing(console: object, tmp_path: Path) -> None:
     assert '[WARN] [' in said and '] [controller]: ' in said
     assert '\x1b[33m' in said or console is pipe  # colours, on a terminal
     assert 'lines were not printed' in said
-    assert sum('own line' in each.text for each in client.heard['log']) < 100
-    assert any('similar lines suppressed' in each.text for each in client.heard['log'])
+    assert sum('own line' in each.text for each in client.texts['log']) < 100
+    assert any('similar lines suppressed' in each.text for each in client.texts['log'])

@@ -149,7 +149,7 @@ class TestContact(ClosedLoop):
         self.assertEqual(cls.obstacles[0].markers[0].scale.x, 0.3)
         cls.pressing = False
         self.assertTrue(self.client.trigger('stop').success)
-        self.client.wait_said('state', 'holding', 0.0)
+        self.client.wait_text('state', 'holding', 0.0)
 
 
 @launch_testing.post_shutdown_test()

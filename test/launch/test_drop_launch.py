@@ -100,7 +100,7 @@ class TestDrop(ClosedLoop):
         self.assertEqual(self.wrenches, {})
         self.assertTrue(client.trigger('stop').success)
         client.wait(lambda: client.last('state') == 'fault', 'fault')
-        said = [each.text for each in client.heard['state']]
+        said = [each.text for each in client.texts['state']]
         self.assertEqual(said[-4:], ['braking', 'ramping down', 'releasing', 'fault'])
         q, qd = self.fall()
         self.assertFalse(client.commands[-1].effort.any())

@@ -92,11 +92,11 @@ def flood(system: Standing, flooder: subprocess.Popen[str], kind: str) -> None:
     while True:
         flooder.stdin.write(f'{rate} {kind}\n')
         assert flooder.stdout.readline() == 'begun\n'
-        begin, lines = time.monotonic(), len(client.heard['log'])
+        begin, lines = time.monotonic(), len(client.texts['log'])
         answered = slowest_answer(system, begin + 0.8 * SECONDS)
         sent = int(flooder.stdout.readline())
         seconds, gap = time.monotonic() - begin, system.largest_gap(begin)
-        lines = len(client.heard['log']) - lines
+        lines = len(client.texts['log']) - lines
         print(f'{kind}: {sent / seconds:.0f} Hz, largest gap {1e3 * gap:.1f} ms, slowest answer '
               f'{1e3 * answered:.1f} ms, {lines} lines, load {os.getloadavg()[0]:.1f}')
         if sent > 0.95 * rate * SECONDS or rate <= LEAST:

@@ -241,7 +241,7 @@ class TestFreeDrive(Case):
                 begin = time.monotonic()
                 self.bring_up(driver_adds=adds, driver_knows_payload=knows,
                               torque_limits=limit.tolist())
-                said = self.client.wait_said('log', 'sends the torque without gravity', begin)
+                said = self.client.wait_text('log', 'sends the torque without gravity', begin)
                 self.assertIn('payload known' if knows else 'payload unknown', said.text)
                 self.assertIn('and Coriolis' if 'cor' in adds else 'gravity on', said.text)
                 self.place(np.zeros(7), np.zeros(7))  # upright, it can be held

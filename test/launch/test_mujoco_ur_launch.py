@@ -102,7 +102,7 @@ class TestRobots(unittest.TestCase):
         truth.wait(lambda: truth.peaks[-1].max() > SINKING, 'an arm that sinks')
         begin = time.monotonic()
         self.assertIn('stop', client.trigger('stop').message.lower())
-        braking = client.wait_said('state', 'braking', begin).time
+        braking = client.wait_text('state', 'braking', begin).time
         client.wait(lambda: client.last('state') == 'holding', 'holding')
         truth.wait_rest(0.03, 5.0)
         speed = truth.peak(begin - 0.05, braking + 0.02).max()

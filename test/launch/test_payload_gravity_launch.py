@@ -202,7 +202,7 @@ class TestPayload(Case):
                 time.sleep(1.0)  # reasons are logged once per second at most
                 begin = time.monotonic()
                 self.payload.publish(message)
-                said = self.client.wait_said('log', 'payload: rejected', begin)
+                said = self.client.wait_text('log', 'payload: rejected', begin)
                 self.assertRegex(said.text, text)
         self.bench.run(RAMP)
         self.expect(bare)
@@ -295,7 +295,7 @@ class TestGravity(Case):
         self.configure(**values, activation_timeout=2.0)
         self.assertFalse(bench.transition(rig.ACTIVATE))
         client.wait(lambda: any(f'no direction of gravity from {source}' in said.text
-                                for said in client.heard['log']), 'a reason')
+                                for said in client.texts['log']), 'a reason')
         client.must_set({'activation_timeout': 10.0})
         alone = bench.step
         self.feed(send)
@@ -336,10 +336,10 @@ class TestGravity(Case):
         self.moving_base(send, 'the topic /controller/imu', gravity_source='imu',
                          robot_description=urdf)
         self.feed(lambda now: send(now, 'link_7'))
-        begin = self.client.heard['log'][-1].time
+        begin = self.client.texts['log'][-1].time
         self.bench.run_until(lambda: any(
             'not fixed to the base (known: base_link' in said.text
-            for said in self.client.heard['log'] if said.time > begin), 'a reason', 5.0)
+            for said in self.client.texts['log'] if said.time > begin), 'a reason', 5.0)
 
     def test_tf(self) -> None:
         """The z axis of a TF frame is up, wherever the base turns to."""

@@ -208,10 +208,10 @@ class TestClosedLoop(ClosedLoop):
         client.trajectory.publish(rig.trajectory_message(
             arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd)), stamp=begin))
         self.wait_until(begin + 800_000_000)
-        heard = len(client.heard['state'])
+        heard = len(client.texts['state'])
         self.assertTrue(client.trigger('stop').success)
         client.wait(lambda: client.last('state') == 'holding', 'holding')
-        self.assertEqual([s.text for s in client.heard['state'][heard:]],
+        self.assertEqual([s.text for s in client.texts['state'][heard:]],
                          ['braking', 'holding'], client.last('fault'))
         motion = self.positions(begin)
         q = np.array(list(motion.values()))

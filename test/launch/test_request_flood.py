@@ -62,9 +62,9 @@ def test_flood_of_requests(system: Standing) -> None:
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert flooder.stdout is not None
     flooder.stdout.readline()
-    begin, lines = time.monotonic(), len(client.heard['log'])
+    begin, lines = time.monotonic(), len(client.texts['log'])
     time.sleep(0.6 * SECONDS)
-    gap, lines = system.largest_gap(begin), len(client.heard['log']) - lines
+    gap, lines = system.largest_gap(begin), len(client.texts['log']) - lines
     seconds = time.monotonic() - begin
     assert client.last('state') == 'running' and client.last('fault') == ''
     asked = time.monotonic()
@@ -77,5 +77,5 @@ def test_flood_of_requests(system: Standing) -> None:
     assert gap < client.margin(begin)
     assert lines < LINES * (seconds + 1.0)
     assert answer.success and took < client.margin(asked)
-    client.wait_said('state', 'braking', asked)
+    client.wait_text('state', 'braking', asked)
     flooder.communicate(timeout=60.0)  # it stays until now: answers to those who left take long

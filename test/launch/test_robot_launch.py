@@ -141,7 +141,7 @@ class Case(unittest.TestCase):
         """Expect that a transition fails, with a reason in the log."""
         begin = time.monotonic()
         self.assertFalse(client.transition(transition))
-        client.wait_said('log', reason, begin, 20.0)
+        client.wait_text('log', reason, begin, 20.0)
 
 
 class TestSources(Case):
@@ -174,7 +174,7 @@ class TestSources(Case):
         begin = time.monotonic()
         self.client.must_set(values)
         self.assertTrue(self.client.transition(rig.CONFIGURE), self.client.last('log'))
-        self.client.wait_said('log', told, begin, 20.0)
+        self.client.wait_text('log', told, begin, 20.0)
         self.forget()
 
     def test_each_source(self) -> None:
@@ -274,22 +274,22 @@ class TestExamples(Case):
                 client, begin = self.client_of(name), time.monotonic()
                 self.assertEqual(client.lifecycle(), 'unconfigured')  # nobody told it to start
                 self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
-                client.wait_said('log', f'sends {text}', begin, 20.0)
+                client.wait_text('log', f'sends {text}', begin, 20.0)
                 self.assertEqual(client.node.count_publishers(f'/{name}/effort/commands'), 1)
                 self.assertTrue(client.transition(rig.CLEANUP))
 
     def test_topic(self) -> None:
         """With use_robot_description the controller waits for the topic, then starts."""
         client, begin = self.client_of('topic'), time.monotonic()
-        client.wait_said('log', 'waiting for /topic/robot_description', begin, 20.0)
+        client.wait_text('log', 'waiting for /topic/robot_description', begin, 20.0)
         self.assertEqual(client.lifecycle(), 'unconfigured')
         topic = client.node.create_publisher(String, 'robot_description', rig.LATCHED)
         topic.publish(String(data=arm.URDF.read_text()))
-        client.wait_said('log', 'from the topic robot_description', begin)
+        client.wait_text('log', 'from the topic robot_description', begin)
         driver = rig.Driver(client, arm.JOINTS, arm.Q, 500.0)
         driver.effort = arm.GRAVITY.copy()
         self.addCleanup(driver.close)
-        client.wait_said('state', 'running', begin)
+        client.wait_text('state', 'running', begin)
 
 
 class TestJoints(Case):
@@ -323,7 +323,7 @@ class TestJoints(Case):
         self.wait_torque(client, wanted)
         begin = time.monotonic()
         gripper.silent = True
-        client.wait_said('fault', 'panda_finger_joint1', begin, 20.0)
+        client.wait_text('fault', 'panda_finger_joint1', begin, 20.0)
         self.assertTrue(client.transition(rig.DEACTIVATE))
         self.assertTrue(client.transition(rig.CLEANUP))
         client.must_set({'fixed_positions.joints': ['panda_finger_joint1'],

@@ -97,8 +97,8 @@ class TestCallbacks(unittest.TestCase):
     def expect_release(self, kind: str) -> None:
         """Expect: the exception is logged, the robot braked and released, the process alive."""
         client = self.client
-        client.wait_said('log', f'sabotage of {kind}', self.begin, 20.0)
-        ended = client.wait_said('state', 'released', self.begin, 20.0)
+        client.wait_text('log', f'sabotage of {kind}', self.begin, 20.0)
+        ended = client.wait_text('state', 'released', self.begin, 20.0)
         self.assertIn(f'RuntimeError: sabotage of {kind}', client.last('fault'))
         self.assertLess(ended.time - self.begin,
                         BRAKE + RELEASE + client.margin(self.begin, 4))
@@ -107,7 +107,7 @@ class TestCallbacks(unittest.TestCase):
 
     def expect_running(self, kind: str) -> None:
         """Expect: the exception is logged, and the robot runs on."""
-        self.client.wait_said('log', f'sabotage of {kind}', self.begin, 20.0)
+        self.client.wait_text('log', f'sabotage of {kind}', self.begin, 20.0)
         time.sleep(0.3)
         self.assertEqual(self.client.last('state'), 'running')
         self.assertEqual(self.client.last('fault'), '')
@@ -215,7 +215,7 @@ class TestCallbacks(unittest.TestCase):
         self.begin = time.monotonic()
         rig.break_it(FOLDER, kind)
         self.assertFalse(self.client.transition(transition))
-        said = self.client.wait_said('log', f'exception while {doing}', self.begin, 10.0)
+        said = self.client.wait_text('log', f'exception while {doing}', self.begin, 10.0)
         self.assertIn(f'RuntimeError: sabotage of {kind}', said.text)
         self.assertEqual(self.client.lifecycle(), 'unconfigured')
         self.assertFalse(self.client.commands[-1].effort.any())
@@ -243,7 +243,7 @@ class TestCallbacks(unittest.TestCase):
     def test_impossible_transition(self) -> None:
         """A transition that does not fit is refused with a word, and changes nothing."""
         self.assertFalse(self.client.transition(rig.CONFIGURE))
-        self.client.wait_said('log', 'is refused: not possible while active', self.begin, 10.0)
+        self.client.wait_text('log', 'is refused: not possible while active', self.begin, 10.0)
         self.assertEqual(self.client.lifecycle(), 'active')
         self.assertEqual(self.client.last('state'), 'running')
 

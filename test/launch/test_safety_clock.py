@@ -112,9 +112,9 @@ class TestClock(unittest.TestCase):
         begin, last = time.monotonic(), self.now
         client.wait(lambda: self.tick() or client.last('state') != 'running', 'a reaction', 20.0)
         self.assertGreaterEqual((self.now - last) * 1e-9, STATE_TIMEOUT)
-        client.wait_said('fault', 'no fresh joint state', begin)
-        lost = client.wait_said('state', 'state lost', begin)
-        ended = client.wait_said('state', 'fault', begin)
+        client.wait_text('fault', 'no fresh joint state', begin)
+        lost = client.wait_text('state', 'state lost', begin)
+        ended = client.wait_text('state', 'fault', begin)
         self.assertLess(ended.time - lost.time, HOLD + RELEASE + client.margin(lost.time, 2))
         self.assertFalse(client.commands[-1].effort.any())
 
@@ -126,22 +126,22 @@ class TestClock(unittest.TestCase):
         self.step(0.02)
         client.wait(lambda: self.step(0.02) is None and client.last('state') != 'running',
                     'a reaction', 20.0)
-        lost = client.wait_said('state', 'state lost', begin)
+        lost = client.wait_text('state', 'state lost', begin)
         self.assertLess(lost.time - begin, client.margin(begin))
-        client.wait_said('fault', 'the clock jumped: backwards by 1.995 s', begin)
-        client.wait_said('state', 'fault', begin)
+        client.wait_text('fault', 'the clock jumped: backwards by 1.995 s', begin)
+        client.wait_text('state', 'fault', begin)
 
     def test_pause_that_does_not_end(self) -> None:
         """A clock at rest for longer than pause_limit is a dead simulator."""
         client = self.client
         self.step()
         begin = time.monotonic()
-        lost = client.wait_said('state', 'state lost', begin)
+        lost = client.wait_text('state', 'state lost', begin)
         print(f'pause: reacted after {lost.time - begin:.3f} s, configured {PAUSE_LIMIT} s')
         self.assertGreater(lost.time - begin, PAUSE_LIMIT - 0.1)
         self.assertLess(lost.time - begin, PAUSE_LIMIT + client.margin(begin))
-        client.wait_said('fault', 'longer than pause_limit', begin)
-        client.wait_said('state', 'fault', begin)
+        client.wait_text('fault', 'longer than pause_limit', begin)
+        client.wait_text('state', 'fault', begin)
         self.assertFalse(client.commands[-1].effort.any())
 
     def test_zz_impossible_clock(self) -> None:
@@ -151,7 +151,7 @@ class TestClock(unittest.TestCase):
         clock = Clock()
         clock.clock.sec = -1
         client.clock.publish(clock)
-        client.wait_said('state', 'released', begin, 20.0)
+        client.wait_text('state', 'released', begin, 20.0)
         self.assertLess(time.monotonic() - begin, 4.0)
         zeros = [c for c in client.commands if c.time > begin and not c.effort.any()]
         self.assertGreaterEqual(len(zeros), arm.REPEATS)

@@ -213,7 +213,7 @@ class TestEndings(unittest.TestCase):
         except subprocess.TimeoutExpired:  # its own words are lost: see where its threads are
             print(threads_of(process.pid), *(
                 f'{said.time - begin:.3f} s: {said.text}' for kind in ('state', 'log')
-                for said in client.heard[kind] if said.time > begin), sep='\n')
+                for said in client.texts[kind] if said.time > begin), sep='\n')
             code = process.wait(30.0)
         took = time.monotonic() - begin
         print(f'terminal_closes: ended after {took:.2f} s with {code}')
@@ -272,9 +272,9 @@ class TestEndings(unittest.TestCase):
         woken = time.monotonic()
         os.kill(pid(frozen), signal.SIGCONT)
         # What waited in the queue looks fresh and is old: nothing is derived from it.
-        client.wait_said('state', 'fault', woken, 20.0)
-        client.wait_said('fault', 'no fresh joint state', woken, 20.0)
-        states = [said.text for said in client.heard['state'] if said.time > woken]
+        client.wait_text('state', 'fault', woken, 20.0)
+        client.wait_text('fault', 'no fresh joint state', woken, 20.0)
+        states = [said.text for said in client.texts['state'] if said.time > woken]
         self.assertNotIn('running', states)
         self.assertFalse(client.commands[-1].effort.any())
         begin = time.monotonic()
@@ -298,7 +298,7 @@ class TestEndings(unittest.TestCase):
         client.node.create_publisher(JointState, 'controller/commands', 1)
         self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
         client.ask_transition(rig.ACTIVATE)
-        client.wait_said('log', 'was killed stays visible', 0.0)
+        client.wait_text('log', 'was killed stays visible', 0.0)
         self.end_activation(client, occupied, proc_info)
 
     def test_sigint_while_states_are_awaited(self, deaf: object, proc_info: object) -> None:
@@ -307,7 +307,7 @@ class TestEndings(unittest.TestCase):
         self.addCleanup(client.close)
         self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
         client.ask_transition(rig.ACTIVATE)
-        client.wait_said('state', 'probing', 0.0)
+        client.wait_text('state', 'probing', 0.0)
         self.end_activation(client, deaf, proc_info)
 
     def test_dead_simulator(self, orphan: object, simulator: object, proc_info: object) -> None:

@@ -123,11 +123,11 @@ class TestFaults(unittest.TestCase):
     def expect_lost(self, good: float, reason: str, patience: float = STATE_TIMEOUT) -> None:
         """Expect the sequence of a lost state: last gravity, ramp to zero, silence, latched."""
         client = self.client
-        lost = client.wait_said('state', 'state lost', good, 30.0)
+        lost = client.wait_text('state', 'state lost', good, 30.0)
         self.assertGreater(lost.time - good, min(patience, STATE_TIMEOUT) - 0.02)
         self.note(lost.time - good, patience)
-        ended = client.wait_said('state', 'fault', good, 30.0)
-        client.wait_said('fault', 'no fresh joint state', good, 30.0)
+        ended = client.wait_text('state', 'fault', good, 30.0)
+        client.wait_text('fault', 'no fresh joint state', good, 30.0)
         self.assertRegex(client.last('fault'), reason)
         shown = self.commands_between(lost.time - 0.1, ended.time + rig.MARGIN)
         held = [c for c in shown if lost.time < c.time < good + STATE_TIMEOUT + HOLD]
@@ -141,15 +141,15 @@ class TestFaults(unittest.TestCase):
         self.assertFalse(self.commands_between(ended.time + 0.25, time.monotonic()),
                          'commands after the end')
 
-    def expect_braking(self, since: float, reason: str, patience: float) -> rig.Said:
+    def expect_braking(self, since: float, reason: str, patience: float) -> rig.Text:
         """Expect the sequence of a good state: braking, then a hold that is latched."""
         client = self.client
-        braking = client.wait_said('state', 'braking', since, 30.0)
+        braking = client.wait_text('state', 'braking', since, 30.0)
         self.note(braking.time - since, patience)
-        holding = client.wait_said('state', 'holding', since, 30.0)
+        holding = client.wait_text('state', 'holding', since, 30.0)
         self.assertLess(holding.time - braking.time, BRAKE + client.margin(since))
         self.assertGreater(holding.time - since, BRAKE)
-        client.wait_said('fault', reason, since, 30.0)
+        client.wait_text('fault', reason, since, 30.0)
         return braking
 
     def expect_unmoved(self, seconds: float = 0.3) -> None:
@@ -208,7 +208,7 @@ class TestFaults(unittest.TestCase):
         def change(message: JointState) -> None:
             message.header.stamp = rig.to_time(0)
         self.spoil(change)
-        self.client.wait_said('log', 'have no stamp', self.begin)
+        self.client.wait_text('log', 'have no stamp', self.begin)
         self.expect_unmoved()
         self.driver.behave()
         self.expect_unmoved()
@@ -217,10 +217,10 @@ class TestFaults(unittest.TestCase):
         """States below the minimum rate are not enough to control with."""
         begin = time.monotonic()
         self.driver.rate = 4.0
-        lost = self.client.wait_said('state', 'state lost', begin, 30.0)
+        lost = self.client.wait_text('state', 'state lost', begin, 30.0)
         self.note(lost.time - begin, 2 * (RATE_WINDOW + 1 / self.driver.rate))  # two windows
-        self.client.wait_said('fault', 'more slowly than minimum_rate', begin, 30.0)
-        self.client.wait_said('state', 'fault', begin, 30.0)
+        self.client.wait_text('fault', 'more slowly than minimum_rate', begin, 30.0)
+        self.client.wait_text('state', 'fault', begin, 30.0)
 
     # -- bad fields ---------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ class TestFaults(unittest.TestCase):
                     self.client.states.publish(data)
                     time.sleep(0.02)
                 if len(data) >= 4:  # less is not even handed over by every middleware
-                    self.client.wait_said('log', 'unreadable message', self.begin, 10.0)
+                    self.client.wait_text('log', 'unreadable message', self.begin, 10.0)
                 self.expect_unmoved()
         noise = kinds['noise after a header']
         self.expect_lost(self.driver.provoke(lambda _: (noise,)),
@@ -320,7 +320,7 @@ class TestFaults(unittest.TestCase):
             for row in (message.position, message.velocity, message.effort):
                 row.insert(2, math.nan)
         self.spoil(change)
-        self.client.wait_said('log', 'gripper_of_somebody', self.begin)
+        self.client.wait_text('log', 'gripper_of_somebody', self.begin)
         self.expect_unmoved()
 
     def test_state_in_layouts(self) -> None:
@@ -340,7 +340,7 @@ class TestFaults(unittest.TestCase):
         def empty(message: JointState) -> None:
             del message.velocity[:]
         self.spoil(empty)
-        self.client.wait_said('log', 'no velocity for joint_1, joint_2', self.begin)
+        self.client.wait_text('log', 'no velocity for joint_1, joint_2', self.begin)
         self.expect_unmoved()
 
     def test_velocity_not_finite(self) -> None:
@@ -350,7 +350,7 @@ class TestFaults(unittest.TestCase):
         def change(message: JointState) -> None:
             message.velocity[5] = math.nan
         self.spoil(change)
-        self.client.wait_said('log', 'no velocity for joint_6:', self.begin)
+        self.client.wait_text('log', 'no velocity for joint_6:', self.begin)
         self.expect_unmoved()
 
     def test_effort_not_finite(self) -> None:
@@ -367,7 +367,7 @@ class TestFaults(unittest.TestCase):
         speed = np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
         begin = time.monotonic()
         self.driver.qd = speed
-        self.client.wait_said('state', 'braking', begin, 20.0)
+        self.client.wait_text('state', 'braking', begin, 20.0)
         wanted = GRAVITY[0] - arm.BRAKE_DAMPING * speed[0]
         self.client.wait(lambda: self.client.commands[-1].effort[0] <= wanted, 'braking', 20.0)
         self.driver.behave()
@@ -383,9 +383,9 @@ class TestFaults(unittest.TestCase):
         self.addCleanup(self.client.must_set, {'state_tolerance': [100.0]})
         begin = time.monotonic()
         self.spoil(lambda message: change(message, time.monotonic() - begin))
-        lost = self.client.wait_said('state', 'state lost', begin, 20.0)
+        lost = self.client.wait_text('state', 'state lost', begin, 20.0)
         self.note(lost.time - begin, 0.2)
-        self.client.wait_said('fault', 'the joint states are implausible', begin, 20.0)
+        self.client.wait_text('fault', 'the joint states are implausible', begin, 20.0)
         self.assertRegex(self.client.last('fault'), reason)
         for command in self.commands_between(begin, time.monotonic()):
             np.testing.assert_allclose(np.abs(command.effort) <= np.abs(GRAVITY) + 5.0, True)
@@ -416,7 +416,7 @@ class TestFaults(unittest.TestCase):
         self.driver.qd = np.full(7, 1e200)
         self.client.wait(lambda: self.client.last('state') != 'running', 'a reaction', 20.0)
         self.assertLess(time.monotonic() - begin, 0.02 + self.client.margin(begin))
-        self.client.wait_said('state', 'fault', begin, 30.0)
+        self.client.wait_text('state', 'fault', begin, 30.0)
         for command in self.commands_between(begin, time.monotonic()):
             self.assertTrue(np.isfinite(command.effort).all())
 
@@ -458,7 +458,7 @@ class TestFaults(unittest.TestCase):
             with self.subTest(reason):
                 begin = time.monotonic()
                 client.trajectory.publish(message)
-                client.wait_said('log', reason, begin, 10.0)
+                client.wait_text('log', reason, begin, 10.0)
                 time.sleep(1.0)  # warnings of one place are throttled to one per second
         self.expect_unmoved()
 
@@ -488,11 +488,11 @@ class TestFaults(unittest.TestCase):
         self.track()
         begin = time.monotonic()
         self.driver.qd = np.array([0.0, 1e200, 0.0, 0.0, 0.0, 0.0, 0.0])
-        said = self.client.wait_said('fault', 'the torque of the control law is not finite',
+        said = self.client.wait_text('fault', 'the torque of the control law is not finite',
                                      begin, 20.0)
         self.driver.behave()
         self.note(said.time - begin, 0.0)
-        self.client.wait_said('state', 'braking', begin, 20.0)
+        self.client.wait_text('state', 'braking', begin, 20.0)
         # A velocity that goes on for longer than velocity_patience is no motion at all.
         self.client.wait(lambda: self.client.last('state') in ('holding', 'fault'), 'an end')
         for command in self.commands_between(begin, time.monotonic()):
@@ -521,7 +521,7 @@ class TestFaults(unittest.TestCase):
         self.track()
         other = self.client.node.create_publisher(
             JointTrajectory, 'controller/joint_trajectory', 1)
-        self.client.wait_said('log', 'has 2 publishers', self.begin)
+        self.client.wait_text('log', 'has 2 publishers', self.begin)
         begin = time.monotonic()
         self.follow(0.1)
         time.sleep(0.8)
@@ -548,11 +548,11 @@ class TestFaults(unittest.TestCase):
     def test_reset_waits_for_the_end_of_a_stop(self) -> None:
         """A reset during a stop sequence is refused with the reason."""
         good = self.driver.silence()
-        self.client.wait_said('state', 'state lost', good, 30.0)
+        self.client.wait_text('state', 'state lost', good, 30.0)
         answer = self.client.trigger('reset')
         self.assertFalse(answer.success)
         self.assertIn('wait until the stop has ended', answer.message)
-        self.client.wait_said('state', 'fault', good, 30.0)
+        self.client.wait_text('state', 'fault', good, 30.0)
 
     def test_reset_without_fault(self) -> None:
         """A reset of a controller that runs is refused and changes nothing."""

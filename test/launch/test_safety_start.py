@@ -106,7 +106,7 @@ class TestStart(unittest.TestCase):
         """Expect that a transition fails, with a reason in the log."""
         begin = time.monotonic()
         self.assertFalse(self.client.transition(transition))
-        self.client.wait_said('log', reason, begin, 10.0)
+        self.client.wait_text('log', reason, begin, 10.0)
 
     def activate(self) -> None:
         """Activate."""
@@ -116,7 +116,7 @@ class TestStart(unittest.TestCase):
         """Activate and wait until all gains are in."""
         begin = time.monotonic()
         self.activate()
-        self.client.wait_said('state', 'running', begin, 20.0)
+        self.client.wait_text('state', 'running', begin, 20.0)
         self.wait_torque(GRAVITY)
 
     def wait_torque(self, wanted: np.ndarray) -> None:
@@ -207,7 +207,7 @@ class TestStart(unittest.TestCase):
               f'ended {took:.3f} s after the stop')
         self.assertLess(took, client.margin(stopped))
         self.assertFalse(done.result().success)
-        client.wait_said('log', 'cannot activate: it was cancelled by ~/stop', begin, 10.0)
+        client.wait_text('log', 'cannot activate: it was cancelled by ~/stop', begin, 10.0)
         self.assertEqual(client.lifecycle(), 'inactive')
 
     def test_activation_that_waits_for_the_output(self) -> None:
@@ -219,7 +219,7 @@ class TestStart(unittest.TestCase):
         self.configure()
         before = len(client.commands)
         done = client.ask_transition(rig.ACTIVATE)
-        client.wait_said('log', 'was killed stays visible', self.begin, 20.0)
+        client.wait_text('log', 'was killed stays visible', self.begin, 20.0)
         self.expect_cancelled(done)
         self.assertEqual(len(client.commands), before, 'a torque was sent')
         client.node.destroy_publisher(rival)
@@ -230,7 +230,7 @@ class TestStart(unittest.TestCase):
         self.driver.silence()
         self.configure(activation_timeout=20.0)
         done = self.client.ask_transition(rig.ACTIVATE)
-        self.client.wait_said('state', 'probing', self.begin, 20.0)
+        self.client.wait_text('state', 'probing', self.begin, 20.0)
         self.expect_cancelled(done)
         self.driver.behave()
         self.run_it()
@@ -267,7 +267,7 @@ class TestStart(unittest.TestCase):
         self.activate()
         self.client.wait(lambda: len(self.client.commands) > before, 'a command')
         np.testing.assert_allclose(self.client.commands[before].effort, GRAVITY, atol=1e-6)
-        self.client.wait_said('log', 'the first torque is g(q)', self.begin)
+        self.client.wait_text('log', 'the first torque is g(q)', self.begin)
 
     def test_torque_begins_at_the_measured_effort(self) -> None:
         """Where the effort is a torque, the first command takes it over: the arm never drops."""
@@ -279,17 +279,17 @@ class TestStart(unittest.TestCase):
         first = self.client.commands[before].effort
         step = 10.0 * LIMIT * 2.0 / RATE
         self.assertTrue((np.abs(first - 0.95 * GRAVITY) <= step).all())
-        self.client.wait_said('log', 'measured effort agrees', self.begin)
+        self.client.wait_text('log', 'measured effort agrees', self.begin)
         self.wait_torque(GRAVITY)
 
     def expect_wrong_model(self, since: float, reason: str) -> None:
         """Expect that it is braked at once and let go, not held: its gravity is not trusted."""
         client = self.client
-        braking = client.wait_said('state', 'braking', since, 30.0)
+        braking = client.wait_text('state', 'braking', since, 30.0)
         self.assertLess(braking.time - since, client.margin(since))
-        client.wait_said('fault', reason, since, 30.0)
-        client.wait_said('fault', 'Likely causes', since, 30.0)
-        ended = client.wait_said('state', 'fault', since, 30.0)
+        client.wait_text('fault', reason, since, 30.0)
+        client.wait_text('fault', 'Likely causes', since, 30.0)
+        ended = client.wait_text('state', 'fault', since, 30.0)
         self.assertLess(ended.time - braking.time, BRAKE + RELEASE + client.margin(since, 2))
         self.assertFalse(client.commands[-1].effort.any())
 
@@ -339,24 +339,24 @@ class TestStart(unittest.TestCase):
         timer = client.node.create_timer(0.05, press)
         self.run_it()
         client.node.destroy_timer(timer)
-        braking = client.wait_said('state', 'braking', sent[0], 20.0)
+        braking = client.wait_text('state', 'braking', sent[0], 20.0)
         print(f'dead-man: reacted after {braking.time - sent[0]:.3f} s, configured {DEAD_MAN}')
         self.assertGreater(braking.time - sent[0], DEAD_MAN - 0.05)
         self.assertLess(braking.time - sent[0], DEAD_MAN + client.margin(sent[0]))
-        client.wait_said('fault', 'dead-man', sent[0], 20.0)
-        client.wait_said('state', 'holding', sent[0], 20.0)
+        client.wait_text('fault', 'dead-man', sent[0], 20.0)
+        client.wait_text('state', 'holding', sent[0], 20.0)
         answer = client.trigger('reset')
         self.assertFalse(answer.success)
         self.assertIn('dead-man', answer.message)
         timer = client.node.create_timer(0.05, press)
         since = time.monotonic()
         client.wait(lambda: client.trigger('reset').success, 'the reset')
-        client.wait_said('state', 'running', since, 20.0)
+        client.wait_text('state', 'running', since, 20.0)
         client.node.destroy_timer(timer)
         since = time.monotonic()
         for pressed in (True, False, True):  # let go for an instant: at once
             signal.publish(Bool(data=pressed))
-        braking = client.wait_said('state', 'braking', since, 20.0)
+        braking = client.wait_text('state', 'braking', since, 20.0)
         self.assertLess(braking.time - since, client.margin(since))
         client.node.destroy_publisher(signal)
 
@@ -366,7 +366,7 @@ class TestStart(unittest.TestCase):
         self.run_it()
         since = time.monotonic()
         self.driver.qd = np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-        ended = self.client.wait_said('state', 'fault', since, 20.0)
+        ended = self.client.wait_text('state', 'fault', since, 20.0)
         self.assertLess(ended.time - since, BRAKE + RELEASE + self.client.margin(since, 2))
         self.assertGreater(ended.time - since, BRAKE + RELEASE)
         self.assertFalse(self.client.commands[-1].effort.any())
@@ -376,7 +376,7 @@ class TestStart(unittest.TestCase):
         self.configure(release_torque='gravity')
         self.run_it()
         good = self.driver.silence()
-        ended = self.client.wait_said('state', 'fault', good, 20.0)
+        ended = self.client.wait_text('state', 'fault', good, 20.0)
         self.assertLess(ended.time - good,
                         STATE_TIMEOUT + HOLD + RELEASE + self.client.margin(good, 2))
         np.testing.assert_allclose(self.client.commands[-1].effort, GRAVITY, atol=1e-9)
@@ -386,11 +386,11 @@ class TestStart(unittest.TestCase):
         self.configure(recover_lost_state=True)
         self.run_it()
         good = self.driver.silence()
-        self.client.wait_said('state', 'releasing', good, 20.0)
+        self.client.wait_text('state', 'releasing', good, 20.0)
         back = time.monotonic()
         self.driver.behave()
-        self.client.wait_said('state', 'ramping in', back, 20.0)
-        self.client.wait_said('state', 'running', back, 20.0)
+        self.client.wait_text('state', 'ramping in', back, 20.0)
+        self.client.wait_text('state', 'running', back, 20.0)
         self.wait_torque(GRAVITY)
 
     def test_driver_adds_gravity(self) -> None:
@@ -399,7 +399,7 @@ class TestStart(unittest.TestCase):
             with self.subTest(adds):
                 begin = time.monotonic()
                 self.configure(driver_adds=adds)
-                self.client.wait_said('log', 'sends the torque without gravity', begin, 10.0)
+                self.client.wait_text('log', 'sends the torque without gravity', begin, 10.0)
                 before = len(self.client.commands)
                 self.activate()
                 self.client.wait(lambda: len(self.client.commands) > before + 100, 'commands')
@@ -417,10 +417,10 @@ class TestStart(unittest.TestCase):
         client.wait(lambda: topic.get_subscription_count() > 0, 'the controller')
         client.settle()
         self.assertTrue(client.transition(rig.CONFIGURE), client.last('log'))
-        client.wait_said('log', 'from the topic robot_description', self.begin, 10.0)
+        client.wait_text('log', 'from the topic robot_description', self.begin, 10.0)
         self.activate()
         topic.publish(String(data=text.replace('seven_joint_arm', 'another_arm')))
-        client.wait_said('log', 'ignored while active', self.begin, 10.0)
+        client.wait_text('log', 'ignored while active', self.begin, 10.0)
         self.wait_torque(GRAVITY)
         client.node.destroy_publisher(topic)
 
@@ -431,7 +431,7 @@ class TestStart(unittest.TestCase):
         self.run_it()
         rival = client.node.create_publisher(JointState, 'controller/commands', 1)
         self.addCleanup(client.node.destroy_publisher, rival)
-        client.wait_said('log', 'the robot receives the commands of both', self.begin, 20.0)
+        client.wait_text('log', 'the robot receives the commands of both', self.begin, 20.0)
         self.assertEqual(client.last('state'), 'running')
         client.node.destroy_publisher(rival)
         topic = 'controller/commands'
@@ -455,10 +455,10 @@ class TestStart(unittest.TestCase):
     def test_zz_second_publisher_on_the_output(self) -> None:
         """Somebody else on our output: wait, say why, refuse; without him: go."""
         other = self.other
-        other.wait_said('log', 'was killed stays visible', self.asked, 30.0)
+        other.wait_text('log', 'was killed stays visible', self.asked, 30.0)
         other.wait(self.refused.done, 'the refusal')
         self.assertFalse(self.refused.result().success)
-        told = other.wait_said('log', 'two controllers must not drive one robot', self.asked)
+        told = other.wait_text('log', 'two controllers must not drive one robot', self.asked)
         self.assertGreater(told.time - self.asked, PATIENCE_FOR_OUTPUT - 0.5)
         self.assertFalse(other.commands)
         other.node.destroy_publisher(self.rival)

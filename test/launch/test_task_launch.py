@@ -172,7 +172,7 @@ class TestPoses(Case):
         self.bring_up()
         before = self.pose()
         self.poses.publish(pose_message('moon', np.eye(4)))
-        self.bench.run_until(lambda: any('moon' in said.text for said in self.client.heard['log']),
+        self.bench.run_until(lambda: any('moon' in said.text for said in self.client.texts['log']),
                              'a refusal')
         self.bench.run(0.5)
         np.testing.assert_allclose(self.pose(), before, atol=1e-6)

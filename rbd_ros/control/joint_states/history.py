@@ -45,7 +45,7 @@ class History(NamedTuple):
     def age_of(self, joint: int) -> StateAge | None:
         """Return the age of the last message with a joint; None if there was none."""
         ages = [layout.age for layout in self.layouts if joint in layout.target]
-        return max(ages, key=lambda age: age.heard, default=None)
+        return max(ages, key=lambda age: age.last_arrival, default=None)
 
     def lags(self, joint: int) -> bool:
         """Return whether the stamps of a joint have fallen behind their reception."""
@@ -56,11 +56,11 @@ class History(NamedTuple):
         """Return why the state of one joint is too old, or never was."""
         age = self.age_of(joint)
         limit = age.timeout if age is not None else self.state_timeout
-        if age is not None and now - age.heard <= 0.5 * limit:
+        if age is not None and now - age.last_arrival <= 0.5 * limit:
             return age.explain(now)
         text = 'in no message so far' if age is None else age.explain(now)
         if now - self.unreadable_at <= limit:
             return f'{text}; {self.unreadable} unreadable, the last one: {self.unreadable_why}'
-        if any(now - layout.age.heard <= 0.5 * limit for layout in self.layouts):
+        if any(now - layout.age.last_arrival <= 0.5 * limit for layout in self.layouts):
             text += ', while other messages arrive'
         return text

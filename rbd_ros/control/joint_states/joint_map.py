@@ -288,7 +288,7 @@ class JointMap:
     def _drop_oldest(self) -> None:
         """Forget the list of names that was silent longest; first those without our joints."""
         oldest = min(self._layouts.values(), key=lambda layout: (
-            len(layout.target) > 0, layout.age.heard))
+            len(layout.target) > 0, layout.age.last_arrival))
         self._layouts = {names: layout for names, layout in self._layouts.items()
                          if layout is not oldest}
         if len(oldest.target):

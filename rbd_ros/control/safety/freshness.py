@@ -140,7 +140,7 @@ class StateAge:
         return self._stamp
 
     @property
-    def heard(self) -> float:
+    def last_arrival(self) -> float:
         """Return the time of the last message, used or not; minus infinity if there was none."""
         return max(self._received, self._refused) if self._count >= 0 else self._refused
 
@@ -167,7 +167,7 @@ class StateAge:
 
         :param now: time in s.
         """
-        silent = now - self.heard
+        silent = now - self.last_arrival
         if silent > 0.5 * self.timeout:
             text = f'no message for {silent:.4g} s'
             if self.reason:

@@ -68,7 +68,7 @@ class Supervisor:
         self._ramp_start = 0.0  # control time
         self._expiry = -math.inf
         self._gravity_until = -math.inf  # control time at which the last gravity torque expires
-        self._heard = -math.inf  # steady time of the last fresh state
+        self._last_fresh = -math.inf  # steady time of the last fresh state
         self._clock = -math.inf
         self._repeats = 0
 
@@ -163,7 +163,7 @@ class Supervisor:
         """
         if self.state in _LIVE and (now > self._expiry or now < self._clock):
             self.advance(now, steady)  # detect the gap before the state that ends it
-        self._expiry, self._heard = expiry, steady
+        self._expiry, self._last_fresh = expiry, steady
         self.paused = False
         if not ready or now > expiry:
             return
@@ -186,7 +186,7 @@ class Supervisor:
                 or not self._clock <= now <= self._expiry or now > expiry):
             return False
         self._expiry = self._gravity_until = expiry
-        self._heard, self._clock = steady, now
+        self._last_fresh, self._clock = steady, now
         return True
 
     def renewed(self, now: float, steady: float, expiry: float) -> None:
@@ -279,7 +279,7 @@ class Supervisor:
     def _watch(self, now: float, steady: float) -> None:
         """Detect that the state has become too old, or that a clock jumped or stands still."""
         timeout = self.timing.state_timeout
-        silent = steady - self._heard
+        silent = steady - self._last_fresh
         before, self._clock = self._clock, now
         if now < before:
             self.fault(steady, Cause.CLOCK_JUMP, f'backwards by {before - now:.4g} s')
