@@ -23,7 +23,7 @@ from __future__ import annotations
 from pathlib import Path
 import unittest
 
-from closed_loop import assert_clean_end, ClosedLoop, RATE, STATES
+from closed_loop import assert_clean_end, ClosedLoop, STATES
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
 from launch_testing.actions import ReadyToTest
@@ -44,6 +44,7 @@ NAMES = ['left_shoulder', 'left_elbow', 'right_shoulder', 'right_elbow']
 #: near the closed position above the pivots: this names the way of assembly
 NEAR = {'left_shoulder': 2.2, 'left_elbow': -1.4, 'right_shoulder': 0.9, 'right_elbow': 1.4}
 DRIVEN = [NAMES.index(name) for name in JOINTS]
+RATE = 250.0  # Hz
 
 
 @pytest.mark.launch_test
