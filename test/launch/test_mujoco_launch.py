@@ -23,6 +23,8 @@ against what MuJoCo says, not against what the controller reports.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 import re
 import shlex
@@ -32,7 +34,7 @@ import time
 import unittest
 
 from control_msgs.action import FollowJointTrajectory
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from launch import LaunchDescription
 from launch_ros.actions import Node as NodeAction
 import launch_testing
@@ -70,6 +72,7 @@ PANDA = {'joints': list(mujoco_rig.PANDA.joints), 'driver_adds': 'none',
          'task.linear_integral': 1000.0, 'task.angular_stiffness': 400.0,
          'task.angular_damping': 40.0, 'task.angular_integral': 1000.0}
 
+WRENCH_RATE = 50.0  # Hz, as the document has it
 FORCE = 2.0  # N by which a force may be wrong: dry friction of the joints over their levers
 
 #: robot, parameters of its controller
@@ -171,25 +174,45 @@ class TestRobot(unittest.TestCase):
         self.assertLess(turn, TURN)
 
     def pressing(self) -> None:
-        """Run the command of docs/pressing.md: the plate gets the force that it names."""
+        """Run the command of docs/pressing.md: the plate gets the force; then send others."""
         truth = self.truth
-        text = (ROOT / 'docs' / 'pressing.md').read_text()
-        command = re.search(r'^ros2 topic pub.*?"$', text, re.MULTILINE | re.DOTALL)[0]
-        for size in (10.0, 20.0, 40.0):
-            typed = command.replace('force: {z: 20.0}', f'force: {{z: {size}}}')
-            self.assertEqual(typed == command, size == 20.0)
-            typed = typed.replace('frame_id: tool0', f'frame_id: {self.robot.tip}')
-            process = subprocess.Popen(shlex.split(typed.replace('\\\n', '')),
-                                       stdout=subprocess.DEVNULL)
-            try:
+        for size, send in ((20.0, self.typed_wrench), (10.0, self.wrench), (40.0, self.wrench)):
+            with send(size):
                 self.client.wait(lambda size=size: self.rests(size), f'{size:g} N on the plate')
                 found = -truth.mean_force(time.monotonic() - 0.5)[2]
-            finally:
-                process.send_signal(signal.SIGINT)
-                process.wait(10.0)
             print(f'pressing: {found:.2f} for {size:g} N, within {FORCE:g} N')
             self.running()
             self.assertLess(abs(found - size), FORCE)
+
+    @contextmanager
+    def typed_wrench(self, size: float) -> Iterator[None]:
+        """Send a target wrench as the document says, for this robot."""
+        text = (ROOT / 'docs' / 'pressing.md').read_text()
+        command = re.search(r'^ros2 topic pub.*?"$', text, re.MULTILINE | re.DOTALL)[0]
+        self.assertIn(f'force: {{z: {size}}}', command)
+        self.assertIn(f'--rate {WRENCH_RATE:g} /controller/target_wrench', command)
+        typed = command.replace('frame_id: tool0', f'frame_id: {self.robot.tip}')
+        process = subprocess.Popen(shlex.split(typed.replace('\\\n', '')),
+                                   stdout=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(10.0)
+
+    @contextmanager
+    def wrench(self, size: float) -> Iterator[None]:
+        """Send the same with another force, from this process."""
+        node = self.client.node
+        message = WrenchStamped()
+        message.header.frame_id, message.wrench.force.z = self.robot.tip, size
+        topic = node.create_publisher(WrenchStamped, 'controller/target_wrench', 1)
+        timer = node.create_timer(1.0 / WRENCH_RATE, lambda: topic.publish(message))
+        try:
+            yield
+        finally:
+            node.destroy_timer(timer)
+            node.destroy_publisher(topic)
 
     def rests(self, size: float) -> bool:
         """Return whether the tip has been on the plate for a second, about so firmly."""
