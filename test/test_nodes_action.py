@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.nodes.controller import action
+from rbd_ros.nodes.controller import action, goal_feedback
 from rclpy.action import CancelResponse, GoalResponse
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -72,7 +72,8 @@ class Desk:
         self.timer.cancel = lambda: vars(self.timer).update(runs=False)
         self.failed, self.logged, self.handles = [], [], 0
         monkeypatch.setattr(action, 'BoundedActionServer', self._serve)
-        monkeypatch.setattr(action, 'time', SimpleNamespace(monotonic=lambda: self.arm.time))
+        monkeypatch.setattr(goal_feedback, 'time',
+                            SimpleNamespace(monotonic=lambda: self.arm.time))
         node = SimpleNamespace(
             create_timer=lambda *_, **__: self.timer, get_logger=lambda: SimpleNamespace(
                 **dict.fromkeys(('info', 'warning', 'error'), self.logged.append)),

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-import time
 import traceback
 from typing import TYPE_CHECKING
 
@@ -38,12 +37,12 @@ from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.callback_guard import last_line
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
+from rbd_ros.nodes.controller.goal_feedback import GoalFeedback
 from rbd_ros.nodes.controller.inputs import knots_of, start_time
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
-from trajectory_msgs.msg import JointTrajectoryPoint
 
 if TYPE_CHECKING:
     from builtin_interfaces.msg import Duration
@@ -56,7 +55,6 @@ __all__ = ['TrajectoryAction']
 Array = npt.NDArray[np.float64]
 
 _PERIOD = 0.02  # s between two checks for goals that have ended
-_FEEDBACK_PERIOD = 0.1  # s between two messages of feedback
 _SLACK = 1e-3  # fraction of a velocity limit that is allowed for rounding
 _MODE = 'computed_torque'
 _MAX_GOALS = 200  # goals that are not answered yet, or whose results are still kept
@@ -71,17 +69,6 @@ class _Plan:
     knots: Knots
     tolerances: Tolerances
     start: float | None  # control time at which it begins, s; None: now
-
-
-@dataclass
-class _Snapshot:
-    """Content of the feedback, copied in the thread of the loop."""
-
-    key: Hashable  # of the goal
-    now: float  # s, control time
-    start: float  # s, control time at which the goal began
-    desired: Array  # (3, n)
-    actual: Array  # (2, n)
 
 
 class TrajectoryAction:
@@ -100,8 +87,7 @@ class TrajectoryAction:
         self._cycle: Cycle | None = None
         self._handles: dict[Hashable, ServerGoalHandle] = {}
         self._plan: _Plan | None = None  # checked, not yet accepted
-        self._snapshot: _Snapshot | None = None
-        self._feedback_time = 0.0  # steady time of the last feedback
+        self._feedback = GoalFeedback(node)
         self.refused = 0
         self.refusal = ''  # reason of the last one
         self.last: Outcome | None = None  # of the goal that ended last
@@ -253,7 +239,7 @@ class TrajectoryAction:
         while ended:
             self._answer(*ended.popleft())
         if self._handles:
-            self._publish_feedback(cycle)
+            self._feedback.update(cycle, self._handles)
 
     def _answer(self, key: Hashable, outcome: Outcome) -> None:
         handle = self._handles.pop(key, None)
@@ -280,46 +266,6 @@ class TrajectoryAction:
     @staticmethod
     def _unused(_: ServerGoalHandle) -> FollowJointTrajectory.Result:
         return FollowJointTrajectory.Result()
-
-    # -- feedback -------------------------------------------------------------------------------
-
-    def _publish_feedback(self, cycle: Cycle) -> None:
-        """Publish what the loop has copied, and ask for the next copy."""
-        snapshot, self._snapshot = self._snapshot, None
-        active = cycle.reference.goals.active
-        if snapshot is not None and active is not None and snapshot.key == active.key:
-            handle = self._handles.get(active.key)
-            if handle is not None and handle.is_active:
-                handle.publish_feedback(self._feedback_message(cycle, snapshot))
-        steady = time.monotonic()
-        if steady - self._feedback_time < _FEEDBACK_PERIOD:
-            return
-        self._feedback_time = steady
-
-        def copy(now: float, _: float) -> None:
-            """Run in the thread of the loop."""
-            reference, joints = cycle.reference, cycle.joints
-            goal = reference.goals.active
-            if goal is None:
-                return
-            index = joints.controlled
-            self._snapshot = _Snapshot(
-                goal.key, now, goal.trajectory.start, reference.target.copy(),
-                np.array([joints.q[index], joints.qd[index]]))
-        cycle.loop.post(copy)
-
-    def _feedback_message(self, cycle: Cycle,
-                          snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
-        message = FollowJointTrajectory.Feedback(
-            joint_names=list(cycle.settings.robot.joints))
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        q, qd, qdd = snapshot.desired
-        error = cycle.reference.distance(q, snapshot.actual[0])
-        since = max(snapshot.now - snapshot.start, 0.0)
-        message.desired = _point(since, q, qd, qdd)
-        message.actual = _point(since, *snapshot.actual)
-        message.error = _point(since, error, qd - snapshot.actual[1])
-        return message
 
 
 def _require_ready(cycle: Cycle | None) -> Cycle:
@@ -352,12 +298,3 @@ def _entries(tolerances: list[JointTolerance]) -> list[tuple[str, float, float, 
 
 def _seconds(duration: Duration) -> float:
     return duration.sec + 1e-9 * duration.nanosec
-
-
-def _point(since: float, q: Array, qd: Array, qdd: Array | None = None) -> JointTrajectoryPoint:
-    point = JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist())
-    if qdd is not None:
-        point.accelerations = qdd.tolist()
-    point.time_from_start.sec = int(since)
-    point.time_from_start.nanosec = int((since - int(since)) * 1e9)
-    return point

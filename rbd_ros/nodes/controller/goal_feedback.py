@@ -1,0 +1,119 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Feedback of the action ~/follow_joint_trajectory.
+
+The thread of the loop copies reference and state on request; the message is made and published in
+the thread of the action, so that it takes no time from the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+import time
+from typing import TYPE_CHECKING
+
+from control_msgs.action import FollowJointTrajectory
+import numpy as np
+import numpy.typing as npt
+from rclpy.action.server import ServerGoalHandle
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+if TYPE_CHECKING:
+    from rbd_ros.control.cycle import Cycle
+
+__all__ = ['GoalFeedback']
+
+Array = npt.NDArray[np.float64]
+
+_PERIOD = 0.1  # s between two messages
+
+
+@dataclass
+class _Snapshot:
+    """Content of the feedback, copied in the thread of the loop."""
+
+    key: Hashable  # of the goal
+    now: float  # s, control time
+    start: float  # s, control time at which the goal began
+    desired: Array  # (3, n)
+    actual: Array  # (2, n)
+
+
+class GoalFeedback:
+    """Feedback of the active goal."""
+
+    def __init__(self, node: Node) -> None:
+        """
+        Start with nothing copied.
+
+        :param node: its clock stamps the messages.
+        """
+        self._node = node
+        self._snapshot: _Snapshot | None = None
+        self._time = 0.0  # steady time of the last request
+
+    def update(self, cycle: Cycle, handles: Mapping[Hashable, ServerGoalHandle]) -> None:
+        """
+        Publish what the loop has copied, and ask for the next copy.
+
+        :param cycle: of the configured robot.
+        :param handles: of the goals that are not answered yet.
+        """
+        snapshot, self._snapshot = self._snapshot, None
+        active = cycle.reference.goals.active
+        if snapshot is not None and active is not None and snapshot.key == active.key:
+            handle = handles.get(active.key)
+            if handle is not None and handle.is_active:
+                handle.publish_feedback(self._message(cycle, snapshot))
+        steady = time.monotonic()
+        if steady - self._time < _PERIOD:
+            return
+        self._time = steady
+
+        def copy(now: float, _: float) -> None:
+            """Run in the thread of the loop."""
+            reference, joints = cycle.reference, cycle.joints
+            goal = reference.goals.active
+            if goal is None:
+                return
+            index = joints.controlled
+            self._snapshot = _Snapshot(
+                goal.key, now, goal.trajectory.start, reference.target.copy(),
+                np.array([joints.q[index], joints.qd[index]]))
+        cycle.loop.post(copy)
+
+    def _message(self, cycle: Cycle, snapshot: _Snapshot) -> FollowJointTrajectory.Feedback:
+        message = FollowJointTrajectory.Feedback(
+            joint_names=list(cycle.settings.robot.joints))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        q, qd, qdd = snapshot.desired
+        error = cycle.reference.distance(q, snapshot.actual[0])
+        since = max(snapshot.now - snapshot.start, 0.0)
+        message.desired = _point(since, q, qd, qdd)
+        message.actual = _point(since, *snapshot.actual)
+        message.error = _point(since, error, qd - snapshot.actual[1])
+        return message
+
+
+def _point(since: float, q: Array, qd: Array, qdd: Array | None = None) -> JointTrajectoryPoint:
+    point = JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist())
+    if qdd is not None:
+        point.accelerations = qdd.tolist()
+    point.time_from_start.sec = int(since)
+    point.time_from_start.nanosec = int((since - int(since)) * 1e9)
+    return point
