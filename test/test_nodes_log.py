@@ -20,7 +20,7 @@ import time
 
 import pytest
 from rbd_ros.control.throttle import short_list, Throttle, with_suppressed
-from rbd_ros.nodes import console
+from rbd_ros.nodes import console, log
 from rbd_ros.nodes.log import LogQueue, QueuedLogger
 
 
@@ -94,6 +94,27 @@ def test_nobody_waits_for_a_slow_log():
     assert next(text for text in texts if 'dropped' not in text) == 'line 0'
     assert any('lines were dropped' in line.text for line in queue.lines)
     assert sum('dropped' not in line.text for line in queue.lines) <= 1001  # one is in hand
+
+
+def test_lines_that_the_console_did_not_show_are_counted(monkeypatch):
+    """Once it reads again it is told how many there were, and after the end lines go through."""
+    reading = [False]
+    monkeypatch.setattr(log, 'accepts_output', lambda _: reading[0])
+    queue = Kept()
+    logger = QueuedLogger('robot', queue)
+    for text in ('one', 'two'):
+        logger.info(text)
+    assert queue.texts(2) == ['one', 'two']
+    reading[0] = True
+    logger.error('three')
+    assert queue.texts(4)[2:] == [
+        '2 lines were not printed, because this console was not reading; they are in the log '
+        'file and on /rosout', 'three']
+    logger.info('four')
+    assert queue.texts(5)[4:] == ['four']
+    queue.close()
+    logger.info('five')
+    assert [line.text for line in queue.lines[5:]] == ['five']
 
 
 def test_a_place_has_its_share_of_lines():
