@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from rbd_ros.control.safety.limits import (
-    check_limits, in_proportion, is_finite, stop_reasons, TorqueLimiter)
+    check_limits, in_proportion, is_finite, stop_reasons, torque_step, TorqueLimiter)
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])
@@ -181,6 +181,18 @@ def test_driver_that_jumps_is_followed_at_the_rate():
         if k not in (17, 20):  # what is left is one step: by rounding, or all but that
             assert subject.slewing.tolist() == [k < 20, k < 17]
     np.testing.assert_allclose(subject.last, 5.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(('wanted', 'driver', 'total', 'sent', 'slewing'), [
+    (10.0, 0.0, 10.0, 10.0, 0.0),
+    (10.0, 50.0, 50.0, 0.0, 1.0),        # what is sent is late
+    (40.0, 10.0, 20.0, 10.0, 1.0),       # the total is late
+    (12.0, 2.0, 12.0, 10.0, 0.0)])
+def test_rate_of_total_and_of_what_is_sent(wanted, driver, total, sent, slewing):
+    """From 10 N.m at 1000 N.m/s for 10 ms: whichever of the two is late is told."""
+    found = torque_step([wanted], [driver], [10.0], [10.0], [100.0], [1000.0], 0.01)
+    assert [float(found[name][0]) for name in ('total', 'sent', 'slewing', 'saturated')] == (
+        pytest.approx([total, sent, slewing, 0.0], abs=1e-9))
 
 
 def test_missing_limit_is_refused_by_name():
