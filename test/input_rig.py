@@ -102,7 +102,7 @@ class Handle:
 
     def take_message(self, *given):
         """Return a message and something about it, or None."""
-        assert self.entered
+        assert self.entered and [isinstance(each, bool) for each in given] == [False, True]
         return self._take(*given)
 
 

@@ -30,7 +30,7 @@ from command_rig import ARM, data, PLANAR, rbd
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.command_line import ops, plausibility
+from rbd_ros.command_line import info, ops, plausibility
 from rbd_ros.command_line.app import app
 from rbd_ros.command_line.plausibility import TESTS
 from rbd_ros.control.parameters.table import PARAMETERS
@@ -313,3 +313,16 @@ def test_strength_of_closed_loops_is_not_judged():
         model=dataclasses.replace(tree, effort_limit=(2e6, 0.5)), robot=heavy, postures=None))
     assert len(found) == 1 and found[0].endswith('needs up to 1e+06 to hold the robot, its '
                                                  'limit is 0.5')
+
+
+def test_bodies_have_their_inertia_and_frames():
+    """What is printed about a body is what the model holds, about its centre of mass."""
+    model = rbd_ros.load_urdf(ARM)
+    bodies = info._bodies(model)
+    assert [body['name'] for body in bodies] == list(model.body_names[1:])
+    assert [body['joint'] for body in bodies] == list(model.joint_names)
+    assert sum(body['mass'] for body in bodies) == pytest.approx(model.total_mass)
+    last = bodies[-1]
+    assert last['parent'] == model.body_names[model.parent[model.nb]] and 'tool0' in last['frames']
+    m, c, I_c = model.inertia[model.nb].com_form()
+    assert (last['mass'], last['com'], last['inertia']) == (m, [*c], I_c.to_list())

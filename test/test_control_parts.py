@@ -373,6 +373,20 @@ def test_motion_watch_sees_distance_and_acceleration():
     assert first * 0.001 == pytest.approx(0.01 * math.log(80 / 30), abs=0.003)
 
 
+def test_motion_watch_bears_a_motion_that_is_wanted():
+    """Where the law moves the robot its way and speed do not count, and later only what follows."""
+    watch = MotionWatch(['a'], duration=9.0, distance=0.5, velocity=0.2, acceleration=1e6)
+    watch.arm(0.0, np.zeros(1), np.zeros(1))
+    assert watch.check(0.1, np.array([0.9]), np.array([3.0]), rests=False) == ''
+    assert watch.check(0.2, np.array([1.3]), np.array([3.1]), rests=True) == ''
+    assert watch.check(0.3, np.array([1.39]), np.array([3.21]), rests=True) == ''
+    assert 'moves at 3.21 per s by itself' in watch.check(
+        0.4, np.array([1.39]), np.array([3.21]), rests=True)
+    assert watch.check(0.5, np.array([0.41]), np.zeros(1), rests=True) == ''
+    assert watch.check(0.6, np.array([0.39]), np.zeros(1), rests=True).startswith(
+        'a moved 0.51 within 0.6 s')
+
+
 def test_motion_watch_ends():
     """After its duration the robot may move as it likes."""
     watch = MotionWatch(['a'], duration=0.5)
