@@ -374,7 +374,7 @@ def test_motion_watch_sees_distance_and_acceleration():
 
 
 def test_motion_watch_bears_a_motion_that_is_wanted():
-    """Where the law moves the robot its way and speed do not count, and later only what follows."""
+    """Where the law moves the robot its motion does not count; later only what follows does."""
     watch = MotionWatch(['a'], duration=9.0, distance=0.5, velocity=0.2, acceleration=1e6)
     watch.arm(0.0, np.zeros(1), np.zeros(1))
     assert watch.check(0.1, np.array([0.9]), np.array([3.0]), rests=False) == ''
