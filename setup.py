@@ -55,7 +55,7 @@ setup(
             'dashboard = rbd_ros.nodes.dashboard.node:main',
             'make_config = rbd_ros.nodes.make_config:main',
             'rbd = rbd_ros.command_line.app:main',
-            'simulator = rbd_ros.nodes.simulator.node:main',
+            'simulator = rbd_ros.nodes.simulator.process:main',
         ],
     },
 )

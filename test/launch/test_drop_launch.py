@@ -207,7 +207,7 @@ class TestRefusals(unittest.TestCase):
             'gone': (f'robot_description_file:={folder}/gone.urdf',
                      f'link "rod" (line 1): file "{folder}/gone.stl" not found')}
         started = {name: subprocess.Popen(
-            [sys.executable, '-m', 'rbd_ros.nodes.simulator.node', '--ros-args', '-r',
+            [sys.executable, '-m', 'rbd_ros.nodes.simulator.process', '--ros-args', '-r',
              f'__ns:=/{name}', '-p', 'contact:=soft', '-p', 'discovery_time:=0.0', '-p', given],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             for name, (given, _) in cases.items()}

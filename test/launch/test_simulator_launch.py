@@ -248,7 +248,7 @@ class TestFreeRunning(unittest.TestCase):
     def test_second_simulator_is_refused(self) -> None:
         """Another simulator on the same topic does not start, and says why."""
         ended = subprocess.run(
-            [sys.executable, '-m', 'rbd_ros.nodes.simulator.node', '--ros-args', '-r',
+            [sys.executable, '-m', 'rbd_ros.nodes.simulator.process', '--ros-args', '-r',
              '__ns:=/free', '-r', '__node:=second', '-p', 'discovery_time:=20.0'],
             capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual(ended.returncode, 1)

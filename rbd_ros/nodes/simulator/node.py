@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -26,12 +25,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf import load_urdf
-from rbd_ros.nodes import console
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
-from rbd_ros.nodes.executors import make_executor, spin_in_thread
-from rbd_ros.nodes.process_end import ProcessEnd
-from rbd_ros.nodes.process_start import initialise
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
@@ -41,7 +36,6 @@ from rbd_ros.nodes.simulator.wire import read_array, StateWriter
 from rbd_ros.sim import Frames, Sensors, SETTINGS, Settings, SimulatedRobot, Simulation
 from rbd_ros.sim.floating import base_body
 from rcl_interfaces.msg import SetParametersResult
-import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -320,40 +314,3 @@ class Simulator(Node):
         return (f'{counters.periods} periods, {counters.commands} commands, {pacer.late} late '
                 f'wake-ups, {pacer.skipped} periods skipped, {counters.superseded} states '
                 'superseded')
-
-
-def main(args: list[str] | None = None) -> int:
-    """
-    Run the simulator until it is interrupted.
-
-    rclpy's signal handlers are not used: they would end the context while the loop still runs.
-
-    :returns: 0 after a clean end, 1 if it did not start or the simulation failed.
-    """
-    end = ProcessEnd()
-    console.make_nonblocking()
-    log = rclpy.logging.get_logger('simulator')
-    try:
-        initialise(args)
-        node = Simulator()
-        executor = make_executor(str(node.get_parameter('executor').value))
-        executor.add_node(node)
-        thread = spin_in_thread(executor, 'simulation', end.fail)
-        end.wait()
-        end.wait_for_controller(lambda: node.last_command, log.info)
-        end.close()
-        executor.shutdown(timeout_sec=1.0)
-        thread.join(2.0)
-        log.info(node.summary())
-    except KeyboardInterrupt:
-        end.close()
-    except RbdError as error:
-        end.failure = str(error)
-    if end.failure:
-        log.fatal(end.failure)
-    rclpy.try_shutdown()
-    return 1 if end.failure else 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
