@@ -137,6 +137,18 @@ def test_verify_names_what_disagrees(change, words):
         verify(joint, [0.3], [0.7], 0.8)
 
 
+def test_verify_compares_a_velocity_of_its_own_with_the_subspace():
+    """A joint that computes its velocity itself may still have another S."""
+    class Split(Revolute):
+        def velocity(self, q, qd, t=0.0):
+            return Motion.unit(2) * qd[0]
+
+    verify(Split(), [0.3], [0.7])
+    Split.subspace = lambda self, q, t=0.0: (Motion.unit(1),)
+    with pytest.raises(ModelError, match='velocity disagrees with subspace and drift by 0.7'):
+        verify(Split(), [0.3], [0.7])
+
+
 def test_incomplete_user_joints_are_refused():
     """What is missing is named: q_dot where nq differs from nv, drift_rate with a drift."""
     with pytest.raises(ModelError, match='ball joint has nq = 6 and nv = 3: give q_dot'):

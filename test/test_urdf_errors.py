@@ -23,6 +23,7 @@ import pytest
 
 from rbd_ros.errors import ModelError, RbdWarning
 from rbd_ros.model.urdf import check, elements, load_urdf
+from rbd_ros.model.urdf.description import read_description
 from rbd_ros.spatial import Sym3, Vec3
 
 BODY = ('<inertial><mass value="{mass}"/>'
@@ -313,6 +314,30 @@ def test_angles_that_are_rather_degrees(angle, doubted):
         notes = []
         load_urdf(text, on_warning=notes.append)
         assert any('not degrees: joint "j"' in note for note in notes) is doubted
+    notes = []                  # the same numbers in metres, or of a joint that turns for ever
+    for kind in ('prismatic', 'continuous'):
+        load_urdf(pair(kind=kind, limit=(
+            f'<limit lower="{low}" upper="{high}" effort="1" velocity="1"/>')),
+            on_warning=notes.append)
+    assert not any('degrees' in note for note in notes)
+
+
+def test_descriptions_are_read_from_files(tmp_path):
+    """URDF as it stands, also by its address; xacro expanded; what cannot be read is named."""
+    plain, macro = tmp_path / 'r.urdf', tmp_path / 'r.urdf.xacro'
+    plain.write_text(pair())
+    assert read_description(str(plain)) == read_description(f'file://{plain}') == pair()
+    macro.write_text(pair().replace('upper="1"', 'upper="${2 * 0.4}"'))
+    assert list(load_urdf(read_description(str(macro)), on_warning=list).upper) == [0.8]
+    for file, content, words in (
+            ('none.urdf', None, 'cannot read the robot description ".*none.urdf": No such file'),
+            ('bytes.urdf', b'<robot>\xff</robot>', 'bytes.urdf" is not text .*in UTF-8'),
+            ('none.xacro', None, 'none.xacro" does not exist; give a URDF or xacro file'),
+            ('bad.xacro', b'<robot>${1 / 0}</robot>', 'xacro cannot expand ".*bad.xacro"')):
+        if content is not None:
+            (tmp_path / file).write_bytes(content)
+        with pytest.raises(ModelError, match=words):
+            read_description(str(tmp_path / file))
 
 
 @pytest.mark.parametrize('mass', [1.0, 0.02])
