@@ -196,6 +196,13 @@ def test_infinite_limits(function):
     assert sum(trace(limited, {'x': ()}).count()) == 0
 
 
+def test_leaves_are_there_once():
+    """An input or constant that is a result as well as an operand is one node."""
+    graph = trace(lambda x: [x[0], sin(x[0]), x[0], x[1], 3.0, x[1] + 3.0], {'x': 2})
+    assert sorted(node.op for node in graph.nodes) == ['add', 'const', 'input', 'input', 'sin']
+    assert graph.evaluate([0.4, 2.0]) == [0.4, math.sin(0.4), 0.4, 2.0, 3.0, 5.0]
+
+
 def test_signs_cost_no_negation_where_a_sum_or_constant_takes_them():
     """Results of negative products and differences need no negation."""
     graph = trace(lambda a, b, c: [c - a * b, -(a - c), -0.3 * b, (a - b) * -c, -(b - c) * a],

@@ -140,6 +140,7 @@ def test_verify_names_what_disagrees(change, words):
 def test_verify_compares_a_velocity_of_its_own_with_the_subspace():
     """A joint that computes its velocity itself may still have another S."""
     class Split(Revolute):
+
         def velocity(self, q, qd, t=0.0):
             return Motion.unit(2) * qd[0]
 

@@ -195,7 +195,7 @@ def test_what_is_no_hinged_mechanism():
     tilted = mechanisms.four_bar(0.9, Revolute((0.0, 1.0, 0.0))).model
     assert not hinged.is_hinged(tilted)
     with pytest.raises(rbd_ros.ModelError, match='is not a planar mechanism of hinges'):
-        hinged.forward_dynamics(tilted, [0.0] * 3, [0.0] * 3, [0.0] * 3, None)
+        hinged.forward_dynamics(tilted, [0.0] * 3, [0.0] * 3, [0.0] * 3, None, (0.0, 0.0))
 
 
 # --- over time --------------------------------------------------------------------------------

@@ -123,12 +123,12 @@ def _across(plane: Plane, loop: LoopJoint) -> bool:
 
 def forward_dynamics(
     model: Model, q: Values, qd: Values, tau: Values, conditions: Conditions,
-    stabilisation: tuple[Scalar, Scalar] = (0.0, 0.0),
+    stabilisation: tuple[Scalar, Scalar],
 ) -> HingedMotion:
     """
     Return the accelerations of a planar mechanism of hinges, loops included (8.64).
 
-    :param stabilisation: 2 alpha and beta^2 of Baumgarte's method (8.22).
+    :param stabilisation: 2 alpha and beta^2 of Baumgarte's method (8.22); zeros for none.
     """
     plane = find_plane(model)
     if plane is None or not is_hinged(model):
