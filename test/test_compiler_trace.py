@@ -213,6 +213,25 @@ def test_signs_cost_no_negation_where_a_sum_or_constant_takes_them():
         rel=1e-15)
 
 
+def test_operators_leave_what_is_no_number_to_others():
+    """A class that knows traced values gets its turn; nothing else mixes with them."""
+    class Other:
+        """Answers every operator from the right."""
+
+        def __radd__(self, left):
+            return 'other'
+        __rsub__ = __rmul__ = __rtruediv__ = __radd__
+
+    def function(x):
+        for operate in (operator.add, operator.sub, operator.mul, operator.truediv):
+            assert operate(x, Other()) == 'other'
+            for left, right in ((x, 'text'), ('text', x), (object(), x), (x, None)):
+                with pytest.raises(TypeError, match='unsupported operand|sequence|concat'):
+                    operate(left, right)
+        return x
+    trace(function, {'x': ()})
+
+
 def test_operators_take_every_kind_of_number():
     """Ints and NumPy scalars mix with traced values on both sides as floats do."""
     for number in (3, np.float64(3.0), np.float32(3.0), np.int64(3)):
