@@ -21,7 +21,7 @@ import pytest
 from rbd_ros.control.control_loop import Release
 from rbd_ros.control.joint_states.layout import Arrival
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.supervisor import State, Supervisor, Timing
+from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
 
 GRAVITY = (10.0, -5.0)  # of the rig at its default position
 
@@ -585,7 +585,7 @@ def test_stopped_clock_is_a_pause():
     before = list(rig.log)
     rig.run(1.5, states=False, clock=False)
     assert rig.supervisor.state is State.RUNNING
-    assert rig.supervisor.paused
+    assert rig.supervisor.paused and rig.supervisor.due is Due.NOTHING
     assert rig.log == before
     rig.run(0.01)
     assert rig.supervisor.state is State.RUNNING
