@@ -25,9 +25,9 @@ from rbd_ros.compiler.scalar import ScalarType
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
 
-#: What instructions are ordered for on an aarch64 processor that LLVM does not know, as inside
-#: most virtual machines. LLVM itself would take a small one that runs them in order, and spill a
-#: third more values. This one has the first instruction set, and extensions that no kernel uses.
+#: What instructions are ordered for on an aarch64 processor that LLVM does not know. LLVM itself
+#: would take a small one that runs them in order, and spill a third more values. This one has the
+#: first instruction set, and extensions that no kernel uses.
 _AARCH64 = 'cortex-a72'
 
 
