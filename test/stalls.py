@@ -107,7 +107,8 @@ def run_again_after_a_stall(item: pytest.Item) -> bool:
     """Run a test and report it; run it once more, alone, if it failed in a stall."""
     hook, turns = item.ihook, Turns()
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    with turns.beside(), StallMeter() as meter:
+    turn = turns.alone() if item.get_closest_marker('alone') else turns.beside()
+    with turn, StallMeter() as meter:
         reports = runtestprotocol(item, log=False)
     failed = [report for report in reports if report.failed]
     if meter.longest > LONG and failed:

@@ -31,6 +31,9 @@ _LONGEST = (
     'safety_endings', 'quadruped_launch', 'proof_dynamics', 'safety_start',
     'proof_operational_space', 'dashboard_launch', 'mujoco_ur_launch')
 
+#: files whose tests take all processors, and come last: others beside them would measure that
+_ALONE = ('flood', 'request_flood')
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,13 +41,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def place(item: pytest.Item) -> tuple[int, int, str]:
         if _HERE not in item.path.parents:
             return len(_LONGEST), 0, str(item.path)
-        name = item.path.stem.removeprefix('test_')
-        rank = _LONGEST.index(name) if name in _LONGEST else len(_LONGEST)
+        name = _name(item)
+        rank = _LONGEST.index(name) if name in _LONGEST else len(_LONGEST) + (name in _ALONE)
         return rank, -item.path.stat().st_size, str(item.path)
     items.sort(key=place)
     for item in items:
         if _HERE in item.path.parents:
             item.add_marker(pytest.mark.timeout(_TIMEOUT, func_only=True))
+            if _name(item) in _ALONE:
+                item.add_marker(pytest.mark.alone)
+
+
+def _name(item: pytest.Item) -> str:
+    return item.path.stem.removeprefix('test_')
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ spins it, so that times of reception are those of the messages and not of the te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 import sys
@@ -139,6 +140,7 @@ class Client:
         self._clients: dict[str, RosClient] = {}
         self._arrived = threading.Condition()
         self._subscribe()
+        self._failure = ''  # what ended the executor
         self._executor = EventsExecutor()
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, daemon=True)
@@ -162,6 +164,30 @@ class Client:
             self._executor.spin()
         except ExternalShutdownException:
             pass
+        except Exception as error:
+            self._failure = f'; the executor of the test ended: {error!r}'
+            raise
+
+    @contextmanager
+    def repeating(self, seconds: float, action: Callable[[], None]) -> Iterator[None]:
+        """
+        Do something again and again meanwhile, in a thread of its own.
+
+        Not by a timer: one that is destroyed in another thread than that of the executor can end
+        the executor, which may be looking at it just then.
+        """
+        ended = threading.Event()
+
+        def run() -> None:
+            while not ended.wait(seconds):
+                action()
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     def stalled(self, since: float) -> float:
         """Return for how long this process stood still since a time, in s: no fault of others."""
@@ -244,8 +270,9 @@ class Client:
         with self._arrived:
             while not condition():
                 if time.monotonic() > end:
-                    raise AssertionError(f'{what}: not within {seconds:g} s; state '
-                                         f'{self.last("state")!r}, fault {self.last("fault")!r}')
+                    raise AssertionError(
+                        f'{what}: not within {seconds:g} s; state {self.last("state")!r}, '
+                        f'fault {self.last("fault")!r}{self._failure}')
                 self._arrived.wait(0.02)
 
     def wait_text(self, kind: str, text: str, since: float, seconds: float = PATIENCE) -> Text:

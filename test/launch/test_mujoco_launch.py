@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 import re
 import shlex
@@ -46,6 +47,7 @@ import numpy as np
 import pytest
 import rclpy
 from rclpy.action import ActionClient
+from rclpy.publisher import Publisher
 import rig
 from scipy.spatial.transform import Rotation
 
@@ -203,16 +205,15 @@ class TestRobot(unittest.TestCase):
     @contextmanager
     def wrench(self, size: float) -> Iterator[None]:
         """Send the same with another force, from this process."""
-        node = self.client.node
         message = WrenchStamped()
         message.header.frame_id, message.wrench.force.z = self.robot.tip, size
-        topic = node.create_publisher(WrenchStamped, 'controller/target_wrench', 1)
-        timer = node.create_timer(1.0 / WRENCH_RATE, lambda: topic.publish(message))
-        try:
+        with self.client.repeating(1.0 / WRENCH_RATE, lambda: self.wrenches.publish(message)):
             yield
-        finally:
-            node.destroy_timer(timer)
-            node.destroy_publisher(topic)
+
+    @cached_property
+    def wrenches(self) -> Publisher:
+        """Return the publisher of target wrenches: the controller accepts only one."""
+        return self.client.node.create_publisher(WrenchStamped, 'controller/target_wrench', 1)
 
     def rests(self, size: float) -> bool:
         """Return whether the tip has been on the plate for a second, about so firmly."""

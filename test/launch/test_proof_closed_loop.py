@@ -197,19 +197,23 @@ class TestClosedLoop(ClosedLoop):
     def test_stop_in_motion(self) -> None:
         """A stop brakes the moving arm, light wrist and all, without making it faster."""
         for number in (1, 1, 2, 2):  # when a request arrives is open; it may be at a slow moment
-            braked, speed = self.stop_on_the_way(number)
+            braked, q = self.stop_on_the_way(number)
+            qd = np.diff(q, axis=0) * RATE
+            speed = np.abs(qd).max(axis=1)
             first = speed[braked - 5:braked].max()
+            before, after = (arm.PEER.kinetic_energy(q[k], qd[k]) for k in (braked - 1, -1))
             print(f'stop in motion: {first:.2f} rad/s at first, {speed[braked:].max():.2f} at '
-                  f'most, {speed[-1]:.3f} rad/s at the end')
+                  f'most, {speed[-1]:.3f} rad/s at the end; {before:.4f} J, then {after:.4f} J')
             if first > 0.5:
                 break
         self.assertGreater(braked, 300)
         self.assertGreater(first, 0.5)
         self.assertLess(speed[braked:].max(), 1.5 * first)
-        self.assertLess(speed[-1], 0.5 * first)
+        # brakes take energy; how fast each joint turns meanwhile is a matter of the pose
+        self.assertLess(after, 0.5 * before)
 
     def stop_on_the_way(self, number: int) -> tuple[int, np.ndarray]:
-        """Stop the arm on a path; return the state from which it leaves it, and the speeds."""
+        """Stop the arm on a path; return the state from which it leaves it, and the positions."""
         client = self.client
         self.settle()
         path = self.path(number)
@@ -225,9 +229,8 @@ class TestClosedLoop(ClosedLoop):
         motion = self.positions(begin)
         q = np.array(list(motion.values()))
         planned = np.array([path((s - begin) * 1e-9)[0] for s in motion])
-        speed = np.abs(np.diff(q, axis=0)).max(axis=1) * RATE
         # until the stop takes effect, the arm follows its path, faster or slower as that wants
-        return int(np.argmax(np.abs(q - planned).max(axis=1) > 3.0 * PERFECT)), speed
+        return int(np.argmax(np.abs(q - planned).max(axis=1) > 3.0 * PERFECT)), q
 
     def test_push_is_observed(self) -> None:
         """A push on the simulated arm is estimated as what it is; without it there is none."""

@@ -336,9 +336,8 @@ class TestStart(unittest.TestCase):
         def press() -> None:
             sent[0] = time.monotonic()
             signal.publish(Bool(data=True))
-        timer = client.node.create_timer(0.05, press)
-        self.run_it()
-        client.node.destroy_timer(timer)
+        with client.repeating(0.05, press):
+            self.run_it()
         braking = client.wait_text('state', 'braking', sent[0], 20.0)
         print(f'dead-man: reacted after {braking.time - sent[0]:.3f} s, configured {DEAD_MAN}')
         self.assertGreater(braking.time - sent[0], DEAD_MAN - 0.05)
@@ -348,11 +347,10 @@ class TestStart(unittest.TestCase):
         answer = client.trigger('reset')
         self.assertFalse(answer.success)
         self.assertIn('dead-man', answer.message)
-        timer = client.node.create_timer(0.05, press)
-        since = time.monotonic()
-        client.wait(lambda: client.trigger('reset').success, 'the reset')
-        client.wait_text('state', 'running', since, 20.0)
-        client.node.destroy_timer(timer)
+        with client.repeating(0.05, press):
+            since = time.monotonic()
+            client.wait(lambda: client.trigger('reset').success, 'the reset')
+            client.wait_text('state', 'running', since, 20.0)
         since = time.monotonic()
         for pressed in (True, False, True):  # let go for an instant: at once
             signal.publish(Bool(data=pressed))
