@@ -27,12 +27,13 @@ _TIMEOUT = 300.0
 
 #: files that take longest, by their time; the size of a file says little about that of its tests
 _LONGEST = (
-    'safety_faults', 'mujoco_launch', 'proof_closed_loop', 'launch_advice', 'make_config',
-    'safety_endings', 'quadruped_launch', 'proof_dynamics', 'safety_start',
+    'safety_faults', 'mujoco_launch', 'proof_closed_loop', 'make_config', 'safety_endings',
+    'quadruped_launch', 'proof_dynamics', 'safety_start',
     'proof_operational_space', 'dashboard_launch', 'mujoco_ur_launch')
 
-#: files whose tests take all processors, and come last: others beside them would measure that
-_ALONE = ('flood', 'request_flood')
+#: files whose tests come last, one at a time: floods take all processors, and others beside them
+#: would measure that; commands that are typed into a healthy run must find it healthy
+_ALONE = ('launch_advice', 'flood', 'request_flood')
 
 
 @pytest.hookimpl(trylast=True)
