@@ -28,10 +28,9 @@ import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
-import rclpy
 from rclpy.action import ActionClient
 import rig
-from stepped import JOINTS, PARAMETERS, START, SteppedArm
+from stepped import JOINTS, PARAMETERS, START, SteppedArm, SteppedCase
 from trajectory_msgs.msg import JointTrajectory
 
 Result = FollowJointTrajectory.Result
@@ -88,15 +87,12 @@ def tolerances(position: float) -> list[JointTolerance]:
     return [JointTolerance(name=name, position=position) for name in JOINTS]
 
 
-class TestAction(unittest.TestCase):
+class TestAction(SteppedCase):
     """Each test begins with a controller that runs in computed torque, at rest."""
 
     @classmethod
-    def setUpClass(cls) -> None:
+    def prepare(cls) -> None:
         """Bring the controller up."""
-        rclpy.init()
-        cls.client = rig.Client()
-        cls.bench = SteppedArm(cls.client)
         cls.bench.bring_up()
         cls.server = ActionClient(cls.client.node, FollowJointTrajectory,
                                   'controller/follow_joint_trajectory')
@@ -106,8 +102,7 @@ class TestAction(unittest.TestCase):
     def tearDownClass(cls) -> None:
         """End the client."""
         cls.server.destroy()
-        cls.client.close()
-        rclpy.shutdown()
+        super().tearDownClass()
 
     def setUp(self) -> None:
         """Have a running controller in computed torque."""
