@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -28,6 +29,9 @@ import arm
 import numpy as np
 import rclpy
 import rig
+
+#: s after which Fast DDS tells a reader again what it should have got: a lost request comes then
+SENT_AGAIN = 3.0
 
 #: what is run unless a test has a program of its own
 CONTROLLER = ('-m', 'rbd_ros.nodes.controller.process')
@@ -69,6 +73,23 @@ class Standing:
         assert len(times) > 2, 'no commands come'
         return float(np.diff(times).max())
 
+    def answer_margin(self, since: float, dropped: int) -> float:
+        """
+        Return how long a request may wait for its answer, s.
+
+        A request that its socket drops is no fault of the controller; DDS sends it again.
+
+        :param since: when it was sent.
+        :param dropped: how many datagrams had been dropped before.
+        """
+        again = SENT_AGAIN if self.dropped > dropped else 0.0
+        return self.client.margin(since) + again
+
+    @property
+    def dropped(self) -> int:
+        """Return how many datagrams the kernel has dropped that came for the controller or us."""
+        return _dropped_datagrams(self.process.pid) + _dropped_datagrams(os.getpid())
+
     @property
     def memory(self) -> float:
         """Return the memory of the process that is in use, MB."""
@@ -87,3 +108,13 @@ class Standing:
             self.driver.close()
             self.client.close()
             rclpy.shutdown()
+
+
+def _dropped_datagrams(process: int) -> int:
+    """Return how many datagrams found the receive buffer of their socket full."""
+    sockets = set()
+    for descriptor in Path(f'/proc/{process}/fd').iterdir():
+        with contextlib.suppress(OSError):  # closed by now
+            sockets.add(os.readlink(descriptor))
+    rows = [row.split() for row in Path(f'/proc/{process}/net/udp').read_text().splitlines()[1:]]
+    return sum(int(row[-1]) for row in rows if f'socket:[{row[9]}]' in sockets)
