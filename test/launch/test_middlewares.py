@@ -34,16 +34,24 @@ OTHERS = sorted({'rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'} - {
 
 
 @pytest.mark.parametrize('middleware', OTHERS)
-def test_controller_on(middleware: str) -> None:
+def test_controller_on(middleware: str, tmp_path: Path) -> None:
     """Launch file, states, commands and the end are the same on Fast DDS and Cyclone DDS."""
     if middleware not in get_packages_with_prefixes():
         pytest.skip(f'this machine has no {middleware}')
     environment = {k: v for k, v in os.environ.items() if k != 'RBD_ROS_RESULTS'}
-    # A process of its own, because one process can load one middleware only.
-    done = subprocess.run(
-        [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider',
-         str(FOLDER / 'test_controller_launch.py')],
-        cwd=ROOT, env=environment | {'RMW_IMPLEMENTATION': middleware},
-        capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-    assert '1 passed' in done.stdout
+    # A process of its own, because one process can load one middleware only. Turns of launch
+    # tests are taken in the folder of temporary files; this test has one and would wait for it.
+    environment |= {'RMW_IMPLEMENTATION': middleware, 'TMPDIR': str(tmp_path)}
+    output = tmp_path / 'output'
+    with output.open('w') as stream:
+        process = subprocess.Popen(
+            [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider', '--timeout', '150',
+             str(FOLDER / 'test_controller_launch.py')],
+            cwd=ROOT, env=environment, stdout=stream, stderr=subprocess.STDOUT)
+        try:
+            code = process.wait(200)
+        finally:
+            process.kill()
+            print(output.read_text()[-5000:])
+    assert code == 0
+    assert '1 passed' in output.read_text()
