@@ -109,8 +109,8 @@ def derivative(function, h: float = 1e-3) -> np.ndarray:
     return (45.0 * d(1) - 9.0 * d(2) + d(3)) / (60.0 * h)
 
 
-def close(a, b, tolerance: float = 1e-12) -> None:
-    """Require equality relative to the size of the numbers."""
+def assert_close(a, b, tolerance: float = 1e-12) -> None:
+    """Assert equality, relative to the largest entry or to one."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     assert a.shape == b.shape
     scale = max(1.0, float(np.abs(b).max(initial=0.0)))

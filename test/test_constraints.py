@@ -25,7 +25,7 @@ from rbd_ros.joints import Cylindrical, Helical, RackAndPinion, Revolute, Spheri
 from rbd_ros.joints.base import dual_complement
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, Motion, RigidInertia, Sym3, Vec3)
-from spatial_oracle import array, close, crf6, crm6, derivative, Sampler
+from spatial_oracle import array, assert_close, crf6, crm6, derivative, Sampler
 
 JOINTS = [Revolute((1.0, 2.0, 0.5)), Helical((0.0, 1.0, 0.0), 0.3), Cylindrical(), Spherical(),
           Universal(), RackAndPinion(0.4)]
@@ -66,10 +66,10 @@ def test_subspace_does_not_depend_on_its_basis(sample):
     assert T.shape == (6, 4)
     assert np.linalg.matrix_rank(np.hstack((T, T2)), tol=1e-9) == 4
     inertia = sample.rigid()
-    close(array(reduced(inertia, S)), array(reduced(inertia, other)), 1e-10)
+    assert_close(array(reduced(inertia, S)), array(reduced(inertia, other)), 1e-10)
     # m (n - m) parameters: A can bring S to [1; P], which is all that is left
     canonical = columns(S) @ np.linalg.inv(columns(S)[:2])
-    close(canonical, columns(other) @ np.linalg.inv(columns(other)[:2]), 1e-10)
+    assert_close(canonical, columns(other) @ np.linalg.inv(columns(other)[:2]), 1e-10)
 
 
 @pytest.mark.seed('RBDA 3-16')
@@ -79,9 +79,9 @@ def test_decomposition_into_two_subspaces(sample):
         [sample.motion() for _ in range(4)])
     v = array(sample.motion())
     a1, a2 = constraints.decompose(S1, S2, v)
-    close(S1 @ a1 + S2 @ a2, v, 1e-11)
+    assert_close(S1 @ a1 + S2 @ a2, v, 1e-11)
     T = columns(dual_complement(as_motions(S2)))          # picks out the part along S1
-    close(np.linalg.solve(T.T @ S1, T.T @ v), a1, 1e-10)
+    assert_close(np.linalg.solve(T.T @ S1, T.T @ v), a1, 1e-10)
     for other in (np.hstack((S2[:, :3], S1 @ [[1.0], [2.0]])), S2[:, :3]):
         with pytest.raises(SingularError, match='of rank 5 are not a direct sum of the 6-dim'):
             constraints.decompose(S1, other, v)
@@ -93,7 +93,7 @@ def test_dual_complement_is_not_the_euclidean_one(sample):
     S = [sample.motion() for _ in range(3)]
     X = sample.transform()
     moved = columns([X @ f for f in dual_complement(S)])
-    close(moved.T @ columns([X @ s for s in S]), np.zeros((3, 3)), 1e-11)
+    assert_close(moved.T @ columns([X @ s for s in S]), np.zeros((3, 3)), 1e-11)
     as_motion = columns([X @ Motion.from_list(f.to_list()) for f in dual_complement(S)])
     assert np.abs(as_motion.T @ columns([X @ s for s in S])).max() > 1e-2
     assert len(dual_complement(S)) + len(S) == 6
@@ -106,14 +106,14 @@ def test_force_splits_into_an_active_and_a_constraint_part(sample):
     inertia, f = array(sample.rigid()), array(sample.force())
     S = columns([sample.motion() for _ in range(2)])
     active, constraint = constraints.split_force(inertia, S, f)
-    close(active + constraint, f)
-    close(S.T @ constraint, np.zeros(2), 1e-10)
+    assert_close(active + constraint, f)
+    assert_close(S.T @ constraint, np.zeros(2), 1e-10)
     # the free body under the active part alone moves within S
     acceleration = np.linalg.solve(inertia, active)
-    close(S @ np.linalg.lstsq(S, acceleration, rcond=None)[0], acceleration, 1e-10)
+    assert_close(S @ np.linalg.lstsq(S, acceleration, rcond=None)[0], acceleration, 1e-10)
     A = sample.rng.normal(size=(2, 2))
-    close(constraints.split_force(inertia, S @ A, f)[0], active, 1e-9)
-    close(constraints.split_force(inertia, S, active)[0], active, 1e-10)
+    assert_close(constraints.split_force(inertia, S @ A, f)[0], active, 1e-9)
+    assert_close(constraints.split_force(inertia, S, active)[0], active, 1e-10)
     with pytest.raises(SingularError, match='S must have independent columns'):
         constraints.split_force(np.eye(6), np.eye(6)[:, [0, 0]], f)
 
@@ -124,11 +124,11 @@ def test_golden_split():
     body = RigidInertia.from_com(2.0, Vec3(1.0, 0.0, 0.0), Sym3.diagonal(1.0, 2.0, 3.0))
     z = Motion.unit(2)
     Phi, _ = constraints.apparent_inertia(array(body), np.zeros(6), columns([z]), np.zeros(6))
-    close(Phi, np.diag([0, 0, 0.2, 0, 0, 0]))
+    assert_close(Phi, np.diag([0, 0, 0.2, 0, 0, 0]))
     active, _ = constraints.split_force(array(body), columns([z]), array(Force.unit(2)))
-    close(active, [0, 0, 1, 0, 0.4, 0])
+    assert_close(active, [0, 0, 1, 0, 0.4, 0])
     # and the compact type gives the complement of that split
-    close(array(reduced(body, [z])), array(body) - array(body) @ Phi @ array(body))
+    assert_close(array(reduced(body, [z])), array(body) - array(body) @ Phi @ array(body))
 
 
 @pytest.mark.seed('RBDA 3-26', 'RBDA 3-22', 'RBDA 3-23')
@@ -139,22 +139,22 @@ def test_active_force_subspace_of_a_gear():
     builder.add_body('wheel', 'base', Revolute(), inertia=Sampler(9).rigid(), joint_name='axle')
     model = builder.build()
     gear = np.array([[0, 0, 1, 0, -1 / r, 0]]).T          # push along y at (-r, 0, 0)
-    close(gear.T @ np.eye(6)[:, 2], [1.0])
+    assert_close(gear.T @ np.eye(6)[:, 2], [1.0])
     plain = whole_system.accelerations(model, [0.0], [1.3], [tau])
     geared = whole_system.accelerations(model, [0.0], [1.3], [tau], active={'axle': gear})
-    close(geared.qdd, plain.qdd, 1e-12)
-    close(geared.a, plain.a, 1e-12)
-    close(geared.f_J, plain.f_J, 1e-11)                   # the whole force across the joint
+    assert_close(geared.qdd, plain.qdd, 1e-12)
+    assert_close(geared.a, plain.a, 1e-12)
+    assert_close(geared.f_J, plain.f_J, 1e-11)            # the whole force across the joint
     # the bearing takes it without the push of the tooth, -tau / r along y at (-r, 0, 0)
-    close(plain.f_c, plain.f_J - [[0, 0, tau, 0, 0, 0]], 1e-11)
-    close(geared.f_c - plain.f_c, [[0, 0, 0, 0, tau / r, 0]], 1e-11)
+    assert_close(plain.f_c, plain.f_J - [[0, 0, tau, 0, 0, 0]], 1e-11)
+    assert_close(geared.f_c - plain.f_c, [[0, 0, 0, 0, tau / r, 0]], 1e-11)
     assert geared.f_J[0] @ [0, 0, 1.3, 0, 0, 0] == pytest.approx(tau * 1.3)      # power, 3.39
     # turned by a quarter the tooth stands at (0, -r, 0) and pushes along x of the base
     quarter = [np.pi / 2]
     plain = whole_system.accelerations(model, quarter, [1.3], [tau])
     geared = whole_system.accelerations(model, quarter, [1.3], [tau], active={'axle': gear})
-    close(geared.qdd, plain.qdd, 1e-12)
-    close(geared.f_c - plain.f_c, [[0, 0, 0, -tau / r, 0, 0]], 1e-11)
+    assert_close(geared.qdd, plain.qdd, 1e-12)
+    assert_close(geared.f_c - plain.f_c, [[0, 0, 0, -tau / r, 0, 0]], 1e-11)
 
 
 @pytest.mark.seed('RBDA 3-27', 'RBDA 3-28', 'RBDA 3-29', 'SIXD C18', 'SIXD C19')
@@ -168,22 +168,22 @@ def test_constrained_body_by_three_methods(joint, sample):
     S, T = columns(joint.subspace(q)), columns(joint.constraint_subspace(q))
     v_J = joint.velocity(q, qd.tolist())
     p = array(v_J.cross(body @ v_J))
-    close(p, crf6(array(v_J)) @ inertia @ array(v_J))
+    assert_close(p, crf6(array(v_J)) @ inertia @ array(v_J))
     # in a fixed frame Sdot qd = c_J + v x v_J = c_J, and -Tdot^T v = T^T Sdot qd (3.44)
     rate = array(joint.bias(q, qd.tolist()))
     # chosen: the acceleration and any constraint force; the force f follows from Newton's law
     a = S @ qdd + rate
     f = inertia @ a + p - T @ rng.normal(size=6 - joint.nv)
     Phi, b = constraints.apparent_inertia(inertia, p, S, rate)
-    close(Phi @ f + b, a, 1e-10)
+    assert_close(Phi @ f + b, a, 1e-10)
     assert np.linalg.matrix_rank(Phi, tol=1e-10) == joint.nv
-    close(Phi @ T, np.zeros((6, 6 - joint.nv)), 1e-11)    # null space S^perp
+    assert_close(Phi @ T, np.zeros((6, 6 - joint.nv)), 1e-11)  # null space S^perp
     found, multipliers = constraints.constrained_body(inertia, p, T, T.T @ rate, f)
-    close(found, a, 1e-10)
-    close(f + T @ multipliers, inertia @ a + p, 1e-10)
+    assert_close(found, a, 1e-10)
+    assert_close(f + T @ multipliers, inertia @ a + p, 1e-10)
     H, C = constraints.joint_equation(inertia, p, S, rate)
-    close(H @ qdd + C, S.T @ f, 1e-10)
-    close(H, H.T)
+    assert_close(H @ qdd + C, S.T @ f, 1e-10)
+    assert_close(H, H.T)
 
 
 @pytest.mark.seed('RBDA 3-28', 'RBDA 3-25')
@@ -199,7 +199,7 @@ def test_rate_of_the_constraint_subspace(sample):
     v = array(X.inv_apply(joint.velocity(q, qd)))
     T = columns([X.inv_apply(f) for f in joint.constraint_subspace(q)])
     c = array(X.inv_apply(joint.bias(q, qd)))
-    close(-derivative(in_base).T @ v, T.T @ (c + crm6(v) @ v), 1e-9)
+    assert_close(-derivative(in_base).T @ v, T.T @ (c + crm6(v) @ v), 1e-9)
 
 
 @pytest.mark.seed('SIXD C20', 'SIXD C21')
@@ -223,12 +223,12 @@ def test_two_body_problem_in_three_and_six_dimensions(sample):
     two = RigidInertia.from_com(m2, Vec3(*(r1 - r2).tolist()), Sym3.from_matrix(I2.tolist()))
     S = Motion.from_list([*s, *np.cross(r1, s)])
     Lam = reduced(two, [S]) + one
-    close(array(Lam), three, 1e-12)
+    assert_close(array(Lam), three, 1e-12)
     assert np.linalg.eigvalsh(array(Lam)).min() > 0.0
     # the other body's relative acceleration
     a1 = sample.motion()
     alpha = -(two @ S).dot(a1) / S.dot(two @ S)
-    close(S.dot(two @ (a1 + S * alpha)), 0.0, 1e-11)
+    assert_close(S.dot(two @ (a1 + S * alpha)), 0.0, 1e-11)
 
 
 @pytest.mark.seed('SIXD C21')
@@ -253,7 +253,7 @@ def test_moving_two_body_problem_with_torque(sample):
     qd, tau = 0.7, 1.9
     v2 = v1 + S * qd
     c = v2.cross(S * qd)
-    close(array(c), array(v1.cross(v2)))
+    assert_close(array(c), array(v1.cross(v2)))
     p1, p2 = v1.cross(one @ v1), v2.cross(two @ v2)
     d = S.dot(two @ S)
     I_a = reduced(two, [S])
@@ -272,7 +272,7 @@ def test_moving_two_body_problem_with_torque(sample):
     rhs[12:18] = array(c)                                 # a2 - a1 = S qdd + c
     K[18, 13:], rhs[18] = s, tau                          # S^T f_J = tau
     solution = np.linalg.solve(K, rhs)
-    close(array(a1), solution[:6], 1e-9)                  # two dense solves of random inertias
+    assert_close(array(a1), solution[:6], 1e-9)           # two dense solves of random inertias
     assert qdd == pytest.approx(solution[12], rel=1e-9)
 
 
@@ -281,5 +281,5 @@ def test_reduced_inertia_types(sample):
     body, S = sample.rigid(), sample.motion()
     found = reduced(body, [S])
     assert isinstance(found, ArticulatedInertia)
-    close(array(found @ S), np.zeros(6), 1e-11)
+    assert_close(array(found @ S), np.zeros(6), 1e-11)
     assert np.linalg.matrix_rank(array(found), tol=1e-9) == 5

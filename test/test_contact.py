@@ -27,7 +27,7 @@ from rbd_ros.errors import NonFiniteError, RbdError, SettingError, ShapeError
 from rbd_ros.model.samples import random_tree
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.spatial import Force
-from spatial_oracle import array, close, crf6, mci6, Sampler
+from spatial_oracle import array, assert_close, crf6, mci6, Sampler
 
 G = 9.81
 ROD = np.diag([1.0, 1.0, 1.0 / 12.0, 1.0, 1.0, 1.0])       # m = L = 1, about its centre
@@ -54,10 +54,10 @@ def test_normal_is_a_unit_force_along_a_line():
     X = sample.transform()                      # from base to a frame at the contact
     p, z = np.array(list(X.r)), np.array(X.E.rows)[2]
     n = contact.normal(p, z)
-    close(array(X @ Force.from_list(n.tolist())), [0, 0, 0, 0, 0, 1])
+    assert_close(array(X @ Force.from_list(n.tolist())), [0, 0, 0, 0, 0, 1])
     v = array(sample.motion())
     # the normal velocity of the point of the body that is at the contact
-    close(contact.separation_velocity(n, v), z @ (v[3:] + np.cross(v[:3], p)))
+    assert_close(contact.separation_velocity(n, v), z @ (v[3:] + np.cross(v[:3], p)))
     with pytest.raises(ShapeError, match=r'must be a unit vector, \(3,\)'):
         contact.normal(p, 2.0 * z)
 
@@ -87,12 +87,12 @@ def test_single_contact_in_closed_form():
     n = contact.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0))
     zero = np.zeros(6)
     at_rest = contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, -G, 0])
-    close(at_rest.force, [G / 4.0])
-    close(at_rest.acceleration[4], -0.75 * G)
-    close(at_rest.separation, [0.0])
+    assert_close(at_rest.force, [G / 4.0])
+    assert_close(at_rest.acceleration[4], -0.75 * G)
+    assert_close(at_rest.separation, [0.0])
     lifted = contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, 2.0, 0])
-    close(lifted.force, [0.0])
-    close(lifted.separation, [2.0])
+    assert_close(lifted.force, [0.0])
+    assert_close(lifted.separation, [2.0])
     rng = np.random.default_rng(2)
     inertia = mci6(2.0, rng.normal(size=3), np.diag([1.0, 2.0, 2.5]))
     for _ in range(20):
@@ -101,10 +101,10 @@ def test_single_contact_in_closed_form():
         bias = crf6(v) @ inertia @ v
         got = contact.single_contact(inertia, bias, n, n_rate, v, f)
         same = contact.body_problem(inertia, bias, n[:, None], n_rate[:, None], v, f).solve()
-        close(got.force, same.force, 1e-11)
-        close(inertia @ got.acceleration + bias, f + n * got.force, 1e-10)
+        assert_close(got.force, same.force, 1e-11)
+        assert_close(inertia @ got.acceleration + bias, f + n * got.force, 1e-10)
         zeta = contact.separation_acceleration(n, n_rate, v, got.acceleration)
-        close(got.separation, [zeta], 1e-10)
+        assert_close(got.separation, [zeta], 1e-10)
         assert zeta > -1e-12 and got.force[0] >= 0.0 and abs(zeta * got.force[0]) < 1e-10
 
 
@@ -128,21 +128,21 @@ def test_no_silent_answer_to_a_number_that_is_none():
 def test_rod_on_both_ends_and_on_three_points():
     """M and d of a rod by hand; with three points forces are one of many, the motion is not."""
     both = rod(-0.5, 0.5)
-    close(both.M, [[4, -2], [-2, 4]])
-    close(both.d, [-G, -G])
+    assert_close(both.M, [[4, -2], [-2, 4]])
+    assert_close(both.d, [-G, -G])
     found = both.solve()
-    close(found.force, [G / 2.0, G / 2.0])
+    assert_close(found.force, [G / 2.0, G / 2.0])
     assert found.status is Status.UNIQUE
     three = rod(-0.5, 0.0, 0.5)
-    close(three.M, [[4, 1, -2], [1, 1, 1], [-2, 1, 4]])
+    assert_close(three.M, [[4, 1, -2], [1, 1, 1], [-2, 1, 4]])
     assert np.linalg.matrix_rank(three.M) == 2
     found = three.solve()
     assert found.status is Status.MANY
-    close(found.acceleration, np.zeros(6), 1e-12)
+    assert_close(found.acceleration, np.zeros(6), 1e-12)
     assert np.count_nonzero(found.force) <= 2   # a basic solution
-    close(found.force.sum(), G)
+    assert_close(found.force.sum(), G)
     for s in (0.0, 3.0, G):
-        close(three.accelerations([s / 2.0, G - s, s / 2.0]), np.zeros(6), 1e-12)
+        assert_close(three.accelerations([s / 2.0, G - s, s / 2.0]), np.zeros(6), 1e-12)
 
 
 @pytest.mark.seed('RBDA 11-04', 'RBDA 11-08')
@@ -150,11 +150,11 @@ def test_lever_lifts_off_one_end():
     """A force on one end turns a rod about its middle: the other end breaks contact."""
     f = [0.0, 0.0, -0.5, 0.0, -1.0, 0.0]        # one newton down at x = 1/2
     lever = rod(-0.5, 0.0, force=f)
-    close(lever.M, [[4, 1], [1, 1]])
-    close(lever.d, [2, -1])
+    assert_close(lever.M, [[4, 1], [1, 1]])
+    assert_close(lever.d, [2, -1])
     found = lever.solve()
-    close(found.force, [0, 1])
-    close(found.separation, [3, 0])
+    assert_close(found.force, [0, 1])
+    assert_close(found.separation, [3, 0])
 
 
 # --- trees ----------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_generalized_normals_and_velocity_products_of_a_tree(system):
     T = contact.generalized_normals(contacts, m.J)
     for c, t in zip(contacts, T.T, strict=True):
         n = contact.normal(c.point, c.direction)
-        close(t @ qd, n @ (m.v[c.successor] - m.v[c.predecessor]), 1e-11)
+        assert_close(t @ qd, n @ (m.v[c.successor] - m.v[c.predecessor]), 1e-11)
     rate = contact.velocity_products(contacts, m.v, m.a_vp)
     h = 1e-4
     np.testing.assert_allclose(rate, (zeta(h) - zeta(-h)) / (2.0 * h), atol=2e-6, rtol=1e-5)
@@ -238,9 +238,9 @@ def test_contact_forces_act_on_both_bodies(system):
     tau = np.zeros(system.model.nv)
     problem = system.problem(q, qd, tau, contacts)
     pushed = system.problem(q, qd, tau, contacts, f_ext[1:])
-    close(problem.accelerations(lam), pushed.free, 1e-9)
-    close(contact.generalized_normals(contacts, J) @ lam,
-          np.einsum('bij,bi->j', J[1:], f_ext[1:]), 1e-11)
+    assert_close(problem.accelerations(lam), pushed.free, 1e-9)
+    assert_close(contact.generalized_normals(contacts, J) @ lam,
+                 np.einsum('bij,bi->j', J[1:], f_ext[1:]), 1e-11)
     with pytest.raises(RbdError, match='names body 9'):
         system.problem(q, qd, tau, [contacts[0]._replace(successor=9)])
     with pytest.raises(ShapeError, match='qd has shape'):
@@ -279,7 +279,7 @@ def test_loops_join_the_contact_problem(system):
     K, k = rng.normal(size=(2, system.model.nv)), rng.normal(size=2)
     problem = system.problem(q, qd, np.zeros(system.model.nv), some_contacts(system, q, qd),
                              K=K, k=k)
-    close(K @ problem.accelerations(rng.uniform(size=5)), k, 1e-9)
+    assert_close(K @ problem.accelerations(rng.uniform(size=5)), k, 1e-9)
     np.testing.assert_allclose(problem.M, problem.M.T, atol=1e-10)
 
 
@@ -345,7 +345,7 @@ def test_unique_forces_are_those_of_every_subset():
             if force.min() >= 0.0 and (M @ force + d).min() >= -1e-12:
                 solutions.append(force)
         assert len(solutions) == 1
-        close(found.force, solutions[0], 1e-9)
+        assert_close(found.force, solutions[0], 1e-9)
 
 
 @pytest.mark.seed('RBDA 11-08')
@@ -353,14 +353,14 @@ def test_disc_in_a_slot():
     """Ex 11.1: opposed normals; no solution exactly where both separations must shrink."""
     M = np.array([[1.0, -1.0], [-1.0, 1.0]])
     found = complementarity.solve(M, [-3.0, 5.0])
-    close(found.force, [3.0, 0.0])
-    close(found.separation, [0.0, 2.0])
+    assert_close(found.force, [3.0, 0.0])
+    assert_close(found.separation, [0.0, 2.0])
     none = complementarity.solve(M, [-2.0, -2.0])
     assert none.status is Status.NONE
-    close(none.proof / none.proof.max(), [1.0, 1.0])
+    assert_close(none.proof / none.proof.max(), [1.0, 1.0])
     squeezed = complementarity.solve(M, [-2.0, 2.0])        # any grip does
     assert squeezed.status is Status.MANY
-    close(squeezed.separation, [0.0, 0.0])
+    assert_close(squeezed.separation, [0.0, 0.0])
 
 
 @pytest.mark.seed('RBDA 11-08', 'RBDA 11-02')
@@ -379,7 +379,7 @@ def test_disc_running_into_the_curve_of_a_slot():
         rates.append(contact.normal_rate(point, unit, v[3:] - r * turn, turn))
     problem = contact.body_problem(
         inertia, np.zeros(6), np.column_stack(N), np.column_stack(rates), v, np.zeros(6))
-    close(problem.d.sum(), -2.0 * V ** 2 / (rho - r), 1e-12)
+    assert_close(problem.d.sum(), -2.0 * V ** 2 / (rho - r), 1e-12)
     with pytest.raises(NoContactSolution, match='contacts 0, 1 .* only an impulse can'):
         problem.solve()
 
@@ -429,7 +429,7 @@ def test_block_on_four_corners_needs_a_supplemented_active_set():
     assert np.linalg.matrix_rank(problem.M) == 3
     found = problem.solve()
     assert found.status is Status.MANY
-    close(found.acceleration, np.zeros(6), 1e-11)
+    assert_close(found.acceleration, np.zeros(6), 1e-11)
     diagonal = np.array([1.5 * G, 0.0, 1.5 * G, 0.0])
     for force in (diagonal, diagonal[[1, 0, 3, 2]]):
         sets = contact_sets.contact_sets(N, force, np.zeros(4))
@@ -529,7 +529,7 @@ def test_friction_obeys_its_conditions_on_random_problems():
                 np.testing.assert_allclose(f[:2], -mu * f[2] * u[:2] / speed, atol=1e-6)
             seen['open' if f[2] < 1e-9 else 'slide' if speed > 1e-6 else 'stick'] += 1
         again = friction.coulomb(M, d, mu, start=found.force, tolerance=1e-9, sweeps=0)
-        close(again.force, found.force, 1e-9)
+        assert_close(again.force, found.force, 1e-9)
     assert min(seen.values()) >= 5, seen
 
 
@@ -577,5 +577,5 @@ def test_without_friction_the_book_remains():
     M, d = T.T @ T, rng.normal(size=9)
     found = friction.coulomb(M, d, 0.0, sweeps=5000)
     normal = np.ix_([2, 5, 8], [2, 5, 8])
-    close(found.force[:, 2], complementarity.solve(M[normal], d[[2, 5, 8]]).force, 1e-8)
-    close(found.force[:, :2], np.zeros((3, 2)))
+    assert_close(found.force[:, 2], complementarity.solve(M[normal], d[[2, 5, 8]]).force, 1e-8)
+    assert_close(found.force[:, :2], np.zeros((3, 2)))

@@ -23,7 +23,7 @@ from rbd_ros.joints import Cylindrical, Helical, Prismatic, Revolute
 from rbd_ros.model.denavit_hartenberg import chain, Row
 from rbd_ros.spatial import AxialScrew, link_transform
 from scipy.spatial.transform import Rotation
-from spatial_oracle import array, close, x6
+from spatial_oracle import array, assert_close, x6
 
 
 def rot(axis, angle):
@@ -59,7 +59,7 @@ def test_all_four_kinds_of_joints(kind, joint, q, expected):
     (found, X_T), = chain([row]).joints
     assert found == joint
     X = link_transform(found.transform(q), X_T)
-    close(array(X), expected(a, alpha, d, theta, q))
+    assert_close(array(X), expected(a, alpha, d, theta, q))
 
 
 @pytest.mark.seed('RBDA 4-18')
@@ -79,7 +79,7 @@ def test_base_and_tool_make_4n_plus_6_parameters():
     expected = shift(0, 0, d_0) @ expected
     for (a, alpha, d, theta), angle in zip(numbers, [*q, 0.0]):
         expected = craig(a, alpha, d, theta + angle) @ expected
-    close(X, expected)
+    assert_close(X, expected)
 
 
 def test_links_stay_two_screws_and_right_angles_exact():

@@ -31,7 +31,7 @@ from rbd_ros.model.builder import JointData
 from rbd_ros.model.denavit_hartenberg import chain, Row
 from rbd_ros.spatial import (
     AxialScrew, link_transform, Mat3, Motion, RigidInertia, Sym3, Transform, Vec3)
-from spatial_oracle import array, close, Sampler, x6
+from spatial_oracle import array, assert_close, Sampler, x6
 from tree_oracle import assert_near, DenseTree, State
 
 #: condition number of Phi up to which Lambda is given without being asked for a bound
@@ -331,7 +331,7 @@ def test_small_offsets_of_a_link_are_kept(kind, size):
             # and an inertia that passes by its own steps: its first moment shifts by m r
             body = RigidInertia(1.0, Vec3.zero(), Sym3.diagonal(1.0, 1.0, 1.0))
             moved = array(X.inv_apply(body))
-            close(moved, expected.T @ array(body) @ expected, 2e-15)
+            assert_close(moved, expected.T @ array(body) @ expected, 2e-15)
             h = np.array([moved[2, 4], moved[0, 5], moved[1, 3]])
             place = r + np.array(E.T @ X_J.r)
             assert abs(h[across] - place[across]) <= max(0.1 * size, 5e-16)
@@ -369,6 +369,6 @@ def test_base_of_a_chain_with_one_parameter(theta_0, d_0):
     (_, plain), = chain([Row(a=0.3, alpha=0.5)]).joints
     c, s = math.cos(theta_0), math.sin(theta_0)
     base = x6([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0, d_0])
-    close(array(X_T), array(plain) @ base)
+    assert_close(array(X_T), array(plain) @ base)
     # where the first joint is: 0.3 along the turned x axis, d_0 up
-    close(X_T.r.to_list(), [0.3 * c, 0.3 * s, d_0])
+    assert_close(X_T.r.to_list(), [0.3 * c, 0.3 * s, d_0])

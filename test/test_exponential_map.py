@@ -26,7 +26,7 @@ from rbd_ros.joints import Composite, Revolute, RotationVector, Spherical, verif
 from rbd_ros.model import samples
 from rbd_ros.spatial import exponential, quaternion, RigidInertia, Sym3, Vec3
 from scipy.linalg import expm
-from spatial_oracle import close, derivative, skew
+from spatial_oracle import assert_close, derivative, skew
 
 ANGLES = [0.0, 1e-9, 1e-4, 0.3, 0.999999, 1.000001, 2.5, 3.1, 6.0]
 
@@ -47,28 +47,28 @@ def test_rotation_and_jacobians(angle):
     """R is the matrix exponential; J maps rates to the angular velocity, R'J to that inside."""
     q, qd = vector(angle), np.array([0.7, -0.2, 0.4])
     R = matrix(exponential.rotation(Vec3(*q)))
-    close(R, expm(skew(q)), 1e-14)
+    assert_close(R, expm(skew(q)), 1e-14)
     J = matrix(exponential.rotation_jacobian(Vec3(*q)))
     W = derivative(lambda t: expm(skew(q + t * qd))) @ R.T
-    close(skew(J @ qd), W, 1e-10)
-    close(matrix(exponential.body_jacobian(Vec3(*q))), R.T @ J, 1e-13)
+    assert_close(skew(J @ qd), W, 1e-10)
+    assert_close(matrix(exponential.body_jacobian(Vec3(*q))), R.T @ J, 1e-13)
     size = 1.0 if angle < 1e-6 else 2.0 * (1.0 - math.cos(angle)) / angle**2
     assert np.linalg.det(J) == pytest.approx(size, rel=1e-6 if angle < 1e-3 else 1e-11)
     for function, rate in ((exponential.rotation_jacobian, exponential.rotation_jacobian_rate),
                            (exponential.body_jacobian, exponential.body_jacobian_rate)):
         moving = derivative(lambda t, f=function: matrix(f(Vec3(*(q + t * qd)))))
-        close(matrix(rate(Vec3(*q), Vec3(*qd))), moving, 1e-10)
+        assert_close(matrix(rate(Vec3(*q), Vec3(*qd))), moving, 1e-10)
 
 
 @pytest.mark.seed('LIU B25')
 def test_quarter_turn():
     """The numbers of a quarter turn about z."""
     q = Vec3(0.0, 0.0, math.pi / 2)
-    close(matrix(exponential.rotation(q)), [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
-          1e-15)
+    assert_close(matrix(exponential.rotation(q)),
+                 [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 1e-15)
     k = 2.0 / math.pi
     J = matrix(exponential.rotation_jacobian(q))
-    close(J, [[k, -k, 0.0], [k, k, 0.0], [0.0, 0.0, 1.0]], 1e-15)
+    assert_close(J, [[k, -k, 0.0], [k, k, 0.0], [0.0, 0.0, 1.0]], 1e-15)
     assert np.linalg.det(J) == pytest.approx(8.0 / math.pi**2, rel=1e-14)
     # the map is singular after a full turn
     full = matrix(exponential.rotation_jacobian(Vec3(0.0, 0.0, 2.0 * math.pi)))
@@ -81,19 +81,19 @@ def test_small_angles():
     q = np.array([1e-4, -2e-4, 1.5e-4])
     K = skew(q)
     R, J = (matrix(f(Vec3(*q))) for f in (exponential.rotation, exponential.rotation_jacobian))
-    close(R, np.eye(3) + K + 0.5 * K @ K, 1e-11)
-    close(J, np.eye(3) + 0.5 * K + K @ K / 6.0, 1e-11)
+    assert_close(R, np.eye(3) + K + 0.5 * K @ K, 1e-11)
+    assert_close(J, np.eye(3) + 0.5 * K + K @ K / 6.0, 1e-11)
     zero = exponential.coefficients(0.0)
-    close(list(zero), [1.0, 0.5, 1.0 / 6.0, -1.0 / 24.0, -1.0 / 120.0], 1e-16)
+    assert_close(list(zero), [1.0, 0.5, 1.0 / 6.0, -1.0 / 24.0, -1.0 / 120.0], 1e-16)
     below, above = (exponential.coefficients(exponential.SERIES_BELOW * (1.0 + side))
                     for side in (-1e-15, 1e-15))
-    close(list(below), list(above), 2e-15)
+    assert_close(list(below), list(above), 2e-15)
     # traced: value and slope at zero are finite, and the slope of J is its rate
     graph = compiler.trace(lambda q: {'J': exponential.rotation_jacobian(Vec3(*q)).to_list()},
                            {'q': 3})
     slope = np.array(compiler.jacobian(graph, 'J', 'q').evaluate([0.0] * 3)).reshape(3, 3, 3)
     for k in range(3):
-        close(slope[:, :, k], 0.5 * skew(np.eye(3)[k]), 1e-15)
+        assert_close(slope[:, :, k], 0.5 * skew(np.eye(3)[k]), 1e-15)
 
 
 def test_shorter_vector_is_the_same_rotation():
@@ -102,8 +102,8 @@ def test_shorter_vector_is_the_same_rotation():
     q, qd = (4.0 * np.array([0.6, 0.0, 0.8])).tolist(), [0.3, -0.5, 0.2]
     short, rates = joint.rewound(q, qd)
     assert np.linalg.norm(short) == pytest.approx(2.0 * math.pi - 4.0, rel=1e-14)
-    close(joint.transform(short).to_list(), joint.transform(q).to_list(), 1e-14)
-    close(joint.velocity(short, rates).to_list(), joint.velocity(q, qd).to_list(), 1e-14)
+    assert_close(joint.transform(short).to_list(), joint.transform(q).to_list(), 1e-14)
+    assert_close(joint.velocity(short, rates).to_list(), joint.velocity(q, qd).to_list(), 1e-14)
     assert joint.rewound([0.1, 0.2, 0.3], qd)[0] == [0.1, 0.2, 0.3]
 
 
@@ -115,9 +115,9 @@ def test_three_angles():
     q = [0.4, 0.9, -0.7]
     Rx, Ry, Rz = (expm(skew(axis * angle)) for axis, angle in zip((x, y, z), q, strict=True))
     E = np.array(joint.transform(q).E.to_list())
-    close(E.T, Rx @ Ry @ Rz, 1e-14)
+    assert_close(E.T, Rx @ Ry @ Rz, 1e-14)
     J = E.T @ np.array([s.ang.to_list() for s in joint.subspace(q)]).T
-    close(J, np.column_stack([x, Rx @ y, Rx @ Ry @ z]), 1e-14)
+    assert_close(J, np.column_stack([x, Rx @ y, Rx @ Ry @ z]), 1e-14)
     assert np.linalg.det(J) == pytest.approx(math.cos(q[1]), rel=1e-13)
 
 
@@ -136,10 +136,10 @@ def test_ball_joints_of_two_kinds_move_alike(q):
     qd, tau = rng.normal(size=(2, 3))
     J = vectors.jacobian(q, 'body')[:3]
     p = quaternion.exponential(Vec3(*q))
-    close(vectors.pose(q, 'body'), ball.pose(p, 'body'), 1e-14)
+    assert_close(vectors.pose(q, 'body'), ball.pose(p, 'body'), 1e-14)
     qdd = vectors.forward_dynamics(q, qd, tau)
     alpha = ball.forward_dynamics(p, J @ qd, np.linalg.solve(J.T, tau))
-    close(J @ qdd + vectors.jacobian_rate(q, qd, 'body')[:3], alpha, 1e-11)
+    assert_close(J @ qdd + vectors.jacobian_rate(q, qd, 'body')[:3], alpha, 1e-11)
 
 
 @pytest.mark.seed('LIU B24', 'LIU B25')
@@ -150,12 +150,12 @@ def test_ball_pendulum():
         2.0, Vec3(0.1, -0.2, 0.3), Sym3.diagonal(0.02, 0.03, 0.04)))
     robot = rbd_ros.Dynamics(builder.build(), backend='reference')
     q, qd, qdd = [0.3, -0.2, 0.5], [0.4, 1.0, -0.6], [-1.0, 0.5, 2.0]
-    close(robot.inverse_dynamics(q, qd, qdd),
-          [-5.1018150153704, -1.5110694904221, 1.1164200548796], 1e-12)
-    close(robot.gravity(q), [-4.838132214648, -1.7016483577373, 0.7943126630405], 1e-12)
-    close(robot.mass_matrix(q), [
+    assert_close(robot.inverse_dynamics(q, qd, qdd),
+                 [-5.1018150153704, -1.5110694904221, 1.1164200548796], 1e-12)
+    assert_close(robot.gravity(q), [-4.838132214648, -1.7016483577373, 0.7943126630405], 1e-12)
+    assert_close(robot.mass_matrix(q), [
         [0.26285199165, 0.0494601427023, -0.0674450580651],
         [0.0494601427023, 0.2093351998089, 0.1154918568167],
         [-0.0674450580651, 0.1154918568167, 0.1593480746652]], 1e-11)
     w = matrix(exponential.rotation_jacobian(Vec3(*q))) @ qd
-    close(w, [0.172442389498, 1.1343463654438, -0.4097268875213], 1e-12)
+    assert_close(w, [0.172442389498, 1.1343463654438, -0.4097268875213], 1e-12)

@@ -23,7 +23,7 @@ import rbd_ros
 from rbd_ros.algorithms import contact, impact
 from rbd_ros.errors import RbdError, SettingError
 from rbd_ros.model.samples import general_chain
-from spatial_oracle import close, mci6
+from spatial_oracle import assert_close, mci6
 
 BALL = np.linalg.inv(np.diag([0.4, 0.4, 0.4, 1.0, 1.0, 1.0]))
 ROD = np.linalg.inv(np.diag([1.0, 1.0, 1.0 / 12.0, 1.0, 1.0, 1.0]))
@@ -46,13 +46,13 @@ def test_impulses_on_bodies_handles_and_joints_agree():
     blow = np.array([0.3, -0.2, 0.5, 1.0, 2.0, -0.4])
     u = impact.generalized_impulse(space.J, blow)
     step = impact.joint_velocity_change(robot.mass_matrix(q), u)
-    close(space.J @ step, impact.velocity_change(space.Lambda, blow), 1e-9)
-    close(impact.body_impulse(space.Lambda, space.J @ step), blow, 1e-7)
+    assert_close(space.J @ step, impact.velocity_change(space.Lambda, blow), 1e-9)
+    assert_close(impact.body_impulse(space.Lambda, space.J @ step), blow, 1e-7)
     # an impulse acts as a force does for an instant: no product of velocities in it
     force, rest = (robot.forward_dynamics(q, np.ones(6), tau) for tau in (u, 0.0 * u))
-    close(step, force - rest, 1e-9)
+    assert_close(step, force - rest, 1e-9)
     inertia = mci6(2.0, np.array([0.1, 0.2, 0.3]), np.diag([0.1, 0.2, 0.25]))
-    close(impact.body_impulse(inertia, impact.velocity_change(inertia, blow)), blow, 1e-12)
+    assert_close(impact.body_impulse(inertia, impact.velocity_change(inertia, blow)), blow, 1e-12)
 
 
 @pytest.mark.seed('RBDA 11-18')
@@ -63,7 +63,7 @@ def test_spheres_head_on(e, after):
     n = contact.normal((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     v_1, v_2 = np.array([0, 0, 0, 1.0, 0, 0]), np.zeros(6)
     found = impact.collide(BALL, BALL, n, v_1, v_2, e)
-    close((found.v_1[3], found.v_2[3]), after)
+    assert_close((found.v_1[3], found.v_2[3]), after)
 
 
 @pytest.mark.seed('RBDA 11-18')
@@ -73,9 +73,9 @@ def test_rod_falls_on_one_end():
     v = np.array([0, 0, 0, 0, -1.0, 0])
     for e in (0.0, 0.4, 1.0):
         found = impact.collide(FIXED, ROD, n, np.zeros(6), v, e)
-        close(found.impulse, [(1.0 + e) / 4.0])
-        close(found.v_2[[2, 4]], [1.5 * (1.0 + e), -1.0 + (1.0 + e) / 4.0])
-        close(n @ found.v_2, e)
+        assert_close(found.impulse, [(1.0 + e) / 4.0])
+        assert_close(found.v_2[[2, 4]], [1.5 * (1.0 + e), -1.0 + (1.0 + e) / 4.0])
+        assert_close(n @ found.v_2, e)
 
 
 @pytest.mark.seed('RBDA 11-18')
@@ -95,9 +95,10 @@ def test_collisions_of_any_bodies_keep_momentum_and_lose_the_known_energy():
         if zeta >= 0.0:
             assert not found.impulse.any() and (found.v_2 == v_2).all()
             continue
-        close(n @ (found.v_2 - found.v_1), -e * zeta, 1e-10)
-        close(np.linalg.solve(one, found.v_1 - v_1), -np.linalg.solve(two, found.v_2 - v_2), 1e-9)
-        close(change, -0.5 * (1.0 - e ** 2) * zeta ** 2 / (n @ (one + two) @ n), 1e-9)
+        assert_close(n @ (found.v_2 - found.v_1), -e * zeta, 1e-10)
+        assert_close(np.linalg.solve(one, found.v_1 - v_1), -np.linalg.solve(two, found.v_2 - v_2),
+                     1e-9)
+        assert_close(change, -0.5 * (1.0 - e ** 2) * zeta ** 2 / (n @ (one + two) @ n), 1e-9)
 
 
 @pytest.mark.seed('RBDA 11-19')
@@ -108,11 +109,11 @@ def test_rod_at_45_degrees_sticks(e, impulse, after):
     at = 0.5 * np.sqrt(0.5) * np.array([1.0, -1.0, 0.0])
     N = np.column_stack([contact.normal(at, axis) for axis in ((1.0, 0, 0), (0, 1.0, 0))])
     v = np.array([0, 0, 0, -0.4, -1.0, 0.0])
-    close(N.T @ ROD @ N, [[2.5, 1.5], [1.5, 2.5]])
+    assert_close(N.T @ ROD @ N, [[2.5, 1.5], [1.5, 2.5]])
     found = impact.collide_sticking(FIXED, ROD, N, np.zeros(6), v, e)
-    close(found.impulse, impulse)
-    close(energy(ROD, found.v_2), after)
-    close(N.T @ found.v_2, [0.0, e])
+    assert_close(found.impulse, impulse)
+    assert_close(energy(ROD, found.v_2), after)
+    assert_close(N.T @ found.v_2, [0.0, e])
     if e == 1.0:
         assert impact.needed_friction(found.impulse) == pytest.approx(0.4545, abs=5e-5)
 
@@ -130,11 +131,11 @@ def test_sticking_collision_of_two_moving_bodies():
     zeta = N.T @ (v_2 - v_1)
     assert zeta[2] == pytest.approx(-1.0)
     found = impact.collide_sticking(one, two, N, v_1, v_2, 0.3)
-    close(N.T @ (found.v_2 - found.v_1), [0.0, 0.0, 0.3], 1e-11)
-    close(np.linalg.solve(one, found.v_1 - v_1) + np.linalg.solve(two, found.v_2 - v_2),
-          np.zeros(6), 1e-10)
+    assert_close(N.T @ (found.v_2 - found.v_1), [0.0, 0.0, 0.3], 1e-11)
+    assert_close(np.linalg.solve(one, found.v_1 - v_1) + np.linalg.solve(two, found.v_2 - v_2),
+                 np.zeros(6), 1e-10)
     apart = impact.collide_sticking(one, two, N, v_2, v_1, 0.3)
-    close(apart.impulse, np.zeros(3))
+    assert_close(apart.impulse, np.zeros(3))
     assert impact.needed_friction([0.1, 0.0, -1.0]) == np.inf
 
 
@@ -150,17 +151,17 @@ def test_impacts_of_a_robot_at_one_and_at_several_points():
     t = T[:, :1]
     one = impact.joint_impact(H, t, qd, 0.6)
     size = -1.6 * (t.T @ qd) / (t.T @ np.linalg.solve(H, t))[0]
-    close(one.impulse, size, 1e-11)
-    close(t.T @ one.qd, -0.6 * t.T @ qd, 1e-10)
+    assert_close(one.impulse, size, 1e-11)
+    assert_close(t.T @ one.qd, -0.6 * t.T @ qd, 1e-10)
     before = 0.5 * qd @ H @ qd
     for e in (0.0, 0.5, 1.0):
         found = impact.joint_impact(H, T, qd, e)
         aim = -e * (T.T @ qd)
         assert ((T.T @ found.qd - aim) > -1e-9).all() and found.impulse.min() >= 0.0
-        close(found.impulse @ (T.T @ found.qd - aim), 0.0, 1e-9)
+        assert_close(found.impulse @ (T.T @ found.qd - aim), 0.0, 1e-9)
         assert 0.5 * found.qd @ H @ found.qd <= before + 1e-12
     slow = impact.joint_impact(H, t, 1e-4 * qd / np.linalg.norm(qd), 1.0)
-    close(t.T @ slow.qd, [0.0], 1e-12)          # too slow to bounce
+    assert_close(t.T @ slow.qd, [0.0], 1e-12)   # too slow to bounce
 
 
 def test_refusals():

@@ -28,7 +28,7 @@ from rbd_ros.model.builder import JointData, Mimic
 from rbd_ros.spatial import shapes, xlt
 from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
-from spatial_oracle import close, derivative
+from spatial_oracle import assert_close, derivative
 
 Y, Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -58,7 +58,7 @@ def test_last_steps_are_newtons():
     found = inverse_kinematics(robot, {'body_6': robot.pose(goal, 'body_6')}, start,
                                linear_tolerance=1e-12, angular_tolerance=1e-12)
     assert found.success and found.attempts == 1 and found.iterations == len(found.history) - 1
-    close(robot.pose(found.q, 'body_6'), robot.pose(goal, 'body_6'), 1e-11)
+    assert_close(robot.pose(found.q, 'body_6'), robot.pose(goal, 'body_6'), 1e-11)
     small = [e for e in found.history if 1e-8 < e < 1e-1]
     later = found.history[found.history.index(small[0]) + 1:]
     assert found.iterations <= 8
@@ -74,11 +74,12 @@ def test_slope_of_the_angular_error():
         w = rng.normal(size=3)
         rate = derivative(lambda t, R=R, w=w: _vector(
             Rotation.from_rotvec(t * w).as_matrix().T @ R), 1e-4)
-        close(-_slope(_vector(R)) @ w, rate, 1e-7)
+        assert_close(-_slope(_vector(R)) @ w, rate, 1e-7)
     # Just below the switch to the series: what is left out of it is below rounding.
     e = 0.0099 * np.array([0.6, 0.0, -0.8])
     K, half = np.cross(np.eye(3), e), 0.5 * 0.0099
-    close(_slope(e), np.eye(3) - 0.5 * K + (1.0 - half / np.tan(half)) / 0.0099**2 * K @ K, 1e-13)
+    assert_close(_slope(e), np.eye(3) - 0.5 * K + (1.0 - half / np.tan(half)) / 0.0099**2 * K @ K,
+                 1e-13)
 
 
 def test_steps_within_bounds():
@@ -94,9 +95,9 @@ def test_steps_within_bounds():
                               method='bvls', tol=1e-14).x
         d = _bounded_step(J, e, 0.01, low, high)
         if np.abs(expected).max() < 1.0:
-            close(d, expected, 1e-9)
+            assert_close(d, expected, 1e-9)
         else:                               # a long step is shortened, not bent
-            close(d, expected / np.abs(expected).max(), 1e-9)
+            assert_close(d, expected / np.abs(expected).max(), 1e-9)
         assert (d >= low).all() and (d <= high).all()
 
 
@@ -182,8 +183,8 @@ def test_several_frames_and_points_at_once():
                'right_2': robot.pose(goal, 'right_2')[:3, 3]}
     found = inverse_kinematics(robot, targets)
     assert found.success and inside(model, found.q)
-    close(robot.pose(found.q, 'left_2'), targets['left_2'], 1e-5)
-    close(robot.pose(found.q, 'right_2')[:3, 3], targets['right_2'], 1e-5)
+    assert_close(robot.pose(found.q, 'left_2'), targets['left_2'], 1e-5)
+    assert_close(robot.pose(found.q, 'right_2')[:3, 3], targets['right_2'], 1e-5)
     assert abs(np.linalg.norm(found.q[3:7]) - 1.0) < 1e-12
 
 

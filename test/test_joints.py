@@ -30,7 +30,7 @@ from rbd_ros.joints import (
 from rbd_ros.spatial import Mat3, Motion, quaternion, RigidInertia, Sym3, Transform, Vec3
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
-from spatial_oracle import array, close, crm6, derivative, x6
+from spatial_oracle import array, assert_close, crm6, derivative, x6
 
 TIME = 0.4
 
@@ -72,10 +72,10 @@ def test_velocity_is_the_derivative_of_the_transform(joint):
     def X(s):
         return array(joint.transform(path(joint, q, qd, qdd, s)[0], TIME + s))
     v = array(joint.velocity(q, qd, TIME))
-    close(derivative(X), -crm6(v) @ X(0.0), 1e-9)
+    assert_close(derivative(X), -crm6(v) @ X(0.0), 1e-9)
     S, sigma = columns(joint.subspace(q, TIME)), array(joint.drift(q, TIME))
     assert S.shape == (6, joint.nv)
-    close(v, S @ np.array(qd) + sigma)
+    assert_close(v, S @ np.array(qd) + sigma)
 
 
 @pytest.mark.seed('RBDA 3-24', 'RBDA 4-25', 'RBDA 4-27', 'RBDA 3-25')
@@ -89,10 +89,10 @@ def test_bias_is_the_apparent_derivative(joint):
         return array(joint.velocity(position, rate, TIME + s))
     S, c_J = columns(joint.subspace(q, TIME)), array(joint.bias(q, qd, TIME))
     ring = derivative(velocity)
-    close(ring, S @ qdd + c_J, 1e-9)
+    assert_close(ring, S @ qdd + c_J, 1e-9)
     # the implicit form sees the bias alone (3.44, with the predecessor at rest)
     T = columns(joint.constraint_subspace(q, TIME))
-    close(T.T @ ring, T.T @ c_J, 1e-9)
+    assert_close(T.T @ ring, T.T @ c_J, 1e-9)
 
 
 @pytest.mark.seed('RBDA 3-17', 'RBDA 3-22', 'SIXD C19', 'RBDA 4-28', 'RBDA 3-21')
@@ -102,10 +102,10 @@ def test_constraint_forces_do_no_work(joint):
     q, qd, _ = state(joint, 3)
     S, T = columns(joint.subspace(q, TIME)), columns(joint.constraint_subspace(q, TIME))
     assert S.shape == (6, joint.nv) and T.shape == (6, 6 - joint.nv)
-    close(T.T @ S, np.zeros((6 - joint.nv, joint.nv)))
+    assert_close(T.T @ S, np.zeros((6 - joint.nv, joint.nv)))
     assert np.linalg.matrix_rank(T) == 6 - joint.nv
     assert np.linalg.matrix_rank(S) == joint.nv
-    close(T.T @ array(joint.velocity(q, qd, TIME)), T.T @ array(joint.drift(q, TIME)))
+    assert_close(T.T @ array(joint.velocity(q, qd, TIME)), T.T @ array(joint.drift(q, TIME)))
 
 
 @pytest.mark.parametrize('joint', EVERY, ids=NAMES)
@@ -123,9 +123,9 @@ def test_constraint_subspace_and_its_rate_can_be_traced(joint):
         'rate': [f.to_list() for f in joint.constraint_rate(q, qd, t)]},
         {'q': (joint.nq,), 'qd': (joint.nv,), 't': ()})
     found = np.reshape(graph.evaluate(q, qd, [TIME]), (2, 6 - joint.nv, 6))
-    close(found[0].T, T(0.0))
-    close(found[1].T, derivative(T), 1e-8)
-    close(found[1].T, columns(joint.constraint_rate(q, qd, TIME)))
+    assert_close(found[0].T, T(0.0))
+    assert_close(found[1].T, derivative(T), 1e-8)
+    assert_close(found[1].T, columns(joint.constraint_rate(q, qd, TIME)))
 
 
 def test_dual_complement_of_dependent_columns():
@@ -135,7 +135,7 @@ def test_dual_complement_of_dependent_columns():
     q = [0.3, 0.0, -0.8]                                    # first and last axis in line
     T = columns(gimbal.constraint_subspace(q))
     assert np.isfinite(T).all() and np.linalg.matrix_rank(T) == 3
-    close(T.T @ columns(gimbal.subspace(q)), np.zeros((3, 3)))
+    assert_close(T.T @ columns(gimbal.subspace(q)), np.zeros((3, 3)))
 
 
 @pytest.mark.seed('SIXD P03')
@@ -147,16 +147,16 @@ def test_positions_integrate_and_subtract(joint):
     reached = joint.integrate(q, step)
     assert len(reached) == joint.nq
     if not joint.type_name.endswith('rolling ball'):
-        close(joint.difference(q, reached), step, 1e-11)
-        close(joint.difference(q, q), np.zeros(joint.nv))
+        assert_close(joint.difference(q, reached), step, 1e-11)
+        assert_close(joint.difference(q, q), np.zeros(joint.nv))
     rate = derivative(lambda s: joint.integrate(q, (np.array(qd) * s).tolist()))
-    close(rate, joint.q_dot(q, qd), 1e-9)
+    assert_close(rate, joint.q_dot(q, qd), 1e-9)
     if not joint.time_dependent:
         position = joint.transform(joint.neutral())
         lift = 0.4 if 'rolling' in joint.type_name else 0.0     # a ball rests on its plane
         expected = x6(np.eye(3), [0.0, 0.0, -lift if 'reversed' in joint.type_name else lift])
-        close(array(position), expected)
-    close(joint.integrate(q, [0.0] * joint.nv), q, 1e-14)
+        assert_close(array(position), expected)
+    assert_close(joint.integrate(q, [0.0] * joint.nv), q, 1e-14)
 
 
 @pytest.mark.seed('RBDA 4-29')
@@ -182,10 +182,11 @@ def test_table_of_joint_models():
 
     def check(joint, position, E, r, S, T):
         X = joint.transform(position)
-        close(array(X.E), E)
-        close(array(X.r), r)
-        close(columns(joint.subspace(position)), np.array(S).reshape(-1, 6).T, 0.0)
-        close(columns(joint.constraint_subspace(position)), np.array(T).reshape(-1, 6).T, 0.0)
+        assert_close(array(X.E), E)
+        assert_close(array(X.r), r)
+        assert_close(columns(joint.subspace(position)), np.array(S).reshape(-1, 6).T, 0.0)
+        assert_close(columns(joint.constraint_subspace(position)), np.array(T).reshape(-1, 6).T,
+                     0.0)
     I3, zero = np.eye(3), [0, 0, 0]
     check(Revolute(), [q], rz, zero, [e[2]], e[[0, 1, 3, 4, 5]])
     check(Prismatic(), [q], I3, [0, 0, q], [e[5]], e[[0, 1, 2, 3, 4]])
@@ -205,9 +206,9 @@ def test_special_cases_of_the_axial_joints():
     axis, q = (1.0, -2.0, 0.5), 0.9
     assert Helical(axis, 0.0).transform([q]) == Revolute(axis).transform([q])
     both = Cylindrical(axis)
-    close(array(both.transform([q, 0.3])),
-          array(Revolute(axis).transform([q])) @ array(Prismatic(axis).transform([0.3])))
-    close(array(Helical(axis, 0.2).transform([q])), array(both.transform([q, 0.2 * q])))
+    assert_close(array(both.transform([q, 0.3])),
+                 array(Revolute(axis).transform([q])) @ array(Prismatic(axis).transform([0.3])))
+    assert_close(array(Helical(axis, 0.2).transform([q])), array(both.transform([q, 0.2 * q])))
 
 
 @pytest.mark.parametrize('slope', [1e-16, 1e-12, 1e-10, 1e-9, 1.4e-8, 1e-6])
@@ -228,9 +229,9 @@ def test_rotation_about_any_axis_is_scipys(axis):
     """E is the transpose of the active rotation about the normalised axis."""
     joint = Revolute(axis)
     unit = np.array(axis) / np.linalg.norm(axis)
-    close(joint.axis, unit, 1e-15)
+    assert_close(joint.axis, unit, 1e-15)
     E = array(joint.transform([0.8]).E)
-    close(E, Rotation.from_rotvec(0.8 * unit).as_matrix().T)
+    assert_close(E, Rotation.from_rotvec(0.8 * unit).as_matrix().T)
     if np.count_nonzero(axis) == 1:
         assert set(np.abs(joint.axis)) == {0.0, 1.0}
         assert np.count_nonzero(E == 0.0) == 4            # exact zeros for the compiler
@@ -255,16 +256,17 @@ def test_golden_numbers_of_yaw_pitch_roll():
     """E, S and c_J at yaw, pitch, roll = .1, .2, .3 with rates 1, 2, 3."""
     joint = RollPitchYaw()
     q, qd = [0.3, 0.2, 0.1], [3.0, 2.0, 1.0]
-    close(array(joint.transform(q).E), [[.975170, .097843, -.198669], [-.036957, .956425, .289629],
-                                        [.218351, -.275096, .936293]], 1e-6)   # printed digits
+    assert_close(array(joint.transform(q).E), [
+        [.975170, .097843, -.198669], [-.036957, .956425, .289629],
+        [.218351, -.275096, .936293]], 1e-6)                            # printed digits
     S = columns(joint.subspace(q))[:, ::-1]
-    close(S[:3], [[-.198669, 0, 1], [.289629, .955336, 0], [.936293, -.295520, 0]], 1e-6)
-    close(array(joint.bias(q, qd)), [-1.960133, .918337, -6.980499, 0, 0, 0], 1e-6)
+    assert_close(S[:3], [[-.198669, 0, 1], [.289629, .955336, 0], [.936293, -.295520, 0]], 1e-6)
+    assert_close(array(joint.bias(q, qd)), [-1.960133, .918337, -6.980499, 0, 0, 0], 1e-6)
     assert np.linalg.det(S[:3]) == pytest.approx(-math.cos(0.2), rel=1e-12)
     p = quaternion.from_rotation(joint.transform(q).E)
-    close(p, [.143572, .106021, .034271, .983347], 1e-6)
+    assert_close(p, [.143572, .106021, .034271, .983347], 1e-6)
     R = Rotation.from_euler('xyz', q).as_matrix()
-    close(array(joint.transform(q).E), R.T)                # the rpy of URDF
+    assert_close(array(joint.transform(q).E), R.T)         # the rpy of URDF
 
 
 @pytest.mark.seed('RBDA 4-24', 'RBDA 4-25', 'RBDA 4-33')
@@ -273,15 +275,15 @@ def test_ball_joint_in_angles_and_in_quaternions_agree():
     angles, ball = RollPitchYaw(), Spherical()
     q, qd, qdd = [0.4, -0.7, 1.1], [0.3, -1.2, 0.8], np.array([0.5, 0.2, -0.4])
     p = quaternion.from_rotation(angles.transform(q).E)
-    close(array(ball.transform(p)), array(angles.transform(q)))
+    assert_close(array(ball.transform(p)), array(angles.transform(q)))
     v = angles.velocity(q, qd)
     w = array(v)[:3].tolist()
-    close(array(ball.velocity(p, w)), array(v))
-    close(ball.q_dot(p, w), derivative(lambda s: quaternion.from_rotation(
+    assert_close(array(ball.velocity(p, w)), array(v))
+    assert_close(ball.q_dot(p, w), derivative(lambda s: quaternion.from_rotation(
         angles.transform((np.array(q) + s * np.array(qd)).tolist()).E)), 1e-10)
     # w' of the ball joint is what the angles accelerate to: c_J of the ball is zero
     wd = derivative(lambda s: array(angles.velocity(*path(angles, q, qd, qdd, s)))[:3])
-    close(wd, columns(angles.subspace(q))[:3] @ qdd + array(angles.bias(q, qd))[:3], 1e-9)
+    assert_close(wd, columns(angles.subspace(q))[:3] @ qdd + array(angles.bias(q, qd))[:3], 1e-9)
     assert array(ball.bias(p, w)).tolist() == [0.0] * 6
 
 
@@ -296,10 +298,10 @@ def test_euler_parameters_stay_normalised():
         p = ball.integrate(p, [0.3, -0.2, 0.5])
     assert math.hypot(*p) == pytest.approx(1.0, abs=4e-16)
     turned = Rotation.from_rotvec([300.0, -200.0, 500.0]).as_matrix()
-    close(array(ball.transform(p).E), turned.T, 1e-11)              # a thousand roundings
+    assert_close(array(ball.transform(p).E), turned.T, 1e-11)       # a thousand roundings
     doubled = [2.0 * x for x in p]
-    close(array(ball.transform(doubled).E), array(ball.transform(p).E))
-    close(array(ball.transform([-x for x in p]).E), array(ball.transform(p).E))
+    assert_close(array(ball.transform(doubled).E), array(ball.transform(p).E))
+    assert_close(array(ball.transform([-x for x in p]).E), array(ball.transform(p).E))
 
 
 def test_quaternions_are_those_of_scipy():
@@ -309,15 +311,15 @@ def test_quaternions_are_those_of_scipy():
         a, b = Rotation.random(random_state=rng), Rotation.random(random_state=rng)
         p, q = a.as_quat().tolist(), b.as_quat().tolist()
         E = quaternion.rotation(p)
-        close(array(E), a.as_matrix().T)
-        close(np.array(quaternion.from_rotation(E)), a.as_quat(canonical=True), 1e-14)
-        close(array(quaternion.rotation(quaternion.product(p, q))), (a * b).as_matrix().T)
-        close(array(quaternion.logarithm(p)), a.as_rotvec(), 1e-12)
-        close(array(quaternion.rotation(quaternion.exponential(Vec3(*a.as_rotvec().tolist())))),
-              a.as_matrix().T)
+        assert_close(array(E), a.as_matrix().T)
+        assert_close(np.array(quaternion.from_rotation(E)), a.as_quat(canonical=True), 1e-14)
+        assert_close(array(quaternion.rotation(quaternion.product(p, q))), (a * b).as_matrix().T)
+        assert_close(array(quaternion.logarithm(p)), a.as_rotvec(), 1e-12)
+        turn = quaternion.exponential(Vec3(*a.as_rotvec().tolist()))
+        assert_close(array(quaternion.rotation(turn)), a.as_matrix().T)
     for w in ([0.0, 0.0, 0.0], [1e-12, 0.0, 0.0], [math.pi, 0.0, 0.0]):
         back = quaternion.logarithm(quaternion.exponential(Vec3(*w)))
-        close(np.abs(array(back)), w, 1e-15)
+        assert_close(np.abs(array(back)), w, 1e-15)
     half = quaternion.from_rotation(Transform.rotation(quaternion.rotation([1, 0, 0, 0])).E)
     assert half == [1.0, 0.0, 0.0, 0.0]
 
@@ -335,17 +337,18 @@ def test_free_and_planar_steps_are_pinocchios():
         reached = pin.integrate(model, q, swapped)
         ours = np.array(joint.integrate(q.tolist(), v.tolist()))
         ours[3:] *= np.sign(ours[3:] @ reached[3:])
-        close(ours, reached, 1e-11)
+        assert_close(ours, reached, 1e-11)
         back = pin.difference(model, q, reached)
-        close(joint.difference(q.tolist(), reached.tolist()), np.concatenate((back[3:], back[:3])),
-              1e-9)                       # Pinocchio's logarithm is a series near zero
+        # 1e-9: Pinocchio's logarithm is a series near zero
+        assert_close(joint.difference(q.tolist(), reached.tolist()),
+                     np.concatenate((back[3:], back[:3])), 1e-9)
     # a planar joint is a free one in its plane
     planar = Planar()
     q, step = planar.random(rng), rng.normal(size=3).tolist()
     half = q[0] / 2
     free = Free().integrate([q[1], q[2], 0, 0, 0, math.sin(half), math.cos(half)],
                             [0, 0, step[0], step[1], step[2], 0])
-    close(array(planar.transform(planar.integrate(q, step))), array(Free().transform(free)))
+    assert_close(array(planar.transform(planar.integrate(q, step))), array(Free().transform(free)))
 
 
 @pytest.mark.seed('RBDA 4-23', 'RBDA 4-26')
@@ -384,8 +387,8 @@ def test_free_body_moves_straight_and_keeps_its_momentum(joint):
         qd = qd + h / 6 * (a1[1] + 2 * a2[1] + 2 * a3[1] + a4[1])
     end, where = seen(q.tolist(), qd)
     free = [2, 3, 4] if isinstance(joint, Planar) else range(6)
-    close(end[free], start[free], 1e-10)
-    close(where, centre + n * h * start[3:] / 1.5, 1e-10)
+    assert_close(end[free], start[free], 1e-10)
+    assert_close(where, centre + n * h * start[3:] / 1.5, 1e-10)
 
 
 @pytest.mark.seed('RBDA 4-31', 'RBDA 4-07')
@@ -395,15 +398,16 @@ def test_reversed_joint_is_the_inverse_motion(joint):
     q, qd, _ = state(joint, 7)
     back = Reversed(joint)
     X = array(joint.transform(q, TIME))
-    close(array(back.transform(q, TIME)), np.linalg.inv(X))
-    close(array(back.velocity(q, qd, TIME)),
-          -np.linalg.inv(X) @ array(joint.velocity(q, qd, TIME)))
-    close(columns(back.subspace(q, TIME)), -np.linalg.inv(X) @ columns(joint.subspace(q, TIME)))
+    assert_close(array(back.transform(q, TIME)), np.linalg.inv(X))
+    assert_close(array(back.velocity(q, qd, TIME)),
+                 -np.linalg.inv(X) @ array(joint.velocity(q, qd, TIME)))
+    assert_close(columns(back.subspace(q, TIME)),
+                 -np.linalg.inv(X) @ columns(joint.subspace(q, TIME)))
     T = columns(joint.constraint_subspace(q, TIME))
-    close(columns(back.constraint_subspace(q, TIME)), X.T @ T)       # with the lost star (E3)
+    assert_close(columns(back.constraint_subspace(q, TIME)), X.T @ T)  # with the lost star (E3)
     twice = Reversed(back)
-    close(array(twice.transform(q, TIME)), X)
-    close(array(twice.bias(q, qd, TIME)), array(joint.bias(q, qd, TIME)))
+    assert_close(array(twice.transform(q, TIME)), X)
+    assert_close(array(twice.bias(q, qd, TIME)), array(joint.bias(q, qd, TIME)))
 
 
 @pytest.mark.seed('RBDA 4-07')
@@ -413,11 +417,11 @@ def test_symmetric_joints_may_be_flipped():
     for joint in (Revolute(), Prismatic(), Helical(pitch=0.2)):
         back = Reversed(joint)
         flipped = type(joint)((0.0, 0.0, -1.0), *([0.2] if isinstance(joint, Helical) else []))
-        close(array(back.transform(q)), array(flipped.transform(q)))
-        close(array(back.velocity(q, qd)), array(flipped.velocity(q, qd)))
+        assert_close(array(back.transform(q)), array(flipped.transform(q)))
+        assert_close(array(back.velocity(q, qd)), array(flipped.velocity(q, qd)))
     pinion, rack = RackAndPinion(0.5), Reversed(RackAndPinion(0.5))
     assert array(pinion.velocity(q, qd))[4] != 0.0
-    close(array(rack.velocity(q, qd))[3:], [-0.5 * 1.3, 0.5 * 0.6 * 1.3, 0.0])
+    assert_close(array(rack.velocity(q, qd))[3:], [-0.5 * 1.3, 0.5 * 0.6 * 1.3, 0.0])
     # no change of sign or direction makes one of the other: the axes of rotation differ
     assert abs(array(rack.transform(q).r)[1]) > 0.1 > abs(array(pinion.transform(q).r)[1])
 
@@ -443,9 +447,9 @@ def test_position_and_closure_error_of_a_transform(joint):
             joint.closure_error(X, TIME)
         return
     found = joint.locate(X, TIME)
-    close(array(joint.transform(found, TIME)), array(X))
+    assert_close(array(joint.transform(found, TIME)), array(X))
     T = columns(joint.constraint_subspace(found, TIME))
-    close(joint.closure_error(X, TIME), np.zeros(T.shape[1]))
+    assert_close(joint.closure_error(X, TIME), np.zeros(T.shape[1]))
     # displace F_s by a small twist: delta grows by T^T twist
     twist = np.random.default_rng(10).normal(size=6)
 
@@ -455,4 +459,4 @@ def test_position_and_closure_error_of_a_transform(joint):
         r = -E.T @ moved[3:, :3]
         off = Transform(Mat3(E.tolist()), Vec3(r[2, 1], r[0, 2], r[1, 0]))
         return np.array(joint.closure_error(off, TIME))
-    close(derivative(error), T.T @ twist, 1e-8)
+    assert_close(derivative(error), T.T @ twist, 1e-8)

@@ -31,7 +31,7 @@ from rbd_ros.joints import (
     Revolute, RollPitchYaw, Spherical, Universal, UserJoint, verify)
 from rbd_ros.spatial import (
     AxialScrew, Force, Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3)
-from spatial_oracle import array, close
+from spatial_oracle import array, assert_close
 
 
 @pytest.mark.seed('RBDA 4-32', 'SIXD P28')
@@ -56,14 +56,14 @@ def test_golden_rack_and_pinion():
     """Radius .5 at q = pi/6 with qd = 2, and a revolute joint without radius."""
     joint = RackAndPinion(0.5)
     q, qd = [math.pi / 6], [2.0]
-    close(array(joint.velocity(q, qd)), [0, 0, 2, .866025, -.5, 0], 1e-6)      # printed digits
-    close(array(joint.bias(q, qd)), [0, 0, 0, -1, -1.732051, 0], 1e-6)
+    assert_close(array(joint.velocity(q, qd)), [0, 0, 2, .866025, -.5, 0], 1e-6)  # printed digits
+    assert_close(array(joint.bias(q, qd)), [0, 0, 0, -1, -1.732051, 0], 1e-6)
     predecessor = joint.transform(q).inv_apply(joint.velocity(q, qd))
-    close(array(predecessor), [0, 0, 2, 1, -0.5 * q[0] * 2, 0], 1e-12)         # Ex 4.6
+    assert_close(array(predecessor), [0, 0, 2, 1, -0.5 * q[0] * 2, 0], 1e-12)  # Ex 4.6
     none = RackAndPinion(0.0)
     assert none.transform(q) == Revolute().transform(q)
-    close(array(none.velocity(q, qd)), array(Revolute().velocity(q, qd)))
-    close(array(none.bias(q, qd)), np.zeros(6))
+    assert_close(array(none.velocity(q, qd)), array(Revolute().velocity(q, qd)))
+    assert_close(array(none.bias(q, qd)), np.zeros(6))
     with pytest.raises(ModelError, match='radius of a pinion'):
         RackAndPinion(math.nan)
 
@@ -73,8 +73,8 @@ def test_rheonomic_prismatic_joint():
     """With z = q + zeta(t), sigma is zeta', c_J is zeta'', and the power splits in two."""
     joint, t = RHEONOMIC_LIFT, 0.8
     assert joint.time_dependent and not Prismatic().time_dependent
-    close(array(joint.drift([0.3], t)), [0, 0, 0, 0, 0, 0.5 * math.cos(t)])
-    close(array(joint.bias([0.3], [0.2], t)), [0, 0, 0, 0, 0, -0.5 * math.sin(t)])
+    assert_close(array(joint.drift([0.3], t)), [0, 0, 0, 0, 0, 0.5 * math.cos(t)])
+    assert_close(array(joint.bias([0.3], [0.2], t)), [0, 0, 0, 0, 0, -0.5 * math.sin(t)])
     f = np.random.default_rng(1).normal(size=6)
     v = array(joint.velocity([0.3], [0.2], t))
     tau = array(joint.subspace([0.3], t)[0]) @ f                       # 3.37
@@ -88,11 +88,11 @@ def test_prescribed_motion_leaves_no_freedom():
     driven = Prescribed(Prismatic(), swing)
     assert (driven.nq, driven.nv, driven.subspace([], 0.1)) == (0, 0, ())
     assert len(driven.constraint_subspace([])) == 6
-    close(array(driven.velocity([], [], 0.3)), [0, 0, 0, 0, 0, 0.6 * math.cos(0.6)])
-    close(array(driven.bias([], [], 0.3)), [0, 0, 0, 0, 0, -1.2 * math.sin(0.6)])
+    assert_close(array(driven.velocity([], [], 0.3)), [0, 0, 0, 0, 0, 0.6 * math.cos(0.6)])
+    assert_close(array(driven.bias([], [], 0.3)), [0, 0, 0, 0, 0, -1.2 * math.sin(0.6)])
     chain = Composite((driven, Prismatic()))
-    close(array(chain.transform([0.2], 0.3)),
-          array(Prismatic().transform([0.2 + 0.3 * math.sin(0.6)])))
+    assert_close(array(chain.transform([0.2], 0.3)),
+                 array(Prismatic().transform([0.2 + 0.3 * math.sin(0.6)])))
     assert chain.time_dependent and Reversed(chain).time_dependent
     assert chain.neutral() == [0.0] and driven.type_name == 'prescribed prismatic'
     assert Fixed().velocity([], []) == Motion.zero()
@@ -115,8 +115,8 @@ def test_rolling_ball_is_nonholonomic():
     q, w = joint.random(np.random.default_rng(2)), [0.4, -0.7, 0.9]
     v = joint.transform(q).inv_apply(joint.velocity(q, w))            # in plane coordinates
     contact = Vec3(q[4], q[5], 0.0)
-    close(array(v.lin + v.ang.cross(contact)), np.zeros(3), 1e-12)
-    close(array(joint.velocity(q, [2 * x for x in w])), 2 * array(joint.velocity(q, w)))
+    assert_close(array(v.lin + v.ang.cross(contact)), np.zeros(3), 1e-12)
+    assert_close(array(joint.velocity(q, [2 * x for x in w])), 2 * array(joint.velocity(q, w)))
     verify(joint, q, w)
     with pytest.raises(ModelError, match='rolling ball joint: the difference'):
         joint.difference(q, q)
@@ -172,19 +172,19 @@ def test_compound_joints_are_their_chains():
     one = Cylindrical()
     for name in ('transform', 'subspace'):
         a, b = getattr(one, name)(q), getattr(chain, name)(q)
-        close(array(a), array(b)) if name == 'transform' else [
-            close(array(x), array(y)) for x, y in zip(a, b)]
-    close(array(one.velocity(q, qd)), array(chain.velocity(q, qd)))
-    close(array(chain.bias(q, qd)), np.zeros(6))
+        assert_close(array(a), array(b)) if name == 'transform' else [
+            assert_close(array(x), array(y)) for x, y in zip(a, b)]
+    assert_close(array(one.velocity(q, qd)), array(chain.velocity(q, qd)))
+    assert_close(array(chain.bias(q, qd)), np.zeros(6))
     cross = Universal((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     two = Composite((Revolute((1.0, 0.0, 0.0)), Revolute((0.0, 1.0, 0.0))))
-    close(array(cross.bias(q, qd)), array(two.bias(q, qd)))
-    close(array(cross.transform(q)), array(two.transform(q)))
+    assert_close(array(cross.bias(q, qd)), array(two.bias(q, qd)))
+    assert_close(array(cross.transform(q)), array(two.transform(q)))
     angles, rates = [0.3, 0.2, 0.1], [0.5, -0.6, 0.7]
     three = Composite((Revolute(), Revolute((0, 1, 0)), Revolute((1, 0, 0))))
     ball = RollPitchYaw()
-    close(array(ball.transform(angles)), array(three.transform(angles[::-1])))
-    close(array(ball.bias(angles, rates)), array(three.bias(angles[::-1], rates[::-1])))
+    assert_close(array(ball.transform(angles)), array(three.transform(angles[::-1])))
+    assert_close(array(ball.bias(angles, rates)), array(three.bias(angles[::-1], rates[::-1])))
     assert ball.integrate(angles, rates) == [a + b for a, b in zip(angles, rates)]
     assert ball.difference(angles, angles) == [0.0] * 3
 

@@ -26,7 +26,7 @@ from rbd_ros.joints import Prismatic, Revolute, RotationVector, Spherical
 from rbd_ros.model import samples
 from rbd_ros.model.builder import JointData
 from rbd_ros.spatial import quaternion, RigidInertia, shapes, Sym3, Vec3, xlt
-from spatial_oracle import close, derivative
+from spatial_oracle import assert_close, derivative
 from tree_oracle import State
 
 M1, M2, L1, L2, G = 2.0, 1.0, 1.0, 0.5, 9.81
@@ -82,14 +82,14 @@ def test_particle_on_a_vertical_line():
 def test_two_masses_by_lagrange():
     """The traced Lagrangian of the 2R arm gives the exact torques and inertia matrix."""
     graph = lagrange.euler_lagrange(arm_lagrangian, 2)
-    close(graph.evaluate(Q, QD, QDD), [36.20475596879422, 3.479341661651303], 1e-14)
+    assert_close(graph.evaluate(Q, QD, QDD), [36.20475596879422, 3.479341661651303], 1e-14)
     M = lagrange.inertia_from_energy(lambda q, qd: arm_energies(q, qd)[0], 2)
-    close(np.array(M.evaluate(Q)).reshape(2, 2),
-          [[4.014842187284488, 0.6324210936422442], [0.6324210936422442, 0.25]], 1e-14)
+    assert_close(np.array(M.evaluate(Q)).reshape(2, 2),
+                 [[4.014842187284488, 0.6324210936422442], [0.6324210936422442, 0.25]], 1e-14)
     # a force from outside is a part of tau: with L = T alone, gravity is, too (Liu 13)
     free = lagrange.euler_lagrange(lambda q, qd: arm_energies(q, qd)[0], 2)
     weight = np.subtract(graph.evaluate(Q, QD, QDD), free.evaluate(Q, QD, QDD))
-    close(weight, [30.76573568524981, 2.650182810283225], 1e-13)
+    assert_close(weight, [30.76573568524981, 2.650182810283225], 1e-13)
 
 
 @pytest.mark.seed('MR A06', 'MR A07')
@@ -98,10 +98,11 @@ def test_christoffel_symbols_of_two_masses():
     M = lagrange.inertia_from_energy(lambda q, qd: arm_energies(q, qd)[0], 2)
     Gamma = np.array(lagrange.christoffel(M).evaluate(Q)).reshape(2, 2, 2)
     h = -M2 * L1 * L2 * np.sin(Q[1])
-    close(Gamma, [[[0.0, h], [h, h]], [[-h, 0.0], [0.0, 0.0]]], 1e-14)
-    close(lagrange.contract(Gamma.tolist(), QD),
-          [[0.3865306123426146, 0.2254761905331919], [0.1610544218094228, 0.0]], 1e-13)
-    close(np.einsum('ijk,j,k', Gamma, QD, QD), [-0.07730612246852293, 0.08052721090471138], 1e-13)
+    assert_close(Gamma, [[[0.0, h], [h, h]], [[-h, 0.0], [0.0, 0.0]]], 1e-14)
+    assert_close(lagrange.contract(Gamma.tolist(), QD),
+                 [[0.3865306123426146, 0.2254761905331919], [0.1610544218094228, 0.0]], 1e-13)
+    assert_close(np.einsum('ijk,j,k', Gamma, QD, QD), [-0.07730612246852293, 0.08052721090471138],
+                 1e-13)
 
 
 @pytest.mark.seed('MR A02', 'MR A07', 'LIU B04')
@@ -109,13 +110,13 @@ def test_lagrange_is_newton_euler(tree):
     """Energies of a tree, differentiated, give the torques of the recursion, rotors included."""
     s, robot = State(tree, 1), reference(tree)
     graph = lagrange.equations(tree)
-    close(graph.evaluate(s.q, s.qd, s.qdd), robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+    assert_close(graph.evaluate(s.q, s.qd, s.qdd), robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
     # the kinetic energy alone: tau is all of Q, so gravity is added to it
     free = lagrange.euler_lagrange(lagrange.kinetic_energy(tree), tree.nv)
-    close(np.add(free.evaluate(s.q, s.qd, s.qdd), robot.gravity(s.q)),
-          robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+    assert_close(np.add(free.evaluate(s.q, s.qd, s.qdd), robot.gravity(s.q)),
+                 robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
     kernel = compiler.compile(graph, backend='python')
-    close(kernel(s.q, s.qd, s.qdd), robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+    assert_close(kernel(s.q, s.qd, s.qdd), robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
 
 
 @pytest.mark.seed('MR A06', 'MR A29', 'MR A30')
@@ -123,26 +124,26 @@ def test_christoffel_symbols_of_a_tree(tree):
     """They are symmetric, add up to the slopes of M; their C is passive and gives c."""
     n, s, robot = tree.nv, State(tree, 2), reference(tree)
     M = lagrange.inertia(tree)
-    close(np.array(M.evaluate(s.q)).reshape(n, n), robot.mass_matrix(s.q), 1e-12)
+    assert_close(np.array(M.evaluate(s.q)).reshape(n, n), robot.mass_matrix(s.q), 1e-12)
     Gamma = np.array(lagrange.christoffel(M).evaluate(s.q)).reshape(n, n, n)
-    close(Gamma, Gamma.transpose(0, 2, 1), 1e-13)
+    assert_close(Gamma, Gamma.transpose(0, 2, 1), 1e-13)
     slopes = np.stack([derivative(lambda t, k=k: robot.mass_matrix(s.q + t * np.eye(n)[k]))
                        for k in range(n)], axis=2)
-    close(Gamma + Gamma.transpose(1, 0, 2), slopes, 1e-9)
+    assert_close(Gamma + Gamma.transpose(1, 0, 2), slopes, 1e-9)
     C = np.array(lagrange.contract(Gamma.tolist(), s.qd.tolist()))
     c = robot.bias(s.q, s.qd) - robot.gravity(s.q)
-    close(C @ s.qd, c, 1e-11)
+    assert_close(C @ s.qd, c, 1e-11)
     twice = np.array(lagrange.contract(Gamma.tolist(), (2.0 * s.qd).tolist()))
-    close(twice, 2.0 * C, 1e-12)
+    assert_close(twice, 2.0 * C, 1e-12)
     Md = derivative(lambda t: robot.mass_matrix(s.q + t * s.qd))
-    close(Md, C + C.T, 1e-9)
+    assert_close(Md, C + C.T, 1e-9)
     skew = Md - 2.0 * C
-    close(skew, -skew.T, 1e-9)
+    assert_close(skew, -skew.T, 1e-9)
     # power of the drives beyond gravity is what the kinetic energy gains
     tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
     gain = derivative(lambda t: [robot.kinetic_energy(
         s.q + t * s.qd + 0.5 * t * t * s.qdd, s.qd + t * s.qdd)])
-    close([s.qd @ (tau - robot.gravity(s.q))], gain, 1e-9)
+    assert_close([s.qd @ (tau - robot.gravity(s.q))], gain, 1e-9)
 
 
 @pytest.mark.seed('LIU B05', 'LIU B07', 'LIU B08')
@@ -152,18 +153,18 @@ def test_velocity_forces_from_the_inertia_matrix(tree):
     M = lagrange.inertia(tree)
     forces = lagrange.velocity_forces(M)
     C = np.array(forces.evaluate(s.q, s.qd))
-    close(C, robot.bias(s.q, s.qd) - robot.gravity(s.q), 1e-11)
-    close(forces.evaluate(s.q, 3.0 * s.qd), 9.0 * C, 1e-11)
+    assert_close(C, robot.bias(s.q, s.qd) - robot.gravity(s.q), 1e-11)
+    assert_close(forces.evaluate(s.q, 3.0 * s.qd), 9.0 * C, 1e-11)
     tau = robot.mass_matrix(s.q) @ s.qdd + C + robot.gravity(s.q)
-    close(tau, robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
+    assert_close(tau, robot.inverse_dynamics(s.q, s.qd, s.qdd), 1e-11)
     # column j of the tensor is the slope of M along j; not dM/dt, but the same times qd
     dM = compiler.jacobian(M, 'M', 'q').evaluate(s.q)
     tensor = np.array(lagrange.times_velocity(dM, s.qd.tolist()))
     for j in range(n):
         slope = derivative(lambda t, j=j: robot.mass_matrix(s.q + t * np.eye(n)[j]))
-        close(tensor[:, j], slope @ s.qd, 1e-9)
+        assert_close(tensor[:, j], slope @ s.qd, 1e-9)
     Md = derivative(lambda t: robot.mass_matrix(s.q + t * s.qd))
-    close(tensor @ s.qd, Md @ s.qd, 1e-9)
+    assert_close(tensor @ s.qd, Md @ s.qd, 1e-9)
     assert np.abs(tensor - Md).max() > 1e-2
 
 
@@ -199,20 +200,21 @@ def test_particles(cloud):
     J_graph = lagrange.particle_jacobian(position, n)
     J = np.array(J_graph.evaluate(s.q)).reshape(-1, 3, n)
     velocity = derivative(lambda t: position((s.q + t * s.qd).tolist()))
-    close(J @ s.qd, velocity, 1e-9)
+    assert_close(J @ s.qd, velocity, 1e-9)
     # d rdot / dqd = dr/dq is how J was used; d rdot / dq is the rate of J
     Jd = np.array(lagrange.particle_jacobian_rate(J_graph).evaluate(s.q, s.qd)).reshape(J.shape)
     for k in range(n):
         slope = derivative(lambda t, k=k: (np.array(J_graph.evaluate(
             (s.q + t * np.eye(n)[k]).tolist())).reshape(J.shape) @ s.qd))
-        close(Jd[:, :, k], slope, 1e-9)
+        assert_close(Jd[:, :, k], slope, 1e-9)
     M = lagrange.particle_inertia(masses, J.tolist())
-    close(M, robot.mass_matrix(s.q), 1e-12)
+    assert_close(M, robot.mass_matrix(s.q), 1e-12)
     f = s.rng.normal(size=(len(masses), 3))
     force = lagrange.particle_force(J.tolist(), f.tolist())
     assert np.dot(force, s.qd) == pytest.approx((f * velocity).sum(), rel=1e-9)
     weights = [[0.0, 0.0, -9.81 * mu] for mu in masses]
-    close(np.negative(lagrange.particle_force(J.tolist(), weights)), robot.gravity(s.q), 1e-11)
+    assert_close(np.negative(lagrange.particle_force(J.tolist(), weights)), robot.gravity(s.q),
+                 1e-11)
 
 
 @pytest.mark.seed('LIU B48')
@@ -230,11 +232,11 @@ def test_quaternion_coordinates_are_redundant():
     p = quaternion.unit([0.3, -0.2, 0.5, 0.7])
     M = np.array(lagrange.inertia_from_energy(T, 4).evaluate(p)).reshape(4, 4)
     assert np.linalg.matrix_rank(M, tol=1e-9) == 3
-    close(M @ p, np.zeros(4), 1e-12)                     # the length of p costs no energy
+    assert_close(M @ p, np.zeros(4), 1e-12)              # the length of p costs no energy
     builder = rbd_ros.ModelBuilder('ball')
     builder.add_body('body', 'base', Spherical(), None, RigidInertia(1.0, Vec3.zero(), I_c))
     H = reference(builder.build()).mass_matrix(p)
-    close(H, I_c.to_list(), 1e-14)
+    assert_close(H, I_c.to_list(), 1e-14)
     w = np.array([0.3, -0.4, 0.7])
     pd = np.array(quaternion.rate(p, Vec3(*w)))
     assert 0.5 * pd @ M @ pd == pytest.approx(0.5 * w @ H @ w, rel=1e-12)

@@ -25,7 +25,7 @@ from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Composite, Prismatic, Revolute, RotationVector, Translation, Universal
 from rbd_ros.model import samples
 from rbd_ros.spatial import Mat3, shapes, Vec3
-from spatial_oracle import array, close, derivative, Sampler, skew
+from spatial_oracle import array, assert_close, derivative, Sampler, skew
 from tree_oracle import State
 
 GRAVITY = Vec3(0.0, 0.0, -9.81)
@@ -100,14 +100,14 @@ def test_skew_identities():
     a, b = s.vec3(), s.vec3()
     A, B = (np.array(x.skew().to_list()) for x in (a, b))
     x, y = np.array(a.to_list()), np.array(b.to_list())
-    close(A @ y, -B @ x)
-    close(A @ y, np.cross(x, y))
-    close(A.T, -A)
-    close(-A @ A, x @ x * np.eye(3) - np.outer(x, x))
-    close(np.array(a.cross(b).skew().to_list()), A @ B - B @ A)
+    assert_close(A @ y, -B @ x)
+    assert_close(A @ y, np.cross(x, y))
+    assert_close(A.T, -A)
+    assert_close(-A @ A, x @ x * np.eye(3) - np.outer(x, x))
+    assert_close(np.array(a.cross(b).skew().to_list()), A @ B - B @ A)
     R = s.rotation()
     turned = Mat3(R.tolist()) @ a
-    close(np.array(turned.skew().to_list()), R @ A @ R.T)
+    assert_close(np.array(turned.skew().to_list()), R @ A @ R.T)
 
 
 @pytest.mark.seed('LIU B09', 'LIU B11', 'LIU B12')
@@ -126,17 +126,17 @@ def test_momenta_are_those_of_particles():
     r, rd = particles(0.0), derivative(particles)
     link = link_jacobians.placed_links(case.model, case.q)[1]
     x = np.array(link.x.to_list())
-    close(mu @ (r - x), np.zeros(3), 1e-13)
+    assert_close(mu @ (r - x), np.zeros(3), 1e-13)
     P, L = link_jacobians.link_momenta(case.model, case.q, case.qd)[1]
-    close(array(P), mu @ rd, 1e-9)
-    close(array(L), (mu[:, None] * np.cross(r - x, rd)).sum(0), 1e-9)
+    assert_close(array(P), mu @ rd, 1e-9)
+    assert_close(array(L), (mu[:, None] * np.cross(r - x, rd)).sum(0), 1e-9)
     V = link_jacobians.link_velocities(case.model, case.q, case.qd)[1]
     w = skew(V.w.to_list())
     I_c = np.array(link.I_c.to_list())
 
     def inertia(t):
         return link_jacobians.placed_links(case.model, case.at(t))[1].I_c.to_list()
-    close(derivative(inertia), w @ I_c - I_c @ w, 1e-9)
+    assert_close(derivative(inertia), w @ I_c - I_c @ w, 1e-9)
 
     def momenta(t):
         rates = (case.s.qd + t * case.s.qdd).tolist()
@@ -144,8 +144,8 @@ def test_momenta_are_those_of_particles():
         return [*both[0], *both[1]]
     a = link_jacobians.link_accelerations(case.model, case.q, case.qd, case.qdd)[1]
     f, tau = link_jacobians.newton_euler_world(link.m, link.I_c, V.w, a.v, a.w)
-    close([*f, *tau], derivative(momenta), 1e-9)
-    close(array(tau), I_c @ array(a.w) + w @ I_c @ array(V.w), 1e-12)
+    assert_close([*f, *tau], derivative(momenta), 1e-9)
+    assert_close(array(tau), I_c @ array(a.w) + w @ I_c @ array(V.w), 1e-12)
 
 
 @pytest.mark.seed('LIU B13', 'LIU B14', 'LIU B15', 'LIU B28')
@@ -164,11 +164,12 @@ def test_jacobians_of_links(turning, mixed):
                     link = link_jacobians.placed_links(model, q)[i]
                     return np.column_stack([link.x.to_list(), link.R.to_list()])
                 slope = derivative(place)
-                close(J[:3, k], slope[:, 0], 1e-9)
-                close(skew(J[3:, k]), slope[:, 1:] @ R.T, 1e-9)
-            close(J @ case.s.qd, [*V[i].v, *V[i].w], 1e-12)
+                assert_close(J[:3, k], slope[:, 0], 1e-9)
+                assert_close(skew(J[3:, k]), slope[:, 1:] @ R.T, 1e-9)
+            assert_close(J @ case.s.qd, [*V[i].v, *V[i].w], 1e-12)
             M_c = np.array(link_jacobians.link_mass(links[i]))
-            close(M_c[3:, 3:], R @ np.array(link_jacobians.centre(model, i)[2].to_list()) @ R.T)
+            assert_close(M_c[3:, 3:],
+                         R @ np.array(link_jacobians.centre(model, i)[2].to_list()) @ R.T)
             energy += 0.5 * case.s.qd @ J.T @ M_c @ J @ case.s.qd
         T = link_jacobians.kinetic_energy(model, case.q, case.qd)
         assert T == pytest.approx(energy, rel=1e-12)
@@ -188,23 +189,23 @@ def test_terms_of_the_derivation(one):
     curl = slopes[3:] - slopes[3:].transpose(0, 2, 1)
     for a in range(6):
         for k in range(6):
-            close(curl[:, a, k], np.cross(j[:, k], j[:, a]), 1e-9)
-    close(slopes[:3], slopes[:3].transpose(0, 2, 1), 1e-9)         # a gradient has no curl
+            assert_close(curl[:, a, k], np.cross(j[:, k], j[:, a]), 1e-9)
+    assert_close(slopes[:3], slopes[:3].transpose(0, 2, 1), 1e-9)  # a gradient has no curl
     expected = j.T @ np.cross(w, I_c @ w)
     I_dot = derivative(lambda t: link_jacobians.placed_links(
         model, (s.q + t * s.qd).tolist())[1].I_c.to_list())
-    close(j.T @ I_dot @ w, expected, 1e-9)                                              # term 3
+    assert_close(j.T @ I_dot @ w, expected, 1e-9)                                       # term 3
     fourth = [0.5 * w @ derivative(lambda t, k=k: np.array(link_jacobians.placed_links(
         model, (s.q + t * np.eye(6)[k]).tolist())[1].I_c.to_list())) @ w for k in range(6)]
-    close(fourth, -expected, 1e-9)                                                      # term 4
+    assert_close(fourth, -expected, 1e-9)                                               # term 4
     fifth = np.einsum('ijk,k,i', curl, s.qd, I_c @ w)
-    close(fifth, -expected, 1e-9)                                                       # term 5
+    assert_close(fifth, -expected, 1e-9)                                                # term 5
     # together they are what the equations of the link add to M_c dJ/dt
     _, C = link_jacobians.equations(model, one.q, one.qd)
     Jd = np.einsum('ijk,k', slopes, s.qd)
     M_c = np.array(link_jacobians.link_mass(link))
     total = j.T @ I_dot @ w - fourth + fifth
-    close(C, J.T @ M_c @ Jd @ s.qd + total, 1e-8)
+    assert_close(C, J.T @ M_c @ Jd @ s.qd + total, 1e-8)
 
 
 @pytest.mark.seed('LIU B18', 'LIU B19')
@@ -218,13 +219,13 @@ def test_equations_of_one_body(one):
     W = np.zeros((6, 6))
     W[3:, 3:] = skew(J[3:] @ s.qd)
     Jd = np.array(link_jacobians.link_jacobian_rates(model).evaluate(one.q, one.qd)).reshape(6, 6)
-    close(Jd, derivative(lambda t: jacobian(one, 1, (s.q + t * s.qd).tolist())), 1e-9)
-    close(C, J.T @ (M_c @ Jd + W @ M_c @ J) @ s.qd, 1e-11)
+    assert_close(Jd, derivative(lambda t: jacobian(one, 1, (s.q + t * s.qd).tolist())), 1e-9)
+    assert_close(C, J.T @ (M_c @ Jd + W @ M_c @ J) @ s.qd, 1e-11)
     T = lagrange.euler_lagrange(lagrange.kinetic_energy(model), 6)
-    close(np.array(M) @ s.qdd + C, T.evaluate(one.q, one.qd, one.qdd), 1e-11)
+    assert_close(np.array(M) @ s.qdd + C, T.evaluate(one.q, one.qd, one.qdd), 1e-11)
     a = link_jacobians.link_accelerations(model, one.q, one.qd, one.qdd)[1]
     f, tau = link_jacobians.newton_euler_world(link.m, link.I_c, Vec3(*(J[3:] @ s.qd)), a.v, a.w)
-    close(J[:3].T @ array(f) + J[3:].T @ array(tau), np.array(M) @ s.qdd + C, 1e-11)
+    assert_close(J[:3].T @ array(f) + J[3:].T @ array(tau), np.array(M) @ s.qdd + C, 1e-11)
 
 
 # --- articulated bodies -----------------------------------------------------------------------
@@ -243,12 +244,12 @@ def test_tree_of_the_figure(turning):
     assert [hat.shape for hat in hats[1:]] == [(3, 2), (3, 3), (3, 1), (3, 1)]
     blocks = np.zeros((3, 7))
     blocks[:, :2], blocks[:, 2:5], blocks[:, 6:] = hats[1], R[1] @ hats[2], R[2] @ hats[4]
-    close(jacobian(turning, 4)[3:], blocks, 1e-13)
+    assert_close(jacobian(turning, 4)[3:], blocks, 1e-13)
     V = link_jacobians.link_velocities(model, turning.q, turning.qd)
     for i in range(1, 5):
         p = model.parent[i]
         own = hats[i] @ turning.s.qd[model.v_index[i]]
-        close(array(V[i].w), array(V[p].w) + R[p] @ own, 1e-13)
+        assert_close(array(V[i].w), array(V[p].w) + R[p] @ own, 1e-13)
 
 
 @pytest.mark.seed('LIU B27')
@@ -268,7 +269,7 @@ def test_linear_jacobian(mixed):
                 expected = R @ np.array(model.X_T[k].E.to_list()).T
             else:
                 continue
-            close(J[:3, model.v_index[k]], expected, 1e-12)
+            assert_close(J[:3, model.v_index[k]], expected, 1e-12)
 
 
 @pytest.mark.seed('LIU B29', 'LIU B47')
@@ -277,13 +278,14 @@ def test_equations_of_a_tree(turning, mixed):
     others = [Case(samples.random_tree(5, 21), 4)]           # quaternions among the joints, too
     for case in (turning, mixed, *others):
         M, C = link_jacobians.equations(case.model, case.q, case.qd)
-        close(M, case.robot.mass_matrix(case.q), 1e-11)
+        assert_close(M, case.robot.mass_matrix(case.q), 1e-11)
         g = case.robot.gravity(case.q)
-        close(C, case.robot.bias(case.q, case.qd) - g, 1e-10)
-        close(link_jacobians.gravity_force(case.model, case.q, GRAVITY), -g, 1e-11)
+        assert_close(C, case.robot.bias(case.q, case.qd) - g, 1e-10)
+        assert_close(link_jacobians.gravity_force(case.model, case.q, GRAVITY), -g, 1e-11)
         qdd = link_jacobians.forward_dynamics(
             case.model, case.q, case.qd, case.s.tau.tolist(), GRAVITY)
-        close(qdd, case.robot.forward_dynamics(case.q, case.qd, case.s.tau, method='aba'), 1e-8)
+        assert_close(qdd, case.robot.forward_dynamics(case.q, case.qd, case.s.tau, method='aba'),
+                     1e-8)
 
 
 @pytest.mark.seed('LIU B40', 'LIU B41', 'LIU B42', 'LIU B44', 'LIU B46')
@@ -301,13 +303,13 @@ def test_recursion_in_link_axes(turning):
     rates = derivative(motion)
     for i in range(1, 5):
         R = np.array(links[i].R.to_list())
-        close(R @ array(found.w[i]), array(V[i].w), 1e-12)
-        close(R @ array(found.v[i]), array(V[i].v), 1e-12)
-        close(R @ array(found.a[i]), rates[i, :3], 1e-8)
-        close(R @ array(found.wd[i]), rates[i, 3:], 1e-8)
+        assert_close(R @ array(found.w[i]), array(V[i].w), 1e-12)
+        assert_close(R @ array(found.v[i]), array(V[i].v), 1e-12)
+        assert_close(R @ array(found.a[i]), rates[i, :3], 1e-8)
+        assert_close(R @ array(found.wd[i]), rates[i, 3:], 1e-8)
     # the root turns about a fixed point
     c = link_jacobians.centre(model, 1)[1]
-    close(array(found.v[1]), array(found.w[1].cross(c)), 1e-13)
+    assert_close(array(found.v[1]), array(found.w[1].cross(c)), 1e-13)
     # each force is what moves the body and what it hands on; leaves hand on nothing
     for i in range(1, 5):
         m, c, I_0 = link_jacobians.centre(model, i)
@@ -315,21 +317,21 @@ def test_recursion_in_link_axes(turning):
         for k in model.children[i]:
             Rk = np.array(links[i].R.to_list()).T @ np.array(links[k].R.to_list())
             f = f + Vec3(*(Rk @ array(found.f[k])))
-        close(array(found.f[i]), array(f), 1e-11)
+        assert_close(array(found.f[i]), array(f), 1e-11)
         tau = array(I_0 @ found.wd[i] + found.w[i].cross(I_0 @ found.w[i]) + c.cross(f))
         X = {k: np.linalg.inv(case.robot.pose(case.q, model.body_names[i]))
              @ case.robot.pose(case.q, model.body_names[k]) for k in model.children[i]}
         for k, T in X.items():
             tau += T[:3, :3] @ array(found.tau[k]) + np.cross(
                 T[:3, 3] - array(c), T[:3, :3] @ array(found.f[k]))
-        close(array(found.tau[i]), tau, 1e-11)
+        assert_close(array(found.tau[i]), tau, 1e-11)
     # Q_k = hat-J_k' R_k tau_k
     hats = maximal.joint_jacobians(model, case.q)
     for i in range(1, 5):
         Rk = np.array(links[model.parent[i]].R.to_list()).T @ np.array(links[i].R.to_list())
-        close(found.Q[model.v_index[i]], hats[i].T @ Rk @ array(found.tau[i]), 1e-11)
+        assert_close(found.Q[model.v_index[i]], hats[i].T @ Rk @ array(found.tau[i]), 1e-11)
     M, C = link_jacobians.equations(model, case.q, case.qd)
-    close(found.Q, np.array(M) @ case.s.qdd + C, 1e-10)
+    assert_close(found.Q, np.array(M) @ case.s.qdd + C, 1e-10)
 
 
 @pytest.mark.seed('LIU B43', 'LIU B45')
@@ -337,26 +339,26 @@ def test_recursion_with_joints_that_slide(mixed):
     """Translations take 2 w x u; gravity is an offset of the root; a free root gets nothing."""
     model, case = mixed.model, mixed
     found = local_recursion.local_recursion(model, case.q, case.qd, case.qdd, GRAVITY)
-    close(found.Q, case.robot.inverse_dynamics(case.q, case.qd, case.qdd), 1e-10)
+    assert_close(found.Q, case.robot.inverse_dynamics(case.q, case.qd, case.qdd), 1e-10)
     for i, V in enumerate(link_jacobians.link_velocities(model, case.q, case.qd)[1:], 1):
         R = link_jacobians.placed_links(model, case.q)[i].R
-        close(array(R @ found.v[i]), array(V.v), 1e-12)
+        assert_close(array(R @ found.v[i]), array(V.v), 1e-12)
     # joints that turn and slide in different directions at once
     all_types = Case(samples.random_tree(6, 5, joints=('planar', 'free', 'cylindrical')), 6)
-    close(local_recursion.local_recursion(
+    assert_close(local_recursion.local_recursion(
         all_types.model, all_types.q, all_types.qd, all_types.qdd, GRAVITY).Q,
         all_types.robot.inverse_dynamics(all_types.q, all_types.qd, all_types.qdd), 1e-10)
     M, C = link_jacobians.equations(model, case.q, case.qd)
     explicit = link_jacobians.gravity_force(model, case.q, GRAVITY)
-    close(found.Q, np.array(M) @ case.s.qdd + C - explicit, 1e-10)
+    assert_close(found.Q, np.array(M) @ case.s.qdd + C - explicit, 1e-10)
     # a translation: Q is the force itself, in the axes of the joint
-    close(found.Q[:3], array(found.f[1]), 1e-12)
+    assert_close(found.Q[:3], array(found.f[1]), 1e-12)
     # a root that nobody drives receives no force: base accelerations that make it so
     top = np.linalg.solve(np.array(M)[:6, :6],
                           np.array(explicit)[:6] - C[:6] - np.array(M)[:6, 6:] @ case.s.qdd[6:])
     free = local_recursion.local_recursion(
         model, case.q, case.qd, [*top, *case.qdd[6:]], GRAVITY)
-    close([*free.f[1], *free.tau[2]], np.zeros(6), 1e-10)
+    assert_close([*free.f[1], *free.tau[2]], np.zeros(6), 1e-10)
 
 
 # --- velocities and forces of bodies ----------------------------------------------------------
@@ -374,18 +376,18 @@ def test_generalised_velocity(turning, mixed):
     for case in (turning, mixed):
         v, w = velocities(case)
         found = maximal.generalised_velocity(case.model, case.q, v, w)
-        close(found.qd, case.s.qd, 1e-11)
+        assert_close(found.qd, case.s.qd, 1e-11)
         assert found.residual < 1e-12
         J = maximal.stacked_jacobian(case.model, case.q)
         V = np.r_[v.ravel(), w.ravel()]
-        close(J @ case.s.qd, V, 1e-12)
+        assert_close(J @ case.s.qd, V, 1e-12)
         # any independent rows give the same, as long as the motion respects the joints
         rows = case.s.rng.permutation(len(V))
         chosen = []
         for row in rows:
             if np.linalg.matrix_rank(J[[*chosen, row]]) > len(chosen):
                 chosen.append(row)
-        close(np.linalg.solve(J[chosen], V[chosen]), case.s.qd, 1e-7)
+        assert_close(np.linalg.solve(J[chosen], V[chosen]), case.s.qd, 1e-7)
         v[1, 0] += 0.1
         assert maximal.generalised_velocity(case.model, case.q, v, w).residual > 1e-2
         assert maximal.joint_velocities(case.model, case.q, v, w).residual > 1e-2
@@ -399,24 +401,25 @@ def test_velocities_joint_by_joint(turning, mixed):
         v, w = velocities(case)
         D, R = maximal.differences(model), maximal.parent_rotations(model, case.q)
         hat = maximal.relative_angular_velocities(model, case.q, w)
-        close(D @ w.ravel(), R @ hat.ravel(), 1e-12)
+        assert_close(D @ w.ravel(), R @ hat.ravel(), 1e-12)
         hats = maximal.joint_jacobians(model, case.q)
         for i in range(1, model.nb + 1):
-            close(hat[i - 1], hats[i] @ case.s.qd[model.v_index[i]], 1e-12)
+            assert_close(hat[i - 1], hats[i] @ case.s.qd[model.v_index[i]], 1e-12)
         J_w = maximal.stacked_jacobian(model, case.q)[3 * model.nb:]
         blocks = np.zeros_like(J_w)
         for i in range(1, model.nb + 1):
             blocks[3 * i - 3:3 * i, model.v_index[i]] = hats[i]
-        close(D @ J_w, R @ blocks, 1e-12)
+        assert_close(D @ J_w, R @ blocks, 1e-12)
         found = maximal.joint_velocities(model, case.q, v, w)
-        close(found.qd, case.s.qd, 1e-11)
+        assert_close(found.qd, case.s.qd, 1e-11)
         assert found.residual < 1e-12
     D = maximal.differences(turning.model)[::3, ::3]
-    close(D, [[1, 0, 0, 0], [-1, 1, 0, 0], [0, -1, 1, 0], [0, -1, 0, 1]])
-    close(np.linalg.inv(D), [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 0, 1]])
+    assert_close(D, [[1, 0, 0, 0], [-1, 1, 0, 0], [0, -1, 1, 0], [0, -1, 0, 1]])
+    assert_close(np.linalg.inv(D), [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 0, 1]])
     # where only angular velocities are needed, wrong linear ones do not matter
     v, w = velocities(turning)
-    close(maximal.joint_velocities(turning.model, turning.q, 0.0 * v, w).qd, turning.s.qd, 1e-11)
+    assert_close(maximal.joint_velocities(turning.model, turning.q, 0.0 * v, w).qd, turning.s.qd,
+                 1e-11)
 
 
 @pytest.mark.seed('LIU B34', 'LIU B35')
@@ -432,12 +435,12 @@ def test_generalised_force(mixed):
     assert np.dot(Q, case.qd) == pytest.approx(f.dot(speed) + tau.dot(V[2].w), rel=1e-11)
     moved = maximal.generalised_force(model, case.q, [(4, x, f)],
                                       [(2, tau), (4, (at - x).cross(f))])
-    close(Q, moved, 1e-12)
+    assert_close(Q, moved, 1e-12)
     f_ext = np.zeros((model.nb, 6))
     f_ext[3] = [*at.cross(f), *f]
     f_ext[1, :3] = tau.to_list()
-    close(Q, case.robot.bias(case.q, case.qd)
-          - case.robot.bias(case.q, case.qd, f_ext), 1e-10)
+    assert_close(Q, case.robot.bias(case.q, case.qd)
+                 - case.robot.bias(case.q, case.qd, f_ext), 1e-10)
 
 
 @pytest.mark.seed('LIU B36', 'LIU B37', 'LIU B39')
@@ -448,21 +451,21 @@ def test_joint_torques(turning):
     hats = maximal.joint_jacobians(model, case.q)
     torques = maximal.joint_torques(model, case.q, Q)
     for i in range(1, 5):
-        close(hats[i].T @ torques[i - 1], Q[model.v_index[i]], 1e-11)
+        assert_close(hats[i].T @ torques[i - 1], Q[model.v_index[i]], 1e-11)
         least = hats[i] @ np.linalg.solve(hats[i].T @ hats[i], Q[model.v_index[i]])
-        close(torques[i - 1], least, 1e-11)
+        assert_close(torques[i - 1], least, 1e-11)
     on_bodies = maximal.body_torques(model, case.q, torques)
     back = maximal.generalised_force(
         model, case.q, (), [(i, Vec3(*on_bodies[i - 1])) for i in range(1, 5)])
-    close(back, Q, 1e-11)
+    assert_close(back, Q, 1e-11)
     # inside the tree every torque has its opposite: what is left acts from the ground
-    close(on_bodies.sum(0), torques[0], 1e-12)
+    assert_close(on_bodies.sum(0), torques[0], 1e-12)
     # forces on bodies as well as torques in joints: Q = J_v' f + hat-J' tau
     force = Vec3(1.0, -2.0, 0.5)
     x = link_jacobians.placed_links(model, case.q)[3].x
     both = maximal.generalised_force(
         model, case.q, [(3, x, force)], [(i, Vec3(*on_bodies[i - 1])) for i in range(1, 5)])
-    close(both, jacobian(case, 3)[:3].T @ array(force) + Q, 1e-11)
+    assert_close(both, jacobian(case, 3)[:3].T @ array(force) + Q, 1e-11)
     slides = Case(samples.random_tree(2, 0, joints=('prismatic',)), 0)
     with pytest.raises(ModelError, match='joint "joint_1" slides'):
         maximal.joint_torques(slides.model, slides.q, [1.0, 1.0])
@@ -476,10 +479,10 @@ def test_wrenches_on_bodies(turning, mixed):
         J = maximal.stacked_jacobian(model, case.q)
         f, tau = maximal.cartesian_forces(model, case.q, Q)
         F = np.r_[f.ravel(), tau.ravel()]
-        close(J.T @ F, Q, 1e-10)
-        close(F, np.linalg.pinv(J.T) @ Q, 1e-9)
+        assert_close(J.T @ F, Q, 1e-10)
+        assert_close(F, np.linalg.pinv(J.T) @ Q, 1e-9)
         f2, tau2 = maximal.cartesian_forces(model, case.q, Q, lengths=0.1)
-        close(J.T @ np.r_[f2.ravel(), tau2.ravel()], Q, 1e-9)
+        assert_close(J.T @ np.r_[f2.ravel(), tau2.ravel()], Q, 1e-9)
         assert np.linalg.norm(tau2) < np.linalg.norm(tau)
         wrenches = np.array(maximal.applied_wrenches(model, case.q, Q.tolist()))
         links = link_jacobians.placed_links(model, case.q)[1:]
@@ -487,16 +490,16 @@ def test_wrenches_on_bodies(turning, mixed):
             model, case.q, [(i, link.x, Vec3(*w[:3])) for i, (link, w) in
                             enumerate(zip(links, wrenches, strict=True), 1)],
             [(i, Vec3(*w[3:])) for i, w in enumerate(wrenches, 1)])
-        close(back, Q, 1e-10)
+        assert_close(back, Q, 1e-10)
         # the same as forces from outside: the same acceleration as tau = Q
         f_ext = [[*(link.x.cross(Vec3(*w[:3])) + Vec3(*w[3:])), *w[:3]]
                  for link, w in zip(links, wrenches, strict=True)]
-        close(case.robot.forward_dynamics(case.q, case.qd, np.zeros(model.nv), f_ext),
-              case.robot.forward_dynamics(case.q, case.qd, Q), 1e-8)
+        assert_close(case.robot.forward_dynamics(case.q, case.qd, np.zeros(model.nv), f_ext),
+                     case.robot.forward_dynamics(case.q, case.qd, Q), 1e-8)
     turning_wrenches = maximal.applied_wrenches(turning.model, turning.q, turning.s.tau.tolist())
     on_bodies = maximal.body_torques(turning.model, turning.q, maximal.joint_torques(
         turning.model, turning.q, turning.s.tau))
-    close(np.array(turning_wrenches), np.hstack([np.zeros((4, 3)), on_bodies]), 1e-11)
+    assert_close(np.array(turning_wrenches), np.hstack([np.zeros((4, 3)), on_bodies]), 1e-11)
 
 
 def test_lost_freedoms_are_named():
@@ -519,8 +522,8 @@ def test_links_without_mass():
     builder.add_body('full', 'empty', Revolute((1.0, 0.0, 0.0)), None, shapes.sphere(1.0, 0.1))
     case = Case(builder.build(), 0)
     M, C = link_jacobians.equations(case.model, case.q, case.qd)
-    close(M, case.robot.mass_matrix(case.q), 1e-13)
-    close(C, case.robot.bias(case.q, case.qd) - case.robot.gravity(case.q), 1e-13)
+    assert_close(M, case.robot.mass_matrix(case.q), 1e-13)
+    assert_close(C, case.robot.bias(case.q, case.qd) - case.robot.gravity(case.q), 1e-13)
 
 
 def test_traced_forms(mixed):
@@ -530,9 +533,9 @@ def test_traced_forms(mixed):
     equations = compiler.trace(
         lambda q, qd: link_jacobians.equations(model, q, qd)._asdict(), {'q': n, 'qd': n})
     M, C = link_jacobians.equations(model, case.q, case.qd)
-    close(equations.evaluate(case.q, case.qd), [*np.ravel(M), *C], 1e-12)
+    assert_close(equations.evaluate(case.q, case.qd), [*np.ravel(M), *C], 1e-12)
     recursion = compiler.trace(
         lambda q, qd, qdd: {'Q': local_recursion.local_recursion(model, q, qd, qdd, GRAVITY).Q},
         {'q': n, 'qd': n, 'qdd': n})
-    close(recursion.evaluate(case.q, case.qd, case.qdd), local_recursion.local_recursion(
+    assert_close(recursion.evaluate(case.q, case.qd, case.qdd), local_recursion.local_recursion(
         model, case.q, case.qd, case.qdd, GRAVITY).Q, 1e-12)

@@ -29,7 +29,7 @@ from rbd_ros import compiler
 from rbd_ros.algorithms import maximal
 from rbd_ros.joints import Revolute, RotationVector
 from rbd_ros.spatial import Mat3, quaternion, shapes, Transform, Vec3, xlt
-from spatial_oracle import close
+from spatial_oracle import assert_close
 
 mujoco = pytest.importorskip('mujoco')
 
@@ -186,4 +186,4 @@ def test_engine_reads_back_what_was_set(arm):
     """The bridge of this test: positions and velocities of bodies are those of the joints."""
     model, start, _, _ = arm
     engine = Engine(model, 0.01, start)
-    close(engine.positions(), start, 1e-12)
+    assert_close(engine.positions(), start, 1e-12)

@@ -29,7 +29,7 @@ from rbd_ros.model import samples, screw_tree
 from rbd_ros.spatial import exponential, Force, Motion, RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.spatial.matrices import crm, inertia_matrix, motion_matrix
 from scipy.linalg import expm
-from spatial_oracle import array, close, derivative, Sampler
+from spatial_oracle import array, assert_close, derivative, Sampler
 
 ONE_AXIS = ('revolute', 'prismatic', 'helical')
 ZERO = Vec3.zero()
@@ -98,18 +98,18 @@ def test_bracket_is_the_commutator():
     V, W, U, F = s.motion(), s.motion(), s.motion(), s.force()
     hV, hW = np.array(exponential.hat(V)), np.array(exponential.hat(W))
     bracket = exponential.vee((hV @ hW - hW @ hV).tolist())
-    close(array(V.cross(W)), array(bracket))
-    close(np.array(screw_matrices.adjoint(V)) @ array(W), array(bracket))
-    close(array(V.cross(W)), -array(W.cross(V)))
+    assert_close(array(V.cross(W)), array(bracket))
+    assert_close(np.array(screw_matrices.adjoint(V)) @ array(W), array(bracket))
+    assert_close(array(V.cross(W)), -array(W.cross(V)))
     jacobi = array(V.cross(W.cross(U))) + array(W.cross(U.cross(V))) + array(U.cross(V.cross(W)))
-    close(jacobi, np.zeros(6), 1e-13)
+    assert_close(jacobi, np.zeros(6), 1e-13)
     adT = np.array(screw_matrices.adjoint(V)).T @ array(F)
-    close(-array(V.cross(F)), adT)
+    assert_close(-array(V.cross(F)), adT)
     m, f, w, v = (np.array(x.to_list()) for x in (F.ang, F.lin, V.ang, V.lin))
-    close(adT, np.r_[-np.cross(w, m) - np.cross(v, f), -np.cross(w, f)])
+    assert_close(adT, np.r_[-np.cross(w, m) - np.cross(v, f), -np.cross(w, f)])
     mr = peer()
-    close(screw_matrices.adjoint(V), mr.ad(array(V)))
-    close(exponential.hat(V), mr.VecTose3(array(V)))
+    assert_close(screw_matrices.adjoint(V), mr.ad(array(V)))
+    assert_close(exponential.hat(V), mr.VecTose3(array(V)))
 
 
 @pytest.mark.seed('MR A39')
@@ -123,22 +123,24 @@ def test_exponential_logarithm_and_adjoint(angle):
     X = exponential.displacement(A, angle)
     T = expm(mr.VecTose3(array(A) * angle))
     T[3] = [0.0, 0.0, 0.0, 1.0]
-    close(exponential.homogeneous(X), T, 1e-13)
-    close(motion_matrix(X), mr.Adjoint(mr.TransInv(T)), 1e-13)
-    close(array(exponential.from_homogeneous(T)), array(X), 1e-13)
-    close(array(exponential.displacement_vector(X)), array(A) * angle, 1e-13)
+    assert_close(exponential.homogeneous(X), T, 1e-13)
+    assert_close(motion_matrix(X), mr.Adjoint(mr.TransInv(T)), 1e-13)
+    assert_close(array(exponential.from_homogeneous(T)), array(X), 1e-13)
+    assert_close(array(exponential.displacement_vector(X)), array(A) * angle, 1e-13)
     if angle > 1e-3:                    # the book's code takes angles below 1e-6 for zero
-        close(exponential.homogeneous(X), mr.MatrixExp6(mr.VecTose3(array(A) * angle)), 1e-13)
-        close(array(exponential.displacement_vector(X)), mr.se3ToVec(mr.MatrixLog6(T)), 1e-12)
+        assert_close(exponential.homogeneous(X), mr.MatrixExp6(mr.VecTose3(array(A) * angle)),
+                     1e-13)
+        assert_close(array(exponential.displacement_vector(X)), mr.se3ToVec(mr.MatrixLog6(T)),
+                     1e-12)
     # a general axis, as a traced one is taken, gives the same displacement
     graph = compiler.trace(
         lambda a, t: exponential.displacement(Motion.from_list(a), t).to_list(),
         {'a': 6, 't': ()})
-    close(np.array(graph.evaluate(array(A).tolist(), [angle])).reshape(6, 6), motion_matrix(X),
-          1e-13)
+    assert_close(np.array(graph.evaluate(array(A).tolist(), [angle])).reshape(6, 6),
+                 motion_matrix(X), 1e-13)
     V, F = s.motion(), s.force()
     assert X.inv_apply(F).dot(V) == pytest.approx(F.dot(X @ V), rel=1e-12)
-    close(array(X.inv_apply(F)), mr.Adjoint(mr.TransInv(T)).T @ array(F))
+    assert_close(array(X.inv_apply(F)), mr.Adjoint(mr.TransInv(T)).T @ array(F))
 
 
 def test_poses_are_checked():
@@ -149,7 +151,7 @@ def test_poses_are_checked():
             exponential.from_homogeneous(wrong.tolist())
     half = exponential.displacement_vector(
         Transform(exponential.rotation(Vec3(0.0, 0.0, math.pi)).T, Vec3(0.0, 2.0, 0.0)))
-    close(array(half), [0.0, 0.0, math.pi, math.pi, 0.0, 0.0], 1e-12)
+    assert_close(array(half), [0.0, 0.0, math.pi, math.pi, 0.0, 0.0], 1e-12)
 
 
 @pytest.mark.seed('MR A08', 'MR A10', 'MR A11', 'MR A14')
@@ -162,23 +164,23 @@ def test_one_rigid_body():
     V, Vd = s.motion(), s.motion()
     moment, force = screws.newton_euler_3d(m, I_b, V.ang, V.lin, Vd.ang, Vd.lin)
     F = screws.rigid_body_wrench(G, V, Vd)
-    close(array(F), [*moment, *force])
+    assert_close(array(F), [*moment, *force])
     w, v, wd, vd = (np.array(x.to_list()) for x in (V.ang, V.lin, Vd.ang, Vd.lin))
-    close(array(force), m * (vd + np.cross(w, v)))
-    close(array(moment), I_c @ wd + np.cross(w, I_c @ w))
+    assert_close(array(force), m * (vd + np.cross(w, v)))
+    assert_close(array(moment), I_c @ wd + np.cross(w, I_c @ w))
     # momentum, energy, and the block-diagonal inertia of a frame at the centre of mass
     P = G @ V
-    close(array(P), np.r_[I_c @ w, m * v])
-    close(inertia_matrix(G), np.block([[I_c, np.zeros((3, 3))],
-                                       [np.zeros((3, 3)), m * np.eye(3)]]))
+    assert_close(array(P), np.r_[I_c @ w, m * v])
+    assert_close(inertia_matrix(G), np.block([[I_c, np.zeros((3, 3))],
+                                              [np.zeros((3, 3)), m * np.eye(3)]]))
     assert 0.5 * V.dot(P) == pytest.approx(0.5 * m * v @ v + 0.5 * w @ I_c @ w, rel=1e-13)
     # away from the centre of mass the law is the same with the full 6x6 inertia
     X = s.transform()
-    close(array(screws.rigid_body_wrench(X @ G, X @ V, X @ Vd)), array(X @ F), 1e-11)
+    assert_close(array(screws.rigid_body_wrench(X @ G, X @ V, X @ Vd)), array(X @ F), 1e-11)
     # the wrench is the rate of the momentum seen at rest: d/dt of exp(V t) carried back
     moved = derivative(lambda t: array(exponential.displacement(V, t).inv_apply(
         G @ Motion.from_list((array(V) + t * array(Vd)).tolist()))))
-    close(array(F), moved, 1e-9)
+    assert_close(array(F), moved, 1e-9)
 
 
 # --- kinematics -------------------------------------------------------------------------------
@@ -191,17 +193,17 @@ def test_forward_kinematics(chain):
     lists = screw_tree.to_lists(tree)
     T = mr.FKinSpace(lists.end, lists.S, np.array(chain.th))
     X = screws.product_of_exponentials(tree, chain.th)
-    close(exponential.homogeneous(X), T)
-    close(array(tree.tip[1] @ screws.placements(tree, chain.th)[6]), array(X))
+    assert_close(exponential.homogeneous(X), T)
+    assert_close(array(tree.tip[1] @ screws.placements(tree, chain.th)[6]), array(X))
     B = np.array([array(lists_axis) for lists_axis in tree.space_screws()]).T
-    close(B, lists.S)
-    close(exponential.homogeneous(X), chain.robot.pose(chain.th, 'body_6'))
+    assert_close(B, lists.S)
+    assert_close(exponential.homogeneous(X), chain.robot.pose(chain.th, 'body_6'))
     # A_i = Ad(M_i^-1) S_i; with the frame of the link before, the product would be another
     T_1 = np.eye(4)
     for i in range(1, 4):
         T_1 = T_1 @ lists.M[i - 1]
         A = mr.Adjoint(mr.TransInv(T_1)) @ lists.S[:, i - 1]
-        close(array(tree.A[i]), A)
+        assert_close(array(tree.A[i]), A)
 
 
 @pytest.mark.seed('MR A23', 'MR A17')
@@ -210,8 +212,9 @@ def test_jacobians_and_twists(chain, branched):
     mr, tree = peer(), chain.tree
     lists = screw_tree.to_lists(tree)
     B = mr.Adjoint(mr.TransInv(lists.end)) @ lists.S
-    close(columns(screws.body_jacobian(tree, chain.th)), mr.JacobianBody(B, chain.th))
-    close(columns(screws.space_jacobian(tree, chain.th)), mr.JacobianSpace(lists.S, chain.th))
+    assert_close(columns(screws.body_jacobian(tree, chain.th)), mr.JacobianBody(B, chain.th))
+    assert_close(columns(screws.space_jacobian(tree, chain.th)),
+                 mr.JacobianSpace(lists.S, chain.th))
     for case in (chain, branched):
         tree, thd = case.tree, np.array(case.thd)
         V = screws.newton_euler(tree, case.th, case.thd, None).V
@@ -220,12 +223,12 @@ def test_jacobians_and_twists(chain, branched):
             at = (np.array(case.th) + t * np.array(case.thd)).tolist()
             return np.array(exponential.homogeneous(screws.placements(tree, at)[link]))
         for link in range(1, tree.n + 1):
-            close(columns(screws.body_jacobian(tree, case.th, link)) @ thd, array(V[link]))
+            assert_close(columns(screws.body_jacobian(tree, case.th, link)) @ thd, array(V[link]))
             hat = np.linalg.inv(pose(0.0, link)) @ derivative(lambda t: pose(t, link))
-            close(exponential.hat(V[link]), hat, 1e-9)
+            assert_close(exponential.hat(V[link]), hat, 1e-9)
         rate = derivative(lambda t, tree=tree, case=case: columns(screws.body_jacobian(
             tree, (np.array(case.th) + t * np.array(case.thd)).tolist())))
-        close(columns(screws.body_jacobian_rate(tree, case.th, case.thd)), rate, 1e-9)
+        assert_close(columns(screws.body_jacobian_rate(tree, case.th, case.thd)), rate, 1e-9)
 
 
 # --- the recursion ----------------------------------------------------------------------------
@@ -239,15 +242,15 @@ def test_recursion_is_that_of_the_book(chain):
     g, F = np.array(tree.gravity.to_list()), array(chain.F)
     th, thd, thdd = chain.th, chain.thd, chain.thdd
     found = screws.newton_euler(tree, th, thd, thdd, wrench_on_environment=chain.F)
-    close(found.tau, mr.InverseDynamics(np.array(th), np.array(thd), np.array(thdd), g, F,
-                                        M, G, S), 1e-11)
+    assert_close(found.tau, mr.InverseDynamics(np.array(th), np.array(thd), np.array(thdd), g, F,
+                                               M, G, S), 1e-11)
     without = screws.newton_euler(tree, th, thd, thdd).tau
-    close(np.subtract(found.tau, without), screws.tip_force(tree, th, chain.F), 1e-11)
-    close(screws.tip_force(tree, th, chain.F),
-          columns(screws.body_jacobian(tree, th)).T @ F, 1e-12)
+    assert_close(np.subtract(found.tau, without), screws.tip_force(tree, th, chain.F), 1e-11)
+    assert_close(screws.tip_force(tree, th, chain.F),
+                 columns(screws.body_jacobian(tree, th)).T @ F, 1e-12)
     closed = screw_matrices.closed_form(tree, th, thd)
-    close(np.array(closed.M) @ thdd + closed.c + closed.g
-          + screws.tip_force(tree, th, chain.F), found.tau, 1e-11)
+    assert_close(np.array(closed.M) @ thdd + closed.c + closed.g
+                 + screws.tip_force(tree, th, chain.F), found.tau, 1e-11)
 
 
 @pytest.mark.seed('MR A01', 'MR A19')
@@ -256,15 +259,15 @@ def test_recursion_is_ours(chain, branched):
     for case in (chain, branched):
         q, qd, qdd = (case.ours(x) for x in (case.th, case.thd, case.thdd))
         tau = screws.newton_euler(case.tree, case.th, case.thd, case.thdd).tau
-        close(case.ours(tau), case.robot.inverse_dynamics(q, qd, qdd), 1e-11)
+        assert_close(case.ours(tau), case.robot.inverse_dynamics(q, qd, qdd), 1e-11)
         g = screws.newton_euler(case.tree, case.th, [0.0] * case.tree.n, None).tau
-        close(case.ours(g), case.robot.gravity(q), 1e-11)
+        assert_close(case.ours(g), case.robot.gravity(q), 1e-11)
         slope = [derivative(lambda t, k=k, case=case: screws.potential_energy(
             case.tree, [x + t * (i == k) for i, x in enumerate(case.th)]))
             for k in range(case.tree.n)]
-        close(g, slope, 1e-9)
+        assert_close(g, slope, 1e-9)
         back = screws.joint_acceleration(case.tree, case.th, case.thd, tau)
-        close(back, case.thdd, 1e-9)
+        assert_close(back, case.thdd, 1e-9)
 
 
 @pytest.mark.seed('MR A18')
@@ -278,13 +281,13 @@ def test_accelerations_are_rates_of_twists(chain):
         at = th + t * thd + 0.5 * t * t * thdd
         V = screws.newton_euler(tree, at.tolist(), (thd + t * thdd).tolist(), None).V
         return [array(each) for each in V]
-    close([array(a) for a in found.Vd], derivative(twists), 1e-9)
+    assert_close([array(a) for a in found.Vd], derivative(twists), 1e-9)
     Ad = screws.link_transforms(tree, chain.th)
     for i in range(1, 7):
         carried = Ad[i] @ found.V[i - 1]
         second = (Ad[i] @ found.Vd[i - 1] + carried.cross(tree.A[i] * thd[i - 1])
                   + tree.A[i] * thdd[i - 1])                                   # 9.58, mended
-        close(array(second), array(found.Vd[i]), 1e-12)
+        assert_close(array(second), array(found.Vd[i]), 1e-12)
 
 
 @pytest.mark.seed('MR A22')
@@ -304,7 +307,7 @@ def test_moving_base(chain):
                                    np.r_[array(chain.Vd0), chain.thdd])
     found = screws.newton_euler(tree, chain.th, chain.thd, chain.thdd, base_velocity=chain.V0,
                                 base_acceleration=chain.Vd0)
-    close(found.tau, tau[6:], 1e-11)
+    assert_close(found.tau, tau[6:], 1e-11)
 
 
 @pytest.mark.seed('MR A24', 'MR A37', 'MR A05')
@@ -312,13 +315,13 @@ def test_mass_matrix_three_ways(chain, branched):
     """Sums of J'GJ, unit accelerations and composite bodies give one M; K is its form."""
     mr = peer()
     M, G, S = screw_tree.to_lists(chain.tree)
-    close(screws.mass_matrix(chain.tree, chain.th), mr.MassMatrix(np.array(chain.th), M, G, S),
-          1e-11)
+    assert_close(screws.mass_matrix(chain.tree, chain.th),
+                 mr.MassMatrix(np.array(chain.th), M, G, S), 1e-11)
     for case in (chain, branched):
         found = np.array(screws.mass_matrix(case.tree, case.th))
-        close(screws.mass_matrix_by_columns(case.tree, case.th), found, 1e-11)
+        assert_close(screws.mass_matrix_by_columns(case.tree, case.th), found, 1e-11)
         H = case.robot.mass_matrix(case.ours(case.th))
-        close(found, H[np.ix_(case.tree.order, case.tree.order)], 1e-11)
+        assert_close(found, H[np.ix_(case.tree.order, case.tree.order)], 1e-11)
         K = screws.kinetic_energy(case.tree, case.th, case.thd)
         assert K == pytest.approx(0.5 * np.array(case.thd) @ found @ case.thd, rel=1e-12)
         assert K == pytest.approx(case.robot.kinetic_energy(
@@ -330,9 +333,9 @@ def test_bias_needs_no_inverse(chain):
     """The bias b is the inverse dynamics at zero acceleration: tau - M thdd."""
     b = screws.newton_euler(chain.tree, chain.th, chain.thd, None).tau
     tau = screws.newton_euler(chain.tree, chain.th, chain.thd, chain.thdd).tau
-    close(b, np.array(tau) - np.array(screws.mass_matrix(chain.tree, chain.th)) @ chain.thdd,
-          1e-10)
-    close(b, chain.robot.bias(chain.th, chain.thd), 1e-11)
+    M = np.array(screws.mass_matrix(chain.tree, chain.th))
+    assert_close(b, np.array(tau) - M @ chain.thdd, 1e-10)
+    assert_close(b, chain.robot.bias(chain.th, chain.thd), 1e-11)
 
 
 # --- the closed form --------------------------------------------------------------------------
@@ -344,18 +347,18 @@ def test_stacked_matrices(chain):
     tree = chain.tree
     A, G, Gamma, L = (np.array(x) for x in screw_matrices.stacked(tree, chain.th))
     assert not np.linalg.matrix_power(Gamma, 6).any() and np.linalg.matrix_power(Gamma, 5).any()
-    close(L, np.linalg.inv(np.eye(36) - Gamma), 1e-12)
+    assert_close(L, np.linalg.inv(np.eye(36) - Gamma), 1e-12)
     X = screws.placements(tree, chain.th)
     for i in range(1, 7):
-        close(G[6 * i - 6:6 * i, 6 * i - 6:6 * i], inertia_matrix(tree.G[i]))
+        assert_close(G[6 * i - 6:6 * i, 6 * i - 6:6 * i], inertia_matrix(tree.G[i]))
         for j in range(1, i + 1):
             Ad = motion_matrix(X[i] @ X[j].inverse())
-            close(L[6 * i - 6:6 * i, 6 * j - 6:6 * j], Ad, 1e-12)
+            assert_close(L[6 * i - 6:6 * i, 6 * j - 6:6 * j], Ad, 1e-12)
         J = (L @ A)[6 * i - 6:6 * i]
-        close(J, columns(screws.body_jacobian(tree, chain.th, i)), 1e-12)
+        assert_close(J, columns(screws.body_jacobian(tree, chain.th, i)), 1e-12)
     V = screws.newton_euler(tree, chain.th, chain.thd, None).V[1:]
     blocks = np.array(screw_matrices.adjoints(V))
-    close(blocks[6:12, 6:12], crm(V[1]))
+    assert_close(blocks[6:12, 6:12], crm(V[1]))
     assert not blocks[6:12, :6].any()
 
 
@@ -369,8 +372,8 @@ def test_stacked_recursions(chain, branched):
         all_ = screw_matrices.stacked_recursion(case.tree, case.th, case.thd, case.thdd, **given)
         for name in ('V', 'Vd', 'F'):
             stacked = [x for each in getattr(one, name)[1:] for x in each.to_list()]
-            close(getattr(all_, name), stacked, 1e-11)
-        close(all_.tau, one.tau, 1e-11)
+            assert_close(getattr(all_, name), stacked, 1e-11)
+        assert_close(all_.tau, one.tau, 1e-11)
 
 
 @pytest.mark.seed('MR A27')
@@ -380,9 +383,9 @@ def test_closed_form(chain):
     M, G, S = screw_tree.to_lists(chain.tree)
     th, thd, g = np.array(chain.th), np.array(chain.thd), np.array(chain.tree.gravity.to_list())
     found = screw_matrices.closed_form(chain.tree, chain.th, chain.thd)
-    close(found.M, mr.MassMatrix(th, M, G, S), 1e-11)
-    close(found.c, mr.VelQuadraticForces(th, thd, M, G, S), 1e-11)
-    close(found.g, mr.GravityForces(th, g, M, G, S), 1e-11)
+    assert_close(found.M, mr.MassMatrix(th, M, G, S), 1e-11)
+    assert_close(found.c, mr.VelQuadraticForces(th, thd, M, G, S), 1e-11)
+    assert_close(found.g, mr.GravityForces(th, g, M, G, S), 1e-11)
 
 
 # --- forward dynamics -------------------------------------------------------------------------
@@ -398,9 +401,10 @@ def test_joint_acceleration(chain):
                                       wrench_on_environment=chain.F)
     expected = mr.ForwardDynamics(*(np.array(x) for x in (chain.th, chain.thd, chain.tau)), g, F,
                                   M, G, S)
-    close(found, expected, 1e-9)
+    assert_close(found, expected, 1e-9)
     free = screws.joint_acceleration(chain.tree, chain.th, chain.thd, chain.tau)
-    close(free, chain.robot.forward_dynamics(chain.th, chain.thd, chain.tau, method='aba'), 1e-9)
+    assert_close(free, chain.robot.forward_dynamics(chain.th, chain.thd, chain.tau, method='aba'),
+                 1e-9)
 
 
 @pytest.mark.seed('MR A31', 'MR A34')
@@ -415,7 +419,7 @@ def test_euler_integration():
             tree, [0.3, 0.7], [0.0, 0.0], lambda k, th, thd: [0.0, 0.0], h, steps)
         assert len(th) == len(thd) == steps + 1 and th[0] == [0.3, 0.7] and thd[0] == [0.0, 0.0]
         errors.append(np.abs(np.r_[th[-1], thd[-1]] - exact).max())
-    close(errors, [0.3986, 0.1967], 1e-4)
+    assert_close(errors, [0.3986, 0.1967], 1e-4)
 
 
 # --- task space -------------------------------------------------------------------------------
@@ -431,22 +435,22 @@ def test_task_space(chain):
     Vd = Motion.from_list((J @ chain.thdd + np.array(space.Jd) @ chain.thd).tolist())
     tau = screws.newton_euler(tree, chain.th, chain.thd, chain.thdd).tau
     F = np.array(space.Lambda) @ array(Vd) + space.eta
-    close(J.T @ F, tau, 1e-9)
+    assert_close(J.T @ F, tau, 1e-9)
     thd, thdd = screw_matrices.joint_motion(tree, chain.th, V, Vd)
-    close(thd, chain.thd, 1e-9)
-    close(thdd, chain.thdd, 1e-9)
+    assert_close(thd, chain.thd, 1e-9)
+    assert_close(thdd, chain.thdd, 1e-9)
     # square J: the book's own formulas
     back = np.linalg.inv(J)
     Lambda = back.T @ np.array(screws.mass_matrix(tree, chain.th)) @ back
-    close(space.Lambda, Lambda, 1e-8)
+    assert_close(space.Lambda, Lambda, 1e-8)
     X = screws.product_of_exponentials(tree, chain.th).inverse()
     in_base, eta = screw_matrices.in_other_frame(space, X)
     J_s = columns(screws.space_jacobian(tree, chain.th))
-    close(J_s.T @ (np.array(in_base) @ array(X @ Vd) + eta), tau, 1e-8)
-    close(in_base, np.linalg.inv(J_s @ np.linalg.inv(
+    assert_close(J_s.T @ (np.array(in_base) @ array(X @ Vd) + eta), tau, 1e-8)
+    assert_close(in_base, np.linalg.inv(J_s @ np.linalg.inv(
         np.array(screws.mass_matrix(tree, chain.th))) @ J_s.T), 1e-7)
     ours = chain.robot.operational_space(chain.th, chain.thd, 'body_6')
-    close(space.Lambda, ours.Lambda, 1e-8)
+    assert_close(space.Lambda, ours.Lambda, 1e-8)
     with pytest.raises(SingularError, match='determines 6 joints, the robot has 2'):
         screw_matrices.joint_motion(masses(), [0.3, 0.7], V, Vd)
 
@@ -460,13 +464,13 @@ def test_task_space_of_two_masses():
     c, s = math.cos(1.0), math.sin(1.0)
     R = np.array([[c, -s], [s, c]])
     Lambda = R @ np.array(space.Lambda) @ R.T
-    close(Lambda, [[2.406819401084712, 2.190991402443713],
-                   [2.190991402443713, 4.412266934818317]], 1e-13)
+    assert_close(Lambda, [[2.406819401084712, 2.190991402443713],
+                          [2.190991402443713, 4.412266934818317]], 1e-13)
     # of components that do not turn the acceleration is w x v more
     v = R @ np.array(space.J) @ thd
     spin = sum(thd) * np.array([-v[1], v[0]])
-    close(v, [0.146754741352094, 0.2885624375089541], 1e-13)
-    close(R @ space.eta - Lambda @ spin, [16.85604260341432, 36.06173095766960], 1e-12)
+    assert_close(v, [0.146754741352094, 0.2885624375089541], 1e-13)
+    assert_close(R @ space.eta - Lambda @ spin, [16.85604260341432, 36.06173095766960], 1e-12)
 
 
 # --- the worked example -----------------------------------------------------------------------
@@ -476,21 +480,22 @@ def test_task_space_of_two_masses():
 def test_two_masses_as_screws():
     """The 2R arm from M_i, S_i, G_i has the exact torques, M and accelerations."""
     tree, th, thd = masses(), [0.3, 0.7], [0.5, -1.2]
-    close(array(tree.A[1]), [0.0, 0.0, 1.0, 0.0, 1.0, 0.0])
-    close(array(tree.A[2]), [0.0, 0.0, 1.0, 0.0, 0.5, 0.0])
+    assert_close(array(tree.A[1]), [0.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+    assert_close(array(tree.A[2]), [0.0, 0.0, 1.0, 0.0, 0.5, 0.0])
     found = screw_matrices.closed_form(tree, th, thd)
-    close(found.M, [[4.014842187284488, 0.6324210936422442], [0.6324210936422442, 0.25]], 1e-14)
-    close(found.c, [-0.07730612246852293, 0.08052721090471138], 1e-14)
-    close(found.g, [30.76573568524981, 2.650182810283225], 1e-14)
+    assert_close(found.M, [[4.014842187284488, 0.6324210936422442], [0.6324210936422442, 0.25]],
+                 1e-14)
+    assert_close(found.c, [-0.07730612246852293, 0.08052721090471138], 1e-14)
+    assert_close(found.g, [30.76573568524981, 2.650182810283225], 1e-14)
     tau = screws.newton_euler(tree, th, thd, [1.5, -0.8]).tau
-    close(tau, [36.20475596879422, 3.479341661651303], 1e-14)
-    close(screws.joint_acceleration(tree, th, thd, [5.0, -1.0]),
-          [-6.729109799841936, 2.099683830667375], 1e-13)
+    assert_close(tau, [36.20475596879422, 3.479341661651303], 1e-14)
+    assert_close(screws.joint_acceleration(tree, th, thd, [5.0, -1.0]),
+                 [-6.729109799841936, 2.099683830667375], 1e-13)
     # 3, -4 N in base axes and 0.5 Nm on the environment, in the frame of the tool
     turn = screws.product_of_exponentials(tree, th)
     F = Force(Vec3(0.0, 0.0, 0.5), turn.turn(Vec3(3.0, -4.0, 0.0)))
-    close(screws.newton_euler(tree, th, thd, [1.5, -0.8], wrench_on_environment=F).tau,
-          [29.65403830336, 1.636530572703], 1e-12)
+    assert_close(screws.newton_euler(tree, th, thd, [1.5, -0.8], wrench_on_environment=F).tau,
+                 [29.65403830336, 1.636530572703], 1e-12)
 
 
 # --- converters -------------------------------------------------------------------------------
@@ -502,12 +507,12 @@ def test_round_trip_through_lists(chain):
     tree = screw_tree.from_lists(*lists, gravity=chain.model.gravity)
     for name in ('M', 'A'):
         for one, other in zip(getattr(tree, name), getattr(chain.tree, name), strict=True):
-            close(array(one), array(other), 1e-13)
+            assert_close(array(one), array(other), 1e-13)
     model = screw_tree.to_model(tree)
     robot = rbd_ros.Dynamics(model, backend='reference')
-    close(robot.inverse_dynamics(chain.th, chain.thd, chain.thdd),
-          chain.robot.inverse_dynamics(chain.th, chain.thd, chain.thdd), 1e-11)
-    close(robot.pose(chain.th, 'tool'), chain.robot.pose(chain.th, 'body_6'), 1e-13)
+    assert_close(robot.inverse_dynamics(chain.th, chain.thd, chain.thdd),
+                 chain.robot.inverse_dynamics(chain.th, chain.thd, chain.thdd), 1e-11)
+    assert_close(robot.pose(chain.th, 'tool'), chain.robot.pose(chain.th, 'body_6'), 1e-13)
     kinds = [type(joint) for joint in model.joint[1:]]
     assert kinds == [type(joint) for joint in chain.model.joint[1:]]
 
@@ -519,8 +524,8 @@ def test_trees_round_trip_too(branched):
     inverse = np.argsort(order)
     tau = robot.inverse_dynamics(*(np.array(x)[inverse] for x in (
         branched.th, branched.thd, branched.thdd)))[order]
-    close(tau, screws.newton_euler(branched.tree, branched.th, branched.thd, branched.thdd).tau,
-          1e-11)
+    assert_close(tau, screws.newton_euler(
+        branched.tree, branched.th, branched.thd, branched.thdd).tau, 1e-11)
     with pytest.raises(ModelError, match='describe a chain with the tool at its end'):
         screw_tree.to_lists(branched.tree)
 
@@ -529,9 +534,9 @@ def test_frames_of_the_links_do_not_matter(chain):
     """Frames at the joints in place of the centres of mass leave every torque as it is."""
     other = screw_tree.from_model(chain.model, at_com=False)
     assert any(abs(x) > 1e-3 for x in other.G[1].h)
-    close([x for G in chain.tree.G for x in G.h], np.zeros(21), 1e-15)
-    close(screws.newton_euler(other, chain.th, chain.thd, chain.thdd).tau,
-          screws.newton_euler(chain.tree, chain.th, chain.thd, chain.thdd).tau, 1e-11)
+    assert_close([x for G in chain.tree.G for x in G.h], np.zeros(21), 1e-15)
+    assert_close(screws.newton_euler(other, chain.th, chain.thd, chain.thdd).tau,
+                 screws.newton_euler(chain.tree, chain.th, chain.thd, chain.thdd).tau, 1e-11)
 
 
 def one_body(joint):
@@ -565,18 +570,18 @@ def test_recursion_compiles(chain):
         lambda th, thd, thdd: {'tau': screws.newton_euler(tree, th, thd, thdd).tau},
         {'th': 6, 'thd': 6, 'thdd': 6}, name='screws')
     kernel = compiler.compile(graph, backend='python')
-    close(kernel(chain.th, chain.thd, chain.thdd),
-          screws.newton_euler(tree, chain.th, chain.thd, chain.thdd).tau, 1e-12)
+    assert_close(kernel(chain.th, chain.thd, chain.thdd),
+                 screws.newton_euler(tree, chain.th, chain.thd, chain.thdd).tau, 1e-12)
     forward = compiler.trace(
         lambda th, thd, tau: {'thdd': screws.joint_acceleration(tree, th, thd, tau)},
         {'th': 6, 'thd': 6, 'tau': 6}, name='accelerations')
-    close(forward.evaluate(chain.th, chain.thd, chain.tau),
-          screws.joint_acceleration(tree, chain.th, chain.thd, chain.tau), 1e-9)
+    assert_close(forward.evaluate(chain.th, chain.thd, chain.tau),
+                 screws.joint_acceleration(tree, chain.th, chain.thd, chain.tau), 1e-9)
     task = compiler.trace(
         lambda th, thd: {'eta': screw_matrices.task_space(tree, th, thd).eta},
         {'th': 6, 'thd': 6}, name='task')
-    close(task.evaluate(chain.th, chain.thd),
-          screw_matrices.task_space(tree, chain.th, chain.thd).eta, 1e-8)
+    assert_close(task.evaluate(chain.th, chain.thd),
+                 screw_matrices.task_space(tree, chain.th, chain.thd).eta, 1e-8)
     closed = compiler.trace(
         lambda th, thd: screw_matrices.closed_form(tree, th, thd)._asdict(),
         {'th': 6, 'thd': 6}, name='closed')

@@ -27,7 +27,7 @@ from rbd_ros.errors import UnknownName
 from rbd_ros.joints import Helical, Prismatic, Revolute
 from rbd_ros.model.builder import ModelBuilder
 from rbd_ros.spatial import Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3, xlt
-from spatial_oracle import array, close, crf6, crm6, derivative
+from spatial_oracle import array, assert_close, crf6, crm6, derivative
 
 PARENT = (0, 1, 2, 1, 2, 4)
 PITCH = (0.0, math.inf, 0.1, 0.0, 0.05, math.inf)
@@ -94,21 +94,21 @@ def tree():
 def test_mixed_tree_inverse_dynamics(tree):
     """Inverse dynamics and bias force of the mixed tree are the exact numbers."""
     q, qd, qdd = tree.to(Q), tree.to(QD), tree.to(QDD)
-    close(tree.back(rbd_ros.inverse_dynamics(tree.model, q, qd, qdd)), TAU, 1e-13)
-    close(tree.back(rbd_ros.bias(tree.model, q, qd)), BIAS, 1e-13)
-    close(tree.back(rbd_ros.inverse_dynamics(tree.model, q, qd, np.zeros(6))), BIAS, 1e-13)
+    assert_close(tree.back(rbd_ros.inverse_dynamics(tree.model, q, qd, qdd)), TAU, 1e-13)
+    assert_close(tree.back(rbd_ros.bias(tree.model, q, qd)), BIAS, 1e-13)
+    assert_close(tree.back(rbd_ros.inverse_dynamics(tree.model, q, qd, np.zeros(6))), BIAS, 1e-13)
 
 
 @pytest.mark.seed('SIXD P22', 'SIXD P23')
 def test_mixed_tree_inertia_matrix(tree):
     """Its inertia matrix has the exact entries, and zeros between different branches."""
     H = rbd_ros.mass_matrix(tree.model, tree.to(Q))[np.ix_(tree.index, tree.index)]
-    close(np.diag(H), [7.998210471031766, 6.5, 0.2, 2.284694250617715, 0.3175, 3.5], 1e-13)
-    close([H[0, 1], H[0, 3], H[3, 5]],
-          [-1.023329880943782, 2.076688122832178, -0.770996258410142], 1e-13)
+    assert_close(np.diag(H), [7.998210471031766, 6.5, 0.2, 2.284694250617715, 0.3175, 3.5], 1e-13)
+    assert_close([H[0, 1], H[0, 3], H[3, 5]],
+                 [-1.023329880943782, 2.076688122832178, -0.770996258410142], 1e-13)
     for i, j in ((2, 4), (3, 4), (3, 5), (4, 5), (2, 6), (3, 6), (5, 6)):
         assert H[i - 1, j - 1] == H[j - 1, i - 1] == 0.0
-    close(H @ QDD + BIAS, TAU, 1e-13)
+    assert_close(H @ QDD + BIAS, TAU, 1e-13)
 
 
 @pytest.mark.seed('SIXD P24', 'SIXD P26')
@@ -121,15 +121,15 @@ def test_mixed_tree_forward_dynamics(tree):
     """
     model = tree.model
     q, qd, tau = tree.to(Q), tree.to(QD), tree.to(TAU)
-    close(tree.back(rbd_ros.forward_dynamics(model, q, qd, tau)), QDD, 1e-13)
+    assert_close(tree.back(rbd_ros.forward_dynamics(model, q, qd, tau)), QDD, 1e-13)
     state = q.tolist(), qd.tolist(), tau.tolist()
     gravity = Vec3(0.0, 0.0, -9.81)
-    close(tree.back(aba(model, *state, Conditions(gravity)).qdd), QDD, 1e-13)
+    assert_close(tree.back(aba(model, *state, Conditions(gravity)).qdd), QDD, 1e-13)
     X_0 = placements(model, links(model, state[0]))
     weights = [None] + [
         X_0[i].inv_apply(model.inertia[i]) @ Motion(Vec3.zero(), gravity) for i in range(1, 7)]
     found = aba(model, *state, Conditions(Vec3.zero(), f_ext=weights)).qdd
-    close(tree.back(found), QDD, 1e-12)
+    assert_close(tree.back(found), QDD, 1e-12)
 
 
 @pytest.mark.seed('SIXD P25')
@@ -138,7 +138,7 @@ def test_order_of_the_children_does_not_matter(tree):
     other = Numbered(build((0, 3, 5, 1, 4, 2)))
     assert other.index != tree.index
     found = rbd_ros.forward_dynamics(other.model, other.to(Q), other.to(QD), other.to(TAU))
-    close(other.back(found), QDD, 1e-12)
+    assert_close(other.back(found), QDD, 1e-12)
 
 
 @pytest.mark.seed('SIXD P01')
@@ -151,13 +151,13 @@ def test_model_holds_what_the_guide_lists(tree):
         i = tree.body[k]
         assert tree.body.index(model.parent[i]) == PARENT[k - 1]
         E = array(model.X_T[i].E)
-        close(E @ E.T, np.eye(3))
+        assert_close(E @ E.T, np.eye(3))
         assert np.linalg.det(E) == pytest.approx(1.0)
-        close(array(model.X_T[i]), array(TREE_PLACES[k - 1]))
+        assert_close(array(model.X_T[i]), array(TREE_PLACES[k - 1]))
         assert model.joint[i] == joint_of(PITCH[k - 1])
         inertia = array(model.inertia[i])
-        close(inertia, inertia.T, 0.0)
-        close(inertia, array(TREE_INERTIAS[k - 1]))
+        assert_close(inertia, inertia.T, 0.0)
+        assert_close(inertia, array(TREE_INERTIAS[k - 1]))
         assert np.linalg.eigvalsh(inertia).min() > 0.0
     with pytest.raises(UnknownName, match='no body "body 9"'):
         ModelBuilder('x').add_body('y', 'body 9', Revolute())
@@ -194,16 +194,16 @@ def test_body_positions_and_jacobians(tree):
     X = chain_of_matrices(Q)
     found = placements(tree.model, links(tree.model, tree.to(Q).tolist()))
     for i in range(1, 7):
-        close(array(found[tree.body[i]]), X[i])
+        assert_close(array(found[tree.body[i]]), X[i])
     b, path = 6, (1, 4, 6)
     in_base = np.zeros((6, 6))
     for i in path:
         in_base[:, i - 1] = np.linalg.inv(X[i]) @ axis_of(i)
     J = rbd_ros.jacobian(tree.model, tree.to(Q), 'body 6')[:, tree.index]
-    close(J, X[b] @ in_base)                             # bJ_b = bX_0 0J_b
+    assert_close(J, X[b] @ in_base)                      # bJ_b = bX_0 0J_b
     # its velocity is that of the moving frame
     rate = derivative(lambda t: chain_of_matrices(Q + t * QD)[b])
-    close(rate, -crm6(J @ QD) @ X[b], 1e-9)
+    assert_close(rate, -crm6(J @ QD) @ X[b], 1e-9)
 
 
 @pytest.mark.seed('SIXD P16')
@@ -215,7 +215,7 @@ def test_external_force_maps_to_joint_forces(tree):
     f_ext = np.zeros((6, 6))
     f_ext[tree.index[4]] = f
     loaded = rbd_ros.inverse_dynamics(tree.model, tree.to(Q), tree.to(QD), tree.to(QDD), f_ext)
-    close(tree.back(loaded), TAU - J.T @ in_body, 1e-12)
+    assert_close(tree.back(loaded), TAU - J.T @ in_body, 1e-12)
 
 
 def test_momentum_of_the_whole_tree():
@@ -255,6 +255,6 @@ def test_planar_arm_of_the_guide():
     gravity = g * np.array([
         (m1 + m2) * L1 * math.cos(q[0]) + m2 * L2 * math.cos(q.sum()),
         m2 * L2 * math.cos(q.sum())])
-    close(rbd_ros.mass_matrix(arm, q), M)
-    close(rbd_ros.gravity(arm, q), gravity)
-    close(rbd_ros.inverse_dynamics(arm, q, qd, qdd), M @ qdd + c + gravity)
+    assert_close(rbd_ros.mass_matrix(arm, q), M)
+    assert_close(rbd_ros.gravity(arm, q), gravity)
+    assert_close(rbd_ros.inverse_dynamics(arm, q, qd, qdd), M @ qdd + c + gravity)

@@ -32,7 +32,7 @@ from rbd_ros.spatial import (
     ArticulatedInertia, AxialScrew, constant, Force, link_transform, Mat3, Motion, RigidInertia,
     rotate, Sym3, Transform, vanishing_rows, Vec3)
 from rbd_ros.spatial.rotate import Angle
-from spatial_oracle import array, close, crf6, crm6, Sampler, x6
+from spatial_oracle import array, assert_close, crf6, crm6, Sampler, x6
 
 
 class Source:
@@ -186,7 +186,7 @@ def test_table_a4_of_operations_on_compact_types(name, operation, cost, oracle):
     """Each operation is the one on 6x6 matrices, and costs exactly what Table A.4 says."""
     assert count(operation) == cost
     found, operands = numbers(operation)
-    close(array(found) if hasattr(found, 'to_list') else found, oracle(*operands))
+    assert_close(array(found) if hasattr(found, 'to_list') else found, oracle(*operands))
 
 
 @pytest.mark.seed('RBDA A-04')
@@ -205,7 +205,7 @@ def test_general_inertia_transforms_beat_table_a4(kind, cost, inverse):
     assert count(operation) == cost
     found, (X, inertia) = numbers(operation)
     X = X if inverse else inverted(X)
-    close(array(found), X.T @ inertia @ X, 1e-11)
+    assert_close(array(found), X.T @ inertia @ X, 1e-11)
 
 
 def screw_about(k, s):
@@ -266,12 +266,12 @@ def test_product_of_rotation_matrices():
     sample = Sampler(5)
     E, F, G = (sample.rotation() for _ in range(3))
     e, f, g = (Mat3(M.tolist()) for M in (E, F, G))
-    close(array(rotate.product(f, g)), F @ G)
-    close(array(rotate.chain(e, f, g)), E @ F @ G)
-    close(array(rotate.chain(g)), G)
+    assert_close(array(rotate.product(f, g)), F @ G)
+    assert_close(array(rotate.chain(e, f, g)), E @ F @ G)
+    assert_close(array(rotate.chain(g)), G)
     quarter = Mat3(((0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
-    close(array(rotate.product(quarter, g)), array(quarter) @ G)
-    close(array(rotate.product(g, quarter)), G @ array(quarter))
+    assert_close(array(rotate.product(quarter, g)), array(quarter) @ G)
+    assert_close(array(rotate.product(g, quarter)), G @ array(quarter))
 
 
 @pytest.mark.seed('RBDA A-09')
@@ -283,9 +283,9 @@ def test_rotations_of_matrices():
     for _ in range(3):
         E, A = sample.rotation(), sample.rng.normal(size=(3, 3))
         e = Mat3(E.tolist())
-        close(array(rotate.general_general(e, Mat3(A.tolist()))), E @ A @ E.T)
+        assert_close(array(rotate.general_general(e, Mat3(A.tolist()))), E @ A @ E.T)
         B = A + A.T
-        close(array(rotate.general_symmetric(e, Sym3.from_matrix(B.tolist()))), E @ B @ E.T)
+        assert_close(array(rotate.general_symmetric(e, Sym3.from_matrix(B.tolist()))), E @ B @ E.T)
 
 
 @pytest.mark.seed('RBDA A-10')
@@ -305,9 +305,9 @@ def test_rotations_of_matrices_about_a_coordinate_axis(i, j, k):
     for one, two, turned in ((i, j, E), (j, i, E.T)):
         cs = Angle(math.cos(angle), math.sin(angle))
         found = rotate.axial_general(one, two, k, cs, Mat3(A.tolist()))
-        close(array(found), turned @ A @ turned.T)
+        assert_close(array(found), turned @ A @ turned.T)
         found = rotate.axial_symmetric(one, two, k, cs, Sym3.from_matrix(B.tolist()))
-        close(array(found), turned @ B @ turned.T)
+        assert_close(array(found), turned @ B @ turned.T)
 
 
 def test_permutations_are_free():

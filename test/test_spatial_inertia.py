@@ -22,7 +22,7 @@ from rbd_ros.spatial import (
     AxialScrew, Force, force_at, Mat3, matrices, Motion, RigidInertia, spatial_acceleration, Sym3,
     Transform, vanishing_rows, Vec3, xlt)
 from scipy.linalg import expm
-from spatial_oracle import array, close, crm6, derivative, mci6, Sampler, x6
+from spatial_oracle import array, assert_close, crm6, derivative, mci6, Sampler, x6
 
 
 @pytest.fixture
@@ -37,12 +37,12 @@ def test_rigid_inertia_matrix(sample):
     m, c, I_c = sample.com_form()
     inertia = RigidInertia.from_com(m, Vec3(*c), Sym3.from_matrix(I_c.tolist()))
     found = matrices.inertia_matrix(inertia)
-    close(found, mci6(m, c, I_c))
+    assert_close(found, mci6(m, c, I_c))
     assert np.array_equal(found, found.T)
     assert np.linalg.eigvalsh(found).min() > 0.0
     at_com = np.block([[I_c, np.zeros((3, 3))], [np.zeros((3, 3)), m * np.eye(3)]])
     X = x6(np.eye(3), c)
-    close(found, X.T @ at_com @ X)
+    assert_close(found, X.T @ at_com @ X)
 
 
 @pytest.mark.seed('RBDA 2-33', 'SIXD P08')
@@ -62,8 +62,8 @@ def test_ten_parameters_come_back_from_the_matrix(sample):
     inertia = matrices.rigid_inertia(mci6(m, c, I_c))
     mass, com, about = inertia.com_form()
     assert mass == pytest.approx(m, rel=1e-14)
-    close(array(com), c)
-    close(array(about), I_c, 1e-11)                    # m c^2 is added and taken off again
+    assert_close(array(com), c)
+    assert_close(array(about), I_c, 1e-11)             # m c^2 is added and taken off again
 
 
 @pytest.mark.seed('RBDA 1-08', 'RBDA 2-14', 'SIXD C12')
@@ -75,10 +75,10 @@ def test_inertia_of_a_union_is_the_sum(sample):
     m, c, I_c = total.com_form()
     com = (m1 * np.array(c1) + m2 * np.array(c2)) / (m1 + m2)
     assert m == pytest.approx(m1 + m2)
-    close(array(c), com)
+    assert_close(array(c), com)
     expected = sum(J + mass * (d @ d * np.eye(3) - np.outer(d, d)) for J, mass, d in (
         (I1, m1, np.array(c1) - com), (I2, m2, np.array(c2) - com)))
-    close(array(I_c), expected, 1e-11)
+    assert_close(array(I_c), expected, 1e-11)
 
 
 @pytest.mark.seed('RBDA 2-32', 'RBDA 2-38', 'SIXD C15')
@@ -89,11 +89,11 @@ def test_momentum_and_kinetic_energy(sample):
     v = sample.motion()
     w, v_c = array(v.ang), array(v.lin) + np.cross(array(v.ang), c)
     h = inertia @ v
-    close(array(h), [*(I_c @ w + np.cross(c, m * v_c)), *(m * v_c)])
+    assert_close(array(h), [*(I_c @ w + np.cross(c, m * v_c)), *(m * v_c)])
     energy = 0.5 * v.dot(h)
     assert energy == pytest.approx(0.5 * m * v_c @ v_c + 0.5 * w @ I_c @ w, rel=1e-12)
     X = sample.transform()
-    close(array((X @ inertia) @ (X @ v)), array(X @ h))
+    assert_close(array((X @ inertia) @ (X @ v)), array(X @ h))
     assert 0.5 * (X @ v).dot((X @ inertia) @ (X @ v)) == pytest.approx(energy, rel=1e-12)
 
 
@@ -104,16 +104,16 @@ def test_inertia_transforms_by_congruence(sample):
     M = array(X)
     for inertia in (sample.rigid(), sample.articulated()):
         moved = array(X @ inertia)
-        close(moved, np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
+        assert_close(moved, np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
         assert np.linalg.eigvalsh(moved).min() > 0.0
     # the map I1^-1 I2 goes from M6 to M6: similarity
     one, two = sample.rigid(), sample.articulated()
     before = np.linalg.eigvals(np.linalg.solve(array(one), array(two)))
     after = np.linalg.eigvals(np.linalg.solve(array(X @ one), array(X @ two)))
-    close(np.sort(after.real), np.sort(before.real), 1e-9)     # eigenvalues of a product
+    assert_close(np.sort(after.real), np.sort(before.real), 1e-9)  # eigenvalues of a product
     # the map I1 Phi2 goes from F6 to F6, Phi from F6 to M6: X Phi X^T
     Phi = matrices.inverse_inertia(one)
-    close(matrices.inverse_inertia(X @ one), M @ Phi @ M.T, 1e-10)
+    assert_close(matrices.inverse_inertia(X @ one), M @ Phi @ M.T, 1e-10)
 
 
 @pytest.mark.seed('RBDA 2-36', 'SIXD C14', 'RBDA 2-25')
@@ -124,10 +124,10 @@ def test_rate_of_change_of_an_inertia(sample):
     def moved(t):
         X = expm(-crm6(array(v)) * t)           # to the body's frame, which moves with v
         return X.T @ array(inertia) @ X
-    close(array(inertia.rate(v)), derivative(moved), 1e-10)
+    assert_close(array(inertia.rate(v)), derivative(moved), 1e-10)
     assert inertia.rate(v).m == 0.0
     # v x* I v is what it leaves of the rate of momentum: (I-dot + I v x) v, and v x v = 0
-    close(array(inertia.rate(v)) @ array(v), array(v.cross(inertia @ v)), 1e-11)
+    assert_close(array(inertia.rate(v)) @ array(v), array(v.cross(inertia @ v)), 1e-11)
     with pytest.raises(TypeError):
         inertia.rate(sample.force())
 
@@ -145,7 +145,7 @@ def test_equation_of_motion_is_the_rate_of_momentum(sample):
             X = X @ expm(-crm6(array(v) + array(a) * (k + 0.5) * h) * h)
         return X.T @ array(inertia) @ X @ (array(v) + array(a) * t)
     force = inertia @ a + v.cross(inertia @ v)
-    close(derivative(momentum), array(force), 1e-7)    # the midpoint products err by h^2
+    assert_close(derivative(momentum), array(force), 1e-7)  # the midpoint products err by h^2
 
 
 @pytest.mark.seed('RBDA 1-06', 'RBDA 2-40', 'SIXD C16')
@@ -157,12 +157,12 @@ def test_newton_and_euler_at_the_centre_of_mass(sample):
     a = spatial_acceleration(classical, v)
     f = inertia @ a + v.cross(inertia @ v)
     w, wd = array(v.ang), array(classical.ang)
-    close(array(f.lin), m * array(classical.lin))
-    close(array(f.ang), I_c @ wd + np.cross(w, I_c @ w))
+    assert_close(array(f.lin), m * array(classical.lin))
+    assert_close(array(f.ang), I_c @ wd + np.cross(w, I_c @ w))
     # the same body seen from elsewhere
     X = sample.transform()
     moved = (X @ inertia) @ (X @ a) + (X @ v).cross((X @ inertia) @ (X @ v))
-    close(array(moved), array(X @ f))
+    assert_close(array(moved), array(X @ f))
 
 
 @pytest.mark.seed('SIXD C17', 'RBDA 2-39')
@@ -172,14 +172,14 @@ def test_gravity_is_inertia_times_its_acceleration(sample):
     a_g = Motion(Vec3.zero(), Vec3(0.0, 0.0, -9.81))
     m, c, _ = inertia.com_form()
     f_g = inertia @ a_g
-    close(array(f_g), array(force_at(Vec3(0.0, 0.0, -9.81 * m), c)))
-    close(array((Transform.translation(c) @ f_g).ang), np.zeros(3))
+    assert_close(array(f_g), array(force_at(Vec3(0.0, 0.0, -9.81 * m), c)))
+    assert_close(array((Transform.translation(c) @ f_g).ang), np.zeros(3))
     bias = v.cross(inertia @ v) - f_g
     other, a = sample.force(), sample.motion()
-    close(array(inertia @ a + bias - other),
-          array(inertia @ a + v.cross(inertia @ v) - (other + f_g)))
+    assert_close(array(inertia @ a + bias - other),
+                 array(inertia @ a + v.cross(inertia @ v) - (other + f_g)))
     fall = inertia.solve(Force.zero() - (Motion.zero().cross(inertia @ v) - f_g))
-    close(array(fall), array(a_g), 1e-11)              # a body at rest without other forces
+    assert_close(array(fall), array(a_g), 1e-11)       # a body at rest without other forces
 
 
 @pytest.mark.seed('RBDA 2-41')
@@ -187,14 +187,14 @@ def test_inverse_inertia(sample):
     """Phi_O of Eq. 2.74 inverts I_O; solve is its product; a = Phi f + b with b = -Phi p."""
     inertia, f = sample.rigid(), sample.force()
     Phi = matrices.inverse_inertia(inertia)
-    close(Phi @ array(inertia), np.eye(6), 1e-11)
-    close(array(inertia.solve(f)), Phi @ array(f))
-    close(array(inertia @ inertia.solve(f)), array(f), 1e-11)
+    assert_close(Phi @ array(inertia), np.eye(6), 1e-11)
+    assert_close(array(inertia.solve(f)), Phi @ array(f))
+    assert_close(array(inertia @ inertia.solve(f)), array(f), 1e-11)
     v = sample.motion()
     p = v.cross(inertia @ v)
     a = inertia.solve(f - p)
-    close(array(a), Phi @ array(f) - Phi @ array(p))
-    close(array(inertia @ a + p), array(f), 1e-11)
+    assert_close(array(a), Phi @ array(f) - Phi @ array(p))
+    assert_close(array(inertia @ a + p), array(f), 1e-11)
 
 
 @pytest.mark.seed('RBDA 2-14', 'SIXD C04')
@@ -204,23 +204,23 @@ def test_rules_of_rigid_connection_and_reaction(sample):
     v, f1, f2 = sample.motion(), sample.force(), sample.force()
     a = (one + two).solve(f1 + f2 - v.cross((one + two) @ v))
     reaction = one @ a + v.cross(one @ v) - f1          # of two on one
-    close(array(two @ a + v.cross(two @ v)), array(f2 - reaction), 1e-10)
+    assert_close(array(two @ a + v.cross(two @ v)), array(f2 - reaction), 1e-10)
     u = sample.motion()
-    close(array((u - v) + v), array(u))                 # velocity relative to v, and back
-    close(array((one @ v) + (two @ v)), array((one + two) @ v))
+    assert_close(array((u - v) + v), array(u))          # velocity relative to v, and back
+    assert_close(array((one @ v) + (two @ v)), array((one + two) @ v))
 
 
 def test_articulated_sums_and_products(sample):
     """Sums with rigid ones, products, multiples and dyads are those of the matrices."""
     A, B, rigid, v = (sample.articulated(), sample.articulated(), sample.rigid(),
                       sample.motion())
-    close(array(A + B), array(A) + array(B))
-    close(array(A + rigid), array(A) + array(rigid))
-    close(array(rigid + A), array(A) + array(rigid))
-    close(array(A @ v), array(A) @ array(v))
-    close(array(rigid.articulated() @ v), array(rigid @ v))
-    close(array(A * 2.0), 2.0 * array(A))
-    close(array(rigid * 2.0), 2.0 * array(rigid))
+    assert_close(array(A + B), array(A) + array(B))
+    assert_close(array(A + rigid), array(A) + array(rigid))
+    assert_close(array(rigid + A), array(A) + array(rigid))
+    assert_close(array(A @ v), array(A) @ array(v))
+    assert_close(array(rigid.articulated() @ v), array(rigid @ v))
+    assert_close(array(A * 2.0), 2.0 * array(A))
+    assert_close(array(rigid * 2.0), 2.0 * array(rigid))
     assert np.array_equal(array(RigidInertia.zero()), np.zeros((6, 6)))
     for bad in (lambda: A + 1.0, lambda: rigid + 1.0):
         with pytest.raises(TypeError):
@@ -240,9 +240,9 @@ def test_vanishing_rows_of_the_reduced_inertia(sample):
         reduced = array(A.minus_dyads(U, V, vanishing_rows(S)))
         columns = np.array([array(s) for s in S]).T
         expected = array(A) - array(A) @ columns @ np.linalg.inv(D) @ columns.T @ array(A)
-        close(reduced, expected, 1e-11)
+        assert_close(reduced, expected, 1e-11)
         assert all(reduced[i, j] == 0.0 for i in indices for j in range(6))
-        close(array(A.minus_dyads(U, V)), expected, 1e-11)
+        assert_close(array(A.minus_dyads(U, V)), expected, 1e-11)
     assert vanishing_rows([Motion.from_list([0.0, 0.0, 1.0, 0.0, 0.0, 0.1])]) == ()
     assert vanishing_rows([]) == ()
 
@@ -255,7 +255,7 @@ def test_exact_structure_of_a_rotation_changes_no_result(structure, sample):
     X = Transform(E, sample.vec3())
     M = array(X)
     for inertia in (sample.rigid(), sample.articulated()):
-        close(array(X.inv_apply(inertia)), M.T @ array(inertia) @ M)
-        close(array(X @ inertia), np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
+        assert_close(array(X.inv_apply(inertia)), M.T @ array(inertia) @ M)
+        assert_close(array(X @ inertia), np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
     inertia = sample.rigid()
     assert xlt(0.0, 0.0, 0.0) @ inertia == inertia

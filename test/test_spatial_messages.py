@@ -23,7 +23,7 @@ import pytest
 from rbd_ros.nodes import messages
 from rbd_ros.spatial import Motion, spatial_acceleration, Vec3
 from scipy.spatial.transform import Rotation
-from spatial_oracle import array, close, Sampler
+from spatial_oracle import array, assert_close, Sampler
 
 
 def xyz(x=0.0, y=0.0, z=0.0):
@@ -62,21 +62,22 @@ def test_pose_is_the_transform_to_the_posed_frame(sample):
     x, y, z, w = R.as_quat().tolist()
     pose = SimpleNamespace(position=xyz(1.0, 2.0, 3.0), orientation=xyzw(x, y, z, w))
     X = messages.transform_from_pose(pose)
-    close(array(X.E), R.as_matrix().T)
+    assert_close(array(X.E), R.as_matrix().T)
     p = sample.vec3()                                     # a point of the posed frame
-    close(array(X.inv_point(p)), R.apply(array(p)) + [1.0, 2.0, 3.0])
+    assert_close(array(X.inv_point(p)), R.apply(array(p)) + [1.0, 2.0, 3.0])
     back = messages.transform_to_pose(X, SimpleNamespace(position=xyz(), orientation=xyzw()))
-    close(list(vars(back.orientation).values()), [x, y, z, w], 1e-15)
+    assert_close(list(vars(back.orientation).values()), [x, y, z, w], 1e-15)
     assert back.position == pose.position
     tf = messages.transform_to_message(
         X, SimpleNamespace(translation=xyz(), rotation=xyzw()))
-    close(array(messages.transform_from_message(tf)), array(X))
+    assert_close(array(messages.transform_from_message(tf)), array(X))
 
 
 def test_unnormalised_orientation_is_normalised():
     """A message whose quaternion has length 2 gives a rotation all the same."""
     pose = SimpleNamespace(position=xyz(), orientation=xyzw(0.0, 0.0, 2.0, 2.0))
-    close(array(messages.transform_from_pose(pose).E), [[0, 1, 0], [-1, 0, 0], [0, 0, 1]], 1e-15)
+    assert_close(array(messages.transform_from_pose(pose).E), [[0, 1, 0], [-1, 0, 0], [0, 0, 1]],
+                 1e-15)
 
 
 def test_accel_is_classical(sample):
@@ -84,10 +85,10 @@ def test_accel_is_classical(sample):
     v = sample.motion()
     accel = SimpleNamespace(linear=xyz(1.0, 2.0, 3.0), angular=xyz(4.0, 5.0, 6.0))
     a = messages.acceleration_from_accel(accel, v)
-    close(array(a), array(spatial_acceleration(
+    assert_close(array(a), array(spatial_acceleration(
         Motion(Vec3(4.0, 5.0, 6.0), Vec3(1.0, 2.0, 3.0)), v)))
     back = messages.acceleration_to_accel(a, v, SimpleNamespace(linear=xyz(), angular=xyz()))
-    close(list(vars(back.linear).values()), [1.0, 2.0, 3.0])
+    assert_close(list(vars(back.linear).values()), [1.0, 2.0, 3.0])
 
 
 def test_inertia_message_is_about_the_centre_of_mass(sample):
@@ -97,10 +98,10 @@ def test_inertia_message_is_about_the_centre_of_mass(sample):
     inertia = messages.inertia_from_message(message)
     m, c, I_c = inertia.com_form()
     assert m == 2.0
-    close(array(c), [0.1, 0.2, 0.3])
-    close(array(I_c), [[1.0, 0.1, 0.2], [0.1, 2.0, 0.3], [0.2, 0.3, 3.0]])
+    assert_close(array(c), [0.1, 0.2, 0.3])
+    assert_close(array(I_c), [[1.0, 0.1, 0.2], [0.1, 2.0, 0.3], [0.2, 0.3, 3.0]])
     empty = SimpleNamespace(m=0.0, com=xyz(), ixx=0, ixy=0, ixz=0, iyy=0, iyz=0, izz=0)
     back = messages.inertia_to_message(inertia, empty)
-    close([back.ixx, back.ixy, back.ixz, back.iyy, back.iyz, back.izz],
-          [1.0, 0.1, 0.2, 2.0, 0.3, 3.0])
+    assert_close([back.ixx, back.ixy, back.ixz, back.iyy, back.iyz, back.izz],
+                 [1.0, 0.1, 0.2, 2.0, 0.3, 3.0])
     assert np.isclose(back.com.y, 0.2)

@@ -22,7 +22,7 @@ from rbd_ros.spatial import (
     classical_acceleration, Force, Mat3, Motion, spatial_acceleration, Transform, Vec3)
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
-from spatial_oracle import array, close, crf6, crm6, derivative, Sampler
+from spatial_oracle import array, assert_close, crf6, crm6, derivative, Sampler
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_derivative_of_a_transform(sample):
     def X(s):
         return array(B.X(t + s) @ A.X(t + s).inverse())
     relative = array(B.X(t) @ Motion.from_list((A.velocity(t) - B.velocity(t)).tolist()))
-    close(derivative(X), crm6(relative) @ X(0.0), 1e-9)
+    assert_close(derivative(X), crm6(relative) @ X(0.0), 1e-9)
 
 
 @pytest.mark.seed('RBDA 2-26', 'RBDA 2-27', 'SIXD C07')
@@ -89,7 +89,7 @@ def test_derivative_in_moving_coordinates(sample):
         dot = array(A.X(t) @ kind.from_list(m1.tolist()))
         ring = derivative(moving)
         m = A.X(t) @ kind.from_list(fixed(t).tolist())
-        close(dot, ring + array(v.cross(m)), 1e-9)
+        assert_close(dot, ring + array(v.cross(m)), 1e-9)
         assert np.abs(dot - ring).max() > 1e-2         # the two derivatives do differ
 
 
@@ -103,13 +103,13 @@ def test_vectors_fixed_in_a_body_turn_with_it(sample):
 
     def base(thing):
         return lambda h: array(A.X(t + h).inv_apply(thing))
-    close(derivative(base(s)), array(v.cross(A.X(t).inv_apply(s))), 1e-9)
-    close(derivative(base(f)), array(v.cross(A.X(t).inv_apply(f))), 1e-9)
+    assert_close(derivative(base(s)), array(v.cross(A.X(t).inv_apply(s))), 1e-9)
+    assert_close(derivative(base(f)), array(v.cross(A.X(t).inv_apply(f))), 1e-9)
     # their power does not change, and a dyad changes by both of its factors (Table 2.4)
     assert abs(derivative(lambda h: base(s)(h) @ base(f)(h))) < 1e-9
-    close(derivative(lambda h: np.outer(base(s)(h), base(f)(h))),
-          np.outer(crm6(array(v)) @ base(s)(0), base(f)(0))
-          + np.outer(base(s)(0), crf6(array(v)) @ base(f)(0)), 1e-9)
+    assert_close(derivative(lambda h: np.outer(base(s)(h), base(f)(h))),
+                 np.outer(crm6(array(v)) @ base(s)(0), base(f)(0))
+                 + np.outer(base(s)(0), crf6(array(v)) @ base(f)(0)), 1e-9)
 
 
 @pytest.mark.seed('RBDA 2-29', 'RBDA 2-30', 'SIXD C10')
@@ -123,11 +123,11 @@ def test_spatial_and_classical_acceleration(sample):
     v = B @ Motion.from_list(A.velocity(t).tolist())
     rdd = A.R(t).T @ (A.p.T @ [0.0, 0.0, 1.0, t])
     classical = classical_acceleration(Motion.from_list(a.tolist()), v)
-    close(array(classical.lin), rdd, 1e-8)                       # a second difference
-    close(array(spatial_acceleration(classical, v)), a)
+    assert_close(array(classical.lin), rdd, 1e-8)                # a second difference
+    assert_close(array(spatial_acceleration(classical, v)), a)
     rd = v.lin
     lifted = Motion(Vec3.zero(), rd).cross(v)                    # 2.50: a = a' + [0; rd] x v
-    close(array(classical) + array(lifted), a)
+    assert_close(array(classical) + array(lifted), a)
 
 
 @pytest.mark.seed('RBDA 2-29', 'SIXD C10')
@@ -138,9 +138,9 @@ def test_steady_screw_has_no_spatial_acceleration(sample):
 
     def velocity(t):                     # of the body, in coordinates that move with it
         return expm(-crm6(V) * t) @ V
-    close(derivative(velocity), np.zeros(6), 1e-11)
+    assert_close(derivative(velocity), np.zeros(6), 1e-11)
     classical = classical_acceleration(Motion.zero(), v)
-    close(array(classical.lin), np.cross(V[:3], V[3:]))
+    assert_close(array(classical.lin), np.cross(V[:3], V[3:]))
     assert np.abs(array(classical.lin)).max() > 0.1
 
 
@@ -155,11 +155,11 @@ def test_velocity_and_acceleration_of_a_chain(sample):
         before = v
         v = v + s[i] * qd[i]
         a = a + s[i] * qdd[i] + v.cross(s[i] * qd[i])
-        close(array(v.cross(s[i] * qd[i])), array(before.cross(v)))      # 6-D guide: v1 x v2
+        assert_close(array(v.cross(s[i] * qd[i])), array(before.cross(v)))  # 6-D guide: v1 x v2
     J = np.array([array(x) for x in s]).T
-    close(array(v), J @ qd)                                              # 2.17, 2.18
+    assert_close(array(v), J @ qd)                                       # 2.17, 2.18
     products = sum(qd[j] * qd[k] * array(s[k].cross(s[j])) for j in range(n) for k in range(j))
-    close(array(a), J @ qdd + products)                                  # Ex 2.5
+    assert_close(array(a), J @ qdd + products)                           # Ex 2.5
     Jdot = np.array([array(sum((s[k] * qd[k] for k in range(i + 1)), Motion.zero()).cross(s[i]))
                      for i in range(n)]).T                               # sdot_i = v_i x s_i
-    close(array(a), J @ qdd + Jdot @ qd)                                 # 2.56
+    assert_close(array(a), J @ qdd + Jdot @ qd)                          # 2.56

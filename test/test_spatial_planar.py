@@ -25,7 +25,7 @@ import pytest
 from rbd_ros.spatial import small_motion
 from rbd_ros.spatial.planar import PlanarForce, PlanarInertia, PlanarMotion, PlanarTransform
 from scipy.linalg import expm
-from spatial_oracle import array, close, crf6, crm6, Sampler
+from spatial_oracle import array, assert_close, crf6, crm6, Sampler
 
 PLANE = np.ix_([2, 3, 4], [2, 3, 4])
 
@@ -43,21 +43,21 @@ def test_planar_operations_are_rows_of_the_spatial_ones(sample):
     f = PlanarForce(*sample.vector())
     X = PlanarTransform.from_angle(0.7, *sample.vector(2))
     inertia = PlanarInertia.from_com(1.3, *sample.vector(2), 0.8)
-    close(array(X), array(X.spatial())[PLANE])
-    close(array(X @ v), array(X.spatial() @ v.spatial())[2:5])
-    close(array(X @ f), array(X.spatial() @ f.spatial())[2:5])
-    close(array(u.cross(v)), array(u.spatial().cross(v.spatial()))[2:5])
-    close(array(u.cross(f)), array(u.spatial().cross(f.spatial()))[2:5])
-    close(array(u.cross(v)), crm6(array(u.spatial()))[PLANE] @ array(v))
-    close(array(u.cross(f)), crf6(array(u.spatial()))[PLANE] @ array(f))
-    close(array(inertia), array(inertia.spatial())[PLANE])
-    close(array(inertia @ v), array(inertia) @ array(v))
+    assert_close(array(X), array(X.spatial())[PLANE])
+    assert_close(array(X @ v), array(X.spatial() @ v.spatial())[2:5])
+    assert_close(array(X @ f), array(X.spatial() @ f.spatial())[2:5])
+    assert_close(array(u.cross(v)), array(u.spatial().cross(v.spatial()))[2:5])
+    assert_close(array(u.cross(f)), array(u.spatial().cross(f.spatial()))[2:5])
+    assert_close(array(u.cross(v)), crm6(array(u.spatial()))[PLANE] @ array(v))
+    assert_close(array(u.cross(f)), crf6(array(u.spatial()))[PLANE] @ array(f))
+    assert_close(array(inertia), array(inertia.spatial())[PLANE])
+    assert_close(array(inertia @ v), array(inertia) @ array(v))
     M = array(X)
-    close(array(X @ inertia), np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
-    close(array(X.inverse()), np.linalg.inv(M))
+    assert_close(array(X @ inertia), np.linalg.inv(M).T @ array(inertia) @ np.linalg.inv(M))
+    assert_close(array(X.inverse()), np.linalg.inv(M))
     Y = PlanarTransform.from_angle(-0.4, *sample.vector(2))
-    close(array(Y @ X), array(Y) @ M)
-    close(array(inertia + X @ inertia), array(inertia) + array(X @ inertia))
+    assert_close(array(Y @ X), array(Y) @ M)
+    assert_close(array(inertia + X @ inertia), array(inertia) + array(X @ inertia))
     assert u.dot(f) == f.dot(u) == pytest.approx((X @ u).dot(X @ f), rel=1e-12)
 
 
@@ -68,16 +68,16 @@ def test_planar_formulas_of_the_book():
     v = PlanarMotion(w, vx, vy)
     crm = np.array([[0, 0, 0], [vy, 0, -w], [-vx, w, 0]])
     m, f = PlanarMotion(1.0, 2.0, 3.0), PlanarForce(1.0, 2.0, 3.0)
-    close(array(v.cross(m)), crm @ [1, 2, 3])
-    close(array(v.cross(f)), -crm.T @ [1, 2, 3])
+    assert_close(array(v.cross(m)), crm @ [1, 2, 3])
+    assert_close(array(v.cross(f)), -crm.T @ [1, 2, 3])
     t, x, y = 0.6, 0.2, -0.5
     c, s = math.cos(t), math.sin(t)
-    close(array(PlanarTransform.from_angle(t, x, y)),
-          [[1, 0, 0], [s * x - c * y, c, s], [c * x + s * y, -s, c]])
+    assert_close(array(PlanarTransform.from_angle(t, x, y)),
+                 [[1, 0, 0], [s * x - c * y, c, s], [c * x + s * y, -s, c]])
     mass, cx, cy, I_c = 2.0, 0.3, -0.1, 0.4
-    close(array(PlanarInertia.from_com(mass, cx, cy, I_c)),
-          [[I_c + mass * (cx**2 + cy**2), -mass * cy, mass * cx], [-mass * cy, mass, 0],
-           [mass * cx, 0, mass]])
+    assert_close(array(PlanarInertia.from_com(mass, cx, cy, I_c)),
+                 [[I_c + mass * (cx**2 + cy**2), -mass * cy, mass * cx], [-mass * cy, mass, 0],
+                  [mass * cx, 0, mass]])
 
 
 @pytest.mark.seed('RBDA A-01')
@@ -88,10 +88,10 @@ def test_planar_displacements():
     X6 = expm(-crm)
     c, s = X6[1, 1], X6[1, 2]
     X = PlanarTransform(c, s, s * X6[1, 0] + c * X6[2, 0], s * X6[2, 0] - c * X6[1, 0])
-    close(array(X), X6)
+    assert_close(array(X), X6)
     v = X.small_motion()
-    close(array(X @ v), array(v))
-    close(array(X.displacement()), u)
+    assert_close(array(X @ v), array(v))
+    assert_close(array(X.displacement()), u)
     assert v.ang == pytest.approx(math.sin(2.5), rel=1e-12)
     simple = X.small_motion_simple()
     assert np.abs(array(X @ simple) - array(simple)).max() > 0.1      # version 1 is no invariant
@@ -99,7 +99,7 @@ def test_planar_displacements():
     assert shift.small_motion().to_list() == shift.small_motion_simple().to_list() == [
         0.0, 0.3, -0.4]
     spatial = X.spatial()
-    close(array(v), array(small_motion(spatial))[2:5])
+    assert_close(array(v), array(small_motion(spatial))[2:5])
 
 
 @pytest.mark.seed('RBDA 10-03')
@@ -127,4 +127,4 @@ def test_planar_motion_and_force_do_not_mix(operation):
                 lambda: PlanarTransform(1.0, 0.0, 0.0, 0.0) @ 3.0):
         with pytest.raises(TypeError):
             bad()
-    close(array(2.0 * m - m), array(m))
+    assert_close(array(2.0 * m - m), array(m))

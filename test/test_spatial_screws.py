@@ -24,7 +24,7 @@ from rbd_ros.joints import Helical
 from rbd_ros.spatial import (
     decompose, Force, force_at, moment_at, Motion, rotation_about, Vec3, velocity_at)
 from rbd_ros.spatial.screws import free_part, is_free, is_line, line_part, pitch
-from spatial_oracle import array, close, Sampler
+from spatial_oracle import array, assert_close, Sampler
 
 
 @pytest.fixture
@@ -38,12 +38,12 @@ def sample():
 def test_parts_of_a_screw(kind, sample):
     """A vector is a line vector plus a free vector along the line; the pitch is s.s_O / s.s."""
     vector = getattr(sample, kind)()
-    close(array(line_part(vector) + free_part(vector)), array(vector))
+    assert_close(array(line_part(vector) + free_part(vector)), array(vector))
     assert is_line(line_part(vector))
     assert is_free(free_part(vector))
     screw = decompose(vector)
     assert screw.pitch == pytest.approx(pitch(vector), rel=1e-13)
-    close(array(screw.motion() if kind == 'motion' else screw.force()), array(vector))
+    assert_close(array(screw.motion() if kind == 'motion' else screw.force()), array(vector))
     assert screw.direction.dot(screw.point) == pytest.approx(0.0, abs=1e-13)   # nearest point
 
 
@@ -55,7 +55,7 @@ def test_points_of_the_axis_move_along_it(sample):
         screw = decompose(vector)
         for along in (0.0, 0.7):
             point = screw.point + screw.direction * along
-            close(array(at(vector, point)), screw.pitch * array(s))
+            assert_close(array(at(vector, point)), screw.pitch * array(s))
         # elsewhere it has a part across the axis
         away = at(vector, screw.point + Vec3(*np.cross(array(s), [1.0, 0.2, 0.3]).tolist()))
         assert np.linalg.norm(np.cross(array(away), array(s))) > 1e-3
@@ -72,15 +72,15 @@ def test_line_and_free_vectors(sample):
         s_O = line.lin if isinstance(line, Motion) else line.ang
         for along in (-1.0, 2.0):
             point = screw.point + screw.direction * along
-            close(np.cross(array(point), array(axis)), array(s_O))
+            assert_close(np.cross(array(point), array(axis)), array(s_O))
         # P itself lies on the line that was found
         offset = array(P) - array(screw.point)
-        close(np.cross(offset, array(screw.direction)), np.zeros(3))
+        assert_close(np.cross(offset, array(screw.direction)), np.zeros(3))
     for free in (Motion(Vec3.zero(), axis), Force(axis, Vec3.zero())):
         assert is_free(free) and not is_line(free)
         assert decompose(free).pitch == math.inf
-        close(array(decompose(free).motion() if isinstance(free, Motion)
-                    else decompose(free).force()), array(free))
+        assert_close(array(decompose(free).motion() if isinstance(free, Motion)
+                           else decompose(free).force()), array(free))
     assert decompose(Motion.zero()).magnitude == 0.0
 
 

@@ -27,7 +27,7 @@ from rbd_ros.spatial import (
 from rbd_ros.spatial.constant import cosine_and_sine
 from rbd_ros.spatial.link import three_rotations
 from scipy.spatial.transform import Rotation
-from spatial_oracle import array, close, Sampler, x6
+from spatial_oracle import array, assert_close, Sampler, x6
 
 
 @pytest.fixture
@@ -40,15 +40,15 @@ def check_against(X, matrix, sample):
     """Require all products of X, direct and inverse, to equal those of a 6x6 matrix."""
     inverse = np.linalg.inv(matrix)
     m, f = sample.motion(), sample.force()
-    close(array(X), matrix)
-    close(array(X @ m), matrix @ array(m))
-    close(array(X.inv_apply(m)), inverse @ array(m))
-    close(array(X @ f), inverse.T @ array(f))
-    close(array(X.inv_apply(f)), matrix.T @ array(f))
+    assert_close(array(X), matrix)
+    assert_close(array(X @ m), matrix @ array(m))
+    assert_close(array(X.inv_apply(m)), inverse @ array(m))
+    assert_close(array(X @ f), inverse.T @ array(f))
+    assert_close(array(X.inv_apply(f)), matrix.T @ array(f))
     for inertia in (sample.rigid(), sample.articulated()):
-        close(array(X @ inertia), inverse.T @ array(inertia) @ inverse)
-        close(array(X.inv_apply(inertia)), matrix.T @ array(inertia) @ matrix)
-    close(array(X.inverse()), inverse)
+        assert_close(array(X @ inertia), inverse.T @ array(inertia) @ inverse)
+        assert_close(array(X.inv_apply(inertia)), matrix.T @ array(inertia) @ matrix)
+    assert_close(array(X.inverse()), inverse)
 
 
 @pytest.mark.seed('RBDA 2-18', 'RBDA 2-19', 'RBDA 2-20', 'RBDA 4-17', 'RBDA A-05')
@@ -56,10 +56,10 @@ def test_general_transform_equals_its_matrix(sample):
     """Every product of (E, r) is that of [E 0; -E rx E], its inverse or its dual."""
     X = sample.transform()
     check_against(X, x6(array(X.E), array(X.r)), sample)
-    close(matrices.force_matrix(X), np.linalg.inv(matrices.motion_matrix(X)).T)
+    assert_close(matrices.force_matrix(X), np.linalg.inv(matrices.motion_matrix(X)).T)
     E, r = array(X.E), array(X.r)
-    close(np.linalg.inv(matrices.motion_matrix(X))[3:, :3],
-          np.cross(np.eye(3), r) @ E.T)                                  # rx E^T, 2.26
+    assert_close(np.linalg.inv(matrices.motion_matrix(X))[3:, :3],
+                 np.cross(np.eye(3), r) @ E.T)                                  # rx E^T, 2.26
 
 
 @pytest.mark.seed('RBDA A-05', 'RBDA 4-17')
@@ -67,7 +67,7 @@ def test_inverse_application_undoes_application(sample):
     """inv_apply(apply(o)) is o for every kind of object."""
     X = sample.transform()
     for thing in (sample.motion(), sample.force(), sample.rigid(), sample.articulated()):
-        close(array(X.inv_apply(X @ thing)), array(thing))
+        assert_close(array(X.inv_apply(X @ thing)), array(thing))
 
 
 @pytest.mark.seed('RBDA 2-18', 'SIXD C06', 'SIXD C02')
@@ -75,12 +75,12 @@ def test_composition_is_the_product_of_matrices(sample):
     """X(E2, r2) X(E1, r1) = X(E2 E1, r1 + E1^T r2), and the dual of a product likewise."""
     X, Y = sample.transform(), sample.transform()
     Z = Y @ X
-    close(array(Z), array(Y) @ array(X))
-    close(array(Z.E), array(Y.E) @ array(X.E))
-    close(array(Z.r), array(X.r) + array(X.E).T @ array(Y.r))
-    close(array(X.inverse() @ X), np.eye(6))
+    assert_close(array(Z), array(Y) @ array(X))
+    assert_close(array(Z.E), array(Y.E) @ array(X.E))
+    assert_close(array(Z.r), array(X.r) + array(X.E).T @ array(Y.r))
+    assert_close(array(X.inverse() @ X), np.eye(6))
     f, m = sample.force(), sample.motion()
-    close(array(Z @ f), array(Y @ (X @ f)))
+    assert_close(array(Z @ f), array(Y @ (X @ f)))
     assert (Z @ m).dot(Z @ f) == pytest.approx(m.dot(f), rel=1e-12)
 
 
@@ -105,9 +105,9 @@ def test_axial_rotations_are_coordinate_rotations(k, function):
     angle = 0.7
     E = Rotation.from_rotvec(angle * np.eye(3)[k]).as_matrix().T
     X = function(angle)
-    close(array(X.E), E)
-    close(array(X), x6(E, [0, 0, 0]))
-    close(matrices.force_matrix(X), matrices.motion_matrix(X))     # a pure rotation: X* = X
+    assert_close(array(X.E), E)
+    assert_close(array(X), x6(E, [0, 0, 0]))
+    assert_close(matrices.force_matrix(X), matrices.motion_matrix(X))  # a pure rotation: X* = X
     i, j = (k + 1) % 3, (k + 2) % 3
     assert X.E[i, j] == math.sin(angle)
 
@@ -117,11 +117,11 @@ def test_homogeneous_matrix_takes_points(sample):
     """^BT_A = [E -Er; 0 1] maps coordinates of a point, as point() does."""
     X, p = sample.transform(), sample.vec3()
     T = np.array(X.homogeneous())
-    close(T @ [*p, 1.0], [*X.point(p), 1.0])
-    close(array(X.inv_point(X.point(p))), array(p))
-    close(array(X.point(X.r)), np.zeros(3))
+    assert_close(T @ [*p, 1.0], [*X.point(p), 1.0])
+    assert_close(array(X.inv_point(X.point(p))), array(p))
+    assert_close(array(X.point(X.r)), np.zeros(3))
     R = array(X.E).T                                               # orientation of B in A
-    close(array(X.inv_point(p)), R @ array(p) + array(X.r))
+    assert_close(array(X.inv_point(p)), R @ array(p) + array(X.r))
 
 
 @pytest.mark.seed('RBDA A-06', 'RBDA A-07')
@@ -133,8 +133,8 @@ def test_axial_screw_commutes_and_equals_its_matrix(k, sample):
     E = Rotation.from_rotvec(angle * np.eye(3)[k]).as_matrix().T
     check_against(X, x6(E, d * np.eye(3)[k]), sample)
     turn, shift = screw(k, angle), Transform.translation(Vec3.unit(k) * d)
-    close(array(turn @ shift), array(X))
-    close(array(shift @ turn), array(X))
+    assert_close(array(turn @ shift), array(X))
+    assert_close(array(shift @ turn), array(X))
 
 
 @pytest.mark.seed('RBDA A-06')
@@ -144,7 +144,7 @@ def test_three_axial_rotations_make_any_rotation(sample):
                  np.diag([-1.0, -1.0, 1.0]), np.array([[0.6, 0.8, 0], [0.8, -0.6, 0], [0, 0, -1]])]
     for E, k in itertools.product(matrices_, range(3)):
         one, two, three = three_rotations(Mat3(E.tolist()), k)
-        close(array((three @ two @ one).E), E)
+        assert_close(array((three @ two @ one).E), E)
 
 
 def joint_like(sample):
@@ -170,10 +170,10 @@ def test_link_transform_is_the_product_in_every_form(sample):
     for X_J, X_T in itertools.product(joint_like(sample), constants(sample)):
         X = link_transform(X_J, X_T)
         check_against(X, array(X_J) @ array(X_T), sample)
-        close(array(X @ X_T), array(X_J) @ array(X_T) @ array(X_T))
+        assert_close(array(X @ X_T), array(X_J) @ array(X_T) @ array(X_T))
         v, h = sample.vec3(), sample.vec3()
-        close(array(X.turn(v)), array(X_J.E) @ array(X_T.E) @ array(v))
-        close(array(X.inv_first_moment(2.0, h)), array(X.E).T @ array(h) + 2.0 * array(X.r))
+        assert_close(array(X.turn(v)), array(X_J.E) @ array(X_T.E) @ array(v))
+        assert_close(array(X.inv_first_moment(2.0, h)), array(X.E).T @ array(h) + 2.0 * array(X.r))
 
 
 @pytest.mark.seed('RBDA 10-10')
@@ -208,7 +208,7 @@ def test_right_angles_become_exact_within_the_snap_only():
 def test_rpy_is_the_urdf_rotation():
     """from_rpy is the transpose of SciPy's extrinsic xyz rotation."""
     rpy = (0.3, -0.4, 1.2)
-    close(array(from_rpy(*rpy)), Rotation.from_euler('xyz', rpy).as_matrix().T)
+    assert_close(array(from_rpy(*rpy)), Rotation.from_euler('xyz', rpy).as_matrix().T)
     assert from_rpy(0.0, 0.0, math.pi / 2).rows == ((0, 1, 0), (-1, 0, 0), (0, 0, 1))
 
 
@@ -217,10 +217,10 @@ def test_small_motion_of_a_transform(sample):
     """Small motions are invariant under X, exact for translations, sin(angle) about the axis."""
     X = sample.transform()
     v = small_motion(X)
-    close(array(X @ v), array(v))
-    close(array(X.inv_apply(v)), array(v))
+    assert_close(array(X @ v), array(v))
+    assert_close(array(X.inv_apply(v)), array(v))
     assert small_motion(xlt(1.0, 2.0, 3.0)).to_list() == [0, 0, 0, 1, 2, 3]
-    close(array(small_motion(rotz(0.1))), [0, 0, math.sin(0.1), 0, 0, 0])
+    assert_close(array(small_motion(rotz(0.1))), [0, 0, math.sin(0.1), 0, 0, 0])
     # to first order it is the twist that carries A onto B: error falls with the square
     errors = []
     for size in (1e-2, 1e-3):

@@ -23,7 +23,7 @@ import pytest
 from rbd_ros.spatial import (
     Force, force_at, Mat3, matrices, moment_at, Motion, RigidInertia, rotation_about, Sym3,
     Transform, Vec3, velocity_at, xlt)
-from spatial_oracle import array, close, crf6, crm6, Sampler, skew, x6
+from spatial_oracle import array, assert_close, crf6, crm6, Sampler, skew, x6
 
 
 @pytest.fixture
@@ -64,16 +64,16 @@ def test_identities_of_the_skew_matrix(sample):
     E = sample.rotation()
     A, B = array(a), array(b)
     ax, bx = array(a.skew()), array(b.skew())
-    close(ax @ B, np.cross(A, B))
-    close(array(a.cross(b)), np.cross(A, B))
-    close(ax.T, -ax)
-    close(array((a * 2.5).skew()), 2.5 * ax)
-    close(array((a + b).skew()), ax + bx)
-    close(array((Mat3(E.tolist()) @ a).skew()), E @ ax @ E.T)
-    close(array(a.cross(b).skew()), ax @ bx - bx @ ax)
-    close(array(a.cross(b).skew()), array(b.outer(a)) - array(a.outer(b)))
-    close(ax @ bx, array(b.outer(a)) - A @ B * np.eye(3))
-    close(ax @ A, np.zeros(3))
+    assert_close(ax @ B, np.cross(A, B))
+    assert_close(array(a.cross(b)), np.cross(A, B))
+    assert_close(ax.T, -ax)
+    assert_close(array((a * 2.5).skew()), 2.5 * ax)
+    assert_close(array((a + b).skew()), ax + bx)
+    assert_close(array((Mat3(E.tolist()) @ a).skew()), E @ ax @ E.T)
+    assert_close(array(a.cross(b).skew()), ax @ bx - bx @ ax)
+    assert_close(array(a.cross(b).skew()), array(b.outer(a)) - array(a.outer(b)))
+    assert_close(ax @ bx, array(b.outer(a)) - A @ B * np.eye(3))
+    assert_close(ax @ A, np.zeros(3))
 
 
 def test_matrix_and_vector_arithmetic_matches_numpy(sample):
@@ -81,14 +81,15 @@ def test_matrix_and_vector_arithmetic_matches_numpy(sample):
     M, N = (Mat3(sample.rng.normal(size=(3, 3)).tolist()) for _ in range(2))
     S = sample.rigid().I
     v = sample.vec3()
-    close(array(M @ N), array(M) @ array(N))
-    close(array(M @ S), array(M) @ array(S))
-    close(array(M @ v), array(M) @ array(v))
-    close(array(M.transpose_times(v)), array(M).T @ array(v))
-    close(array(M.T - N * 2.0 + -M), array(M).T - 2.0 * array(N) - array(M))
-    close(array(S - S * 3.0 + -S), -3.0 * array(S))
-    close(array(S @ v), array(S) @ array(v))
-    close(array(S.solve(v)), np.linalg.solve(array(S), array(v)), 1e-10)   # conditioning of S
+    assert_close(array(M @ N), array(M) @ array(N))
+    assert_close(array(M @ S), array(M) @ array(S))
+    assert_close(array(M @ v), array(M) @ array(v))
+    assert_close(array(M.transpose_times(v)), array(M).T @ array(v))
+    assert_close(array(M.T - N * 2.0 + -M), array(M).T - 2.0 * array(N) - array(M))
+    assert_close(array(S - S * 3.0 + -S), -3.0 * array(S))
+    assert_close(array(S @ v), array(S) @ array(v))
+    # 1e-10: conditioning of S
+    assert_close(array(S.solve(v)), np.linalg.solve(array(S), array(v)), 1e-10)
     assert M.trace() == pytest.approx(np.trace(array(M)))
     assert S.trace() == pytest.approx(np.trace(array(S)))
     assert S.T is S
@@ -106,10 +107,10 @@ def test_pluecker_bases_are_reciprocal_and_coordinates_are_dual(sample):
     # rotation about a line through P and force along a line through P, in terms of the basis
     P, axis = sample.vec3(), sample.vec3()
     rotation, push = rotation_about(axis, P), force_at(axis, P)
-    close(array(rotation), [*array(axis), *np.cross(array(P), array(axis))])
-    close(array(push), [*np.cross(array(P), array(axis)), *array(axis)])
-    close(array(velocity_at(rotation, P)), np.zeros(3))
-    close(array(moment_at(push, P)), np.zeros(3))
+    assert_close(array(rotation), [*array(axis), *np.cross(array(P), array(axis))])
+    assert_close(array(push), [*np.cross(array(P), array(axis)), *array(axis)])
+    assert_close(array(velocity_at(rotation, P)), np.zeros(3))
+    assert_close(array(moment_at(push, P)), np.zeros(3))
 
 
 @pytest.mark.seed('RBDA 2-04', 'RBDA 2-06')
@@ -117,20 +118,20 @@ def test_velocity_field_does_not_depend_on_the_origin(sample):
     """V(P) = v_O + w x OP is the same from any origin, and fields add point by point."""
     v, u, P, Q = sample.motion(), sample.motion(), sample.vec3(), sample.vec3()
     moved = Transform.translation(Q) @ v
-    close(array(velocity_at(v, P)), array(velocity_at(moved, P - Q)))
-    close(array(velocity_at(v + u, P)), array(velocity_at(v, P)) + array(velocity_at(u, P)))
+    assert_close(array(velocity_at(v, P)), array(velocity_at(moved, P - Q)))
+    assert_close(array(velocity_at(v + u, P)), array(velocity_at(v, P)) + array(velocity_at(u, P)))
     # Ex 2.2: P on the x axis
     r = 0.7
     w, o = v.ang, v.lin
-    close(array(velocity_at(v, Vec3(r, 0.0, 0.0))), [o.x, o.y + w.z * r, o.z - w.y * r])
+    assert_close(array(velocity_at(v, Vec3(r, 0.0, 0.0))), [o.x, o.y + w.z * r, o.z - w.y * r])
 
 
 @pytest.mark.seed('RBDA 2-07')
 def test_moment_about_a_point_is_the_angular_part_there(sample):
     """n_P = n_O + f x OP, the angular part of the force moved to P."""
     f, P = sample.force(), sample.vec3()
-    close(array(moment_at(f, P)), array((Transform.translation(P) @ f).ang))
-    close(array(moment_at(f, P)), array(f.ang) - np.cross(array(P), array(f.lin)))
+    assert_close(array(moment_at(f, P)), array((Transform.translation(P) @ f).ang))
+    assert_close(array(moment_at(f, P)), array(f.ang) - np.cross(array(P), array(f.lin)))
 
 
 @pytest.mark.seed('RBDA 2-13', 'SIXD C04', 'RBDA 2-02')
@@ -148,7 +149,7 @@ def test_sum_of_independent_dyads_has_their_number_as_rank(sample):
     U = [sample.force() for _ in range(3)]
     dyadic = -array(sample.articulated().__class__.zero().minus_dyads(U, U))
     assert np.linalg.matrix_rank(dyadic) == 3
-    close(dyadic, sum(np.outer(array(u), array(u)) for u in U))
+    assert_close(dyadic, sum(np.outer(array(u), array(u)) for u in U))
 
 
 BASIS_MOTION = """
@@ -206,15 +207,15 @@ def test_identities_of_the_cross_operators(sample):
     """Table 2.3: duality, the Jacobi identity, and behaviour under a transform."""
     u, v, m, f = sample.motion(), sample.motion(), sample.motion(), sample.force()
     X = sample.transform()
-    close(array(u.cross(m)), crm6(array(u)) @ array(m))
-    close(array(u.cross(f)), crf6(array(u)) @ array(f))
+    assert_close(array(u.cross(m)), crm6(array(u)) @ array(m))
+    assert_close(array(u.cross(f)), crf6(array(u)) @ array(f))
     assert u.cross(m).dot(f) == pytest.approx(-m.dot(u.cross(f)), rel=1e-12)
-    close(matrices.crf(u), -matrices.crm(u).T, 0.0)
-    close(array((X @ u).cross(X @ m)), array(X @ u.cross(m)))
-    close(array((X @ u).cross(X @ f)), array(X @ u.cross(f)))
-    close(array(u.cross(v).cross(m)), array(u.cross(v.cross(m)) - v.cross(u.cross(m))))
-    close(array(u.cross(v).cross(f)), array(u.cross(v.cross(f)) - v.cross(u.cross(f))))
-    close(array(u.cross(v)), -array(v.cross(u)))
+    assert_close(matrices.crf(u), -matrices.crm(u).T, 0.0)
+    assert_close(array((X @ u).cross(X @ m)), array(X @ u.cross(m)))
+    assert_close(array((X @ u).cross(X @ f)), array(X @ u.cross(f)))
+    assert_close(array(u.cross(v).cross(m)), array(u.cross(v.cross(m)) - v.cross(u.cross(m))))
+    assert_close(array(u.cross(v).cross(f)), array(u.cross(v.cross(f)) - v.cross(u.cross(f))))
+    assert_close(array(u.cross(v)), -array(v.cross(u)))
 
 
 def test_scalars_multiply_from_both_sides(sample):
@@ -230,6 +231,6 @@ def test_scalars_multiply_from_both_sides(sample):
 def test_skew_and_xlt_agree_with_the_oracle(sample):
     """The oracle of these tests and xlt have the sign of -r x in the lower left block."""
     r = sample.vector()
-    close(array(xlt(*r)), x6(np.eye(3), r))
-    close(array(xlt(*r))[3:, :3], -skew(r))
+    assert_close(array(xlt(*r)), x6(np.eye(3), r))
+    assert_close(array(xlt(*r))[3:, :3], -skew(r))
     assert isinstance(sample.rigid(), RigidInertia)
