@@ -369,7 +369,7 @@ def test_traced_distance_is_that_of_a_capsule(x, normal, distance):
 def test_refusals():
     """Overlapping starts, negative stiffness, empty worlds, and soft contact without its step."""
     robot = thing(UP, Sphere(0.1), 'soft')
-    with pytest.raises(SettingError, match='body "thing" starts 0.05 m inside of "floor"'):
+    with pytest.raises(SettingError, match='body "thing" starts 0.05 m inside "floor"'):
         robot.place([0.05])
     with pytest.raises(SettingError, match='stiffness is -1'):
         Surface(stiffness=-1.0)

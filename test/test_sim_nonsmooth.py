@@ -16,7 +16,7 @@
 
 import numpy as np
 import pytest
-from rbd_ros.sim.nonsmooth import attempt, Problem, start
+from rbd_ros.sim.nonsmooth import attempt, first_guess, Problem
 
 
 class Unsolved(Exception):
@@ -28,7 +28,7 @@ def solve_velocity(H, v_free, dry, viscous, low, high):
     n = len(v_free)
     clipped = [np.clip(x, -1e300, 1e300).tolist() for x in (dry, viscous, low, high)]
     problem = Problem(H.tolist(), range(-1, n - 1), v_free.tolist(), *clipped)
-    trial = attempt(problem, start(n))
+    trial = attempt(problem, first_guess(n))
     for count in range(200):
         if not any(trial.wrong):
             return trial._replace(w=np.array(trial.w), impulse=np.array(trial.impulse))
@@ -131,7 +131,7 @@ def test_one_wrong_joint_at_a_time():
     problem_ = Problem(data['H'].tolist(), range(-1, 5), data['v_free'].tolist(),
                        *(np.clip(data[k], -1e300, 1e300).tolist()
                          for k in ('dry', 'viscous', 'low', 'high')))
-    trial = attempt(problem_, start(6), 1.0)
-    changed = [a != b for a, b in zip(trial.guess.held, start(6).held)]
+    trial = attempt(problem_, first_guess(6), 1.0)
+    changed = [a != b for a, b in zip(trial.guess.held, first_guess(6).held)]
     assert sum(trial.wrong) > 1 and sum(changed) == 1
     assert changed.index(True) == trial.wrong.index(1.0)

@@ -75,7 +75,7 @@ def test_pacer_is_level_in_the_long_run():
 
 def test_pacer_gives_up_what_it_cannot_catch():
     """After a long stall it runs the most allowed, counts the rest, and is level again."""
-    pacer = Pacer(1e-3, most=20)
+    pacer = Pacer(1e-3, max_catch_up=20)
     pacer.due(0.0)
     assert pacer.due(0.5) == 20
     assert pacer.skipped == 480 and pacer.late == 1

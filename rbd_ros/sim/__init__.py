@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The simulated robot: integrators, joint friction and stops, sensors, lockstep; no ROS."""
+"""The simulated robot, without ROS: integration, joint friction, stops, contact, sensors."""
 
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, Engine, PlainEngine

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Integration with steps that adapt to the motion (RBDA 10.1), over plain numbers.
+Adaptive step-size integration (RBDA 10.1), over plain numbers.
 
-A robot that passes near a singular pose, or a light body that a heavy one throws, accelerates a
-thousand times more for a moment. Fixed steps must be short enough for that moment all the time.
-Two Runge-Kutta rules of orders 5 and 4 on the same stages (Dormand and Prince) give the error of
-each step, and from it the length of the next.
+For a moment, a robot that passes near a singular pose, or a light body thrown by a heavy one, may
+accelerate a thousand times more than before. A fixed step must always be short enough for that
+moment. Here two Runge-Kutta rules of orders 5 and 4 share their stages (Dormand and Prince): their
+difference estimates the error of the step and sets the length of the next one.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Acceleration = Callable[[Array, Array], ArrayLike]
 
-#: Stages of the rule: where each is taken, from which slopes; the last row is the step itself.
+#: Stages of the rule: the weights of the slopes so far; the last row is the step itself.
 _STAGES = (
     (1 / 5,), (3 / 40, 9 / 40), (44 / 45, -56 / 15, 32 / 9),
     (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84))
-#: Difference of the two rules: the estimate of the error.
+#: Difference between the weights of the two rules, which gives the error estimate.
 _ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-#: A step is made shorter than the error asks for, and not changed by more than this at once.
+#: Safety factor on the step length, and the bounds of its change from one step to the next.
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
 
 
 class Path(NamedTuple):
     """
-    States along an integration, one row for each step, the start among them.
+    States along an integration: one row for the start, then one for each step.
 
     :param t: time, s, (count,).
     :param q: positions, (count, nq).
@@ -79,10 +79,10 @@ def integrate(
     :param q: position at the start, (nq,).
     :param v: velocity at the start, (nv,).
     :param duration: s.
-    :param tolerance: largest error of a step in any entry, relative beyond one.
+    :param tolerance: largest error of any entry in one step; relative for entries above one.
     :param first: length of the first step, s; a hundredth of the duration when not given.
-    :param shortest: length below which the motion counts as diverged, s.
-    :raises NonFiniteError: for a motion that needs shorter steps, or that is not finite.
+    :param shortest: step length below which the motion counts as diverged, s.
+    :raises NonFiniteError: if the motion needs shorter steps, or is not finite.
     """
     for name, value in (('duration', duration), ('tolerance', tolerance), ('shortest', shortest)):
         if not 0.0 < value < math.inf:
@@ -97,7 +97,7 @@ def integrate(
         for row in _STAGES:
             slopes.append(_slope(space, acceleration, _ahead(x, h, row, slopes)))
         calls += len(_STAGES)
-        # The last slope is taken where the step ends: it is the first of the next one.
+        # The last slope is taken where the step ends, so the next step begins with it.
         moved = _ahead(x, h, _STAGES[-1], slopes)
         error = np.abs(_ahead(0.0 * x, h, _ERROR, slopes)) / np.maximum(1.0, np.abs(moved))
         size = float(error.max(initial=0.0)) / tolerance

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""Two boxes: the axis that parts them best, and the points where they touch along it."""
+"""Contact of two boxes: the axis that separates them best, and the contact points along it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: By how much an edge axis must be better than a face: faces give steadier contacts.
-_PREFERENCE = 1e-6
+#: m, by which an edge axis must be better than a face axis: faces give steadier contacts.
+_EDGE_MARGIN = 1e-6
 
 
 class PlacedBox(Protocol):
@@ -42,11 +42,11 @@ class PlacedBox(Protocol):
 
     @property
     def R(self) -> Array:
-        """Return the rotation to coordinates of the space."""
+        """Return the rotation from box to space coordinates."""
 
     @property
     def p(self) -> Array:
-        """Return its middle."""
+        """Return the centre."""
 
 
 class _Axis(NamedTuple):
@@ -58,10 +58,10 @@ class _Axis(NamedTuple):
 
 def boxes(one: PlacedBox, two: PlacedBox) -> list[tuple[Array, Array, float]]:
     """
-    Return point on the first, direction from first to second, and distance of each contact.
+    Return the contacts: point on the first box, direction from first to second, distance.
 
-    Vertex and face, face and face, and edge and edge; distances are exact along the axis of
-    best separation, and a lower bound for boxes that are apart corner to corner.
+    Covers vertex to face, face to face and edge to edge. Distances are exact along the axis of
+    best separation; for boxes that are apart corner to corner they are lower bounds.
     """
     h_1, h_2 = (0.5 * np.array(each.shape.size) for each in (one, two))  # type: ignore[union-attr]
     best = _best_axis(one, h_1, two, h_2)
@@ -73,7 +73,7 @@ def boxes(one: PlacedBox, two: PlacedBox) -> list[tuple[Array, Array, float]]:
     outward = best.direction if first else -best.direction
     found = []
     polygon = _clipped(reference, h_r, best.face % 3, incident, h_i, outward)
-    if best.separation > 0.0 or not polygon:    # the nearest corner may be beside the face
+    if best.separation > 0.0 or not polygon:    # the nearest corner may lie outside the face
         polygon.append(incident.p - incident.R @ (np.sign(incident.R.T @ outward) * h_i))
     for vertex in polygon:
         level = float(outward @ (vertex - reference.p)) - h_r[best.face % 3]
@@ -96,7 +96,7 @@ def _best_axis(one: PlacedBox, h_1: Array, two: PlacedBox, h_2: Array) -> _Axis:
         n = axis / length
         n = n if n @ between >= 0.0 else -n
         gap = float(n @ between) - np.abs(one.R.T @ n) @ h_1 - np.abs(two.R.T @ n) @ h_2
-        if best is None or gap > best.separation + (_PREFERENCE if face < 0 else 0.0):
+        if best is None or gap > best.separation + (_EDGE_MARGIN if face < 0 else 0.0):
             best = _Axis(float(gap), n, face, edges)
     assert best is not None
     return best
@@ -120,7 +120,7 @@ def _edges(
 def _clipped(
     reference: PlacedBox, h_r: Array, axis: int, incident: PlacedBox, h_i: Array, outward: Array,
 ) -> list[Array]:
-    """Return the face of a box that faces another, cut to the outline of the other's face."""
+    """Return the incident face, clipped to the outline of the reference face."""
     local = incident.R.T @ -outward
     k = int(np.argmax(np.abs(local)))
     u, v = (m for m in range(3) if m != k)

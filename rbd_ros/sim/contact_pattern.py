@@ -14,10 +14,10 @@
 
 
 """
-Pairs of balls and obstacles, over plain or traced scalars: the geometry of a contact kernel.
+The geometry of a contact kernel: pairs of balls and obstacles, over plain or traced scalars.
 
-Sizes and places are inputs. Which body carries what, of which kind an obstacle is, and which of
-them may touch, is part of the kernel.
+Sizes and positions are inputs of the kernel. Which body carries what, the kind of each obstacle,
+and which pairs may touch are compiled into it.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
     Values = Sequence[Scalar]
 
-#: Shapes of obstacles by the names of their kinds; a sphere is a capsule without a length.
+#: Kind of obstacle for each shape; a sphere is a capsule of length zero.
 KINDS = {HalfSpace: 'half_space', Box: 'box', Capsule: 'capsule', Sphere: 'capsule'}
 
 
 class Pattern(NamedTuple):
     """
-    All that a kernel knows of contacts beforehand.
+    What is compiled into a contact kernel.
 
-    :param bodies: that carry each ball.
+    :param bodies: the body that carries each ball.
     :param kinds: of the obstacles: ``'half_space'``, ``'box'`` or ``'capsule'``.
-    :param carriers: bodies that carry the obstacles; 0 for what is fixed in the base.
-    :param pairs: of a ball and an obstacle that may touch.
+    :param carriers: the body that carries each obstacle; 0 for one that is fixed in the base.
+    :param pairs: indices of a ball and an obstacle that may touch.
     """
 
     bodies: tuple[int, ...]
@@ -58,20 +58,20 @@ class Pattern(NamedTuple):
         """
         Return the shapes of the inputs.
 
-        ``balls``: centre in body coordinates and radius; ``obstacles``: in coordinates of their
-        carrier rotation by rows and origin, then half lengths, which of a capsule are radius,
-        nothing, and half of its length.
+        Each row of ``balls`` is the centre in body coordinates and the radius. Each row of
+        ``obstacles`` is the rotation by rows and the origin, in coordinates of the carrier, then
+        three sizes: the half lengths of a box; or radius, zero and half length of a capsule.
         """
         return {'balls': (len(self.bodies), 4), 'obstacles': (len(self.kinds), 15)}
 
 
 class Gap(NamedTuple):
     """
-    A pair at one position of the robot, in coordinates of the body that carries the obstacle.
+    The gap of a pair at one position, in coordinates of the body that carries the obstacle.
 
     :param center: of the ball.
-    :param normal: from the obstacle to the ball.
-    :param distance: of the surfaces; negative if they overlap.
+    :param normal: unit vector from the obstacle to the ball.
+    :param distance: between the surfaces, m; negative if they overlap.
     """
 
     center: Vec3
@@ -85,7 +85,7 @@ def gaps(
     """
     Return the gap of every pair.
 
-    :param X_0: from base to body coordinates, the base first.
+    :param X_0: transforms from base to body coordinates, the base first.
     :param x: inputs by the names of ``Pattern.shapes``.
     """
     centers = [X_0[body].inv_point(Vec3(*place)) for body, (*place, _) in zip(
@@ -100,7 +100,7 @@ def gaps(
 
 
 def nearest(center: Vec3, obstacle: Values, kind: str) -> tuple[Vec3, Scalar]:
-    """Return the normal of an obstacle nearest to a point, and the signed distance."""
+    """Return the normal of an obstacle where it is nearest to a point, and the signed distance."""
     R = Mat3((tuple(obstacle[0:3]), tuple(obstacle[3:6]), tuple(obstacle[6:9])))
     x = R.transpose_times(center - Vec3(*obstacle[9:12]))
     size = obstacle[12:15]
@@ -131,14 +131,14 @@ def _box(x: Vec3, half: Values) -> tuple[Vec3, Scalar]:
     first = less_equal(depth[0], depth[1]) * less_equal(depth[0], depth[2])
     second = (1.0 - first) * less_equal(depth[1], depth[2])
     chosen = [first, second, 1.0 - first - second]
-    inward = [c * where(less(a, 0.0), -1.0, 1.0) for c, a in zip(chosen, local, strict=True)]
-    n = [where(outside, g / length, i) for g, i in zip(gap, inward, strict=True)]
+    inside = [c * where(less(a, 0.0), -1.0, 1.0) for c, a in zip(chosen, local, strict=True)]
+    n = [where(outside, g / length, i) for g, i in zip(gap, inside, strict=True)]
     deep = minimum(depth[0], minimum(depth[1], depth[2]))
     return Vec3(*n), where(outside, length, -deep)
 
 
 def tangents(n: Vec3) -> tuple[Vec3, Vec3]:
-    """Return two unit vectors that make a right-handed frame with a unit normal, branch-free."""
+    """Return two unit vectors that form a right-handed frame with a unit normal, branch-free."""
     sign = where(less(n.z, 0.0), -1.0, 1.0)
     a = -1.0 / (sign + n.z)
     b = n.x * n.y * a

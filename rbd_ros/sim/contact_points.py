@@ -14,12 +14,12 @@
 
 
 """
-Points of a robot that may touch the world or each other, and how far they are apart.
+Points of a robot that may touch the world or another link, and their distances.
 
-The shapes of the robot are balls around points (see ``sample_points``), the world is half-spaces
-and boxes. A link that may touch another one is an obstacle that moves. Each pair of a point and an
-obstacle is a contact that may be: its number stays the same, so that a surface can remember its
-dent there.
+The shapes of the robot are balls around points (see ``sample_points``); the world consists of
+half-spaces and boxes. A link that another one may touch is a moving obstacle. Each pair of a point
+and an obstacle is a possible contact. Its index never changes, so that a soft surface can remember
+its dent there.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 class Gap(NamedTuple):
     """
-    One point over one obstacle.
+    The gap between one point and one obstacle.
 
-    :param distance: of the surfaces; negative if they overlap.
-    :param contact: where and in which direction they would touch, with the rates of both.
-    :param feature: which part of the obstacle is nearest: per axis of a box -1, 0 or 1.
+    :param distance: between the surfaces, m; negative if they overlap.
+    :param contact: point and normal where they would touch, with the rates of both.
+    :param feature: the part of the obstacle that is nearest: -1, 0 or 1 for each axis of a box.
     """
 
     distance: float
@@ -62,13 +62,13 @@ class Gap(NamedTuple):
 
 class ContactPoints:
     """
-    The pairs of points and obstacles of a scene.
+    The pairs of points and obstacles in a scene.
 
-    :param shapes: of the robot; those on the base are left out.
+    :param shapes: of the robot; those on the base do not touch the scene.
     :param obstacles: half-spaces and boxes, fixed in the base.
-    :param sample: gives the points of a shape and the radius around them.
-    :param between: pairs of links that may touch each other: spheres, capsules, cylinders and
-        boxes. Corners of boxes are a little round there.
+    :param sample: function that returns the points of a shape and the radius around them.
+    :param between: pairs of links that may touch each other, made of spheres, capsules, cylinders
+        and boxes. Edges and corners of these boxes are slightly rounded.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ContactPoints:
                 self._add_balls(each, sample)
         self.obstacles = list(obstacles)
         self.carriers = [0] * len(obstacles)
-        #: Links that carry obstacles; None for those of the scene.
+        #: The link that is each obstacle; None for obstacles of the scene.
         self.links: list[str | None] = [None] * len(obstacles)
         self.pairs = [(i, k) for i in range(len(self._bodies)) for k in range(len(obstacles))]
         for one, two in between:
@@ -110,7 +110,7 @@ class ContactPoints:
     def _add_links(
         self, one: Sequence[CollisionShape], two: Sequence[CollisionShape],
     ) -> None:
-        """Add the pairs of two links: what is round against boxes, boxes both ways."""
+        """Add the pairs of two links: round shapes against boxes, two boxes both ways."""
         if one[0].body == two[0].body:
             raise SettingError(f'links "{one[0].link}" and "{two[0].link}" are joined rigidly; '
                                'only links that move against each other can touch')
@@ -124,7 +124,7 @@ class ContactPoints:
 
     def _add_pair(self, ball: CollisionShape, obstacle: CollisionShape) -> None:
         if ball.body == 0:
-            if not isinstance(ball.shape, Box):         # a round one can also be the obstacle
+            if not isinstance(ball.shape, Box):         # a round shape can be the obstacle instead
                 self._add_pair(obstacle, ball)
             return
         balls = self._add_balls(ball, rounded_balls)
@@ -136,7 +136,7 @@ class ContactPoints:
             self.pairs += [(i, k) for i in balls]
 
     def distances(self, motions: Motions) -> Array:
-        """Return the distances of all pairs at once."""
+        """Return the distances of all pairs."""
         E, r = motions.E[self.bodies], motions.r[self.bodies]
         centers = r + np.einsum('nji,nj->ni', E, self.points)
         found = np.empty(len(self.pairs))
@@ -147,7 +147,7 @@ class ContactPoints:
         return found - self.radii[self._ball]
 
     def gap(self, pair: int, motions: Motions) -> Gap:
-        """Return one pair at a state of the robot."""
+        """Return the gap of one pair at a state of the robot."""
         i, k = self.pairs[pair]
         body, carrier, obstacle = int(self.bodies[i]), self.carriers[k], self.obstacles[k]
         center = motions.r[body] + motions.E[body].T @ self.points[i]
@@ -157,7 +157,7 @@ class ContactPoints:
         velocity = v[3:] + np.cross(v[:3], center)
         local, distance, feature = _nearest(obstacle.shape, R.T @ (center - p))
         normal, turn = R @ local, np.cross(v_c[:3], R @ local)
-        if distance > 0.0 and sum(map(abs, feature)) > 1:       # round an edge, corner or axis
+        if distance > 0.0 and sum(map(abs, feature)) > 1:       # about an edge, corner or axis
             relative = velocity - v_c[3:] - np.cross(v_c[:3], center)
             part = np.abs(feature) * (R.T @ relative)
             inner = obstacle.shape.radius if isinstance(obstacle.shape, (Sphere, Capsule)) else 0.0
@@ -171,12 +171,12 @@ def _of_link(name: str, shapes: Sequence[CollisionShape]) -> list[CollisionShape
     found = [each for each in shapes if each.link == name]
     if not found:
         raise SettingError(f'link "{name}" is to touch another one, but has no collision shape; '
-                           f'links with one: {", ".join(sorted({e.link for e in shapes}))}')
+                           f'links that have one: {", ".join(sorted({e.link for e in shapes}))}')
     return found
 
 
 def _solids(obstacle: CollisionShape) -> list[tuple[Shape, Array]]:
-    """Return the shapes, and their places in it, that stand for a link that others touch."""
+    """Return the shapes, and their positions in it, that represent a link that others touch."""
     shape = obstacle.shape
     if isinstance(shape, (Box, Capsule, Sphere)):
         return [(shape, np.zeros(3))]
@@ -212,7 +212,7 @@ def _radius(shape: Shape) -> float:
 
 
 def _nearest(shape: Shape, x: Array) -> tuple[Array, float, tuple[int, ...]]:
-    """Return normal, signed distance and feature of a point in coordinates of a shape."""
+    """Return normal, signed distance and nearest feature for a point in shape coordinates."""
     if isinstance(shape, HalfSpace):
         return np.array([0.0, 0.0, 1.0]), float(x[2]), (0, 0, 1)
     if isinstance(shape, Box):
@@ -226,7 +226,7 @@ def _nearest(shape: Shape, x: Array) -> tuple[Array, float, tuple[int, ...]]:
 
 
 def nearest_on_box(x: Array, half: Array) -> tuple[Array, float, tuple[int, ...]]:
-    """Return normal, signed distance and feature of a point in coordinates of a box."""
+    """Return normal, signed distance and nearest feature for a point in box coordinates."""
     gap = x - np.clip(x, -half, half)
     length = float(np.linalg.norm(gap))
     if length > 0.0:

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The independent coordinates of a model as a space in which a state can move.
+The configuration space of a model: how positions change along velocities.
 
-Most joints have one coordinate that simply adds; quaternions and the like do not. This object
-knows which is which, so that the integrators need not. Lists of scalars, plain or traced.
+The coordinate of most joints simply adds up; quaternions and the like do not. ``Coordinates``
+knows which is which, so that the integrators need not. Works on lists of plain or traced scalars.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 class Coordinates:
     """
-    Move positions of a model along velocities.
+    Moves positions of a model along velocities.
 
-    :param model: the robot; mimic joints own no coordinates and do not appear here.
+    :param model: the robot; mimic joints have no coordinates of their own and do not appear here.
     """
 
     def __init__(self, model: Model) -> None:
@@ -63,11 +63,11 @@ class Coordinates:
 
     @property
     def single(self) -> Sequence[tuple[int, int]]:
-        """Return the indices into q and v of all joints with one coordinate that adds up."""
+        """Return the indices into q and v of all joints with a single additive coordinate."""
         return self._single
 
     def neutral(self) -> list[float]:
-        """Return the position in which every joint is at its zero."""
+        """Return the position in which every joint is at zero."""
         q = [0.0] * self.nq
         for joint, i, _ in self._others:
             q[i] = joint.neutral()
@@ -99,8 +99,8 @@ class Coordinates:
         """
         Return the valid position nearest to ``q``, which was reached from ``start``.
 
-        :param q: entries that were added up and may have left the space, such as a quaternion
-            that is no longer of unit length.
+        :param q: entries that were added up and may no longer be valid, such as a quaternion that
+            has lost its unit length.
         """
         out = list(q)
         for joint, at_q, _ in self._others:
@@ -109,7 +109,7 @@ class Coordinates:
 
     def hold_joints(self, held_velocities: Values, old: Values, new: Values) -> list[Scalar]:
         """
-        Return ``new`` with the positions of ``old`` for joints of which no velocity moves.
+        Return ``new``, but with the positions of ``old`` for joints whose velocities are all held.
 
         :param held_velocities: 1.0 for each velocity that is held at zero, else 0.0.
         """

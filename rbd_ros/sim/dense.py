@@ -14,10 +14,10 @@
 
 
 """
-Steps of integration with dense output (RBDA 11.45 to 11.51): the state at any time within one.
+Integration steps with dense output (RBDA 11.45 to 11.51): the state at any time within a step.
 
-An event inside a step is found on the polynomial that the step itself gives: no dynamics are
-computed twice.
+An event inside a step is located on the polynomial that the step provides, so that no dynamics
+are computed twice.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 class DenseStep(NamedTuple):
-    """One step from ``start`` over ``h`` seconds, by the slopes of its one or two stages."""
+    """One step of ``h`` seconds from ``start``, given by the slopes of its one or two stages."""
 
     start: Array
     h: float
     slopes: tuple[Array, ...]
 
     def at(self, share: float) -> Array:
-        """Return the state at a share of the step, 0 to 1 (11.47, 11.51)."""
+        """Return the state at a fraction of the step, 0 to 1 (11.47, 11.51)."""
         if len(self.slopes) == 1:
             return self.start + self.h * share * self.slopes[0]                          # 11.47
         k1, k2 = self.slopes

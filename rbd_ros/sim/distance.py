@@ -14,10 +14,12 @@
 
 
 """
-Where shapes touch: spheres, capsules, boxes and half-spaces in closed form (RBDA 11.6).
+Contact points of two shapes (RBDA 11.6).
 
-A pair gives one contact point, or as many as a face or an edge needs (``Touch``). Directions go
-from the first shape to the second, as contact normals do from predecessor to successor.
+Spheres, capsules, boxes and half-spaces have closed forms; for cylinders and meshes see
+:mod:`rbd_ros.sim.mesh`. A pair gives one contact point, or as many as a face or an edge needs.
+Directions point from the first shape to the second, as contact normals point from predecessor to
+successor.
 """
 
 from __future__ import annotations
@@ -40,11 +42,11 @@ if TYPE_CHECKING:
 
 class Touch(NamedTuple):
     """
-    A place where two shapes touch or nearly do.
+    A place where two shapes touch or nearly touch.
 
     :param point: on the surface of the first shape, m.
     :param direction: unit normal from the first shape to the second.
-    :param distance: of the surfaces along it; negative if they overlap.
+    :param distance: between the surfaces along it, m; negative if they overlap.
     """
 
     point: Array
@@ -53,7 +55,7 @@ class Touch(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A shape in space: ``R`` turns its coordinates to those of the space, ``p`` is its origin."""
+    """A shape in space: ``R`` rotates shape to space coordinates, ``p`` is its origin."""
 
     shape: Shape
     R: Array
@@ -62,7 +64,7 @@ class Placed(NamedTuple):
 
 def touches(one: Placed, two: Placed, margin: float = np.inf) -> list[Touch]:
     """
-    Return where two shapes touch, or are nearer to each other than a margin.
+    Return where two shapes touch, or are closer together than a margin.
 
     :param margin: largest distance that counts, m; infinite for the nearest points of any pair.
     """
@@ -106,7 +108,7 @@ def _corners(other: Placed) -> tuple[Array, float]:
 
 
 def _segment(placed: Placed) -> tuple[Array, Array]:
-    """Return the ends of the axis of a capsule; a sphere has both in one place."""
+    """Return the ends of the axis of a capsule; those of a sphere coincide."""
     half = 0.5 * placed.shape.length if isinstance(placed.shape, Capsule) else 0.0
     return placed.p - half * placed.R[:, 2], placed.p + half * placed.R[:, 2]
 
@@ -117,7 +119,7 @@ def _radius(shape: Shape) -> float:
 
 
 def _rounded(one: Placed, two: Placed) -> Touch:
-    """Return the nearest points of two shapes with a segment inside."""
+    """Return the nearest points of two spheres or capsules."""
     a, b = closest_on_segments(*_segment(one), *_segment(two))
     gap = b - a
     length = float(np.linalg.norm(gap))
@@ -139,7 +141,7 @@ def closest_on_segments(a0: Array, a1: Array, b0: Array, b1: Array) -> tuple[Arr
 
 
 def _in_box(box: Placed, other: Placed) -> list[Touch]:
-    """Return where a sphere or capsule touches a box: the nearest point, and near ends."""
+    """Return where a sphere or capsule touches a box: the nearest point, and the ends."""
     ends = _segment(other)
     radius = _radius(other.shape)
     places = [0.5] if isinstance(other.shape, Sphere) else [_lowest(box, ends), 0.0, 1.0]
@@ -153,7 +155,7 @@ def _in_box(box: Placed, other: Placed) -> list[Touch]:
 
 
 def _lowest(box: Placed, ends: tuple[Array, Array]) -> float:
-    """Return where a segment is deepest in a box: its signed distance is convex along it."""
+    """Return where a segment is deepest in a box: the signed distance along it is convex."""
     low, high = 0.0, 1.0
     for _ in range(60):
         one, two = low + (high - low) / 3.0, high - (high - low) / 3.0
@@ -169,7 +171,7 @@ def _depth(box: Placed, ends: tuple[Array, Array], s: float) -> float:
 
 
 def point_in_box(box: Placed, point: Array) -> Touch:
-    """Return the nearest point of the surface of a box, its normal, and the signed distance."""
+    """Return the nearest point on the surface of a box, the normal, and the signed distance."""
     assert isinstance(box.shape, Box)
     half = 0.5 * np.array(box.shape.size)
     x = box.R.T @ (point - box.p)
@@ -187,7 +189,7 @@ def point_in_box(box: Placed, point: Array) -> Touch:
 
 
 def _nearest(one: Placed, two: Placed) -> Touch:
-    """Return the nearest points by the library, for shapes without a closed form."""
+    """Return the nearest points from coal, for shapes without a closed form."""
     found, a, b = mesh.distance(one.shape, one.R, one.p, two.shape, two.R, two.p)
     gap = (b - a) if found >= 0.0 else (a - b)
     length = float(np.linalg.norm(gap))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What computes a step: the whole of it as one kernel, or plain Python around any dynamics."""
+"""Engines that compute a step: as a single kernel, or in plain Python around any dynamics."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     ForwardDynamics = Callable[[Array, Array, Array, Array | None], Array]
     MassMatrix = Callable[[Array], Array]
 
-#: Bodies beyond which articulated bodies need fewer operations than the inertia matrix.
-_LONG = 9
+#: Most bodies for which the inertia matrix takes fewer operations than articulated bodies.
+_MAX_CRBA_BODIES = 9
 
 
 class Engine(Protocol):
-    """Buffers and a call that computes one step from ``inputs`` into ``outputs``."""
+    """A call that computes one step from the buffers ``inputs`` into the buffers ``outputs``."""
 
     @property
     def inputs(self) -> Mapping[str, Array]:
@@ -69,13 +69,13 @@ def compiled_engine(
     """
     Return the whole step of a robot as one kernel.
 
-    :param model: the robot; gravity is an input of the kernel and starts as the model's.
+    :param model: the robot; gravity is an input of the kernel, initially that of the model.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
-    :param soft: which bodies may touch soft obstacles, and of which kind these are; where and
-        how large they are is an input.
+    :param soft: which bodies may touch soft obstacles, and the kinds of these; their positions
+        and sizes are inputs.
     :param backend: as for :class:`rbd_ros.Dynamics`.
     :param cached: whether machine code is kept on disk.
-    :param progress: called with the name of the kernel and the share done.
+    :param progress: called with the name of the kernel and the fraction done.
     """
     robot = Dynamics(model, backend=backend, cache=cached, progress=progress)
     refuse_massless(model, 'forward_dynamics')
@@ -92,7 +92,7 @@ def compiled_engine(
 
 def _plant(s: State) -> Plant:
     model = s.model
-    method = 'aba' if model.nb > _LONG else 'crba'
+    method = 'aba' if model.nb > _MAX_CRBA_BODIES else 'crba'
 
     def forward(q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
         return s.compute('forward_dynamics', method=method, q=q, qd=v, tau=tau, f_ext=f_ext)
@@ -109,7 +109,7 @@ class PlainEngine:
     :param model: the robot.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
     :param forward_dynamics: qdd(q, qd, tau, f_ext), where f_ext is None or (nb, 6).
-    :param mass_matrix: H(q); found from ``forward_dynamics`` when not given.
+    :param mass_matrix: H(q); computed from ``forward_dynamics`` when not given.
     :param soft: which bodies may touch soft obstacles.
     """
 
@@ -120,7 +120,7 @@ class PlainEngine:
         self._model, self._integrator, self._soft = model, integrator, soft
         self._forward = forward_dynamics
         self._mass = mass_matrix or self._mass_by_columns
-        # Nothing is known of the structure of H here: it is treated as that of a chain.
+        # The structure of H is unknown here: assume a chain, for which no entry is zero.
         self._plant = Plant(Coordinates(model), range(-1, model.nv - 1), self._acceleration,
                             lambda q: self._mass(np.array(q)).tolist())
         shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
@@ -146,7 +146,7 @@ class PlainEngine:
                              force if force.any() else None).tolist()
 
     def _mass_by_columns(self, q: Array) -> Array:
-        """Return H from forward dynamics alone: its inverse maps torques to accelerations."""
+        """Return H from forward dynamics alone: H^-1 maps torques to accelerations."""
         zero = np.zeros(len(self.inputs['v']))
         bias = self._forward(q, zero, zero, None)
         columns = [self._forward(q, zero, unit, None) - bias for unit in np.eye(len(zero))]

@@ -17,9 +17,9 @@
 Event-driven simulation of rigid contact (RBDA 11.5, Table 11.1).
 
 Between events the active contacts are equality constraints. A step is cut at the earliest event:
-a contact gained, a contact lost because a point leaves its face, or a force that turns negative.
-Impacts below a stated speed do not bounce, and the events of a step are bounded: a ball that
-bounces ever faster comes to rest instead of stopping the clock.
+a contact gained, a contact lost because a point leaves its face, or a contact force that turns
+negative. Impacts below a given speed do not bounce, and the number of events in a step is bounded:
+a ball that bounces ever faster comes to rest instead of halting the simulation.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
 
 class Rules(NamedTuple):
     """
-    How events are treated.
+    How events are handled.
 
     :param restitution: of every impact, 0 to 1.
     :param rest_speed: approach speed below which there is no bounce, m/s.
     :param touch: distance below which surfaces count as touching, m.
     :param rest: relative speed along the normal below which they stay together, m/s.
-    :param events: most events in one step with bounces; after that there are none, and after ten
-        times as many the simulation stops with an error.
-    :param stabilisation: rate at which the drift of active contacts is taken back, 1/s.
+    :param events: events in one step after which impacts no longer bounce; after ten times as
+        many the simulation stops with an error.
+    :param stabilisation: rate at which the drift of active contacts is corrected, 1/s.
     :param method: ``'heun'`` or ``'euler'``.
     """
 
@@ -78,8 +78,8 @@ class EventSimulation:
 
     :param system: the robot.
     :param points: what may touch what.
-    :param rules: how events are treated.
-    :param torque: joint forces as a function of q and qd; none if not given.
+    :param rules: how events are handled.
+    :param torque: joint forces as a function of q and qd; zero if not given.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class EventSimulation:
     ) -> None:
         self.system, self.points, self.rules = system, points, rules or Rules()
         if self.rules.method not in STEPS:
-            raise SettingError(f'method is "{self.rules.method}"; it is heun or euler')
+            raise SettingError(f'method is "{self.rules.method}"; it must be heun or euler')
         self._torque = torque
         self._space = Coordinates(system.model)
         self._nq = system.model.nq
         self.time = 0.0
-        #: How many events of each kind there were: impact, gain, loss.
+        #: Number of events of each kind: impact, gain, loss.
         self.counts: Counter[str] = Counter()
         self.active: tuple[int, ...] = ()
         self.current: tuple[int, ...] = ()
@@ -102,7 +102,7 @@ class EventSimulation:
         """
         Put the robot into a state.
 
-        :raises SettingError: where it overlaps an obstacle.
+        :raises SettingError: if the robot overlaps an obstacle there.
         """
         v = np.zeros(self.system.model.nv) if qd is None else np.array(qd, float)
         self.y = np.concatenate([np.array(q, float), v])
@@ -125,7 +125,7 @@ class EventSimulation:
         return self.y[self._nq:].copy()
 
     def step(self, h: float) -> None:
-        """Advance by ``h`` seconds, through as many events as there are."""
+        """Advance by ``h`` seconds, through all events on the way."""
         if not 0.0 < h < math.inf:
             raise SettingError(f'the step is {h} s; it must be positive and finite')
         left, events = h, 0
@@ -161,7 +161,7 @@ class EventSimulation:
         return np.asarray(self._torque(y[:self._nq], y[self._nq:]), float)
 
     def _forces(self, y: Array) -> tuple[Array, Array]:
-        """Return qdd and the forces of the active contacts, held as equalities."""
+        """Return qdd and the forces of the active contacts, which are equality constraints."""
         gaps = self._gaps(y, self.active)
         contacts = [gap.contact for gap in gaps.values()]
         q, v = y[:self._nq], y[self._nq:]
@@ -181,7 +181,7 @@ class EventSimulation:
         return np.concatenate([self._space.q_dot(q, v.tolist()), self._forces(y)[0]])
 
     def _happened(self, y: Array) -> bool:
-        """Return whether a contact has been gained or lost, or pulls."""
+        """Return whether a contact has been gained or lost, or its force has turned negative."""
         for pair, gap in self._gaps(y).items():
             if pair in self.current:
                 if gap.feature != self._features[pair]:
@@ -192,7 +192,7 @@ class EventSimulation:
         return bool((force < -1e-9 * max(1.0, self._scale)).any())
 
     def _earliest(self, step: DenseStep) -> float:
-        """Return the share of a step at which the first event happens; above 1 for none."""
+        """Return the fraction of a step at which the first event happens; above 1 for none."""
         if not self._happened(self._normalised(step.at(1.0))):
             return 2.0
         low, high = 0.0, 1.0
@@ -205,7 +205,7 @@ class EventSimulation:
         return high
 
     def _rebuild(self, restitution: float) -> None:
-        """Apply impulses where bodies collide, then find who stays in contact (11.5)."""
+        """Apply impulses where bodies collide, then find the contacts that persist (11.5)."""
         rules, nq = self.rules, self._nq
         gaps = self._gaps(self.y)
         near = [pair for pair, gap in gaps.items() if gap.distance <= 10.0 * rules.touch]

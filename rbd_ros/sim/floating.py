@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A floating base in a simulation: which body it is, where it starts, what no brake holds."""
+"""A floating base in a simulation: its body, where it starts, and velocities without brakes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def base_body(model: Model) -> int:
 
 
 def floating_velocities(model: Model) -> NDArray[np.bool_]:
-    """Return which velocities are those of floating joints, which have no motor and no brake."""
+    """Return which velocities belong to floating joints, which have no motor and no brake."""
     found = np.zeros(model.nv, dtype=bool)
     for i in range(1, model.nb + 1):
         if isinstance(model.joint[i], Free):
@@ -55,12 +55,12 @@ def placed_base(
     model: Model, q: Array, pose: Sequence[float] | None, world: World | None,
 ) -> Array:
     """
-    Return a position with the floating base where it starts.
+    Return a position with the floating base at its initial pose.
 
-    :param q: position with all other joints where they start.
-    :param pose: x, y, z, roll, pitch, yaw in the world; None for upright at the origin, so high
-        that the robot touches the floor of its world.
-    :raises SettingError: for a pose of a robot without floating base, or of wrong length.
+    :param q: position with all other joints at their initial positions.
+    :param pose: x, y, z, roll, pitch, yaw in the world; None for upright at the origin, at the
+        height at which the robot just touches the floor of its world.
+    :raises SettingError: for a pose of the wrong length, or if the base is fixed.
     """
     base = base_body(model)
     if not base:

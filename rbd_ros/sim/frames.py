@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the frames of a moving robot are: for pushes at a frame, and for transform trees."""
+"""The frames of a moving robot: for external forces at a frame, and for tf."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 class Pose(NamedTuple):
     """
-    A frame relative to its parent, in the form of ROS.
+    A frame relative to its parent, in the convention of ROS.
 
     :param parent: name of the parent frame.
     :param child: name of the frame.
     :param translation: origin of the child in the parent, m.
-    :param rotation: unit quaternion x, y, z, w that turns child to parent coordinates.
+    :param rotation: unit quaternion x, y, z, w from child to parent coordinates.
     """
 
     parent: str
@@ -58,7 +58,7 @@ class Pose(NamedTuple):
 
 class Frames:
     """
-    The frames of a robot, with the positions of all bodies compiled.
+    The frames of a robot; the poses of all bodies come from one kernel.
 
     :param model: the robot.
     :param backend: as for :class:`rbd_ros.Dynamics`.
@@ -66,13 +66,13 @@ class Frames:
 
     def __init__(self, model: Model, *, backend: str = 'auto') -> None:
         self.model = model
-        robot = Dynamics(model.spanning_tree, backend=backend)  # which places all bodies
+        robot = Dynamics(model.spanning_tree, backend=backend)  # loop joints move no frame
         robot.add(Quantity('placements', ('q',), {'path': _placements}, inertial=False,
                            modules=(__name__,)))
         self._kernel = robot.bind('placements')
 
     def moving(self, q: ArrayLike) -> list[Pose]:
-        """Return every movable body relative to the body before it, at position ``q``."""
+        """Return the pose of every movable body relative to its parent, at position ``q``."""
         E, r = self._bodies(q)
         names, poses = self.model.body_names, []
         for i in range(1, self.model.nb + 1):
@@ -81,7 +81,7 @@ class Frames:
         return poses
 
     def fixed(self) -> list[Pose]:
-        """Return every frame that is not a body's own relative to its body."""
+        """Return the pose of every other frame relative to the body that carries it."""
         names = self.model.body_names
         return [_pose(names[frame.body], name, np.array(frame.placement.E.rows),
                       np.array(list(frame.placement.r)))
@@ -89,12 +89,12 @@ class Frames:
 
     def push(self, q: ArrayLike, wrenches: dict[str, Array]) -> Array:
         """
-        Return the forces on all bodies, as dynamics wants them, of wrenches at some frames.
+        Return the external forces on all bodies due to wrenches at some frames.
 
         :param q: position.
         :param wrenches: by frame name, moment then force in the coordinates of that frame, at
             its origin.
-        :returns: (nb, 6), base coordinates about the base origin.
+        :returns: ``f_ext`` (nb, 6), in base coordinates about the base origin.
         """
         E, r = self._bodies(q)
         f_ext = np.zeros((self.model.nb, 6))
@@ -111,9 +111,10 @@ class Frames:
 
     def at_body(self, q: ArrayLike, body: int, point: Array, force: Array) -> Array:
         """
-        Return a force at a point as a wrench at the origin of a body, in its coordinates.
+        Return a force at a point as a wrench at the origin of a body, in body coordinates.
 
-        :param point: base coordinates; force likewise.
+        :param point: in base coordinates, m.
+        :param force: in base coordinates, N.
         :returns: moment then force, (6,).
         """
         E, r = self._bodies(q)
@@ -121,9 +122,9 @@ class Frames:
 
     def checked_wrench(self, name: str, wrench: ArrayLike) -> Array:
         """
-        Return a wrench that may be given to ``push``.
+        Return a wrench, checked for use in ``push``.
 
-        :param name: of the frame; must be known.
+        :param name: of the frame; it must exist.
         :param wrench: six finite numbers.
         """
         self.model.frame(name)
@@ -135,7 +136,7 @@ class Frames:
         return array
 
     def _bodies(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Return E and r of i_X_0 for all bodies, the base among them."""
+        """Return E and r of i_X_0 for all bodies, the base included."""
         self._kernel.inputs['q'][:] = q
         self._kernel()
         return self._kernel.outputs['E'], self._kernel.outputs['r']

@@ -15,7 +15,7 @@
 """
 Fixed-step integrators for q' = q_dot(q, v), v' = a(q, v), over plain or traced scalars.
 
-Both take the space in which q lives, so that quaternions stay of unit length.
+Both take the space of the positions, so that quaternions keep their unit length.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ def rk4_step(
     """
     Return the state after ``h`` seconds by the classical Runge-Kutta rule (order 4).
 
-    The stages add up the entries of q; that leaves the space by no more than the error of the
-    rule, so bringing the result back keeps the order.
+    The stages simply add to the entries of q. The result leaves the space by no more than the
+    error of the rule, so normalising it keeps the order.
 
     :param space: where q lives.
     :param acceleration: a(q, v), (nv,).
     :param q: position at the start.
     :param v: velocity at the start.
     :param h: length of the step, s.
-    :param first: the acceleration at the start, where it is known already.
+    :param first: the acceleration at the start, if already known.
     """
     half, sixth = 0.5 * h, h / 6.0
     q1, a1 = space.q_dot(q, v), acceleration(q, v) if first is None else first

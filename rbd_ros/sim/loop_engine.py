@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The step of a robot with closed loops: compiled, and in NumPy where it is singular."""
+"""The step of a robot with closed loops: compiled, and in NumPy near a singularity."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 class LoopEngine:
     """
-    One step of a robot with closed loops, projected onto them.
+    One step of a robot with closed loops, whose result is projected onto them.
 
-    The kernel is for constraints whose rank is the usual one. Where it gives NaN, near a
-    singularity, the step is taken in NumPy with a decision on the rank.
+    The kernel assumes that the constraints have their usual rank. Where it returns NaN, near a
+    singularity, the step is taken in NumPy, which determines the rank.
 
     :param model: the robot.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
@@ -65,7 +65,7 @@ class LoopEngine:
         backend: str = 'auto',
     ) -> None:
         self.dynamics = robot = Dynamics(model, backend=backend)
-        #: Steps that were taken in NumPy.
+        #: Number of steps taken in NumPy.
         self.singular = 0
         self._mobility = robot.loop_report.mobility     # refuses what cannot be assembled
         shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
@@ -92,10 +92,11 @@ class LoopEngine:
 
     def assembled(self, q: ArrayLike, fixed: Sequence[str] = ()) -> Array:
         """
-        Return the closed position nearest to q.
+        Return the nearest position to q at which the loops are closed.
 
-        :param fixed: joints that stay where they are, unless they are more than the freedoms.
-        :raises LoopError: where there is none.
+        :param fixed: joints to keep where they are; ignored if they have more freedoms than the
+            mechanism.
+        :raises LoopError: if there is none.
         """
         model = self.dynamics.model
         held = sum(model.joint[model.joint_index(name)].nv for name in fixed)
@@ -104,13 +105,13 @@ class LoopEngine:
         return self.dynamics.assemble(q, fixed).require()
 
     def inertia(self, q: Array) -> Array:
-        """Return the inertia that impulses feel: stiff across the loops."""
+        """Return the inertia that impulses act on: it resists opening the loops."""
         H, K = self.dynamics.mass_matrix(q), self.dynamics.loop_jacobian(q)
         scale = np.einsum('ij,ji->i', K, np.linalg.solve(H, K.T))
         return np.array(stiffened(H.tolist(), K.tolist(), scale.tolist()))
 
     def _step_in_numpy(self) -> None:
-        """Take the step with a decision on the rank of the constraints."""
+        """Take the step in NumPy, which determines the rank of the constraints."""
         self.singular += 1
         self._plain()
         robot, results = self.dynamics, self._plain.outputs

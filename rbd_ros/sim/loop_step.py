@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-What closed loops add to a step: an inertia that resists opening them, and projection after it.
+What closed loops add to a step: an inertia that resists opening them, and a final projection.
 
-Everything is free of branches on values, over plain or traced scalars.
+Nothing branches on values, so that the scalars may be plain or traced.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     Values = Sequence[Scalar]
     Matrix = Sequence[Sequence[Scalar]]
 
-#: Inertia against opening a loop, over that of the robot in the same direction. What impulses of
-#: friction, brakes and stops open in spite of it, 1e-8 of their effect, is projected away.
+#: Ratio of the inertia against opening a loop to that of the robot in the same direction. Impulses
+#: of friction, brakes and stops still open it by 1e-8 of their effect; the projection undoes this.
 STIFFNESS = 1e8
 
-#: Newton steps of a projection. One takes a gap of 1e-6 to 1e-12, the next one to rounding.
+#: Newton steps of a projection. The first reduces a gap of 1e-6 to 1e-12, the second to rounding.
 NEWTON_STEPS = 2
 
-#: Inertia that a joint at rest is given in a projection, so that the others give way.
+#: Factor on the inertia of joints at rest in a projection, so that the other joints move instead.
 REST = 1e6
 
 
@@ -54,7 +54,7 @@ class Loops(NamedTuple):
     :param inertia: H(q) of the tree.
     :param jacobian: K(q).
     :param error: delta(q).
-    :param velocity: how fast the loops open, of (q, v).
+    :param velocity: how fast the loops open at (q, v).
     :param nominal: which constraints are independent.
     """
 
@@ -69,12 +69,12 @@ class Loops(NamedTuple):
 
 def stiffened(H: Matrix, K: Matrix, scale: Sequence[float]) -> Matrix:
     """
-    Return H + K^T W K, which lets impulses move the robot along its loops only.
+    Return H + K^T W K, with which impulses move the robot only as its loops allow.
 
     With it the velocity problem of :mod:`rbd_ros.sim.nonsmooth` needs no constraints: W K dv are
-    the impulses of the loop joints, and what remains is that of friction, brakes and stops.
+    the impulses of the loop joints, and the rest are those of friction, brakes and stops.
 
-    :param scale: usual size of the diagonal of K H^-1 K^T, 0 for rows that do nothing.
+    :param scale: typical diagonal of K H^-1 K^T; 0 for rows that do nothing.
     """
     out = [list(row) for row in H]
     for row, size in zip(K, scale, strict=True):
@@ -91,7 +91,7 @@ def closed(loops: Loops, q: Values, v: Values) -> tuple[list[Scalar], list[Scala
     """
     Return the state nearest to (q, v), in the metric of H, that the loops allow.
 
-    A robot at rest stays where it is, to the last bit.
+    The state of a robot at rest is returned unchanged, bit for bit.
     """
     rest = [less_equal(absolute(x), 0.0) for x in v]
     every: Scalar = 1.0

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 
-"""Convex meshes, through the library coal, which is imported when a mesh is read."""
+"""Convex meshes and cylinders, through the library coal, which is imported on first use."""
 
 from __future__ import annotations
 
@@ -35,27 +35,28 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: Depth of a vertex below the hull, over the size of the mesh, from which it is not convex.
-DENT = 1e-3
+#: Depth of a vertex below the hull, relative to the size of a mesh, that still counts as convex.
+CONVEX_TOLERANCE = 1e-3
 
 
 def coal() -> ModuleType:
-    """Return the library, or say how to get it."""
+    """Return the library, or raise an error that says how to install it."""
     try:
         import coal  # type: ignore[import-untyped]
     except ImportError as error:
-        raise ModelError('convex meshes need the package coal: pip install coal') from error
+        raise ModelError('convex meshes and distances of cylinders need the package coal: '
+                         'pip install coal') from error
     return coal
 
 
 def read_mesh(path: str, scale: Sequence[float] = (1.0, 1.0, 1.0), *, hull: bool = False,
               ) -> ConvexMesh:
     """
-    Return a convex mesh from a file (STL, DAE, OBJ ...).
+    Return a convex mesh from a file (STL, DAE, OBJ, ...).
 
     :param path: of the file.
     :param scale: along the axes of the mesh.
-    :param hull: take the convex hull of a mesh that is not convex; refused otherwise.
+    :param hull: take the convex hull of a mesh that is not convex, instead of refusing it.
     :raises ModelError: for a file that is missing, empty or not convex.
     """
     library = coal()
@@ -82,7 +83,7 @@ def convex_mesh(vertices: Array, name: str = 'mesh', *, hull: bool = False) -> C
                          'lie in one plane; use a <box> for a plate') from None
     depth = -(vertices @ found.equations[:, :3].T + found.equations[:, 3]).max(axis=1)
     size = float(np.ptp(vertices, axis=0).max())
-    if not hull and depth.max() > DENT * size:
+    if not hull and depth.max() > CONVEX_TOLERANCE * size:
         raise ModelError(f'the mesh "{name}" is not convex: a vertex is {depth.max():.3g} m below '
                          'its hull; split it into convex parts, boxes or spheres, or take its '
                          'hull (read_mesh with hull=True)')
@@ -93,9 +94,9 @@ def distance(
     one: Shape, R_1: Array, p_1: Array, two: Shape, R_2: Array, p_2: Array,
 ) -> tuple[float, Array, Array]:
     """
-    Return the distance of two shapes and the nearest points of both; negative if they overlap.
+    Return the distance between two shapes, negative if they overlap, and their nearest points.
 
-    :param one: at least one of the shapes is a mesh or a cylinder; others have closed forms.
+    At least one of them is a mesh or a cylinder; the other pairs have closed forms.
     """
     library = coal()
     request, result = library.DistanceRequest(), library.DistanceResult()

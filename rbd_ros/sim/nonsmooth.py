@@ -15,19 +15,19 @@
 """
 Friction, brakes and stops as one convex problem for the velocity at the end of a step.
 
-A torque of the size c against the motion has no value at rest, and one computed from the sign of
-the velocity shakes there. Asked for implicitly, it has: the velocity w at the end of the step is
-the one that minimises
+Dry friction is a torque of size c against the motion. At rest it has no definite value, and a
+torque computed from the sign of the velocity chatters there. An implicit formulation does not: the
+velocity w at the end of the step is the one that minimises
 
     1/2 (w - v_free)' H (w - v_free) + h sum(d w^2 / 2 + c |w|)   with   low <= w <= high,
 
-where v_free is the velocity without any of these. The minimum is unique, is exactly zero for a
-joint that sticks, couples all joints through H as the real impulses do, and takes energy out for
-any step length. A brake is the stop low = high = 0.
+where v_free is the velocity without friction, brakes and stops. The minimum is unique. It is
+exactly zero for a joint that sticks, couples all joints through H as the real impulses do, and
+dissipates energy for any step length. A brake is the stop low = high = 0.
 
-The minimum is found by guessing who slides which way and who is held where, solving the linear
-equations of that guess, and correcting it. The guess of the last step is nearly always right.
-Everything here is free of branches on values, so that it can be traced into a kernel; flags are
+To find the minimum, guess which joints slide, in which direction, and which are held, and where;
+solve the linear equations of this guess; then correct it. The guess of the last step is nearly
+always right. Nothing here branches on values, so that it can be traced into a kernel; flags are
 1.0 for true and 0.0 for false.
 """
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Values = Sequence[Scalar]
     Matrix = Sequence[Sequence[Scalar]]
 
-#: Where a joint is held: not at all, at rest, at its least, at its greatest velocity.
+#: How a joint is held: not at all, at rest, at its lowest or at its highest velocity.
 FREE, REST, LOW, HIGH = 0.0, 1.0, 2.0, 3.0
 
 
@@ -54,13 +54,13 @@ class Problem(NamedTuple):
     """
     The velocity problem of one step.
 
-    :param H: inertia matrix; its lower triangle is read.
+    :param H: inertia matrix; only its lower triangle is read.
     :param sparsity: expanded parent array, which gives the zeros of H.
     :param v_free: velocity at the end of the step without friction, brakes and stops.
     :param dry: h c per joint, the largest impulse of dry friction.
     :param viscous: h d per joint.
-    :param low: least velocity allowed.
-    :param high: greatest velocity allowed, not below ``low``.
+    :param low: lowest velocity allowed.
+    :param high: highest velocity allowed, not below ``low``.
     """
 
     H: Matrix
@@ -74,10 +74,10 @@ class Problem(NamedTuple):
 
 class Guess(NamedTuple):
     """
-    Who is held where (``FREE``, ``REST``, ``LOW``, ``HIGH``), and which way the free ones slide.
+    How each joint is held, and in which direction the free ones slide.
 
-    :param held: per joint.
-    :param sign: direction of sliding, -1, 0 or 1.
+    :param held: ``FREE``, ``REST``, ``LOW`` or ``HIGH`` for each joint.
+    :param sign: direction of sliding of each joint: -1, 0 or 1.
     """
 
     held: Values
@@ -89,8 +89,8 @@ class Trial(NamedTuple):
     The solution of a guess.
 
     :param w: velocity at the end of the step; exactly zero where a joint sticks.
-    :param impulse: H (w - v_free): what friction, brakes and stops gave together.
-    :param wrong: 1.0 for each joint of which the guess was wrong; all zero: this is the minimum.
+    :param impulse: H (w - v_free): the total impulse of friction, brakes and stops.
+    :param wrong: 1.0 for each joint whose guess was wrong; if all are zero, w is the minimum.
     :param guess: the corrected guess.
     """
 
@@ -100,19 +100,19 @@ class Trial(NamedTuple):
     guess: Guess
 
 
-def start(n: int) -> Guess:
-    """Return the guess of one who knows nothing."""
+def first_guess(n: int) -> Guess:
+    """Return the guess to begin with: all joints are free, without a direction of sliding."""
     return Guess([FREE] * n, [0.0] * n)
 
 
 def attempt(problem: Problem, guess: Guess, one_by_one: Scalar = 0.0) -> Trial:
     """
-    Solve a guess, and correct it where it is wrong.
+    Solve the equations of a guess, and correct it where it is wrong.
 
     :param problem: what is to be solved.
-    :param guess: who is held and who slides.
-    :param one_by_one: 1.0 to correct the first wrong joint only: slower, but it does not cycle
-        where correcting all at once does.
+    :param guess: which joints are held and which slide.
+    :param one_by_one: 1.0 to correct only the first wrong joint: slower, but does not cycle where
+        correcting all at once does.
     """
     p = problem
     free = [less(code, 0.5) for code in guess.held]
@@ -136,10 +136,10 @@ def attempt(problem: Problem, guess: Guess, one_by_one: Scalar = 0.0) -> Trial:
 
 def _solve(p: Problem, guess: Guess, free: Values) -> tuple[list[Scalar], list[Scalar]]:
     """
-    Return w and w - v_free of a guess.
+    Return w and w - v_free for a guess.
 
     Rows and columns of held joints are replaced by those of the identity matrix, which keeps
-    the sparsity of H. The change is the unknown, so that it is exactly zero where nothing acts.
+    the sparsity of H. The unknown is w - v_free, so that it is exactly zero where nothing acts.
     """
     n = len(p.v_free)
     target, known = [], []
@@ -168,8 +168,8 @@ def _judge(
     """Return whether the guess for joint i is wrong, and what would be better."""
     dry, low, high = p.dry[i], p.low[i], p.high[i]
     below, above = less(w, 0.0), less(0.0, w)
-    up = slope + where(below, -dry, dry)            # of the function, towards larger w
-    down = slope + where(above, dry, -dry)          # towards smaller w
+    up = slope + where(below, -dry, dry)            # slope of the objective towards larger w
+    down = slope + where(above, dry, -dry)          # and towards smaller w
     rises = (1.0 - free) * less(w, high) * less(up, -tiny)
     falls = (1.0 - free) * less(low, w) * less(tiny, down)
     turned = free * less(0.0, dry) * less_equal(w * sign, 0.0)

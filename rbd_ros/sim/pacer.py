@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Keep simulated time level with a steady clock, without a spiral when the machine is late."""
+"""Keep simulated time in step with a steady clock, without falling ever further behind."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class Pacer:
     """
     Count the periods that are due on a steady clock.
 
-    A machine that was busy runs a few periods at once and is level again. One that is behind by
-    more than ``most`` gives the rest up: running them all would make it later still.
+    After a short delay several periods run at once to catch up. After a delay of more than
+    ``max_catch_up`` periods the rest are skipped: running them all would add to the delay.
 
-    :param period: simulated seconds per period, divided by how fast time should run.
-    :param most: periods that may be run at once.
+    :param period: real seconds per period: simulated seconds over the real-time factor.
+    :param max_catch_up: most periods that may run at once.
     """
 
-    def __init__(self, period: float, most: int = 20) -> None:
+    def __init__(self, period: float, max_catch_up: int = 20) -> None:
         if not period > 0.0:
             raise SettingError(f'period is {period}; it must be positive')
         self._period = period
-        self._most = most
+        self._max_catch_up = max_catch_up
         self._start: float | None = None
         self._done = 0
         #: Wake-ups that found more than one period due.
         self.late = 0
-        #: Periods that were given up.
+        #: Periods that were skipped.
         self.skipped = 0
 
     def rebase(self) -> None:
@@ -55,12 +55,12 @@ class Pacer:
         if self._start is None:
             self._start, self._done = now, 0
             return 0
-        # Half a period of tolerance: wake-ups that jitter by less give one period each.
+        # Half a period of tolerance: with less jitter than that, each wake-up runs one period.
         behind = int((now - self._start) / self._period + 0.5) - self._done
         if behind <= 0:
             return 0
         self.late += behind > 1
-        run = min(behind, self._most)
+        run = min(behind, self._max_catch_up)
         self.skipped += behind - run
         self._done += behind
         return run

@@ -39,9 +39,9 @@ def per_joint(name: str, value: float | Sequence[float], count: int) -> Array:
     """
     Return one non-negative number per joint.
 
-    :param name: what the numbers are, for the message.
-    :param value: one number for all joints, or one each.
-    :param count: how many are needed.
+    :param name: what the numbers are, for error messages.
+    :param value: one number for all joints, or one per joint.
+    :param count: number of joints.
     """
     array = np.array(value, dtype=float).reshape(-1)
     if array.size == 1:
@@ -58,17 +58,18 @@ def per_joint(name: str, value: float | Sequence[float], count: int) -> Array:
 @dataclass(frozen=True, eq=False)
 class Physics:
     """
-    What acts in and at the joints; arrays are over the independent velocities of the model.
+    What acts in the joints; arrays have one entry for each independent velocity of the model.
 
     :param friction: dry friction, N.m or N.
     :param damping: viscous friction, N.m.s/rad or N.s/m.
     :param effort_limit: largest torque of each actuator; infinite for none.
     :param lower: lower stop of each joint with one coordinate; minus infinity for none.
     :param upper: upper stop.
-    :param restitution: part of the speed that comes back from a stop, 0 to 1.
-    :param recovery_speed: speed at which a joint that is found beyond its stop is brought back.
-    :param mass_scale: true masses and inertias over those of the model, so that a controller can
-        be tried on a robot that is not quite the described one.
+    :param restitution: fraction of the speed that remains after hitting a stop, 0 to 1.
+    :param recovery_speed: highest speed at which a joint beyond its stop is brought back, rad/s or
+        m/s.
+    :param mass_scale: ratio of true masses and inertias to those of the model, to try a controller
+        on a robot that differs from its description.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
     """
 
@@ -85,10 +86,10 @@ class Physics:
     @classmethod
     def of(cls, model: Model, **changes: Array | Sequence[float] | float | str) -> Physics:
         """
-        Return the physics that the description gives, with changes.
+        Return the physics of the description, with changes.
 
-        :param model: the robot; an effort limit of zero counts as none, as in a description.
-        :param changes: other values for any of the fields.
+        :param model: the robot; an effort limit of zero means none, as in a URDF.
+        :param changes: values that replace those of the description, by field.
         """
         lower, upper = np.full(model.nv, -math.inf), np.full(model.nv, math.inf)
         for name in model.independent_joint_names:
@@ -99,17 +100,17 @@ class Physics:
         described = cls(
             friction=np.array(model.friction), damping=np.array(model.damping),
             effort_limit=np.where(effort > 0.0, effort, math.inf), lower=lower, upper=upper)
-        return replace(described, **changes)  # type: ignore[arg-type]  # judged below
+        return replace(described, **changes)  # type: ignore[arg-type]  # checked below
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning, naming the value."""
+        """Refuse invalid values, and name them."""
         count = np.size(self.lower)
         for name in ('friction', 'damping', 'effort_limit'):
             object.__setattr__(self, name, per_joint(name, getattr(self, name), count))
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and np.isnan(value).any():
-                raise SettingError(f'{field.name} is {value.tolist()}; NaN is no number')
+                raise SettingError(f'{field.name} is {value.tolist()}; it must not contain NaN')
         for name in ('friction', 'damping'):
             if np.isinf(getattr(self, name)).any():
                 raise SettingError(f'{name} is {getattr(self, name).tolist()}; it must be finite')

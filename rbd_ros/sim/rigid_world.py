@@ -14,15 +14,15 @@
 
 
 """
-Rigid contact in fixed steps: impulses with Coulomb friction, solved on velocities.
+Rigid contact in fixed steps: impulses with Coulomb friction, solved at the velocity level.
 
 Each step is first taken without contact. Impulses then bring the velocity of every touching point
-to where it may be, and the step is taken again under them. Beyond the book, whose rigid contact
-goes from event to event and knows no friction (see ``event_driven`` for that).
+to an admissible value, and the step is taken again with them. This goes beyond the book, whose
+rigid contact proceeds from event to event without friction (see ``event_driven``).
 
-One kernel gives distances, directions and Jacobians of all pairs, and the inverse of the inertia
-matrix. Which of them are near enough to matter is decided afterwards: a new contact set compiles
-nothing.
+One kernel computes distances, directions and Jacobians of all pairs, and the inverse of the
+inertia matrix. Which pairs are near enough to matter is decided afterwards, so that a new set of
+contacts compiles nothing.
 """
 
 from __future__ import annotations
@@ -52,18 +52,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: m, up to which a point over a surface is part of the problem of a step.
+#: Distance, m, below which a point is part of the contact problem of a step.
 NEAR = 0.01
 
-#: Share of a penetration that a step takes back, and the fastest way out, m/s.
-RECOVERY, FASTEST = 0.2, 0.5
+#: Fraction of a penetration that one step removes, and the highest speed of doing so, m/s.
+RECOVERY, RECOVERY_SPEED = 0.2, 0.5
 
 #: Approach speed, m/s, below which a contact does not bounce.
 REST_SPEED = 0.02
 
-#: Part of the largest velocity, and velocity, m/s, to which the conditions of contact are solved
-#: with this many sweeps at most; and the velocity from which a step counts as unsolved.
-TOLERANCE, EXACT, SWEEPS, UNSOLVED = 1e-8, 1e-10, 50, 1e-4
+#: Tolerance of the contact conditions: relative to the largest velocity, or absolute in m/s,
+#: whichever is looser.
+RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-8, 1e-10
+
+#: Most sweeps of the solver, and the residual, m/s, above which a step counts as unsolved.
+SWEEPS, UNSOLVED = 50, 1e-4
 
 
 class RigidContacts:
@@ -73,7 +76,7 @@ class RigidContacts:
     :param model: the robot.
     :param world: what it may touch.
     :param backend: as for :class:`rbd_ros.Dynamics`.
-    :param inertia: H(q) that the impulses work against where loops stiffen it; that of the tree
+    :param inertia: H(q) that the impulses act on, for a robot with closed loops; that of the tree
         when not given.
     """
 
@@ -95,10 +98,10 @@ class RigidContacts:
         balls, obstacles = np.array(pattern.pairs).T
         self._bodies = np.array(pattern.bodies)[balls]
         self._carriers = np.array(pattern.carriers)[obstacles]
-        #: Point and force of each pair, (pairs, 6).
+        #: Contact point and force of each pair, (pairs, 6).
         self.forces = np.zeros((len(pattern.pairs), 6))
-        self._last = np.zeros((len(pattern.pairs), 3))     # where the next solution begins
-        #: Velocity by which the contacts of the last step miss their conditions, m/s.
+        self._last = np.zeros((len(pattern.pairs), 3))     # starting point of the next solution
+        #: Velocity error of the contact conditions in the last step, m/s.
         self.residual = 0.0
 
     def reset(self) -> None:
@@ -110,10 +113,10 @@ class RigidContacts:
         mass_scale: float,
     ) -> Array | None:
         """
-        Return the forces on all bodies that keep a step from penetrating, or None for none.
+        Return the forces on all bodies that prevent penetration in a step; None for no contact.
 
-        :param free: gives the velocity after the step without contact.
-        :param braked: 1 for velocities that no impulse changes, else 0.
+        :param free: function that returns the velocity after the step without contact.
+        :param braked: 1 for velocities held by brakes, which no impulse changes, else 0.
         """
         inputs, found = self._kernel.inputs, self._kernel.outputs
         inputs['q'][:], inputs['braked'][:] = q, braked
@@ -133,7 +136,8 @@ class RigidContacts:
         d[2::3] += self._wanted(found['distance'][near], T[2::3] @ v, h)
         size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
         solution = coulomb(M, d, self._surface.friction, start=h * self._last[near],
-                           tolerance=max(TOLERANCE, EXACT / size), sweeps=SWEEPS)
+                           tolerance=max(RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE / size),
+                           sweeps=SWEEPS)
         self.residual = solution.residual * size
         rates = solution.force / h
         self._last[:] = 0.0
@@ -143,7 +147,7 @@ class RigidContacts:
         return self._on_bodies(near, point, force)
 
     def _stiff_inverse(self, q: Array, braked: Array) -> Array:
-        """Return the inverse of the inertia that loops stiffen, zero where brakes hold."""
+        """Return the inverse of the inertia with stiff loops, zero where brakes hold."""
         assert self._inertia is not None
         free = np.ix_(braked == 0.0, braked == 0.0)
         inverse = np.zeros((braked.size, braked.size))
@@ -151,8 +155,9 @@ class RigidContacts:
         return inverse
 
     def _wanted(self, distance: Array, before: Array, h: float) -> Array:
-        """Return the normal velocities, turned round, that the contacts are to have at least."""
-        gap = np.where(distance > 0.0, distance / h, np.maximum(RECOVERY * distance / h, -FASTEST))
+        """Return minus the normal velocity that each contact must have at least."""
+        gap = np.where(distance > 0.0, distance / h, np.maximum(
+            RECOVERY * distance / h, -RECOVERY_SPEED))
         e = self._surface.restitution
         if e == 0.0:
             return gap
@@ -170,7 +175,7 @@ class RigidContacts:
 
 
 def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:
-    """Return what the impulses of all pairs depend on."""
+    """Return all that the impulses of the pairs depend on."""
     model, links = s.model, tree(s)
     X_0 = kinematics.placements(model, links)
     columns: list[Motion] = []
@@ -195,12 +200,12 @@ def _rows(
     s: State, columns: Sequence[Motion], place: Vec3, axes: Sequence[Vec3], body: int,
     carrier: int,
 ) -> list:
-    """Return how the velocity of one body over another at a point depends on the joints."""
+    """Return the Jacobian rows of the relative velocity of two bodies at a point, along axes."""
     model = s.model
     rows: list[list[Scalar]] = [[0.0] * model.tree_nv for _ in axes]
     signs = dict.fromkeys(model.support[body], 1.0)
     for i in model.support[carrier]:
-        signs[i] = signs.get(i, 0.0) - 1.0              # what moves both, moves neither
+        signs[i] = signs.get(i, 0.0) - 1.0              # a joint that moves both changes nothing
     for i, sign in signs.items():
         if sign == 0.0:
             continue

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: Times a step is tried with corrected guesses of who sticks; then, as often, one by one.
+#: Attempts at a step with all wrong guesses corrected at once; then as many with one at a time.
 _TRIES = 8
 
 
@@ -49,10 +49,10 @@ class ContactForce(NamedTuple):
     """
     A force of the world on the robot, or of one link on another.
 
-    :param body: index of the body.
-    :param obstacle: name of what it touches; a link, which gets the opposite force, by its name.
+    :param body: index of the body on which it acts.
+    :param obstacle: name of the obstacle, or of the link, on which the opposite force acts.
     :param point: of contact, base coordinates, m.
-    :param force: N, base coordinates.
+    :param force: base coordinates, N.
     """
 
     body: int
@@ -61,7 +61,7 @@ class ContactForce(NamedTuple):
     force: Array
 
 
-#: What a step hands on to the next one.
+#: Outputs of a step that are inputs of the next one.
 _CARRIED = ('q', 'v', 'held', 'sign')
 
 
@@ -69,15 +69,15 @@ class SimulatedRobot:
     """
     A robot that moves under joint torques and external forces, one fixed step at a time.
 
-    The step is compiled for the robot as a whole, see :mod:`rbd_ros.sim.step` for its rules; with
-    ``forward_dynamics`` given, it runs in plain Python around that. A robot with closed loops is
-    projected onto them after each step.
+    The whole step is compiled for the robot; :mod:`rbd_ros.sim.step` describes it. With your own
+    ``forward_dynamics`` it runs in plain Python around that. The state of a robot with closed
+    loops is projected onto them after each step.
 
     :param model: the robot.
     :param forward_dynamics: qdd(q, qd, tau, f_ext), where f_ext is None or (nb, 6), a force on
         each body in base coordinates about the base origin, angular first.
-    :param mass_matrix: H(q) to go with it; found from ``forward_dynamics`` when not given.
-    :param physics: what acts in the joints; what the description says when not given. All of it
+    :param mass_matrix: H(q) to go with it; computed from ``forward_dynamics`` when not given.
+    :param physics: what acts in the joints; taken from the description when not given. Everything
         but the integrator may be replaced between two steps.
     :param backend: of the compiled step, as for :class:`rbd_ros.Dynamics`.
     :param world: what the robot may touch; nothing when not given.
@@ -120,10 +120,10 @@ class SimulatedRobot:
                 model, world, backend,
                 inertia=None if self._loops is None else self._loops.inertia)
         self._pushed = np.zeros((model.nb, 6))
-        #: Steps whose friction, or whose rigid contacts, were not solved. Friction stays within
-        #: its bounds; unsolved contacts may penetrate, see ``contact_residual``.
+        #: Number of steps in which friction or rigid contacts were not solved. Friction stays
+        #: within its bounds; unsolved contacts may penetrate, see ``contact_residual``.
         self.unresolved = 0
-        #: Those of them whose rigid contacts were not solved.
+        #: Number of these steps in which rigid contacts were not solved.
         self.unsolved_contacts = 0
         self.physics = physics
         start = (Coordinates(model).neutral() if self._loops is None
@@ -143,8 +143,8 @@ class SimulatedRobot:
             raise ShapeError(f'the physics is for {physics.lower.size} coordinates, '
                              f'"{self.model.name}" has nv = {self.model.nv}')
         if physics.integrator != self._integrator:
-            raise SettingError(f'the integrator is "{self._integrator}"; it cannot be changed '
-                               'to another one, make a new SimulatedRobot')
+            raise SettingError(f'the integrator is "{self._integrator}"; it cannot be changed: '
+                               'make a new SimulatedRobot')
         for name in ('friction', 'damping', 'effort_limit', 'lower', 'upper'):
             np.clip(getattr(physics, name), -UNLIMITED, UNLIMITED, out=self._in[name])
         self._in['setting'][1:4] = (
@@ -158,15 +158,15 @@ class SimulatedRobot:
 
     def brake(self, which: ArrayLike = True) -> None:
         """
-        Set the brakes: all of them, or (nv,) booleans, true where one is on.
+        Set the brakes, which are ideal: they stop a joint within one step and do not slip.
 
-        A brake is ideal: it stops its joint within the next step and does not slip.
+        :param which: one boolean for all of them, or (nv,) booleans; true closes a brake.
         """
         self._in['braked'][:] = np.asarray(which, dtype=bool)
 
     @property
     def motor_torque(self) -> Array:
-        """Return the torque of the actuators in the last step: the command within the limits."""
+        """Return the torque of the actuators in the last step: the limited command."""
         return self._out['motor'].copy()
 
     @property
@@ -181,7 +181,7 @@ class SimulatedRobot:
 
     def command(self, torque: ArrayLike) -> None:
         """
-        Set the torque that the actuators are asked for until the next command.
+        Set the commanded torque of the actuators, which acts until the next command.
 
         :param torque: N.m or N, (nv,).
         """
@@ -213,7 +213,7 @@ class SimulatedRobot:
 
     @property
     def contact_residual(self) -> float:
-        """Return the velocity, m/s, by which rigid contacts of the last step miss their aim."""
+        """Return the velocity error of the rigid contacts in the last step, m/s."""
         return 0.0 if self._rigid is None else self._rigid.residual
 
     # --- its state ------------------------------------------------------------------------
@@ -230,23 +230,23 @@ class SimulatedRobot:
 
     @property
     def singular_steps(self) -> int:
-        """Return the steps in which the constraints of closed loops were singular."""
+        """Return the number of steps in which the loop constraints were singular."""
         return 0 if self._loops is None else self._loops.singular
 
     def place(
         self, q: ArrayLike, v: ArrayLike | None = None, *, fixed: Sequence[str] = (),
     ) -> None:
         """
-        Put the robot into a state, which also becomes the one that ``reset`` returns to.
+        Put the robot into a state, to which ``reset`` also returns from now on.
 
         A robot with closed loops is put into the nearest state that they allow.
 
         :param q: position, (nq,).
         :param v: velocity, (nv,); zero when not given.
-        :param fixed: names of joints that stay at q while loops are closed, unless they are more
-            than the robot has freedoms.
-        :raises LoopError: where the loops cannot be closed.
-        :raises SettingError: where it overlaps an obstacle.
+        :param fixed: names of joints that stay at q while the loops are closed; ignored if they
+            have more freedoms than the robot.
+        :raises LoopError: if the loops cannot be closed.
+        :raises SettingError: if the robot overlaps an obstacle there.
         """
         v = np.zeros(self.model.nv) if v is None else v
         q, v = self._checked('q', q, (self.model.nq,)), self._checked('v', v, (self.model.nv,))
@@ -262,7 +262,7 @@ class SimulatedRobot:
         self.reset()
 
     def reset(self) -> None:
-        """Return to the initial state, without command and external force; brakes stay."""
+        """Return to the initial state; clears command and external forces, keeps the brakes."""
         self._in['q'][:], self._in['v'][:] = self._initial
         self._pushed[:] = 0.0
         for name in ('command', 'f_ext', 'held', 'sign', 'dents'):
@@ -302,13 +302,13 @@ class SimulatedRobot:
             self._resolve()
 
     def _free(self) -> Array:
-        """Return the velocity after the step if nothing were touched; impulses will follow."""
+        """Return the velocity after the step without contact, from which impulses are solved."""
         self._in['setting'][5] = 1.0
         self._compute()
         return self._out['v']
 
     def _resolve(self) -> None:
-        """Take the step again with better guesses until they are right."""
+        """Take the step again with corrected guesses until they are right."""
         for attempt in range(2 * _TRIES):
             for name in ('held', 'sign'):
                 self._in[name][:] = self._out[name]

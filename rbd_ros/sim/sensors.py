@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a driver reads of a robot: noise, encoder steps, latency and lost samples, all seeded."""
+"""The readings of a driver: noise, encoder steps, latency and lost samples, all seeded."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Sample(NamedTuple):
 
     :param time_ns: simulated time at which it was taken, ns.
     :param position: rad or m.
-    :param velocity: rad/s or m/s; empty where the robot does not measure it.
-    :param effort: N.m or N; empty where the robot does not measure it.
-    :param base: of a floating base, as it is: x, y, z, quaternion x, y, z, w in the world, then
-        angular and linear velocity in coordinates of the base; empty where the base is fixed.
+    :param velocity: rad/s or m/s; empty if the robot does not measure it.
+    :param effort: N.m or N; empty if the robot does not measure it.
+    :param base: true state of a floating base: x, y, z, quaternion x, y, z, w in the world, then
+        angular and linear velocity in base coordinates; empty if the base is fixed.
     """
 
     time_ns: int
@@ -62,18 +62,18 @@ class Sample(NamedTuple):
 @dataclass(frozen=True)
 class Imperfections:
     """
-    What makes a reading differ from the truth; one number for all joints, or one each.
+    What makes a reading differ from the true state; one number for all joints, or one per joint.
 
     :param position_noise: standard deviation, rad or m.
     :param velocity_noise: standard deviation, rad/s or m/s.
     :param effort_noise: standard deviation, N.m or N.
     :param resolution: step of the encoder, rad or m; 0 for none.
-    :param velocity: ``'measured'``, ``'difference'`` of positions read, or ``'none'``.
-    :param effort: ``'motor'``: what the actuator gives; ``'joint'``: what the links feel, with
-        friction, brakes and stops, as a torque sensor reads it; ``'none'``.
+    :param velocity: ``'measured'``, ``'difference'`` of successive positions, or ``'none'``.
+    :param effort: ``'motor'``: the torque of the actuator; ``'joint'``: the torque on the link,
+        with friction, brakes and stops, as a torque sensor measures it; ``'none'``.
     :param latency: time from a reading to its delivery, s.
-    :param loss: probability that a reading is lost.
-    :param loss_length: readings lost in a row, each time.
+    :param loss: probability that a loss begins at a reading.
+    :param loss_length: number of readings lost in a row.
     :param seed: of the random numbers.
     """
 
@@ -89,7 +89,7 @@ class Imperfections:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning, naming the value."""
+        """Refuse invalid values, and name them."""
         for name, known in (('velocity', VELOCITY_SOURCES), ('effort', EFFORT_SOURCES)):
             if getattr(self, name) not in known:
                 raise SettingError(f'the source of {name} is "{getattr(self, name)}"; '
@@ -104,9 +104,9 @@ class Imperfections:
 
 class DelayLine(Generic[Item]):
     """
-    Keep items until their time has come, on any clock.
+    Keeps items for a fixed time, on any clock.
 
-    :param delay_ns: how long each item stays.
+    :param delay_ns: how long each item is kept, ns.
     """
 
     def __init__(self, delay_ns: int) -> None:
@@ -114,27 +114,27 @@ class DelayLine(Generic[Item]):
         self._items: deque[tuple[int, Item]] = deque()
 
     def put(self, item: Item, now_ns: int) -> None:
-        """Put an item in."""
+        """Add an item."""
         self._items.append((now_ns + self._delay, item))
 
     def take(self, now_ns: int) -> list[Item]:
-        """Return the items whose time has come, oldest first."""
+        """Remove and return the items that are due, oldest first."""
         ready = []
         while self._items and self._items[0][0] <= now_ns:
             ready.append(self._items.popleft()[1])
         return ready
 
     def clear(self) -> None:
-        """Forget all items."""
+        """Drop all items."""
         self._items.clear()
 
 
 class Sensors:
     """
-    Read the joints of a robot that have one coordinate each, mimic joints among them.
+    Reads all joints of a robot that have one coordinate, including mimic joints.
 
-    :param robot: what is read.
-    :param imperfections: how well it is read.
+    :param robot: the robot to read.
+    :param imperfections: what makes the readings differ from the true state.
     :raises SettingError: for lists whose length is not the number of published joints.
     """
 
@@ -163,7 +163,7 @@ class Sensors:
         self.reset()
 
     def reset(self) -> None:
-        """Start again: same random numbers, nothing on its way."""
+        """Start again with the same random numbers; readings in transit are dropped."""
         self._random = np.random.default_rng(self.imperfections.seed)
         self._line.clear()
         self._to_lose = 0
@@ -171,7 +171,7 @@ class Sensors:
         self.lost = 0
 
     def read(self, now_ns: int) -> None:
-        """Take a reading at simulated time ``now_ns`` and send it on its way."""
+        """Take a reading at simulated time ``now_ns`` and send it."""
         sample = self._reading(now_ns)
         if self._to_lose == 0 and self.imperfections.loss > 0.0:
             if self._random.random() < self.imperfections.loss:
@@ -183,7 +183,7 @@ class Sensors:
         self._line.put(sample, now_ns)
 
     def delivered(self, now_ns: int) -> list[Sample]:
-        """Return the readings that arrive by ``now_ns``, oldest first."""
+        """Return the readings that have arrived by ``now_ns``, oldest first."""
         return self._line.take(now_ns)
 
     def _reading(self, now_ns: int) -> Sample:
@@ -226,5 +226,5 @@ class Sensors:
 
 
 def _if_any(values: Array) -> Array | None:
-    """Return the values, or None if all are zero: most robots are read perfectly."""
+    """Return the values, or None if all are zero, so that perfect sensors cost nothing."""
     return values if values.any() else None

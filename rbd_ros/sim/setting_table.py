@@ -15,7 +15,7 @@
 """
 Every parameter of the simulator: type, default, unit, bounds, meaning.
 
-The table knows no ROS; the node turns it into descriptors.
+The table does not depend on ROS; the node turns it into parameter descriptors.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Setting:
     One row of the table.
 
     :param kind: ``bool``, ``int``, ``float``, ``str``, ``floats`` or ``strs``.
-    :param default: None for an array that is not given.
-    :param description: with the unit.
-    :param fixed: whether it can be given at the start only.
+    :param default: None for an array without a default.
+    :param description: text shown to users, with the unit.
+    :param fixed: whether it can be set only at startup.
     """
 
     name: str
@@ -105,10 +105,9 @@ _ROBOT = (
             'the nearest position within the limits (built-in arm: a bent pose).', -1e6,
             fixed=True),
     Setting('floating_base', 'bool', False, 'Let the root link of the description move freely: a '
-            'robot with legs, or one that flies.', fixed=True),
+            'legged or flying robot.', fixed=True),
     _floats('initial_base_pose', 'm and rad: x, y, z, roll, pitch, yaw of a floating base. '
-            'Default: upright at the origin, so high that the robot touches the floor.', -1e6,
-            fixed=True),
+            'Default: upright at the origin, just touching the floor.', -1e6, fixed=True),
     _floats('rotor_inertia', 'kg.m^2 or kg, reflected to the joint, of the joints that take '
             'commands. Default: from the description.' + _JOINTS, fixed=True),
     _floats('gravity', 'm/s^2, in the base frame. Default: 0 0 -9.81.', -100.0, 100.0,
@@ -118,9 +117,9 @@ _TIME = (
     _float('state_rate', 500.0, 'Hz, rate of joint_states.', 1.0, 2000.0, True),
     _int('substeps', 2, 'Integration steps between two states.', 1, 1000),
     _choice('integrator', 'rk4', INTEGRATORS, 'Integration method.'),
-    _float('real_time_factor', 1.0, 'Simulated time over real time.', 0.001, 100.0, True),
-    _int('max_catch_up', 20, 'Most periods to catch up after a delay; the rest are skipped.', 1,
-         1000),
+    _float('real_time_factor', 1.0, 'Ratio of simulated to real time.', 0.001, 100.0, True),
+    _int('max_catch_up', 20, 'Most periods to run at once after a delay; the rest are skipped.',
+         1, 1000),
     Setting('lockstep', 'bool', False, 'After the first command, integrate only once the command '
             'with the stamp of the last state has arrived. Needs command_type joint_state.',
             fixed=True),
@@ -155,19 +154,20 @@ _JOINT_PHYSICS = (
     _floats('effort_limit', 'N.m or N. Default: from the description.' + _JOINTS),
     _float('restitution', 0.0, 'Fraction of the speed that remains after hitting a joint limit.',
            0.0, 1.0),
-    _float('mass_scale', 1.0, 'True masses over described masses.', 0.01, 100.0),
+    _float('mass_scale', 1.0, 'Ratio of the true masses to those of the description.', 0.01,
+           100.0),
 )
 _CONTACT = (
     _choice('contact', 'none', CONTACTS, 'How the robot touches the scene: not at all, as a '
-            'spring and a damper, or rigidly.'),
-    Setting('scene_file', 'str', '', 'YAML file with floor and boxes, and perhaps balls of the '
-            'robot. If empty, a floor at height 0.', fixed=True),
+            'spring with a damper, or rigidly.'),
+    Setting('scene_file', 'str', '', 'YAML file with floor and boxes, and optionally the contact '
+            'balls of the robot. If empty, a floor at height 0.', fixed=True),
     _float('contact_stiffness', 2e4, 'N/m, of each touching point of a soft contact.', 1.0, 1e8,
            True),
     _float('contact_damping', 200.0, 'N.s/m, of each touching point of a soft contact.', 1e-3,
            1e6, True),
     _float('contact_friction', 0.6, 'Coefficient of Coulomb friction.', 0.0, 10.0, True),
-    _float('contact_restitution', 0.0, 'Fraction of the speed that a rigid contact gives back.',
+    _float('contact_restitution', 0.0, 'Fraction of the speed that remains after a rigid impact.',
            0.0, 1.0, True),
     _float('contact_rate', 100.0, 'Hz, rate of contact forces and their markers.', 0.1, 1000.0,
            True),
@@ -182,8 +182,9 @@ _READING = (
     _choice('effort_source', 'motor', EFFORT_SOURCES, 'What effort contains: the motor torque, '
             'or the torque on the link, with friction and brakes.', False),
     _float('state_latency', 0.0, 's, from a measurement to its publication.', 0.0, 1.0),
-    _float('dropout_probability', 0.0, 'Probability that states are lost.', 0.0, 1.0),
-    _int('dropout_length', 1, 'States lost in a row.', 1, 100_000, False),
+    _float('dropout_probability', 0.0, 'Probability, at each state, that a loss begins.', 0.0,
+           1.0),
+    _int('dropout_length', 1, 'Number of states lost in a row.', 1, 100_000, False),
     _int('seed', 0, 'Seed of the random numbers.', 0, 2**31 - 1, False),
 )
 

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-A set of parameters of the simulator, judged as a whole by making what it describes.
+The parameters of the simulator, checked as a whole, and the objects that they describe.
 
-Each refusal has a reason.
+An invalid set is refused with the reason.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 class Settings:
     """
-    A set of values, judged as a whole, and what it describes.
+    A set of values, checked as a whole, and the objects that it describes.
 
-    :param values: by name; what is missing has its default.
-    :raises SettingError: with the reason why the set cannot be.
+    :param values: by name; missing ones have their default.
+    :raises SettingError: if the set is invalid, with the reason.
     """
 
     def __init__(self, values: Mapping[str, Value]) -> None:
@@ -61,42 +61,42 @@ class Settings:
         for name, setting in SETTINGS.items():
             setting.check(self.values[name])
         if self.flag('lockstep') and self.text('command_type') != 'joint_state':
-            raise SettingError('lockstep needs command_type joint_state: other commands have no '
-                               'stamp of the state that they answer')
+            raise SettingError('lockstep needs command_type joint_state: other commands do not '
+                               'carry the stamp of the state that they answer')
         gravity = self.numbers('gravity')
         if gravity is not None and len(gravity) != 3:
             raise SettingError(f'gravity has {len(gravity)} entries; it needs x, y, z in m/s^2')
         self.schedule()
         self.imperfections()
 
-    # --- values -------------------------------------------------------------------------------
+    # --- values by type -----------------------------------------------------------------------
 
     def flag(self, name: str) -> bool:
-        """Return a value that is true or false."""
+        """Return the value of a boolean parameter."""
         return bool(self.values[name])
 
     def whole(self, name: str) -> int:
-        """Return a value that is a whole number."""
+        """Return the value of an integer parameter."""
         return int(self.number(name))
 
     def number(self, name: str) -> float:
-        """Return a value that is a number."""
+        """Return the value of a numeric parameter."""
         value = self.values[name]
         if not isinstance(value, (int, float)):
             raise SettingError(f'{name} is {value!r}; it must be a number')
         return value
 
     def text(self, name: str) -> str:
-        """Return a value that is a text."""
+        """Return the value of a string parameter."""
         return str(self.values[name])
 
     def numbers(self, name: str) -> list[float] | None:
-        """Return a list of numbers, or None where none is given."""
+        """Return the values of a numeric array, or None if it is not given."""
         value = self.values[name]
         return [float(x) for x in value] if isinstance(value, list) else None
 
     def names(self, name: str) -> list[str] | None:
-        """Return a list of names, or None where none is given."""
+        """Return the values of a string array, or None if it is not given."""
         value = self.values[name]
         return [str(x) for x in value] if isinstance(value, list) else None
 
@@ -115,7 +115,7 @@ class Settings:
         return tuple(given or single)
 
     def model(self, model: Model) -> Model:
-        """Return the robot with the rotors and the gravity of these settings."""
+        """Return the robot with the rotor inertias and the gravity of these settings."""
         gravity = self.numbers('gravity')
         if gravity is not None:
             model = model.with_gravity(gravity)
@@ -123,7 +123,7 @@ class Settings:
         return dataclasses.replace(model, rotor_inertia=tuple(rotors.tolist()))
 
     def initial_positions(self, model: Model, neutral: Array) -> Array:
-        """Return the position at the start, within the stops."""
+        """Return the initial position, within the stops."""
         q, given = np.array(neutral, dtype=float), self.numbers('initial_positions')
         joints = self.joints(model)
         if given is not None:
@@ -142,12 +142,12 @@ class Settings:
         return q
 
     def start(self, model: Model, neutral: Array, world: World | None) -> Array:
-        """Return the position at the start, that of a floating base included."""
+        """Return the initial position, including the pose of a floating base."""
         return placed_base(model, self.initial_positions(model, neutral),
                            self.numbers('initial_base_pose'), world)
 
     def placed(self, model: Model) -> tuple[str, ...]:
-        """Return the joints whose position at the start is given."""
+        """Return the joints whose initial position is given."""
         return () if self.numbers('initial_positions') is None else self.joints(model)
 
     def physics(self, model: Model) -> Physics:
@@ -184,7 +184,7 @@ class Settings:
         return World(kind, shapes, read_scene(scene, name), surface)
 
     def imperfections(self) -> Imperfections:
-        """Return how the robot is read."""
+        """Return the imperfections of the sensors."""
         position, velocity, effort, resolution = (
             self.numbers(name) or [0.0] for name in (
                 'position_noise', 'velocity_noise', 'effort_noise', 'position_resolution'))
@@ -196,16 +196,16 @@ class Settings:
             seed=self.whole('seed'))
 
     def schedule(self) -> Schedule:
-        """Return when things happen."""
+        """Return the timing."""
         return Schedule(
             period_ns=round(1e9 / self.number('state_rate')), substeps=self.whole('substeps'),
-            speed=self.number('real_time_factor'), most=self.whole('max_catch_up'),
+            speed=self.number('real_time_factor'), max_catch_up=self.whole('max_catch_up'),
             brakes=self.flag('brakes'), command_latency=self.number('command_latency'),
             command_timeout=self.number('command_timeout'), lockstep=self.flag('lockstep'),
             resend=self.number('lockstep_resend'), patience=self.number('lockstep_timeout'))
 
     def _spread(self, model: Model, name: str, described: Array) -> Array:
-        """Return the description's values with those given for the joints that take commands."""
+        """Return the values of the description, replaced for the joints that take commands."""
         given, out = self.numbers(name), np.array(described, dtype=float)
         if given is not None:
             index = model.velocity_order(self.joints(model))

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The simulation as a driver sees it: commands in, readings out, on two clocks that are only numbers.
+The simulation as seen from the driver: commands in, readings out.
 
-Simulated time counts whole periods in nanoseconds and stamps everything. The steady clock of the
-machine is an argument of ``tick`` and ``command``, and only paces.
+It has two clocks. Simulated time counts whole periods in nanoseconds and stamps everything. The
+steady clock of the machine is an argument of ``tick`` and ``command`` and only sets the pace.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 
 class Simulation:
     """
-    A simulated robot behind a driver: holds it by brakes, paces it, pauses, steps, resets.
+    A simulated robot behind a driver, with brakes, real-time pacing, pause, step and reset.
 
-    ``tick`` and ``command`` return the reading that is now to be published, or None.
+    ``tick`` and ``command`` return the reading that is to be published now, or None.
 
-    :param robot: what moves.
-    :param sensors: how it is read.
-    :param joints: names of the joints that take commands, in command order; all others keep
-        their brakes. A floating joint has neither: it is held until the first command, as on a
-        stand, and is free from then on.
-    :param schedule: when things happen.
-    :param frames: where frames are, for ``push``; made on the first push when not given.
+    :param robot: the robot.
+    :param sensors: its sensors.
+    :param joints: names of the joints that take commands, in command order. The others keep their
+        brakes closed, except passive joints of loops. A floating joint has neither motor nor
+        brake: it is held until the first command, as on a stand, and is free from then on.
+    :param schedule: the timing.
+    :param frames: the frames of the robot, for ``push``; made on the first push when not given.
     :param start_ns: simulated time at the start.
     """
 
@@ -71,7 +71,7 @@ class Simulation:
         self._floating = floating_velocities(robot.model)
         self._uncommanded = ~self._floating
         self._uncommanded[self._index] = False
-        for name in robot.model.looped_joints:      # passive: the loops move them
+        for name in robot.model.looped_joints:      # passive joints: the loops move them
             self._uncommanded[robot.model.velocity_slice(name)] = False
         self.time_ns = start_ns
         self.counters = Counters()
@@ -82,17 +82,17 @@ class Simulation:
         self._newest_sent: Sample | None = None
         self._engaged = self._released = self._answered = False
         self._pushes: dict[str, tuple[Array, int]] = {}
-        self.pacer = Pacer(schedule.period_ns * 1e-9 / schedule.speed, schedule.most)
+        self.pacer = Pacer(schedule.period_ns * 1e-9 / schedule.speed, schedule.max_catch_up)
         self._begin()
 
     @property
     def waiting(self) -> bool:
-        """Return whether time stands until the answer to the last reading comes."""
+        """Return whether time stands still until the answer to the last reading arrives."""
         return self._awaited is not None
 
     @property
     def released(self) -> bool:
-        """Return whether the brakes have been opened by a command."""
+        """Return whether a command has opened the brakes."""
         return self._released
 
     @property
@@ -104,7 +104,7 @@ class Simulation:
 
     def tick(self, now: float) -> Sample | None:
         """
-        Run what is due.
+        Run the periods that are due.
 
         :param now: steady clock, s.
         """
@@ -121,12 +121,12 @@ class Simulation:
         self, torque: ArrayLike, stamp_ns: int | None = None, now: float = 0.0,
     ) -> Sample | None:
         """
-        Take a command.
+        Accept a command.
 
-        :param torque: one value per name in ``joints``.
-        :param stamp_ns: time of the reading that it answers; None where the message has none.
+        :param torque: one value per name in ``joints``, N.m or N.
+        :param stamp_ns: time of the reading that it answers; None if the message has none.
         :param now: steady clock, s.
-        :raises ShapeError: for a wrong number of values.
+        :raises ShapeError: for the wrong number of values.
         :raises NonFiniteError: for NaN or infinity; the last command stays in force.
         """
         values = np.array(torque, dtype=float)
@@ -156,24 +156,24 @@ class Simulation:
 
     def push(self, frame: str, wrench: ArrayLike, seconds: float) -> None:
         """
-        Push at a frame that moves with the robot; replaces the last push at the same frame.
+        Push at a frame of the robot; replaces the last push at the same frame.
 
         :param frame: name of a frame of the model.
         :param wrench: moment then force in coordinates of the frame, at its origin.
-        :param seconds: how long it acts, in simulated time; infinite until the next push.
+        :param seconds: how long it acts, in simulated time; infinite: until the next push.
         """
         values = self._known_frames().checked_wrench(frame, wrench)
         end = self.time_ns + round(min(seconds, 1e9) * 1e9)
         self._pushes[frame] = (values, end)
 
     def pause(self, paused: bool) -> None:
-        """Stop time, or let it go on."""
+        """Stop time, or let it continue."""
         if self.paused and not paused:
             self.pacer.rebase()
         self.paused = paused
 
     def resume(self, now: float) -> Sample | None:
-        """Let time go on; returns the reading that an answer taken while paused leads to."""
+        """Let time continue; returns the reading that follows an answer given while paused."""
         self.pause(False)
         return self._exchange(now) if self._answered else None
 
@@ -192,7 +192,7 @@ class Simulation:
         return self._ask(newest, now)
 
     def reset(self) -> None:
-        """Return to the initial state with brakes closed; time goes on, it never goes back."""
+        """Return to the initial state with brakes closed; time continues, it never goes back."""
         self.robot.reset()
         self.time_ns += self.schedule.period_ns
         self._begin()
@@ -213,16 +213,16 @@ class Simulation:
 
     def _engage(self, stamp_ns: int | None, now: float) -> None:
         """
-        Stop free-running time because somebody answers, and wait for the newest answer.
+        Enter lockstep on the first command, and wait for the answer to the newest reading.
 
-        From here on every reading gets exactly one answer, also where this first one is late.
+        From here on every reading gets exactly one answer, even if this first one is late.
         """
         if stamp_ns is not None and stamp_ns >= self._begun_ns and self._newest_sent is not None:
             self._engaged = True
             self._ask(self._newest_sent, now)
 
     def _current(self, stamp_ns: int | None) -> bool:
-        """Return whether a command answers what it should."""
+        """Return whether a command is up to date: in lockstep, answers the current reading."""
         if self.schedule.lockstep:
             return self._awaited is not None and stamp_ns == self._awaited.time_ns
         return stamp_ns is None or stamp_ns >= self._begun_ns
@@ -230,7 +230,7 @@ class Simulation:
     def _exchange(self, now: float) -> Sample | None:
         """Integrate until the next reading is delivered, and wait for its answer."""
         self._answered, self._awaited = False, None
-        for _ in range(max(1, self.schedule.most)):
+        for _ in range(self.schedule.max_catch_up):
             sample = self._ask(self._newest(None, self._period()), now)
             if sample is not None:
                 return sample
@@ -238,7 +238,7 @@ class Simulation:
         return None
 
     def _ask(self, sample: Sample | None, now: float) -> Sample | None:
-        """Return a reading that is to be published, and in lockstep wait for its answer."""
+        """Return the reading to publish, and in lockstep wait for its answer."""
         self._newest_sent = sample or self._newest_sent
         if sample is not None and self.schedule.lockstep and self._engaged:
             self._awaited, self._answered = sample, False
@@ -246,7 +246,7 @@ class Simulation:
         return sample
 
     def _watch(self, now: float) -> Sample | None:
-        """Send a reading again that was not answered; close the brakes when patience ends."""
+        """Resend a reading that was not answered; close the brakes when patience ends."""
         if now - self._first_asked >= self.schedule.patience:
             self._close()
             return None
@@ -259,14 +259,14 @@ class Simulation:
     def _close(self) -> None:
         self.counters.timeouts += 1
         self._commands.clear()
-        self.robot.brake(~self._floating | self.robot.braked)    # nothing catches a base
+        self.robot.brake(~self._floating | self.robot.braked)    # a floating base has none
         self._engaged = self._released = self._answered = False
         self._awaited = None
         self._begun_ns = self.time_ns
         self.pacer.rebase()
 
     def _period(self) -> list[Sample]:
-        """Advance by one period, take a reading, return what is delivered."""
+        """Advance by one period, take a reading, and return the readings delivered."""
         schedule = self.schedule
         for values in self._commands.take(self.time_ns):
             self._apply(values)
@@ -285,7 +285,7 @@ class Simulation:
         return self.sensors.delivered(self.time_ns)
 
     def _apply_pushes(self) -> None:
-        """Turn the pushes that still act into forces on bodies where these are now."""
+        """Turn the pushes that still act into forces on the bodies at their current positions."""
         self._pushes = {frame: push for frame, push in self._pushes.items()
                         if push[1] > self.time_ns}
         wrenches = {frame: push[0] for frame, push in self._pushes.items()}
@@ -299,7 +299,7 @@ class Simulation:
     def _apply(self, values: Array) -> None:
         if not self._released:
             self._released = True
-            self.sensors.reset()    # the same noise from the first command on, whenever it comes
+            self.sensors.reset()    # the same noise after the first command, whenever it arrives
             self.robot.brake(self._uncommanded)
         torque = np.zeros(self.robot.model.nv)
         torque[self._index] = values

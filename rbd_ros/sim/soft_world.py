@@ -16,8 +16,8 @@
 """
 Soft contacts of a robot with obstacles, over plain or traced scalars (RBDA 11.8).
 
-An obstacle is fixed in the base or carried by another body. Each contact is treated in coordinates
-of the body that carries the obstacle, where the dents of its surface are at rest.
+An obstacle is fixed in the base or carried by another body. Each contact is computed in the
+coordinates of the body that carries the obstacle, in which the dents of its surface are at rest.
 """
 
 from __future__ import annotations
@@ -42,18 +42,17 @@ if TYPE_CHECKING:
 
     Values = Sequence[Scalar]
 
-#: Entries of the surface: stiffness and damping along the normal and along the surface, friction.
+#: Entries of the input ``surface``: normal and tangential stiffness and damping, and friction.
 SURFACE = ('stiffness', 'damping', 'tangential_stiffness', 'tangential_damping', 'friction')
 
 
 def soft_shapes(pattern: Pattern | None) -> dict[str, tuple[int, ...]]:
     """
-    Return the shapes of the inputs: those of the pattern, and of the surface and its dents.
+    Return the shapes of the inputs: those of the pattern, of the surface and of its dents.
 
-    Where nothing may touch, there are none.
-
-    ``dents``: of each pair height, last force, and displacement of the patch in coordinates of the
-    body that carries the obstacle.
+    Each row of ``dents`` belongs to a pair: the height of the surface, the last normal force, and
+    the displacement of the contact patch in coordinates of the body that carries the obstacle.
+    A robot that can touch nothing has none of these inputs.
     """
     if pattern is None:
         return {}
@@ -61,7 +60,7 @@ def soft_shapes(pattern: Pattern | None) -> dict[str, tuple[int, ...]]:
 
 
 def touching(model: Model, pattern: Pattern | None, x: Mapping[str, Sequence]) -> Touch | None:
-    """Return the forces of soft contacts as a function of the state; None for none."""
+    """Return a function for the forces of soft contacts; None for a robot without them."""
     return None if pattern is None else partial(soft_contacts, model, pattern, x)
 
 
@@ -70,7 +69,7 @@ def soft_contacts(
     h: Scalar,
 ) -> Touched:
     """
-    Return the forces of all contacts, and the state of the surfaces.
+    Return the forces of all contacts, and the new state of the surfaces.
 
     :param x: inputs by the names of ``soft_shapes``, and ``f_ext``.
     """
@@ -105,7 +104,7 @@ def soft_contacts(
 def _touch(
     point: Vec3, normal: Vec3, p: Scalar, v: Motion, surface: Values, dent: Values, h: Scalar,
 ) -> tuple[Force, list[Scalar], Scalar]:
-    """Return the force at one contact, the state of its surface, and the normal force."""
+    """Return the force at one contact, the new state of its surface, and the normal force."""
     K, D, K_t, D_t, mu = surface
     z_old, f_old, *shift = dent
     motion = approach(point, normal, v, Motion.zero())

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     Values = Sequence[Scalar]
     Matrix = Sequence[Sequence[Scalar]]
 
-#: Stands for "no limit": finite, so that differences with it are.
+#: Represents "no limit": finite, so that differences with it are finite too.
 UNLIMITED = 1e300
 
-#: Approach speed, rad/s or m/s, below which a joint comes to rest on its stop and does not bounce.
+#: Approach speed, rad/s or m/s, below which a joint comes to rest at its stop without a bounce.
 BOUNCE_SPEED = 1e-2
 
-#: Corrections of the guess within one step; where they do not do, the step is taken again.
+#: Guesses tried within one step; if none is right, the step is taken again.
 ROUNDS = 2
 
 
@@ -61,9 +61,9 @@ class Touched(NamedTuple):
     """
     Forces of soft contacts at a state.
 
-    :param f_ext: all external forces, contact among them, (nb, 6).
+    :param f_ext: all external forces, those of contacts included, (nb, 6).
     :param contact: 1 if a surface is touched, else 0.
-    :param outputs: what a step returns of them.
+    :param outputs: contact outputs of the step, by name.
     """
 
     f_ext: Matrix
@@ -77,9 +77,11 @@ Touch = Callable[['Values', 'Values', 'Scalar'], Touched]
 
 class _Setting(NamedTuple):
     """
-    Numbers of a step that are not per joint.
+    The settings of a step that are not per joint; see ``Physics`` for their meaning.
 
-    :param impulsive: 1 where ``f_ext`` holds impulses of this step, else 0.
+    :param h: length of the step, s.
+    :param one_by_one: 1 to correct one wrong guess at a time, see ``nonsmooth.attempt``.
+    :param impulsive: 1 if ``f_ext`` contains impulses of rigid contacts, else 0.
     """
 
     h: Scalar
@@ -102,17 +104,18 @@ def advance(
     plant: Plant, integrator: str, x: Mapping[str, Sequence], touch: Touch | None = None,
 ) -> dict[str, Sequence]:
     """
-    Return the state after one step, and what acted in it.
+    Return the state after one step, and the torques and forces that acted in it.
 
-    A step without an event (a joint starts or ends sliding, or meets a stop) is taken by the
-    integrator, with dry friction constant over the step; one with an event by the semi-implicit
-    rule, for which the implicit impulses are exact. So is one in which a soft surface is touched,
-    whose force is that of the start of the step, and one with the impulses of rigid contacts.
+    A step without an event is taken by the integrator, with dry friction constant over the step.
+    An event is a joint that starts or stops sliding, or meets a stop. A step with an event is
+    taken by the semi-implicit rule, for which the implicit impulses are exact. So is a step that
+    touches a soft surface, with the contact force of its start, and one with the impulses of rigid
+    contacts.
 
     :param plant: the rigid-body part.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
     :param x: values by the names of ``input_shapes``.
-    :param touch: gives the forces of soft contacts; None for a robot that touches nothing.
+    :param touch: function for the forces of soft contacts; None for a robot without them.
     :returns: ``q``, ``v``, ``motor`` and ``contact`` torques, the guess ``held`` and ``sign``
         for the next step, and ``status``: the number of wrong guesses (0: the step is good) and
         a sum that is finite only if the state is.
@@ -124,7 +127,7 @@ def advance(
     f_ext = [[f / s.mass_scale for f in row] for row in touched.f_ext]
 
     def acceleration(q: Values, v: Values, tau: Values) -> Values:
-        # Masses times s move under tau as the model's own do under tau / s.
+        # Masses scaled by s move under tau as those of the model do under tau / s.
         return plant.forward(q, v, [t / s.mass_scale for t in tau], f_ext)
 
     H = [[s.mass_scale * entry for entry in row] for row in plant.inertia(q)]
@@ -167,9 +170,9 @@ def _slow_damping(
     plant: Plant, integrator: str, H: Matrix, damping: Values, h: Scalar,
 ) -> list[Scalar]:
     """
-    Return the damping that Runge-Kutta may treat: all of it, or none where it is too fast.
+    Return the damping that Runge-Kutta integrates: all of it, or none if it decays too fast.
 
-    The trace of H^-1 D is not below its largest eigenvalue, the fastest rate of decay.
+    The trace of H^-1 D bounds its largest eigenvalue, the fastest rate of decay, from above.
     """
     if integrator != 'rk4':
         return [0.0] * len(damping)
@@ -202,11 +205,11 @@ def _problem(
 
 def _rebound(gap: Scalar, v: Scalar, v_free: Scalar, s: _Setting) -> Scalar:
     """
-    Return the least velocity away from a stop; towards it is negative.
+    Return the lowest velocity allowed by a stop; positive is away from it.
 
-    :param gap: way back to the stop: positive for a joint beyond it.
+    :param gap: distance back to the stop; positive for a joint beyond it.
     :param v: velocity at the start of the step.
-    :param v_free: velocity at the end of the step if there were no stop.
+    :param v_free: velocity at the end of the step without the stop.
     """
     landing = minimum(gap / s.h, s.recovery_speed)
     bounces = less(v, -BOUNCE_SPEED) * less(v_free, landing) * less(0.0, s.restitution)
@@ -223,7 +226,7 @@ def _settle(problem: Problem, guess: Guess, one_by_one: Scalar) -> Trial:
 
 
 def _event(problem: Problem, braked: Values, v: Values, w: Values) -> Scalar:
-    """Return whether a joint meets a stop, or begins, ends or reverses its sliding."""
+    """Return whether a joint meets a stop, or starts, stops or reverses sliding."""
     event: Scalar = 0.0
     for i, (a, b) in enumerate(zip(v, w, strict=True)):
         stopped = maximum(less_equal(b, problem.low[i]), less_equal(problem.high[i], b))

@@ -59,12 +59,12 @@ class Obstacle(NamedTuple):
 @dataclass(frozen=True)
 class Surface:
     """
-    How obstacles are touched.
+    How the surface of an obstacle behaves.
 
-    :param stiffness: N/m, of each point of a soft contact, along and across the surface.
-    :param damping: N.s/m.
+    :param stiffness: N/m, of each point of a soft contact, normal and tangential.
+    :param damping: N.s/m, likewise.
     :param friction: coefficient of Coulomb friction.
-    :param restitution: of rigid contacts; a soft one bounces as its damping lets it.
+    :param restitution: of rigid contacts; how a soft one bounces depends on its damping.
     """
 
     stiffness: float = 2e4
@@ -73,7 +73,7 @@ class Surface:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what no surface has."""
+        """Refuse invalid values, and name them."""
         check_positive(stiffness=self.stiffness, damping=self.damping)
         if not 0.0 <= self.friction < math.inf:
             raise SettingError(f'friction is {self.friction}; it must be zero or more')
@@ -107,12 +107,12 @@ class World:
                                '<collision> shapes on links that move')
 
     def name(self, pair: int) -> str:
-        """Return the name of the obstacle, or of the link that is one, of a pair."""
+        """Return the name of the obstacle of a pair, which may be a link."""
         k = self.points.pairs[pair][1]
         return self.points.links[k] or self.obstacles[k].name
 
     def pattern(self) -> Pattern:
-        """Return what a kernel of contact must know."""
+        """Return what is compiled into a contact kernel."""
         points = self.points
         return Pattern(
             tuple(points.bodies.tolist()),
@@ -120,27 +120,27 @@ class World:
             tuple(points.carriers), tuple(points.pairs))
 
     def shape_inputs(self) -> dict[str, Array]:
-        """Return the sizes and places that a kernel of contact works with."""
+        """Return the sizes and positions that are inputs of a contact kernel."""
         rows = [np.concatenate([R.ravel(), p, _half(shape)])
                 for shape, R, p in self.points.obstacles]
         return {'balls': np.column_stack([self.points.points, self.points.radii]),
                 'obstacles': np.array(rows)}
 
     def soft_inputs(self) -> dict[str, Array]:
-        """Return the inputs of a kernel of soft contact."""
+        """Return the inputs of a soft-contact kernel."""
         s = self.surface
         return self.shape_inputs() | {'surface': np.array([
             s.stiffness, s.damping, s.stiffness, s.damping, s.friction])}
 
     def clearance(self, model: Model, q: Array) -> float:
-        """Return how far the robot is above the floors of the scene, m; 0 if there is none."""
+        """Return the height of the robot above the floor of the scene, m; 0 without a floor."""
         shapes = [self.points.obstacles[k].shape for _, k in self.points.pairs]
         floor = np.array([isinstance(shape, HalfSpace) for shape in shapes])
         return float(self.points.distances(_at_rest(model, q))[floor].min()) if any(floor) else 0.0
 
     def refuse_overlap(self, model: Model, q: Array) -> None:
         """
-        Refuse a position with an overlap of more than a millimetre, of obstacles or links.
+        Refuse a position in which the robot overlaps an obstacle by more than a millimetre.
 
         :raises SettingError: which names the body and the obstacle.
         """
@@ -148,12 +148,12 @@ class World:
         for pair in np.flatnonzero(depths > 1e-3).tolist():
             body = model.body_names[self.points.bodies[self.points.pairs[pair][0]]]
             raise SettingError(
-                f'body "{body}" starts {depths[pair]:.3g} m inside of "{self.name(pair)}"; move '
+                f'body "{body}" starts {depths[pair]:.3g} m inside "{self.name(pair)}"; move '
                 'the obstacle, or start elsewhere')
 
 
 def _half(shape: Shape) -> Array:
-    """Return the sizes of an obstacle: half lengths, or radius and half length of a capsule."""
+    """Return the three sizes of an obstacle, as described in ``Pattern.shapes``."""
     if isinstance(shape, Box):
         return 0.5 * np.array(shape.size)
     if isinstance(shape, (Sphere, Capsule)):
@@ -163,7 +163,7 @@ def _half(shape: Shape) -> Array:
 
 
 def _at_rest(model: Model, q: Array) -> Motions:
-    """Return where the bodies are; they do not move."""
+    """Return the poses of the bodies at position q and zero velocity."""
     X_0 = kinematics.placements(
         model, kinematics.links(model, model.expand_q(q.tolist())))
     E = np.array([X.E.rows for X in X_0], float)
@@ -176,7 +176,7 @@ def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
     Return the obstacles of a scene file (YAML): ``floor`` and ``boxes``; see ``read_balls``.
 
     :param text: ``floor: 0.0`` is a half-space with its surface at that height; each of ``boxes``
-        has ``size``, ``position`` of its middle, and may have ``name`` and ``rpy``.
+        has a ``size`` and the ``position`` of its centre, and may have a ``name`` and ``rpy``.
     :param name: of the file, for messages.
     """
     found = _scene(text, name)
@@ -193,7 +193,8 @@ def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
             raise SettingError(f'{name}: box {i} may hold name, size, position and rpy')
         title = str(box.get('name', f'box_{i}'))
         if title in [each.name for each in obstacles]:      # forces are reported by name
-            raise SettingError(f'{name}: two obstacles are called "{title}"; give each its name')
+            raise SettingError(f'{name}: two obstacles are called "{title}"; give each its own '
+                               'name')
         x, y, z = _numbers(name, f'size of "{title}"', box.get('size'), 3)
         rpy = _numbers(name, f'rpy of "{title}"', box.get('rpy', [0.0, 0.0, 0.0]), 3)
         R = np.array(from_rpy(*rpy).rows, float).T
@@ -204,9 +205,9 @@ def read_scene(text: str, name: str = 'the scene') -> tuple[Obstacle, ...]:
 
 def read_balls(text: str, model: Model, name: str = 'the scene') -> list[CollisionShape] | None:
     """
-    Return the ``balls`` of a scene file, with which the robot touches instead of its shapes.
+    Return the ``balls`` of a scene file, which replace the collision shapes of the robot.
 
-    :param text: ``balls: {foot: 0.02}`` is a ball of that radius around the frame of a link.
+    :param text: ``balls: {foot: 0.02}`` is a ball of that radius about the origin of a link.
     :returns: the balls; None if the file has none.
     :raises SettingError: for a radius that is not positive.
     """
@@ -229,7 +230,7 @@ def read_balls(text: str, model: Model, name: str = 'the scene') -> list[Collisi
 
 
 def _scene(text: str, name: str) -> dict[str, Any]:
-    """Return what a scene file holds, with known keys only."""
+    """Return the contents of a scene file; refuses unknown keys."""
     import yaml
     try:
         found = yaml.safe_load(text)
@@ -248,5 +249,6 @@ def _numbers(name: str, what: str, value: Any, count: int) -> list[float]:
         isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x)
         for x in value)
     if not good:
-        raise SettingError(f'{name}: {what} is {value!r}; it needs {count} finite number(s)')
+        many = 'one finite number' if count == 1 else f'{count} finite numbers'
+        raise SettingError(f'{name}: {what} is {value!r}; it must be {many}')
     return [float(x) for x in value]

@@ -199,7 +199,7 @@ class TestRefusals(unittest.TestCase):
             (folder / f'{name}.urdf').write_text(ROD.format(mesh=mesh))
         cases = {
             'overlap': (f'scene_file:={folder}/high',
-                        'body "link_1" starts 0.35 m inside of "floor"; move the obstacle'),
+                        'body "link_1" starts 0.35 m inside "floor"; move the obstacle'),
             'typo': (f'scene_file:={folder}/typo', '"flor" is unknown; a scene may hold "floor"'),
             'stiffness': ('contact_stiffness:=-5.0', 'contact_stiffness'),
             'dented': (f'robot_description_file:={folder}/dented.urdf',
