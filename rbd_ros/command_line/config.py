@@ -13,14 +13,14 @@
 # limitations under the License.
 
 """
-Write the controller's parameter file of a robot.
+Write a parameter file of the controller for a robot.
 
     rbd config robot.urdf > my_robot.yaml
     rbd config robot.urdf --driver-adds none --release-torque gravity --effort-is-torque true
 
-Limits come from the URDF. Three questions that only you can answer are left as lines to choose
-from, unless the options answer them; the controller does not start before that. --all adds every
-other parameter, commented, with its default and meaning.
+Limits come from the URDF. Three questions only you can answer, by options or by choosing lines in
+the file; the controller does not start before that. --all adds every other parameter as a comment,
+with its default and meaning.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ import typer
 def run(
     robot: Robot,
     joints: Annotated[str | None, typer.Option(
-        metavar='A,B,C', help='Controlled joints in the order of the commands; all by default.',
+        metavar='A,B,C', help='Controlled joints, in command order. Default: all.',
     )] = None,
     rate: Annotated[float, typer.Option(metavar='HZ', help='Rate of joint_states.')] = 500.0,
     driver_adds: Annotated[str | None, typer.Option(
         help='What the driver adds: none, gravity or gravity_and_coriolis.')] = None,
     release_torque: Annotated[str | None, typer.Option(
-        help='What remains when the controller ends: gravity or zero.')] = None,
+        help='Torque that remains when the controller ends: gravity or zero.')] = None,
     effort_is_torque: Annotated[str | None, typer.Option(
         help='Whether effort in joint_states is the joint torque: true or false.')] = None,
     everything: Annotated[bool, typer.Option(

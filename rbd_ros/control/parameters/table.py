@@ -15,7 +15,7 @@
 """
 Every parameter of the controller: type, default, unit, bounds, meaning.
 
-The table knows no ROS; the node turns it into descriptors.
+The table does not depend on ROS; the node turns it into parameter descriptors.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ _ROBOT = (
     text('robot_description_file', '', 'URDF or xacro file, used if robot_description is empty.'),
     text('joints', [], 'Controlled joints, in command order. If empty, all movable joints.'),
     text('passive_joints', [], 'Joints that no motor moves, such as a hanging tool.'),
-    text('fixed_positions.joints', [], 'Joints that nobody publishes.'),
+    text('fixed_positions.joints', [], 'Joints at rest whose positions nobody publishes.'),
     Parameter('fixed_positions.values', DOUBLES, [], 'rad or m',
-              'Their positions, one for each name.', structural=True),
+              'Positions of fixed_positions.joints, one for each name.', structural=True),
     text('assembly.joints', [], 'Joints of a closed position, which selects the assembly mode of '
          'a robot with closed loops whose passive joints nobody publishes. The passive joints are '
          'then solved from the driven ones. If empty, they must be in joint_states.'),
-    Parameter('assembly.values', DOUBLES, [], 'rad or m', 'Positions of these joints, one for '
-              'each name: exact for driven joints, nearly so for passive ones.', structural=True),
+    Parameter('assembly.values', DOUBLES, [], 'rad or m', 'Positions of assembly.joints, one for '
+              'each name: exact for driven joints, approximate for passive ones.',
+              structural=True),
     choice('driver_adds', '', ('none', 'gravity', 'gravity_and_coriolis'),
            'What the driver adds to the commanded torque. Required.'),
     switch('driver_knows_payload', False,
@@ -58,30 +59,30 @@ _LAW = (
     choice('mode', 'gravity_compensation', MODES, 'Active control law.', structural=False),
     joints('gravity_scale', [1.0], '', 0.0, 1.5,
            'Fraction of g(q) applied in gravity_compensation.'),
-    joints('free_damping', [0.5], 'N.m.s/rad', 0.0, 1e4, 'Damping in gravity_compensation, '
-           'capped at what is stable at nominal_rate. Without damping, a frictionless robot '
-           'drifts forever.'),
-    joints('friction.viscous', [0.0], 'N.m.s/rad', 0.0, 1e4,
+    joints('free_damping', [0.5], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'Damping in '
+           'gravity_compensation, capped at what is stable at nominal_rate. Without damping, a '
+           'frictionless robot drifts forever.'),
+    joints('friction.viscous', [0.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
            'Viscous friction, compensated along the reference velocity.'),
-    joints('friction.coulomb', [0.0], 'N.m', 0.0, 1e4,
+    joints('friction.coulomb', [0.0], 'N.m or N', 0.0, 1e4,
            'Dry friction, compensated along the reference velocity.'),
-    joints('friction.speed', [0.05], 'rad/s', 1e-4, 10.0,
+    joints('friction.speed', [0.05], 'rad/s or m/s', 1e-4, 10.0,
            'Speed over which the dry friction compensation rises, tanh(qd / speed).'),
     joints('friction.free', [0.0], '', 0.0, 1.0, 'Fraction of the friction compensated along '
            'the measured velocity in gravity_compensation. Too much makes a joint move by '
            'itself.'),
-    joints('rotor_inertia', [], 'kg.m^2', 0.0, 1e6, 'Rotor inertia reflected to the joint: gear '
-           'ratio squared times rotor inertia. If empty, taken from the URDF.',
+    joints('rotor_inertia', [], 'kg.m^2 or kg', 0.0, 1e6, 'Rotor inertia reflected to the joint: '
+           'gear ratio squared times rotor inertia. If empty, taken from the URDF.',
            structural=True),
     joints('stiffness', [100.0], '1/s^2', 0.0, 1e5, 'Kp of computed_torque and hold.'),
     joints('damping', [20.0], '1/s', 0.0, 1e4, 'Kd of computed_torque and hold.'),
     joints('integral', [0.0], '1/s^3', 0.0, 1e6, 'Ki of computed_torque.'),
-    joints('integral_limit', [5.0], 'rad/s^2', 0.0, 1e3, 'Bound of the integral term.'),
+    joints('integral_limit', [5.0], 'rad/s^2 or m/s^2', 0.0, 1e3, 'Bound of the integral term.'),
     switch('observer_feedback', False, 'Subtract the observed external torque in '
            'computed_torque.', structural=False),
     joints('observer_gain', [30.0], '1/s', 0.1, 1e3, 'Bandwidth of the momentum observer.'),
     scalar('switch_time', 0.5, 's', 0.05, 5.0, 'Duration of a mode change: references come to '
-           'rest, and what differs between the two laws fades out.'),
+           'rest, and the difference between the two laws fades out.'),
     text('task.frame', '', 'Frame moved by operational_space. If empty, the last frame of the '
          'chain.'),
     Parameter('task.axes', STRINGS, ['rx', 'ry', 'rz', 'tx', 'ty', 'tz'], '',
@@ -106,13 +107,13 @@ _LAW = (
     joints('posture.damping', [6.0], '1/s', 0.0, 1e4, 'Kd of the posture task, which approaches '
            'the posture at Kp/Kd times the distance.'),
     joints('posture.position', [], 'rad or m', -1e3, 1e3,
-           'Posture. If empty, the positions at which the mode started.'),
+           'Posture to keep. If empty, the positions at which the mode started.'),
 )
 
 _REFERENCE = (
-    joints('reference.velocity', [], 'rad/s', 1e-3, 1e3, 'Velocity limit of the reference. If '
-           'empty, barrier.velocity times velocity_limits.'),
-    joints('reference.acceleration', [10.0], 'rad/s^2', 1e-2, 1e4,
+    joints('reference.velocity', [], 'rad/s or m/s', 1e-3, 1e3, 'Velocity limit of the '
+           'reference. If empty, barrier.velocity times velocity_limits.'),
+    joints('reference.acceleration', [10.0], 'rad/s^2 or m/s^2', 1e-2, 1e4,
            'Acceleration limit of the reference.'),
     scalar('reference.timeout', 0.5, 's', 0.01, 10.0,
            'Time without a streamed set-point after which the last one is held.'),
@@ -123,36 +124,42 @@ _REFERENCE = (
            'no velocities, instead of using splines.'),
     scalar('task.timeout', 0.1, 's', 0.01, 10.0,
            'Time without a message after which a twist or a wrench ends.'),
-    scalar('task.linear_velocity', 0.5, 'm/s', 1e-3, 10.0, 'Limit of the reference pose.'),
-    scalar('task.angular_velocity', 1.0, 'rad/s', 1e-3, 30.0, 'Limit of the reference pose.'),
+    scalar('task.linear_velocity', 0.5, 'm/s', 1e-3, 10.0,
+           'Limit of the linear velocity of the reference pose.'),
+    scalar('task.angular_velocity', 1.0, 'rad/s', 1e-3, 30.0,
+           'Limit of the angular velocity of the reference pose.'),
     scalar('task.linear_acceleration', 2.0, 'm/s^2', 1e-2, 100.0,
-           'Limit of the reference pose.'),
+           'Limit of the linear acceleration of the reference pose.'),
     scalar('task.angular_acceleration', 5.0, 'rad/s^2', 1e-2, 300.0,
-           'Limit of the reference pose.'),
+           'Limit of the angular acceleration of the reference pose.'),
     scalar('task.linear_lead', 0.05, 'm', 1e-3, 10.0, 'Largest distance of the reference pose '
            'from the robot. Beyond it, the reference waits for the robot.'),
-    scalar('task.angular_lead', 0.2, 'rad', 1e-3, 3.0, 'The same for the orientation.'),
+    scalar('task.angular_lead', 0.2, 'rad', 1e-3, 3.0, 'Largest angle of the reference pose '
+           'from the robot. Beyond it, the reference waits for the robot.'),
     scalar('task.linear_error', 0.2, 'm', 1e-3, 10.0, 'Distance of the frame from its reference, '
            'along the controlled directions, beyond which there is a fault.'),
-    scalar('task.angular_error', 0.8, 'rad', 1e-3, 4.0, 'The same for the orientation.'),
+    scalar('task.angular_error', 0.8, 'rad', 1e-3, 4.0, 'Angle of the frame from its reference, '
+           'about the controlled directions, beyond which there is a fault.'),
     scalar('task.force_limit', 50.0, 'N', 0.0, 1e4, 'Largest force of target_wrench. A larger '
            'one is scaled down and keeps its direction.'),
     scalar('task.moment_limit', 10.0, 'N.m', 0.0, 1e4, 'Largest moment of target_wrench. A '
            'larger one is scaled down and keeps its direction.'),
-    joints('tolerance.path', [0.0], 'rad', 0.0, 1e3, 'Default path tolerance. 0 disables it.'),
-    joints('tolerance.goal', [0.01], 'rad', 0.0, 1e3, 'Default goal tolerance. 0 disables it.'),
-    joints('tolerance.goal_velocity', [0.0], 'rad/s', 0.0, 1e3,
+    joints('tolerance.path', [0.0], 'rad or m', 0.0, 1e3,
+           'Default path tolerance. 0 disables it.'),
+    joints('tolerance.goal', [0.01], 'rad or m', 0.0, 1e3,
+           'Default goal tolerance. 0 disables it.'),
+    joints('tolerance.goal_velocity', [0.0], 'rad/s or m/s', 0.0, 1e3,
            'Default velocity tolerance at the goal. 0 disables it.'),
     scalar('tolerance.goal_time', 0.5, 's', 0.0, 60.0,
-           'Default time to settle at the goal. 0 means any time.'),
+           'Default time to settle at the goal. 0: no limit.'),
 )
 
 _SAFETY = (
-    joints('torque_limits', [], 'N.m', 1e-6, 1e5,
+    joints('torque_limits', [], 'N.m or N', 1e-6, 1e5,
            'Limits of the total torque. If empty, the effort limits of the URDF.', True),
-    joints('torque_rate_limits', [], 'N.m/s', 1e-6, 1e7,
+    joints('torque_rate_limits', [], 'N.m/s or N/s', 1e-6, 1e7,
            'Limits of the torque rate. If empty, ten times the torque limits per second.', True),
-    joints('velocity_limits', [], 'rad/s', 1e-3, 1e3,
+    joints('velocity_limits', [], 'rad/s or m/s', 1e-3, 1e3,
            'Velocities beyond which there is a fault. If empty, those of the URDF.'),
     scalar('velocity_patience', 0.02, 's', 0.0, 1.0,
            'Time over a velocity limit that is tolerated.'),
@@ -161,14 +168,14 @@ _SAFETY = (
            'and the velocity allow is implausible.'),
     scalar('loop_tolerance', 0.02, 'rad or m', 1e-6, 10.0, 'Largest gap of a closed loop at the '
            'measured positions. Beyond it they are implausible.'),
-    scalar('loop_pivot', 0.05, '', 1e-3, 1.0, 'Distance from a singularity of closed loops, as a '
-           'share of the usual one, below which there is a fault: the smallest pivot of the '
-           'constraints on the passive joints.'),
-    joints('tracking_limits', [0.5], 'rad', 1e-4, 100.0,
+    scalar('loop_pivot', 0.05, '', 1e-3, 1.0, 'Distance from a singularity of closed loops below '
+           'which there is a fault: the smallest pivot of the constraints on the passive joints, '
+           'as a fraction of its usual value.'),
+    joints('tracking_limits', [0.5], 'rad or m', 1e-4, 100.0,
            'Tracking errors beyond which there is a fault.'),
     scalar('tracking_patience', 0.1, 's', 0.0, 5.0,
            'Time over a tracking limit that is tolerated.'),
-    joints('brake_damping', [5.0], 'N.m.s/rad', 0.0, 1e4,
+    joints('brake_damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
            'D of the braking law g(q) - D qd, capped at what is stable at nominal_rate.'),
     scalar('hold_torque', 0.3, '', 0.0, 1.0, 'Bound, as a fraction of torque_limits, of what a '
            'stop adds to g(q) besides damping: the observed load, and the push of a hold.'),
@@ -191,7 +198,7 @@ _SAFETY = (
            'Rate of joint_states below which there is a fault.', True),
     scalar('state_timeout', 0.1, 's', 0.002, 1.0, 'Age beyond which a state is lost.', True),
     scalar('prescribed_timeout', 1.0, 's', 0.01, 60.0,
-           'The same for joints that are not controlled.', True),
+           'Age beyond which the state of a joint that is not controlled is lost.', True),
     Parameter('probe_count', INTEGER, 5, '', 'Number of states that must arrive in time, after a '
               'gap, before any is used.', 1, 1000, structural=True),
     scalar('velocity_filter', 0.01, 's', 0.0, 1.0,
@@ -203,11 +210,12 @@ _SAFETY = (
            True),
     scalar('stop_time', 1.0, 's', 0.01, 3.0,
            'Time in which the rate limits must allow every torque to reach zero.', True),
-    scalar('ramp_time', 1.0, 's', 0.0, 30.0, 'Ramp of the gains after activation.', True),
+    scalar('ramp_time', 1.0, 's', 0.0, 30.0, 'Duration of the ramp of the gains after '
+           'activation.', True),
     Parameter('release_repeats', INTEGER, 5, '', 'Number of times the release torque is '
               'published.', 1, 100, structural=True),
-    choice('release_torque', '', ('zero', 'gravity'), 'Torque left standing after release. '
-           'Required if driver_adds is none.'),
+    choice('release_torque', '', ('zero', 'gravity'), 'Torque that remains commanded after '
+           'release. Required if driver_adds is none.'),
     choice('fault_action', 'hold', ('hold', 'release'), 'What follows braking after a fault.'),
     choice('stop_action', 'hold', ('hold', 'release'),
            'What follows braking after a stop by the operator.'),
@@ -224,11 +232,11 @@ _SAFETY = (
            True),
     scalar('start.watch_time', 0.5, 's', 0.0, 30.0, 'Time after the first torque for which '
            'unexpected motion is a fault; at least ramp_time.', True),
-    scalar('start.distance', 0.5, 'rad', 1e-3, 10.0,
+    scalar('start.distance', 0.5, 'rad or m', 1e-3, 10.0,
            'Motion at the start beyond which there is a fault.', True),
-    scalar('start.velocity', 0.2, 'rad/s', 1e-3, 100.0, 'Velocity that a joint may gain by '
-           'itself while the gains ramp in. Beyond it there is a fault.', True),
-    scalar('start.acceleration', 50.0, 'rad/s^2', 0.1, 1e4,
+    scalar('start.velocity', 0.2, 'rad/s or m/s', 1e-3, 100.0, 'Velocity that a joint may gain '
+           'by itself while the gains ramp in. Beyond it there is a fault.', True),
+    scalar('start.acceleration', 50.0, 'rad/s^2 or m/s^2', 0.1, 1e4,
            'Acceleration at the start beyond which there is a fault.', True),
 )
 
@@ -258,13 +266,14 @@ _LOAD = (
     text('gravity_frame', '', 'Frame whose z axis points up, for gravity_source tf.'),
     scalar('gravity_timeout', 0.5, 's', 0.01, 10.0,
            'Age beyond which a measured direction is lost.', True),
-    scalar('gravity_slew', 50.0, 'm/s^3', 0.1, 1e6, 'Largest rate of change of the vector.'),
+    scalar('gravity_slew', 50.0, 'm/s^3', 0.1, 1e6,
+           'Largest rate of change of the gravity vector.'),
     text('payload.frame', '', 'Frame that carries the payload. If empty, task.frame.'),
     scalar('payload.mass', 0.0, 'kg', 0.0, 1e4, 'Mass of the payload.'),
     Parameter('payload.com', DOUBLES, [0.0, 0.0, 0.0], 'm',
               'Centre of mass of the payload, in payload.frame.', -10.0, 10.0),
     Parameter('payload.inertia', DOUBLES, [0.0] * 6, 'kg.m^2',
-              'xx, xy, xz, yy, yz, zz about the centre of mass.', -1e4, 1e4),
+              'Inertia about the centre of mass: xx, xy, xz, yy, yz, zz.', -1e4, 1e4),
     scalar('payload.ramp_time', 1.0, 's', 0.0, 60.0,
            'Time over which a change of the payload is blended in.'),
 )
