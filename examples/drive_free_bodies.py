@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which force and torque on each body do what joint torques do, in an engine of free bodies?"""
+"""Which forces and torques on free bodies have the effect of joint torques?"""
 
 import numpy as np
 

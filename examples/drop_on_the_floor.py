@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where does an arm come to rest when it is dropped, and what does the floor feel? (RBDA 11.8)."""
+"""Where does a dropped arm come to rest, and which forces act on the floor? (RBDA 11.8)."""
 
 from pathlib import Path
 

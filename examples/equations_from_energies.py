@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which equations of motion follow from the energies that I write down? Lagrange, by tracing."""
+"""Which equations of motion follow from energies? Lagrange, by tracing."""
 
 import numpy as np
 

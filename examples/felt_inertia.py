@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which of its inertia parameters does a robot feel? Move the others across the joints."""
+"""Which inertia parameters affect the motion of a robot? Move the others across the joints."""
 
 import numpy as np
 

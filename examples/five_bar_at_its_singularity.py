@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where all its links lie on one line a five-bar loses a constraint: can it start there?"""
+"""A five-bar with all links in one line loses a constraint: can it start there?"""
 
 import sys
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What do two hands feel of one body, and of each other? Two handles, stacked."""
+"""What inertia do two hands of a robot feel, and how are they coupled? Two handles, stacked."""
 
 import numpy as np
 

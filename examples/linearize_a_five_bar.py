@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How does a mechanism with a loop swing about its rest, and what if it does not rest?"""
+"""What is the linear form of a mechanism with a loop, at rest and where it falls?"""
 
 import numpy as np
 from rbd_ros.algorithms.manifold import implicit, linearize, projection, underlying

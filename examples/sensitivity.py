@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How much does an error of the torques matter? See the condition number of H."""
+"""How much does an error in the torques matter? See the condition number of H."""
 
 import numpy as np
 
