@@ -192,7 +192,7 @@ def test_ops(planar: Path) -> None:
     six, seven = (ops.book_counts(general_chain(n)) for n in (6, 7))
     assert (six['inverse_dynamics', ''], seven['inverse_dynamics', '']) == (836, 1010)
     assert (six['forward_dynamics', 'aba'], seven['forward_dynamics', 'aba']) == (2067, 2496)
-    assert 'share' in rbd('ops', planar)[0]
+    assert 'of book' in rbd('ops', planar)[0]
 
 
 def test_config(planar: Path, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_codegen(planar: Path, tmp_path: Path) -> None:
     assert ' sin(' in text
     source.write_text(text.replace(' sin(', ' cos('))
     done = build(folder)
-    assert done.returncode == 1 and 'differ from what was expected' in done.stdout
+    assert done.returncode == 1 and 'differ from the expected values' in done.stdout
 
 
 def test_codegen_in_single_precision(planar: Path, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_codegen_in_single_precision(planar: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize('words, text', [
     (('--scalar', 'half'), 'must be one of double, float'),
-    (('--prefix', 'my arm'), 'must be an identifier'),
+    (('--prefix', 'my arm'), 'must be a C identifier'),
     (('--quantity', 'gravty'), 'did you mean "gravity"'),
     (('--frame', 'tool'), 'no frame "tool"'),
 ])

@@ -194,9 +194,9 @@ def test_every_shape_of_urdf_is_read():
     ('<sphere radius="-1"/>', 'radius of a sphere is -1'),
     ('<box size="1 0 1"/>', 'size along y of a box is 0'),
     ('<box size="1 1"/>', 'must have 3 numbers, got 2'),
-    ('<torus/>', '<torus> is no collision shape'),
+    ('<torus/>', '<torus> is not a collision shape'),
     ('', 'needs a <geometry> with a shape'),
-    ('<mesh filename="m.stl"/>', 'no reader of meshes is given: use rbd_ros.sim.mesh.read_mesh'),
+    ('<mesh filename="m.stl"/>', 'but read_mesh is not given: use rbd_ros.sim.mesh.read_mesh'),
 ])
 def test_bad_shapes_name_the_link(shape, text):
     """What cannot be a shape is an error that names the link and the value."""

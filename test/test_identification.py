@@ -113,7 +113,7 @@ def test_a_motion_that_tells_too_little(arm, states):
     still = np.zeros((5, 7))
     with pytest.raises(ident.SingularRegressor, match='of the payload'):
         ident.identify_payload(arm, 'tool0', still, still, still, still, slowest=0.0)
-    with pytest.raises(rbd_ros.RbdError, match='no sample counts: .* than slowest = 0.05 rad/s'):
+    with pytest.raises(rbd_ros.RbdError, match='no sample can be used: .* slowest = 0.05 rad/s'):
         ident.identify_payload(arm, 'tool0', still, still, still, still)
     with pytest.raises(ident.SingularRegressor, match='determines 0 of 2 parameters: a, b'):
         ident.fit(np.zeros((0, 2)), [], ['a', 'b'])
@@ -254,9 +254,9 @@ def test_bags_that_cannot_serve(tmp_path, arm):
     (tmp_path / 'text' / 'metadata.yaml').write_text('a: 1\n')
     (tmp_path / 'cut.mcap').write_bytes(b'\x89MCAP0\r\n')
     cases = [
-        (tmp_path / 'cut.mcap', 'is no rosbag that can be read'),
+        (tmp_path / 'cut.mcap', 'cannot be read as a rosbag'),
         (tmp_path / 'nothing', 'nothing does not exist; give the folder'),
-        (tmp_path / 'text', 'is no rosbag that can be read'),
+        (tmp_path / 'text', 'cannot be read as a rosbag'),
         (write(tmp_path / 'a', model, rows, topic='/other'), r'no topic .*topics: /other'),
         (write(tmp_path / 'b', model, rows, kind=NUMBER), 'has type std_msgs/msg/Float64'),
         (write(tmp_path / 'c', model, rows, names='abcdefg'), r'has joint "joint_1".*a, b, c'),

@@ -251,7 +251,7 @@ def test_refusals():
         with pytest.raises(SettingError, match=words):
             World('soft', shapes, (), between=[(one, link)])
     robot = simulated('soft', [Sphere(0.1), Sphere(0.1)])
-    with pytest.raises(SettingError, match='body "one" starts 0.1 m inside of "two"'):
+    with pytest.raises(SettingError, match='body "one" starts 0.1 m inside "two"'):
         robot.place([0.0, 0.0, 0.0, 0, 0, 0, 1, 0.0, 0.0, 0.1, 0, 0, 0, 1])
 
 

@@ -548,7 +548,7 @@ def test_meshes_are_searched_beside_the_file_of_the_robot(dashboard, tmp_path):
         '<axis xyz="0 1 0"/></joint></robot>')
     node = dashboard(robot_description_file=str(tmp_path / 'robot.urdf'))
     node.update()
-    assert node._page._drawn.problems == ['b: no mesh file "gone.obj"']
+    assert node._page._drawn.problems == ['b: mesh file "gone.obj" not found']
 
 
 def test_what_a_service_answered_is_told():

@@ -110,7 +110,7 @@ def test_scene(tmp_path: Path) -> None:
     server = scenes.start_server(port=free_port())
     try:
         made = scenes.RobotScene(server, model, shapes.read_shapes(text), near=tmp_path)
-        assert len(made.drawn) == 4 and made.problems == ['tip: no mesh file "no.stl"']
+        assert len(made.drawn) == 4 and made.problems == ['tip: mesh file "no.stl" not found']
         # the lower link carries the tip and is seen; the upper one has nothing but its inertia
         assert [box.visible for box in made.boxes] == [True, False]
         [stick] = made.sticks  # so that the way to the next joint is seen

@@ -16,8 +16,8 @@
 The command ``rbd`` and its parts.
 
 Each command is a module of this folder: its docstring is the help text, its function ``run`` has
-the options. These modules import nothing heavy at their top, so that ``rbd --help`` and the
-completion of the shell answer at once.
+the options. These modules import nothing heavy at the top, so that ``rbd --help`` and shell
+completion answer at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typer.core import TyperGroup
 
 __all__ = ['app', 'main']
 
-#: The commands, under the headings of the help.
+#: The commands, by their headings in the help.
 PANELS: dict[str, tuple[ModuleType, ...]] = {
     'Look at a robot': (info, check, view),
     'Compute': (torque, compare, ops, bench),
@@ -58,7 +58,7 @@ something wrong, 2 it could not run (usage, or input that cannot be read).
 
 
 class Commands(TyperGroup):
-    """The commands; errors of the package end them with one line, without a traceback."""
+    """The commands; an error of the package ends one with a single line, not a traceback."""
 
     def invoke(self, ctx: Any) -> object:      # of a private type of typer
         """Run the chosen command."""
@@ -76,9 +76,9 @@ class Commands(TyperGroup):
 
 def help_text(text: str | None) -> str:
     """
-    Return a help text whose indented lines, the examples, stay lines.
+    Return a help text that keeps the line breaks of its indented paragraphs, the examples.
 
-    :param text: paragraphs, as a docstring has them.
+    :param text: a docstring.
     """
     paragraphs = (text or '').strip().split('\n\n')
     return '\n\n'.join(f'\b\n{each}' if each.startswith(' ') else each.replace('\n', ' ')
@@ -100,7 +100,7 @@ def _version(wanted: bool) -> None:
 def options(version: Annotated[bool, typer.Option(
         '--version', callback=_version, is_eager=True,
         help='Print the version.')] = False) -> None:
-    """Take the options in front of any command."""
+    """Handle the options that come before the command."""
 
 
 for _panel, _modules in PANELS.items():

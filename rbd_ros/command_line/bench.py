@@ -17,9 +17,9 @@ Measure how long each quantity of a robot takes on this machine, next to Pinocch
 
     rbd bench robot.urdf
 
-"bound" is the call of a control loop: fixed buffers, no checks. "checked" is the method of the
-Python API. "batch" is the time per state of 4096 states in one call. Times are the best of several
-turns, in microseconds; compiling is not in them.
+"bound" is the call for control loops: fixed buffers, no checks. "checked" is the method of the
+Python API. "batch" is the time per state for 4096 states in one call. Times are in microseconds,
+the best of several rounds; compilation is not included.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ BATCH = 4096
 
 def run(
     robot: Robot,
-    repetitions: Annotated[int, typer.Option(min=1, help='Turns to take the best of.')] = 200,
+    repetitions: Annotated[int, typer.Option(
+        min=1, help='Number of rounds, of which the best counts.')] = 200,
     floating_base: Floating = False,
     as_json: AsJson = False,
 ) -> None:
@@ -96,7 +97,7 @@ def _states(robot: Dynamics) -> dict[str, np.ndarray]:
 def _pinocchio(
     robot: Dynamics, text: str, floating_base: bool,
 ) -> tuple[dict[str, Callable[..., Callable[[], object]]], str]:
-    """Return Pinocchio's calls by quantity, each made of one state; or why there are none."""
+    """Return Pinocchio's calls by quantity, each for a given state; or why there are none."""
     try:
         import pinocchio as pin
         from rbd_ros.peers.pinocchio_robot import PinocchioRobot
@@ -107,7 +108,7 @@ def _pinocchio(
     except ValueError as error:
         return {}, f'Pinocchio cannot load this robot: {error}'
     if peer.projected:
-        return {}, 'Pinocchio has no forward dynamics of mimic joints: not measured'
+        return {}, 'Pinocchio is not measured: it has no forward dynamics for mimic joints'
     functions = {'inverse_dynamics': pin.rnea, 'gravity': pin.computeGeneralizedGravity,
                  'bias': pin.nonLinearEffects, 'mass_matrix': pin.crba,
                  'forward_dynamics': pin.aba}

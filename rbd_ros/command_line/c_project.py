@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A project of C99 for a robot: functions, header, an example that checks itself, CMake file."""
+"""A C99 project for a robot: functions, header, an example that checks itself, CMake file."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ['c_project']
 
-#: Relative error that the example allows itself, by the type of numbers.
+#: Relative error that the example accepts, by scalar type.
 TOLERANCE = {'double': 1e-9, 'float': 1e-3}
-#: A payload, where the functions take one: none.
+#: Values of inputs that are not random in the example: no payload, no external force.
 _FIXED = {'payload': 0.0, 'f_ext': 0.0, 'time': 0.0, 'max_condition': 1e12}
 
 _EXAMPLE = """\
@@ -71,7 +71,7 @@ int main(void)
 
 {blocks}
     if (wrong) {{
-        printf("%d results differ from what was expected\\n", wrong);
+        printf("%d results differ from the expected values\\n", wrong);
     }} else {{
         printf("all as expected\\n");
     }}
@@ -91,7 +91,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Do not add -ffast-math: it would take NaN out of the limiters.
+# Do not add -ffast-math: it breaks the handling of NaN in the limiters.
 add_library({prefix} STATIC {prefix}.c)
 target_include_directories({prefix} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 target_link_libraries({prefix} PUBLIC m)
@@ -111,14 +111,14 @@ def c_project(
     Return the files of a project by name.
 
     :param model: the robot.
-    :param quantities: names out of the table of quantities, each with its frame or None.
-    :param prefix: begins every name of the C code, and names the files.
+    :param quantities: names from the table of quantities, each with its frame or None.
+    :param prefix: of every name in the C code, and name of the files.
     :param scalar: type of the numbers, ``double`` or ``float``.
     """
     if scalar not in TOLERANCE:
         raise SettingError(f'scalar must be one of {", ".join(TOLERANCE)}, got "{scalar}"')
     if not (prefix.isascii() and prefix.isidentifier()):
-        raise SettingError(f'prefix "{prefix}" must be an identifier of C: letters, digits and _')
+        raise SettingError(f'prefix "{prefix}" must be a C identifier: letters, digits and _')
     if not model.nv:
         raise ModelError(f'robot "{model.name}" has no movable joint: there is nothing to compute')
     robot = Dynamics(model, backend='reference')
@@ -135,7 +135,7 @@ def c_project(
 
 
 def _block(model: Model, graph: Graph, prefix: str, real: str) -> str:
-    """Return the call of one function, with the values it takes and those it must give."""
+    """Return the call of one function, with its inputs and the expected outputs."""
     rng = np.random.default_rng(0)
     given = {}
     for argument in graph.inputs:

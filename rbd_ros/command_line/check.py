@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Examine a robot for plausibility: inertias, limits, units, strength, files. For CI, too.
+Check whether a robot is plausible: inertias, limits, units, strength, files. Also for use in CI.
 
     rbd check robot.urdf
     rbd check robot.urdf --strict        # warnings fail too
 
-Every test is listed with what it found and what to do about it. The exit code is 1 if there is an
-error (with --strict: or a warning), else 0.
+Lists every test with what it found and what to do about it. The exit code is 1 if there is an
+error or, with --strict, a warning; otherwise 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def run(
     strict: Annotated[bool, typer.Option('--strict', help='Let warnings fail too.')] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Examine a robot; exit with 1 if something is wrong."""
+    """Check a robot; exit with 1 if something is wrong."""
     from rich.markup import escape
 
     from rbd_ros.command_line.plausibility import examine, TESTS

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Write C99 for a robot, without any dependency: functions, header, example, CMake file.
+Write C99 code for a robot, without dependencies: functions, header, example, CMake file.
 
     rbd codegen robot.urdf --out firmware
     cmake -S firmware -B firmware/build
@@ -42,17 +42,17 @@ def run(
     robot: Robot,
     out: Annotated[Path, typer.Option(metavar='DIR', help='Folder to write to.')],
     quantity: Annotated[list[str] | None, typer.Option(
-        help='A quantity of the Python API, such as gravity; may be repeated. By default those '
-             'of joint space.')] = None,
+        help='A quantity of the Python API, such as gravity; may be repeated. Default: those of '
+             'joint space.')] = None,
     frame: Annotated[str | None, typer.Option(
-        help='Add pose, Jacobian and its rate of this frame.')] = None,
+        help='Add the pose, the Jacobian and its rate for this frame.')] = None,
     prefix: Annotated[str | None, typer.Option(
-        help='Begins every name; the name of the robot by default.')] = None,
+        help='Prefix of every name. Default: the name of the robot.')] = None,
     scalar: Annotated[str, typer.Option(help='Type of the numbers: double or float.')] = 'double',
     floating_base: Floating = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a project of C."""
+    """Write a C project."""
     from rbd_ros.command_line.c_project import c_project
     from rbd_ros.command_line.robots import load
     from rbd_ros.dynamics.kernel_store import STANDARD

@@ -18,9 +18,9 @@ Compare every quantity of a robot with Pinocchio and MuJoCo, whichever is instal
     rbd compare robot.urdf
     rbd compare robot.urdf --floating-base --states 50
 
-Random states are computed by both; errors are relative, in units of energy that let no joint hide
-behind a heavier one. What is solved with the inertia matrix must also solve the other library's
-equation of motion. The exit code is 1 if an error passes its limit.
+Both libraries compute the same random states. Errors are relative, and scaled by energy so that a
+light joint counts as much as a heavy one. What is solved with the inertia matrix must also satisfy
+the other library's equation of motion. The exit code is 1 if an error exceeds its limit.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(
     loaded = load(robot, floating_base, quiet=as_json)
     if not loaded.model.nv:
         raise ModelError(f'robot "{loaded.model.name}" has no movable joint: nothing to compare')
-    loaded.model.refuse_loops('the comparison')     # other libraries pass over loop joints
+    loaded.model.refuse_loops('the comparison')     # other libraries ignore loop joints
     compiled = Dynamics(loaded.model)
     peers, reasons = _peers(loaded, floating_base)
     for reason in reasons:
@@ -84,7 +84,7 @@ def run(
 
 
 def _peers(loaded: Loaded, floating_base: bool) -> tuple[dict[str, Any], list[str]]:
-    """Return the libraries that have this robot with what to ask them, and why others have not."""
+    """Return the libraries that can load this robot, what they compute, and why others cannot."""
     from rbd_ros.peers.comparison import MUJOCO_QUANTITIES, peer_text, QUANTITIES
     urdf = peer_text(loaded.text)
     found: dict[str, Any] = {}
@@ -99,7 +99,8 @@ def _peers(loaded: Loaded, floating_base: bool) -> tuple[dict[str, Any], list[st
     try:
         from rbd_ros.peers.mujoco_robot import MujocoRobot
         if any(loaded.model.rotor_inertia) or loaded.model.coupling is not None:
-            reasons.append('MuJoCo reads no rotors and no mimic joints from a URDF')
+            reasons.append('MuJoCo is not compared: it reads no rotors and no mimic joints from '
+                           'a URDF')
         else:
             found['MuJoCo'] = MujocoRobot(
                 loaded.model, urdf, floating_base), MUJOCO_QUANTITIES

@@ -18,13 +18,15 @@ Identify a payload, or the parameters of a robot, from recorded motion.
     rbd identify my_bag --urdf robot.urdf --payload tool0
     rbd identify my_bag --urdf robot.urdf
 
-The bag holds joint states with efforts in N.m. With --payload the robot counts as known, and mass,
-centre of mass and inertia of the payload at a frame are found. Without it, inertias, friction,
-damping and rotors of the robot are fitted, starting from those of the URDF, and only real bodies
-are accepted. Move all joints, fast and in many directions; the excitation says whether that was
-enough: below 100 is good, beyond 10000 noise decides.
+The bag must contain joint states with efforts in N.m. With --payload, the robot is taken as known,
+and mass, centre of mass and inertia of the payload at a frame are identified. Without it,
+inertias, friction, damping and rotors of the robot are fitted, starting from those of the URDF;
+the result is always physically possible. Move all joints, fast and in many directions. The
+excitation shows whether that was enough: below 100 is good; above 10000 the result is mostly
+noise.
 
-Torque sensors in the joints (Franka, KUKA LBR, the simulator) feel no friction: --effort joint.
+Torque sensors in the joints (Franka, KUKA LBR, the simulator with effort_source joint) do not
+measure friction: use --effort joint.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ if TYPE_CHECKING:
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.identification.recording import Recording
 
-#: Samples to fit at most; more of the same motion add nothing.
+#: Most samples to fit; more of the same motion add nothing.
 MAX_SAMPLES = 2000
-#: Excitation beyond which the result follows the noise.
+#: Excitation above which the result is mostly noise.
 POOR_EXCITATION = 1e4
 
 
@@ -59,15 +61,15 @@ def run(
     bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
     payload: Annotated[str | None, typer.Option(
-        metavar='FRAME', help='Find the payload at this frame; the robot is known.')] = None,
+        metavar='FRAME', help='Identify the payload at this frame; the robot is known.')] = None,
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
     cutoff: Annotated[float, typer.Option(
-        metavar='HZ', help='Filter: some ten times the fastest wanted motion.')] = 10.0,
+        metavar='HZ', help='Cutoff of the filter: about ten times the fastest motion.')] = 10.0,
     effort: Annotated[Effort, typer.Option(
-        help='Where efforts are measured; a torque sensor in the joint feels no friction.',
+        help='Where efforts are measured; a torque sensor in the joint measures no friction.',
     )] = Effort.motor,
     effort_delay: Annotated[float, typer.Option(
-        metavar='S', help='By how much efforts lag the positions in the same message.',
+        metavar='S', help='Time by which efforts lag the positions of the same message.',
     )] = 0.0,
     as_json: AsJson = False,
 ) -> None:
@@ -107,8 +109,8 @@ def _payload(robot: Dynamics, frame: str, recording: Recording, as_json: bool) -
           'com': found.com, 'inertia': found.inertia, 'excitation': estimate.condition,
           'residual': estimate.residual, 'message': found.message()}, as_json,
          table(f'Payload at {frame}', ('', 'value', 'deviation'), rows),
-         f'excitation {number(estimate.condition, 3)}, torque left over '
-         f'{number(estimate.residual, 3)} N.m',
+         f'excitation {number(estimate.condition, 3)}, remaining torque '
+         f'{number(estimate.residual, 3)} N.m rms',
          'send it to the controller: ros2 topic pub --once /controller/payload '
          f"geometry_msgs/msg/InertiaStamped '{json.dumps(found.message())}'")
 
@@ -128,7 +130,7 @@ def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
         condition = fit(A[:, base.independent], b).condition
     except SingularRegressor as error:
         condition = float('inf')
-        warn(f'{error}; what the motion does not determine stays as in the URDF')
+        warn(f'{error}; parameters that the motion does not determine stay as in the URDF')
     else:
         _warn_of_excitation(condition)
     x = physical_fit(A, b, model.nb, prior=prior)
@@ -145,7 +147,7 @@ def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
     show({'parameters': dict(zip(names, x, strict=True)), 'excitation': condition,
           'joints': list(joints), 'residual_before': before, 'residual_after': after,
           'base_parameters': len(base.independent)}, as_json,
-         table('Torque left over (rms, N.m) and drives', (
+         table('Remaining torque (rms, N.m) and drives', (
              'joint', '>URDF', '>identified', '>damping', '>friction', '>rotor'), rows),
          table('Masses, kg', ('body', '>URDF', '>identified'), masses),
          f'excitation {number(condition, 3)}, {len(base.independent)} combinations of parameters '
@@ -154,5 +156,5 @@ def _robot(robot: Dynamics, recording: Recording, as_json: bool) -> None:
 
 def _warn_of_excitation(condition: float) -> None:
     if condition > POOR_EXCITATION:
-        warn(f'excitation {condition:.3g}: noise decides. Record faster motion of all joints, in '
-             'more directions')
+        warn(f'excitation {condition:.3g}: the result is mostly noise; record faster motion of '
+             'all joints, in more directions')

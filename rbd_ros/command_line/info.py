@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Show a robot: its tree, masses, limits, reach, and what is doubtful about it.
+Show a robot: its tree, masses, limits and reach, and warnings about its description.
 
     rbd info robot.urdf
     rbd info robot.urdf --json | jq .total_mass
 
 Reach is the largest distance of an outermost frame from the origin of the base, within the joint
-limits. Warnings are those of the loader; rbd check says more about each.
+limits. Warnings are those of the loader; rbd check explains each of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) -> None:
-    """Print what is known of a robot."""
+    """Print an overview of a robot."""
     from rich.markup import escape
 
     from rbd_ros.command_line.robots import load
@@ -65,7 +65,7 @@ def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) 
 
 
 def _loops(model: Model, urdf: str) -> dict[str, Any]:
-    """Return the joints that close loops, and what they leave while the base stands still."""
+    """Return the joints that close loops, and the mobility that they leave on a fixed base."""
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.model.urdf import load_urdf
     still = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
@@ -77,23 +77,23 @@ def _loops(model: Model, urdf: str) -> dict[str, Any]:
 
 
 def _loop_text(data: Mapping[str, Any]) -> str:
-    """Return a line for each joint that closes a loop, and what they leave."""
+    """Return a line for each joint that closes a loop, and one for the mobility."""
     from rich.markup import escape
     lines = [f'{escape(loop["name"])} [dim]({loop["type"]})[/] closes a loop: '
              f'{escape(loop["predecessor"])} -> {escape(loop["successor"])}'
              for loop in data['loops']]
-    return '\n'.join([*lines, f'the loops leave {data["mobility"]} freedoms; '
-                      f'{data["overconstraint"]} of their constraints follow from others'])
+    return '\n'.join([*lines, f'mobility with closed loops: {data["mobility"]}; redundant '
+                      f'constraints: {data["overconstraint"]}'])
 
 
 def _joints(model: Model) -> list[dict[str, Any]]:
-    """Return the independent coordinates with their numbers."""
+    """Return the independent coordinates with their limits and drive parameters."""
     found = []
     for name in model.independent_joint_names:
         joint, at_q = model.joint[model.joint_index(name)], model.position_slice(name)
         at_v = model.velocity_slice(name)
         for k in range(at_v.start, at_v.stop):
-            # Positions and velocities of a joint with a quaternion do not correspond.
+            # The positions of a joint with a quaternion do not match its velocities one by one.
             q = at_q.start + k - at_v.start if joint.additive else None
             found.append({
                 'name': name, 'type': joint.type_name,
@@ -106,7 +106,7 @@ def _joints(model: Model) -> list[dict[str, Any]]:
 
 
 def _bodies(model: Model) -> list[dict[str, Any]]:
-    """Return the moving bodies; those that are fixed to each other are one."""
+    """Return the moving bodies; links fixed to each other form one body."""
     found = []
     for i in range(1, model.nb + 1):
         m, c, I_c = model.inertia[i].com_form() if model.inertia[i].m else (0.0, None, None)
@@ -145,7 +145,7 @@ def _tree(model: Model) -> Tree:
 
 
 def _reaches(urdf: str) -> dict[str, float]:
-    """Return how far each outermost frame gets; the base stands still for that."""
+    """Return the reach of each outermost frame, with the base fixed."""
     from rbd_ros.command_line.reach import reach
     from rbd_ros.command_line.robots import tips
     from rbd_ros.dynamics.robot import Dynamics
@@ -153,7 +153,7 @@ def _reaches(urdf: str) -> dict[str, float]:
     model = load_urdf(urdf, limits_optional=True, on_warning=lambda _: None)
     names = tips(model)
     compiled = Dynamics(model)
-    with progress('looking how far it reaches', len(names)) as step:
+    with progress('computing the reach', len(names)) as step:
         found = {}
         for name in names:
             found[name] = reach(compiled, name)

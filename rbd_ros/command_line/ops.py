@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Count the operations of the compiled kernels, next to those in the book.
+Count the operations of the compiled kernels, next to the counts of the book.
 
     rbd ops robot.urdf
 
-The book's numbers (RBDA Table 10.1 and Section 10.3) are those of a robot with the same tree,
-revolute joints and general inertias. Zeros and ones in the axes, placements and inertias of your
-robot save operations, so a kernel usually has fewer.
+The book's counts (RBDA Table 10.1 and Section 10.3) are for a robot with the same tree, revolute
+joints and general inertias. Zeros and ones in the axes, placements and inertias of your robot save
+operations, so that a kernel usually needs fewer.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from rbd_ros.compiler import OperationCount
     from rbd_ros.model.model import Model
 
-#: What is counted.
+#: The quantities whose operations are counted.
 QUANTITIES = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
 
 
 def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) -> None:
-    """Print how many operations each kernel takes."""
+    """Print the number of operations of each kernel."""
     from rbd_ros.command_line.robots import load
     model = load(robot, floating_base, quiet=as_json).model
     book = book_counts(model)
@@ -53,11 +53,11 @@ def run(robot: Robot, floating_base: Floating = False, as_json: AsJson = False) 
                      'multiplications': count.multiplications, 'additions': count.additions})
     show({'robot': model.name, 'nv': model.nv, 'counts': data}, as_json, table(
         f'Operations of {model.name}, {model.nv} degrees of freedom', (
-            'quantity', 'method', '>multiply', '>add', '>together', '>book', '>share'), rows))
+            'quantity', 'method', '>multiply', '>add', '>total', '>book', '>of book'), rows))
 
 
 def operation_counts(model: Model) -> dict[tuple[str, str], OperationCount]:
-    """Return the counts of every quantity and method of a robot, gravity being an input."""
+    """Return the counts of every quantity and method of a robot, with gravity as an input."""
     from rbd_ros.dynamics.robot import Dynamics
     robot = Dynamics(model, backend='reference')
     asked = [(name, method) for name in QUANTITIES for method in robot.methods(name)]
@@ -73,7 +73,7 @@ def book_counts(model: Model) -> dict[tuple[str, str], int]:
     """
     Return the book's counts for the tree of a robot, by quantity and method.
 
-    They hold for two joints or more; an empty method means all of them.
+    They hold for two joints or more; an empty method stands for every method.
     """
     from rbd_ros.model import tree_cost
     n = model.tree_nv

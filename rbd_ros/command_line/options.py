@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ __all__ = ['AsJson', 'Floating', 'Robot', 'Seed']
 Robot = Annotated[str, typer.Argument(
     metavar='ROBOT', help='URDF or xacro file, package:// address, or - for standard input.')]
 Floating = Annotated[bool, typer.Option(
-    '--floating-base', help='Let the root link move freely, as that of a walking robot.')]
+    '--floating-base', help='Let the root link move freely, as in a walking robot.')]
 AsJson = Annotated[bool, typer.Option('--json', help='Print JSON instead of tables.')]
 Seed = Annotated[int, typer.Option(help='Seed of the random states.')]

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = ['console', 'number', 'progress', 'show', 'table', 'warn']
 
-#: Columns of a table that goes to a file or another program.
+#: Width, in characters, of output to a file or another program.
 PLAIN_WIDTH = 120
 
 
 def console(*, error: bool = False) -> Console:
-    """Return standard output, or standard error, as rich writes to it."""
+    """Return a rich console on standard output or standard error."""
     from rich.console import Console
     stream = sys.stderr if error else sys.stdout
     found = Console(file=stream, highlight=False)
@@ -46,9 +46,9 @@ def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType) -> N
     """
     Print a result.
 
-    :param data: all of it.
-    :param as_json: whether to print that.
-    :param parts: what a person reads instead.
+    :param data: the result as data.
+    :param as_json: whether to print the data as JSON.
+    :param parts: text and tables to print otherwise.
     """
     if as_json:
         print(json.dumps(plain(data), indent=1, allow_nan=False))
@@ -59,7 +59,7 @@ def show(data: Mapping[str, object], as_json: bool, *parts: RenderableType) -> N
 
 
 def plain(value: Any) -> Any:
-    """Return a value in types of JSON; infinity and NaN, which it lacks, become null."""
+    """Return a value in JSON types; infinity and NaN, which JSON lacks, become null."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if hasattr(value, 'tolist'):
@@ -71,9 +71,9 @@ def plain(value: Any) -> Any:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Group:
     """
-    Return a table below its title.
+    Return a table with its title above.
 
-    :param columns: headings; one that begins with ``>`` stands above numbers.
+    :param columns: headings; one that begins with ``>`` is for a column of numbers.
     :param rows: cells; floats are rounded to four digits.
     """
     from rich import box
@@ -92,13 +92,13 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number for people; what is not finite, such as no limit, is a dash."""
+    """Return a number as text; one that is not finite, such as a missing limit, is a dash."""
     rounded = round(value, 9) + 0.0 if math.isfinite(value) else value
     return f'{rounded:.{digits}g}' if math.isfinite(value) else '-'
 
 
 def warn(text: str) -> None:
-    """Print a warning next to the result."""
+    """Print a warning to standard error."""
     console(error=True).print(f'[yellow]warning:[/] {_escaped(text)}', soft_wrap=True)
 
 
@@ -110,10 +110,10 @@ def _escaped(text: str) -> str:
 @contextmanager
 def progress(doing: str, total: int) -> Iterator[Callable[[], None]]:
     """
-    Show on a terminal how far long work is.
+    Show a progress bar on a terminal; yields the function to call after each step.
 
     :param doing: what is done, as in "comparing".
-    :param total: number of steps; the function that is given counts one.
+    :param total: number of steps.
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
     err = console(error=True)

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Tests of a robot description for plausibility, each with advice.
+Plausibility tests of a robot description, each with advice.
 
-The loader refuses what cannot be a robot and notes what is doubtful. Here its notes are sorted
-into tests, and those tests are added that need the whole robot: its dynamics, its files.
+The loader refuses what cannot be a robot and notes what is doubtful. Its notes are sorted into
+tests here, next to tests that need the whole robot: its dynamics and its files.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 __all__ = ['examine', 'Finding', 'Test', 'TESTS']
 
 ERROR, WARNING = 'error', 'warning'
-#: Postures at which the dynamics are evaluated.
+#: Number of postures at which the dynamics are evaluated.
 POSTURES = 500
-#: kg/m^3: osmium, and air. A solid of the inertia of a link lies between them.
+#: kg/m^3: osmium and air. A solid with the inertia of a link has a density between them.
 DENSEST, LIGHTEST = 22600.0, 1.2
-#: rad/s; the limit of a faster joint is probably in degrees.
-FASTEST = 100.0
-#: Smallest eigenvalue of an invertible inertia matrix that is scaled to a unit diagonal.
+#: rad/s; a velocity limit above is probably in degrees.
+MAX_VELOCITY = 100.0
+#: Eigenvalue of the inertia matrix, scaled to a unit diagonal, below which it is singular.
 SINGULAR = 1e-12
 
 
@@ -66,9 +66,9 @@ class Subject:
     The robot that is examined.
 
     :param text: its URDF.
-    :param origin: its file, for meshes next to it.
-    :param model: with a fixed base.
-    :param notes: of the loader.
+    :param origin: its file, to find meshes next to it.
+    :param model: the robot with a fixed base.
+    :param notes: what the loader noted.
     """
 
     text: str
@@ -78,12 +78,12 @@ class Subject:
 
     @cached_property
     def robot(self) -> Dynamics:
-        """Return what computes."""
+        """Return its dynamics."""
         return Dynamics(self.model)
 
     @cached_property
     def links(self) -> list[Link]:
-        """Return the links as they are written."""
+        """Return the links as written in the URDF."""
         return [read_link(each, 0.0) for each in read_xml(self.text, 'the URDF').all('link')]
 
     @cached_property
@@ -97,12 +97,12 @@ class Test(NamedTuple):
     """
     One test.
 
-    :param name: in one word or two.
-    :param question: what is asked.
-    :param severity: of what is found.
-    :param advice: what to do about it.
-    :param notes: beginnings of the loader's notes that belong here.
-    :param find: returns what else is wrong, one text per element.
+    :param name: one word.
+    :param question: what it tests.
+    :param severity: of a finding: ``ERROR`` or ``WARNING``.
+    :param advice: what to do about a finding.
+    :param notes: how notes of the loader begin that belong to this test.
+    :param find: returns further findings, one text per element.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Test(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What a test found; nothing, if the robot passed."""
+    """What a test found; no elements if the robot passed."""
 
     test: Test
     elements: list[str]
@@ -129,7 +129,7 @@ def _incomplete_limits(subject: Subject) -> list[str]:
 
 
 def _density(subject: Subject) -> list[str]:
-    """Return links whose ellipsoid of equal inertia is denser, or lighter, than solids are."""
+    """Return links whose ellipsoid of equal inertia is denser or lighter than any solid."""
     found = []
     for link in subject.links:
         inertial = link.inertial
@@ -146,7 +146,7 @@ def _density(subject: Subject) -> list[str]:
 
 
 def _placeholders(subject: Subject) -> list[str]:
-    """Return links with the inertia that exporters write when they know none."""
+    """Return links with the inertia that exporters write by default."""
     found = []
     for link in subject.links:
         if link.inertial is not None:
@@ -158,7 +158,7 @@ def _placeholders(subject: Subject) -> list[str]:
 
 def _too_weak(subject: Subject) -> list[str]:
     model = subject.model
-    if not model.nv or model.loops:  # loops share the weight among drives that nobody named
+    if not model.nv or model.loops:  # unknown drives share the weight in closed loops
         return []
     needed = np.abs(subject.robot.gravity(subject.postures)).max(axis=0)
     found = []
@@ -179,7 +179,7 @@ def _fast(subject: Subject) -> list[str]:
             for name in model.independent_joint_names
             for part in [model.velocity_slice(name)]
             if model.joint[model.joint_index(name)].type_name == 'revolute'
-            and FASTEST < model.velocity_limit[part.start] < math.inf]
+            and MAX_VELOCITY < model.velocity_limit[part.start] < math.inf]
 
 
 def _singular(subject: Subject) -> list[str]:
@@ -193,9 +193,9 @@ def _singular(subject: Subject) -> list[str]:
     d = np.sqrt(np.maximum(np.diagonal(H, axis1=1, axis2=2), 0.0))
     if not d.all():
         joint = model.independent_joint_names[int(np.argmin(d.min(axis=0)))]
-        return [f'{joint} moves nothing that has inertia']
+        return [f'{joint} moves nothing with inertia']
     least = np.linalg.eigvalsh(H / d[:, :, None] / d[:, None, :])[:, 0].min()
-    return [f'the least eigenvalue of the scaled inertia matrix is {least:.1e}'
+    return [f'the smallest eigenvalue of the scaled inertia matrix is {least:.1e}'
             ] if least < SINGULAR else []
 
 
@@ -219,12 +219,12 @@ def _meshes(subject: Subject) -> list[str]:
 
 READABLE = Test(
     'tree', 'Is it one tree of links and joints, with numbers that can be read?', ERROR,
-    'correct the element that is named; nothing else can be examined before')
+    'correct the element; nothing else can be tested before')
 
 TESTS = (
     READABLE,
     Test('limits', 'Does every <limit> have effort and velocity?', ERROR,
-         'add them from the data sheet: URDF demands them, and the controller needs them',
+         'add them from the data sheet: URDF requires them, and the controller needs them',
          find=_incomplete_limits),
     Test('inertia', 'Can the inertia of each link belong to a rigid body?', ERROR,
          'take mass, centre of mass and inertia from CAD again; check that the inertia is about '
@@ -232,7 +232,7 @@ TESTS = (
     Test('leaves', 'Does each outermost moving link have inertia?', ERROR,
          'give it mass and inertia, or fix its joint', ('moving leaf without inertia',)),
     Test('singular', 'Does every motion of the joints move some mass?', ERROR,
-         'give inertia to the links behind the joint, or rotor inertia to the joint',
+         'give inertia to the links that the joint moves, or rotor inertia to the joint',
          find=_singular),
     Test('loops', 'Can closed loops be assembled, and move?', ERROR,
          'check lengths, frames, axes and joint limits of the links in the loop, and the type of '
@@ -241,21 +241,21 @@ TESTS = (
          'check the units: kg and kg m^2, not g or mm; check the mass',
          ('inertia of a part larger',), _density),
     Test('placeholder', 'Are inertias measured or computed, not left at a default?', WARNING,
-         'replace the default of the exporter by real numbers', find=_placeholders),
+         'replace the default of the exporter with real values', find=_placeholders),
     Test('angles', 'Are all angles in radians?', WARNING,
          'divide by 57.3 if they are in degrees', ('angle of more than two turns',)),
     Test('speed', 'Are velocity limits plausible?', WARNING,
-         'URDF has rad/s: convert from degrees or revolutions per minute', find=_fast),
+         'URDF uses rad/s: convert from degrees or revolutions per minute', find=_fast),
     Test('range', 'Do limits leave room for motion and force?', WARNING,
-         'enter the real limits; a zero effort or an empty range is seldom meant',
+         'enter the real limits; a zero effort or an empty range is rarely intended',
          ('effort limit is zero', 'lower and upper limit are equal')),
     Test('strength', 'Do the effort limits carry the weight of the robot in its range?', WARNING,
-         'check effort limits and masses, and in which direction gravity acts', find=_too_weak),
+         'check effort limits, masses and the direction of gravity', find=_too_weak),
     Test('meshes', 'Are the mesh files there?', WARNING,
-         'source the workspace of the description, or correct the address; dynamics do not need '
-         'meshes, viewers and collision checks do', find=_meshes),
+         'source the workspace of the description, or correct the address; the dynamics do not '
+         'need meshes, but viewers and collision checks do', find=_meshes),
     Test('unused', 'Is every element of the description used?', WARNING,
-         'correct or remove what is named; it changes nothing now', ('',)),
+         'correct or remove these elements; they have no effect now', ('',)),
 )
 
 
@@ -264,7 +264,7 @@ def examine(text: str, origin: str = '', step: Callable[[], None] = lambda: None
     Apply every test to a robot.
 
     :param text: its URDF.
-    :param origin: its file.
+    :param origin: its file, to find meshes next to it.
     :param step: called after each test.
     """
     notes: list[Note] = []
@@ -283,7 +283,7 @@ def examine(text: str, origin: str = '', step: Callable[[], None] = lambda: None
 
 
 def _belongs(note: Note, test: Test) -> bool:
-    """Return whether a note is of a test; what none claims is of the last one."""
+    """Return whether a note belongs to a test; the last test takes those of no other."""
     first = next(each for each in TESTS
                  if any(note.kind.startswith(start) for start in each.notes))
     return first is test

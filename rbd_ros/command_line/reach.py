@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How far a robot reaches: the largest distance of a frame from the base, within joint limits."""
+"""The reach of a robot: the largest distance of a frame from the base, within joint limits."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ['reach']
 
-#: Random postures, how many of them are improved, and values tried for one joint.
+#: Number of random postures, of those to improve, and of values tried for one joint.
 SAMPLES, IMPROVED, TRIALS = 500, 8, 17
-#: Rounds over all joints; the range around the best value shrinks in each.
+#: Rounds over all joints, and the factor by which the search range shrinks after each.
 ROUNDS, SHRINK = 12, 0.4
 
 
@@ -44,17 +44,18 @@ def reach(robot: Dynamics, frame: str, seed: int = 0) -> float:
     """
     Return the largest distance of a frame from the origin of the base, m.
 
-    Random postures within the limits are improved joint by joint, which is exact where the
-    furthest posture is found from one of them: a maximum over a box, not a proof.
+    The best of many random postures are improved joint by joint. This finds local maxima: the
+    result is a lower bound, and exact if one of the searches ends at the furthest posture.
 
     :param robot: with a fixed base.
     :param frame: name of the frame.
-    :returns: infinity where a sliding joint has no limit.
+    :param seed: of the random postures.
+    :returns: the distance; infinity if a prismatic joint on the way has no limit.
     """
     model = robot.model
     lower, upper = np.array(model.lower, float), np.array(model.upper, float)
     path = set(model.support[model.frame(frame).body])
-    single = []         # coordinates that can be tried one by one
+    single = []         # coordinates that can be varied one by one
     for name in model.independent_joint_names:
         part, joint = model.position_slice(name), model.joint[model.joint_index(name)]
         if part.stop - part.start != 1:
@@ -79,7 +80,7 @@ def _improved(
     q: Array, coordinates: list[int], lower: Array, upper: Array,
     distance: Callable[[Array], Array],
 ) -> Array:
-    """Return postures from which no single joint leads further, as fine as the grid gets."""
+    """Return postures that no change of a single joint improves, to the width of the grid."""
     q = q.copy()
     width = upper - lower
     rows = np.arange(len(q))

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Which parameters does the real robot have? Regressors fitted to recorded motion.
+Identification of the parameters of a real robot: regressors fitted to recorded motion.
 
-Works on arrays, over what :class:`rbd_ros.Dynamics` computes; needs no ROS.
+Works on arrays, with the regressors of :class:`rbd_ros.Dynamics`; needs no ROS.
 """
 
 from rbd_ros.identification.bag import BagError

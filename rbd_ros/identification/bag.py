@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Messages out of a rosbag.
+Reads messages from a rosbag.
 
-The bag is read by the package ``rosbags``, which needs no ROS; it is imported when it is needed.
+This uses the package ``rosbags``, which needs no ROS and is imported on first use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ['BagError', 'CONTROLLER_STATE', 'JOINT_STATE', 'read_messages', 'topi
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 CONTROLLER_STATE = 'control_msgs/msg/JointTrajectoryControllerState'
-#: Fields of types that bags may hold without their definition, and rosbags does not know.
+#: Definitions of message types that rosbags does not know and a bag may not contain.
 _FIELDS = {CONTROLLER_STATE: """
 std_msgs/Header header
 string[] joint_names
@@ -48,12 +48,12 @@ trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_error
 trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_output
 float64 speed_scaling_factor
 """}
-#: What rosbags raises, besides its own errors, on a file that was cut off or overwritten.
+#: What rosbags raises, besides its own errors, for a truncated or overwritten file.
 _DAMAGED = (TypeError, ValueError, KeyError, IndexError, AssertionError, struct.error, zlib.error)
 
 
 class BagError(RbdError):
-    """A bag that holds no motion of the robot; the message says what it holds."""
+    """A bag without usable motion of the robot; the message says what is wrong."""
 
 
 def typestore() -> Any:
@@ -73,7 +73,7 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
     """
     Open a bag.
 
-    :param what: what is read of it, for the error of a bag that was damaged.
+    :param what: what is read, for the error message if the bag is damaged.
     """
     store = typestore()
     try:
@@ -87,7 +87,7 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
         reader = AnyReader([path], default_typestore=store)
         reader.open()
     except damaged as error:
-        raise BagError(f'{path} is no rosbag that can be read: {error}') from error
+        raise BagError(f'{path} cannot be read as a rosbag: {error}') from error
     try:
         yield reader
     except damaged as error:
@@ -97,18 +97,19 @@ def _opened(path: Path, what: str) -> Iterator[Any]:
 
 
 def topics(path: str | Path) -> dict[str, str]:
-    """Return the type of each topic of a bag, in the order of their names."""
+    """Return the type of each topic in a bag, sorted by name."""
     with _opened(Path(path), 'its topics') as reader:
         return dict(sorted((each.topic, each.msgtype) for each in reader.connections))
 
 
 def read_messages(path: str | Path, topic: str, kind: str) -> list[Any]:
     """
-    Return the messages of a topic, whatever they hold.
+    Return the messages of a topic; their contents are not checked.
 
     :param path: folder of a ROS 2 bag, or file of a ROS 1 bag.
-    :param kind: the type that they must have.
-    :raises BagError: for what is no bag, has no such topic, or has it with another type.
+    :param topic: its name.
+    :param kind: the type that it must have.
+    :raises BagError: if this is not a bag, or it has no such topic of this type.
     """
     with _opened(Path(path), f'the messages on "{topic}"') as reader:
         found = [each for each in reader.connections if each.topic == topic]

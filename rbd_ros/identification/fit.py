@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Least squares on regressors: what was measured, how surely, and what cannot be known."""
+"""Least squares on regressors: estimates, their deviation, and what cannot be determined."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: Singular values below this share of the largest one count as none.
+#: Singular values below this fraction of the largest one count as zero.
 RANK = 1e-9
-#: Columns shorter than this share of the longest one are rounding.
+#: Columns shorter than this fraction of the longest one are rounding errors.
 NOTHING = 1e-12
-#: Names that an error message lists.
+#: Most names that an error message lists.
 _LISTED = 6
 
 
 class SingularRegressor(SingularError):
     """
-    A motion, or a robot, that leaves parameters undetermined.
+    The motion, or the robot, leaves parameters undetermined.
 
-    :param names: of the parameters that cannot be distinguished, those most in doubt first.
+    :param names: of the parameters that cannot be distinguished, the least certain first.
     :param rank: number of combinations that are determined.
+    :param count: number of parameters.
     """
 
     def __init__(self, names: Sequence[str], rank: int, count: int) -> None:
@@ -64,9 +65,9 @@ class Estimate(NamedTuple):
 
     :param parameters: (p,).
     :param deviation: standard deviation of each, from the residual, (p,).
-    :param condition: condition number of the regressor with columns of unit length: how well the
-        motion excites; below 100 is good, beyond 1e4 noise decides.
-    :param residual: root mean square of what is left, in the unit of what was measured.
+    :param condition: condition number of the regressor with columns of unit length, the
+        excitation of the motion: below 100 is good; above 1e4 the result is mostly noise.
+    :param residual: root mean square of the residual, in the unit of the measurement.
     """
 
     parameters: Array
@@ -95,12 +96,12 @@ def design(
 
 
 def refuse_non_finite(A: Array, b: Array) -> None:
-    """Raise an error where the equations A x = b hold NaN or infinity, which says where."""
+    """Raise an error that says where the equations A x = b contain NaN or infinity."""
     for what, rows in (('regressor', A), ('measurement', b[:, None])):
         bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
         if bad.size:
             raise NonFiniteError(f'{what} {bad[0]} of {len(rows)} is not finite ({bad.size} such '
-                                 'rows): leave out samples that hold NaN or infinity')
+                                 'rows): leave out samples with NaN or infinity')
 
 
 def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = ()) -> Estimate:
@@ -108,14 +109,15 @@ def fit(A: ArrayLike, b: ArrayLike, names: Sequence[str] = ()) -> Estimate:
     Return the least-squares solution of A x = b.
 
     :param A: stacked regressor.
-    :param b: what was measured, less what is known.
-    :param names: of the columns of A, for the error message.
-    :raises SingularRegressor: where the motion does not determine all columns.
+    :param b: what was measured, minus what is known.
+    :param names: of the columns of A, for error messages.
+    :raises SingularRegressor: if the motion does not determine all columns.
     """
     A, b = np.asarray(A, float), np.asarray(b, float).ravel()
     rows, count = A.shape
     if b.shape != (rows,):
-        raise ShapeError(f'{b.size} measurements for {rows} rows of the regressor')
+        raise ShapeError(f'there are {b.size} measurements for {rows} rows of the regressor; '
+                         'give one for each row')
     refuse_non_finite(A, b)
     size = np.linalg.norm(A, axis=0)
     felt = size > NOTHING * size.max(initial=0.0)
@@ -140,9 +142,9 @@ class BaseParameters(NamedTuple):
     """
     The combinations of parameters that torques depend on.
 
-    :param independent: columns of the regressor that span all of it, (r,).
-    :param grouping: base parameters from all of them, (r, p): the column of an independent one
-        is a unit vector.
+    :param independent: columns that span the regressor, (r,).
+    :param grouping: matrix from all parameters to the base parameters, (r, p); the columns of the
+        independent ones are unit vectors.
     """
 
     independent: tuple[int, ...]
@@ -153,14 +155,16 @@ def base_parameters(
     robot: Dynamics, *, drives: bool = False, seed: int = 0, states: int = 0,
 ) -> BaseParameters:
     """
-    Return the base parameters of a robot by the rank of its regressor over random states.
+    Return the base parameters of a robot, from the rank of its regressor over random states.
 
-    Taking inertia across single joints (RBDA 9.7) finds an upper bound of their number; near a
+    Moving inertia across single joints (RBDA 9.7) gives an upper bound on their number; near a
     fixed base there may be fewer.
 
-    :param states: how many; by default twice as many rows as there are parameters.
+    :param drives: whether damping, friction and rotors of the joints are unknown too.
+    :param seed: of the random states.
+    :param states: number of states; by default enough for twice as many rows as parameters.
     """
-    from scipy.linalg import qr, solve_triangular     # heavy, and for this alone
+    from scipy.linalg import qr, solve_triangular     # slow to import, and needed only here
     model, rng = robot.model, np.random.default_rng(seed)
     columns = 10 * model.nb + (3 * model.nv if drives else 0)
     count = states or max(8, -(-2 * columns // max(model.nv, 1)))

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The parameters of a robot as one vector, and which of them a rigid body can have.
+The parameters of a robot as one vector, and whether a rigid body can have them.
 
-Ten per moving body (``rbd_ros.algorithms.regressor.PARAMETERS``), then, where the drives count
-too, viscous damping, dry friction and reflected rotor inertia of each velocity variable.
+There are ten for each moving body (``rbd_ros.algorithms.regressor.PARAMETERS``). With drives, the
+viscous damping, dry friction and reflected rotor inertia of each velocity variable follow.
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ def is_physical(parameters: ArrayLike, tolerance: float = 1e-9) -> NDArray[np.bo
     """
     Return for each body whether some distribution of mass has these parameters.
 
-    That is so where the pseudo-inertia has no negative eigenvalue: mass not negative, moments
-    positive, and each principal moment at most the sum of the other two.
+    That is the case if the pseudo-inertia has no negative eigenvalue: neither the mass nor a
+    moment is negative, and no principal moment exceeds the sum of the other two.
 
     :param parameters: (10 nb,) or (..., 10).
-    :param tolerance: share of the largest eigenvalue that may be negative by rounding.
+    :param tolerance: how negative an eigenvalue may be by rounding, relative to the largest one.
     """
     x = np.asarray(parameters, float)
     values = np.linalg.eigvalsh(pseudo_inertia(x.reshape(-1, 10) if x.ndim == 1 else x))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What hangs at the tool? The payload of a robot whose own parameters are known."""
+"""Identification of the payload of a robot whose own parameters are known."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Payload(NamedTuple):
     """
     A payload as :meth:`rbd_ros.Dynamics.set_payload` and the topic ``~/payload`` take it.
 
-    :param frame: name of the frame that it is given in.
+    :param frame: name of the frame in which it is given.
     :param mass: kg.
     :param com: centre of mass, m, (3,).
     :param inertia: about the centre of mass, kg m^2, (3, 3).
-    :param estimate: the fit, over mass, first moment and inertia about the frame's origin.
+    :param estimate: the fit of mass, first moment and inertia about the origin of the frame.
     """
 
     frame: str
@@ -70,32 +70,35 @@ def identify_payload(
     """
     Return the payload that explains measured torques.
 
-    Damping and friction of the model count as known. Where noise makes the estimate that of no
-    rigid body, the nearest physical one is returned.
+    Damping and friction of the model are taken as known. If noise makes the estimate physically
+    impossible, the nearest possible one is returned.
 
     :param frame: name of the frame that carries it.
-    :param q: positions, (count, nq); ``qd``, ``qdd`` and ``tau`` likewise.
-    :param tau: measured joint forces.
-    :param slowest: joints with friction do not count while they are slower, rad/s or m/s: near
-        rest nobody knows which way it acts.
-    :raises SingularRegressor: where the motion does not determine all ten parameters.
+    :param q: positions, (count, nq).
+    :param qd: velocities, (count, nv).
+    :param qdd: accelerations, (count, nv).
+    :param tau: measured joint forces, (count, nv).
+    :param slowest: joints with friction are left out while they are slower than this, rad/s or
+        m/s, because the direction of friction near rest is unknown.
+    :raises SingularRegressor: if the motion does not determine all ten parameters.
     """
     model = robot.model
     place = model.frame(frame)
     if place.body == 0:
-        raise RbdError(f'frame "{frame}" does not move: no joint feels a payload there')
+        raise RbdError(f'frame "{frame}" does not move, so that no joint feels a payload there; '
+                       'name a frame that moves')
     states = [np.atleast_2d(np.asarray(x, float)) for x in (q, qd, qdd)]
     rate = states[1]
     known = (robot.inverse_dynamics(*states) + np.array(model.damping) * rate
              + np.array(model.friction) * np.sign(rate))
-    # One parameter at the frame, in the parameters of the body that carries it.
+    # Matrix from parameters at the frame to those of the body that carries it.
     carried = np.array([inertia_parameters(place.placement.inv_apply(inertia_from_parameters(e)))
                         for e in np.eye(10).tolist()]).T
     own = slice(10 * (place.body - 1), 10 * place.body)
     counts = (np.abs(rate) >= slowest) | (np.array(model.friction) == 0.0)
     if not counts.any():
-        raise RbdError(f'no sample counts: all joints have friction, and none is ever faster than '
-                       f'slowest = {slowest:g} rad/s or m/s; record a faster motion')
+        raise RbdError(f'no sample can be used: all joints have friction, and none is ever faster '
+                       f'than slowest = {slowest:g} rad/s or m/s; record a faster motion')
     A = (robot.torque_regressor(*states)[:, :, own] @ carried)[counts]
     measured = np.atleast_2d(np.asarray(tau, float))
     if measured.shape != known.shape:

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Parameters that some rigid bodies really have: least squares under a semidefinite constraint.
+Physically consistent parameters: least squares under a semidefinite constraint.
 
-The pseudo-inertia of each body must have no negative eigenvalue, which is linear in the
-parameters: a conic program, not a quadratic one. Clarabel solves it; it is imported here when
-it is needed, and nothing else of the package needs it.
+The pseudo-inertia of each body is linear in the parameters and must have no negative eigenvalue.
+This is a conic program, which Clarabel solves. Clarabel is imported on first use; nothing else in
+the package needs it.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ def physical_fit(
     """
     Return the physically consistent parameters nearest to solving A x = b.
 
-    What the motion does not determine follows the prior: the problem always has a solution.
+    What the motion does not determine follows the prior, so that there is always a solution.
 
-    :param A: stacked regressor; ten columns per body first, then any of drives, not negative.
-    :param b: what was measured, less what is known.
-    :param bodies: their number.
-    :param prior: parameters believed before, such as those of the model; zero if not given.
-    :param weight: of a deviation from the prior, relative to what the motion shows.
+    :param A: stacked regressor: ten columns per body, then those of drives, whose parameters must
+        not be negative.
+    :param b: what was measured, minus what is known.
+    :param bodies: number of bodies.
+    :param prior: parameters known beforehand, such as those of the model; zero if not given.
+    :param weight: of a deviation from the prior, relative to the measurements.
     """
     try:
         import clarabel  # type: ignore[import-untyped]
@@ -62,11 +63,11 @@ def physical_fit(
     A, b = np.asarray(A, float), np.asarray(b, float).ravel()
     p = A.shape[1]
     if b.shape != (len(A),) or p < 10 * bodies:
-        raise ShapeError(f'A is {A.shape}, b {b.shape}: needs a row per measurement and ten '
-                         f'columns for each of {bodies} bodies')
+        raise ShapeError(f'A has shape {A.shape} and b {b.shape}; A needs a row for each entry of '
+                         f'b, and ten columns for each of {bodies} bodies')
     refuse_non_finite(A, b)
     start = np.zeros(p) if prior is None else np.asarray(prior, float)
-    # Columns of one length, and rows as few as columns, so that the solver sees numbers near one.
+    # Columns of equal length and few rows, so that the solver works with numbers near one.
     size = np.linalg.norm(A, axis=0)
     size = np.where(size > 1e-9 * size.max(initial=0.0), size, size.max(initial=1.0) or 1.0)
     R = np.linalg.qr(np.column_stack([A / size, b]), mode='r')
@@ -74,7 +75,7 @@ def physical_fit(
     residual = np.vstack([R[:, :p], weight * np.eye(p)])
     wanted = np.concatenate([R[:, p], weight * start * size]) / scale
 
-    # Unknowns z and y, x = scale z / size: half the square of y = residual z - wanted is small.
+    # Unknowns z and y with x = scale z / size: minimise y^2 / 2 with y = residual z - wanted.
     rows = len(residual)
     equal = sparse.hstack([sparse.csc_matrix(residual), -sparse.identity(rows)])
     cone = _cones(p, bodies) / size
@@ -85,7 +86,7 @@ def physical_fit(
         kinds.append(clarabel.NonnegativeConeT(p - 10 * bodies))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    # The objective is a square, and the prior a small part of it: its root must be exact.
+    # The prior is a small part of the objective, which is a square: it needs a tight tolerance.
     settings.tol_gap_abs = settings.tol_gap_rel = 1e-14
     settings.tol_feas = 1e-10
     solver = clarabel.DefaultSolver(
@@ -99,7 +100,7 @@ def physical_fit(
 
 
 def _cones(p: int, bodies: int) -> Array:
-    """Return the matrix from parameters to what must lie in the cones, scaled as they want."""
+    """Return the matrix from parameters to the entries of the cones, scaled for the solver."""
     rows = []
     basis = pseudo_inertia(np.eye(10))
     for k in range(bodies):
@@ -113,7 +114,7 @@ def _cones(p: int, bodies: int) -> Array:
 
 
 def _inside(x: Array, bodies: int) -> Array:
-    """Return the parameters without the rounding by which a solver may miss the cone."""
+    """Return the parameters, corrected for rounding by which the solver may leave the cone."""
     out = x.copy()
     out[10 * bodies:] = np.maximum(out[10 * bodies:], 0.0)
     for k in range(bodies):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recorded motion: joint states out of a rosbag, and accelerations out of them."""
+"""Recorded motion: joint states from a rosbag, and the accelerations computed from them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: Samples that the filter needs.
+#: Fewest samples that the filter needs.
 _FEWEST = 30
 
 
 class Recording(NamedTuple):
     """
-    Motion of a robot over its independent coordinates, a row per sample.
+    Motion of a robot in its independent coordinates, one row per sample.
 
     :param t: time, s, (count,).
     :param q: positions, (count, nq).
@@ -61,12 +61,12 @@ def read_joint_states(
 
     :param path: folder of a ROS 2 bag, or file of a ROS 1 bag.
     :param topic: of type sensor_msgs/JointState.
-    :raises BagError: for what is no bag, has no such topic, is empty or is of another robot.
+    :raises BagError: if this is not a bag, has no such topic, is empty, or is of another robot.
     """
     names = list(model.independent_joint_names)
     if model.nq != len(names) or model.nv != len(names):
-        raise BagError(f'"{model.name}" has joints with several coordinates, which joint states '
-                       'do not carry')
+        raise BagError(f'"{model.name}" has joints with several coordinates, which a JointState '
+                       'message cannot contain')
     messages = read_messages(path, topic, JOINT_STATE)
     rows, missing = [], set(names)
     for message in messages:
@@ -89,25 +89,24 @@ def read_joint_states(
         raise BagError(f'{path}: no message on "{topic}" has position, velocity and effort of all '
                        f'joints of "{model.name}"; record the efforts too')
     t, q, qd, tau = (np.array(column, float) for column in zip(*rows, strict=True))
-    _, first = np.unique(t, return_index=True)      # in order, each time once
+    _, first = np.unique(t, return_index=True)      # sorted, without duplicates
     if not all(np.isfinite(x[first]).all() for x in (q, qd, tau)):
-        raise BagError(f'{path}: joint states on "{topic}" hold NaN or infinity')
+        raise BagError(f'{path}: joint states on "{topic}" contain NaN or infinity')
     return Recording(t[first], q[first], qd[first], np.full_like(qd[first], np.nan), tau[first])
 
 
 def smooth(recording: Recording, cutoff: float, effort_delay: float = 0.0) -> Recording:
     """
-    Return the motion on an even grid, without noise, with velocities and accelerations.
+    Return the filtered motion on an even time grid, with velocities and accelerations.
 
-    A filter without delay takes all faster than the cutoff out of positions and torques alike;
-    velocities and accelerations are differences of what is left, with the ends cut off.
+    The same low-pass filter, without delay, is applied to positions and torques. Velocities and
+    accelerations are differences of the filtered positions; the ends are cut off.
 
-    :param cutoff: Hz; some ten times the fastest of the wanted motion.
-    :param effort_delay: s by which efforts are older than the positions of the same message:
-        half a period where a driver reports the torque that it held in the period before, as the
-        simulator does.
+    :param cutoff: of the filter, Hz; about ten times the fastest motion of interest.
+    :param effort_delay: time, s, by which efforts lag the positions of the same message: half a
+        period if the driver reports the torque of the period before, as the simulator does.
     """
-    from scipy.signal import butter, filtfilt       # heavy, and for this alone
+    from scipy.signal import butter, filtfilt       # slow to import, and needed only here
     t = recording.t
     if len(t) < _FEWEST:
         raise BagError(f'{len(t)} samples are too few to differentiate: record {_FEWEST} or more')

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Other libraries behind the methods of Dynamics, to compare with; none of them is needed."""
+"""Other libraries with the methods of Dynamics, for comparison; all of them are optional."""

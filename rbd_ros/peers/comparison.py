@@ -15,8 +15,9 @@
 """
 Compare every quantity of a robot with another library, state by state and as a batch.
 
-Both are judged alike, by :mod:`rbd_ros.peers.deviation`. No error may pass 1e-10, and what comes
-from solving with the inertia matrix must solve the other library's equation of motion to 1e-13.
+Single states and batches have the same limits, see :mod:`rbd_ros.peers.deviation`: no error above
+1e-10, and what is solved with the inertia matrix must satisfy the other library's equation of
+motion to 1e-13.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class States(NamedTuple):
 
 
 def random_position(model: Model, rng: np.random.Generator) -> Array:
-    """Return a random position over the independent coordinates, limits left aside."""
+    """Return a random position in the independent coordinates, regardless of joint limits."""
     q = np.zeros(model.nq)
     for name in model.independent_joint_names:
         q[model.position_slice(name)] = model.joint[model.joint_index(name)].random(rng)
@@ -60,7 +61,7 @@ def random_position(model: Model, rng: np.random.Generator) -> Array:
 
 
 def random_states(model: Model, count: int, seed: int = 0) -> States:
-    """Return states with positions anywhere and everything else of order one."""
+    """Return states with arbitrary positions and everything else of order one."""
     rng = np.random.default_rng(seed)
     q = np.array([random_position(model, rng) for _ in range(count)])
     qd, qdd, tau = rng.normal(size=(3, count, model.nv))
@@ -69,12 +70,15 @@ def random_states(model: Model, count: int, seed: int = 0) -> States:
 
 class Quantity(NamedTuple):
     """
-    Something both libraries can be asked for.
+    A quantity that both libraries can compute.
 
-    :param inputs: fields of States that go into it.
+    :param label: its name in reports.
+    :param method: name of the method that computes it.
+    :param inputs: fields of ``States`` that it needs.
     :param kind: of its units, see :mod:`rbd_ros.peers.deviation`; accelerations and H^-1 are
         solved for.
-    :param by: the method, which only our library is given.
+    :param by: algorithm that our library is to use.
+    :param of_frame: whether it belongs to a frame.
     """
 
     label: str
@@ -86,7 +90,7 @@ class Quantity(NamedTuple):
 
     @property
     def solved(self) -> bool:
-        """Whether it comes from solving with H."""
+        """Return whether it is solved with H."""
         return self.kind in (ACCELERATION, MOBILITY)
 
 
@@ -129,9 +133,9 @@ def compare(
     """
     Yield the verdict on each quantity.
 
-    :param batch: whether to ask for all states at once as well.
-    :param singular: whether this robot has no acceleration; then, and only then, every quantity
-        that is solved for must be refused.
+    :param batch: whether to compute all states in one call as well.
+    :param singular: whether H of this robot is singular; then, and only then, every quantity that
+        is solved for must be refused.
     """
     units = Units([peer.mass_matrix(q) for q in states.q])
     for quantity in quantities:
@@ -181,7 +185,7 @@ def _residual(
 
 
 def some_frames(model: Model) -> tuple[str, ...]:
-    """Return the last link of the deepest body, and a link half-way."""
+    """Return the last link of the deepest body, and a link about half-way."""
     depth = [len(path) for path in model.support]
     bodies = [int(np.argmax(depth)), (model.nb + 1) // 2]
     return tuple(dict.fromkeys(
@@ -191,10 +195,10 @@ def some_frames(model: Model) -> tuple[str, ...]:
 
 def peer_text(urdf: str) -> str:
     """
-    Return a URDF with right angles as exact as we take them.
+    Return a URDF with right angles as exact as ``load_urdf`` takes them.
 
-    A file that writes pi as 3.14159265359 means pi: ``load_urdf`` reads it so. Other
-    libraries do not, and their robot is another one by 2e-13 rad, more than rounding.
+    A file that writes pi as 3.14159265359 means pi, and ``load_urdf`` reads it as pi. Other
+    libraries do not: their robot differs by 2e-13 rad, which is more than rounding.
     """
     def exact(attribute: re.Match[str]) -> str:
         try:

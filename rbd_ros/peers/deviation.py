@@ -13,17 +13,16 @@
 # limitations under the License.
 
 """
-How far two libraries are apart, in units that let no joint hide behind a heavier one.
+The deviation of two libraries, scaled by energy so that light joints count as much as heavy ones.
 
-A robot's joints differ by many orders of magnitude: what is rounding at a shoulder is the whole
-torque of a finger. So every joint variable is measured in the unit in which the kinetic energy of
+The joints of a robot differ by many orders of magnitude: what is rounding at a shoulder is the
+whole torque of a finger. Each joint variable therefore has the unit in which the kinetic energy of
 that joint alone is half the square of its velocity: with D the diagonal of the inertia matrix H,
-forces are multiplied by D^-1/2, accelerations by D^1/2, H by D^-1/2 from both sides.
+forces are multiplied by D^-1/2, accelerations by D^1/2, and H by D^-1/2 from both sides.
 
-What comes from solving with H is judged twice. The backward error is what its own equation of
-motion, by the other library, leaves over: rounding alone whatever the condition of H. The forward
-error, in the energy norm x^T H x, may be larger than the limit only as far as the condition of
-the scaled H explains.
+What is solved with H has two limits. The backward error is the residual of the other library's
+equation of motion: only rounding, whatever the condition of H. The forward error, in the energy
+norm x^T H x, may exceed its limit only as far as the condition of the scaled H explains.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ FORCE, ACCELERATION, INERTIA, MOBILITY, PLAIN = 'force acceleration inertia mobi
 
 
 class Peer(Protocol):
-    """What is asked of the other library to write down its equation of motion."""
+    """What the other library must provide for its equation of motion."""
 
     def mass_matrix(self, q: Array) -> Array:
         """Return H."""
@@ -92,9 +91,9 @@ class Units:
 
 class Verdict(NamedTuple):
     """
-    An error and what it may be.
+    An error and its limit.
 
-    :param error: infinite where a value is not finite, or where shapes differ.
+    :param error: infinite if a value is not finite, or if shapes differ.
     """
 
     error: float
@@ -103,17 +102,17 @@ class Verdict(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether the error is a number within the limit."""
+        """Return whether the error is a number within the limit."""
         return self.error <= self.limit
 
     @property
     def ratio(self) -> float:
-        """Return the error in parts of its limit."""
+        """Return the error relative to its limit."""
         return self.error / self.limit
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that is nearest to its limit, or furthest beyond."""
+    """Return the verdict closest to its limit, or furthest beyond it."""
     return max(verdicts, key=lambda each: each.ratio)
 
 
@@ -124,7 +123,7 @@ def comparable(ours: Array, theirs: Array) -> bool:
 
 
 def relative_error(ours: Array, theirs: Array) -> float:
-    """Return the largest error in a batch, relative to the norm of the quantity over it."""
+    """Return the largest error in a batch, relative to the mean norm over the batch."""
     if not comparable(ours, theirs):
         return np.inf
     flat = theirs.reshape(len(theirs), -1)
@@ -134,7 +133,7 @@ def relative_error(ours: Array, theirs: Array) -> float:
 
 
 def judge(ours: Array, theirs: Array, kind: str, units: Units | None) -> Verdict:
-    """Judge what is not solved for."""
+    """Return the verdict on a quantity that is not solved for."""
     if not comparable(ours, theirs):
         return Verdict(np.inf, LIMIT)
     if units is not None:
@@ -143,7 +142,7 @@ def judge(ours: Array, theirs: Array, kind: str, units: Units | None) -> Verdict
 
 
 def energy_error(ours: Array, theirs: Array, units: Units, kind: str) -> float:
-    """Return the largest error of a solution, in the energy norm or for H^-1 in that of units."""
+    """Return the largest error of a solution in the energy norm; for H^-1 in scaled units."""
     if kind == MOBILITY:
         return relative_error(units.scale(ours, kind), units.scale(theirs, kind))
 
@@ -157,9 +156,9 @@ def judge_solution(
     ours: Array, theirs: Array, kind: str, units: Units, residual: tuple[Array, Array],
 ) -> Verdict:
     """
-    Judge what is solved for: the backward error, and the forward error in the energy norm.
+    Return the verdict on a quantity that is solved for, from its backward and forward errors.
 
-    :param residual: what the equation leaves over and the size of its terms, in units of energy.
+    :param residual: residual of the equation and size of its terms, in units of energy.
     """
     if not (comparable(ours, theirs) and np.isfinite(residual[0]).all()):
         return Verdict(np.inf, BACKWARD_LIMIT)
@@ -183,7 +182,7 @@ def residual_of_inverse(ours: Array, units: Units) -> tuple[Array, Array]:
 def residual_of_motion(
     ours: Array, units: Units, peer: Peer, q: Array, qd: Array, tau: Array, f_ext: Array | None,
 ) -> tuple[Array, Array]:
-    """Return what H qdd + C - tau leaves over, and |H| |qdd| + |C| + |tau|, in each state."""
+    """Return |H qdd + C - tau| and |H| |qdd| + |C| + |tau| in each state."""
     forces = () if f_ext is None else (f_ext,)
     found, bias = (np.array([peer.inverse_dynamics(*row) for row in zip(q, qd, qdd, *forces)])
                    for qdd in (ours, np.zeros_like(tau)))

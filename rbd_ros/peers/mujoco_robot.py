@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A robot of MuJoCo behind some methods of Dynamics, as a second opinion.
+A robot in MuJoCo, with some of the methods of Dynamics, for comparison.
 
-MuJoCo reads the URDF without its shapes. Its free joint has the quaternion w first, the linear
-velocity in world axes and the angular one in body axes; ``_map`` turns all that.
+MuJoCo reads the URDF without its shapes. Its free joint has a quaternion with w first, the linear
+velocity in world axes and the angular velocity in body axes; ``_set`` and ``_map`` convert them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def without_shapes(urdf: str) -> str:
-    """Return a URDF with its bodies and joints only, which MuJoCo reads as they are."""
+    """Return a URDF with bodies and joints only, which MuJoCo does not change on reading."""
     robot = ElementTree.fromstring(urdf)
     for link in robot.findall('link'):
         for shape in (*link.findall('visual'), *link.findall('collision')):
@@ -88,7 +88,7 @@ class MujocoRobot:
         return B
 
     def _set(self, q: Array, qd: Array | None = None) -> Array:
-        """Bring MuJoCo into a state and return B."""
+        """Set the state of MuJoCo, and return B."""
         for joint, at_q, _ in self.address:
             values = q[at_q]
             if joint.type[0] == mujoco.mjtJoint.mjJNT_FREE:
@@ -106,7 +106,7 @@ class MujocoRobot:
         self.data.qacc[:] = B @ qdd
         for joint, _, at_v in self.address:
             if joint.type[0] == mujoco.mjtJoint.mjJNT_FREE:
-                # The rate of R v is R (a + w x v): the spatial acceleration made classical.
+                # The rate of R v is R (a + w x v): from spatial to classical acceleration.
                 w, v = qd[at_v][:3], qd[at_v][3:]
                 k = joint.dofadr[0]
                 self.data.qacc[k:k + 3] += B[k:k + 3, at_v.start + 3:at_v.stop] @ np.cross(w, v)
@@ -132,7 +132,7 @@ class MujocoRobot:
 
 
 def _rotation(p: Array) -> Array:
-    """Return the matrix of a quaternion x, y, z, w that takes body to world components."""
+    """Return the rotation matrix from body to world of a quaternion x, y, z, w."""
     matrix = np.zeros(9)
     mujoco.mju_quat2Mat(matrix, p[[3, 0, 1, 2]])
     return matrix.reshape(3, 3)

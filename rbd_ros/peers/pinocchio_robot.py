@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-A robot of Pinocchio behind the methods of Dynamics, so that the two can be compared.
+A robot in Pinocchio, with the methods of Dynamics, for comparison.
 
 Pinocchio puts linear parts first, gives continuous joints two coordinates (cosine and sine),
-orders joints in its own way and takes external forces in joint coordinates. All of that is
-turned here, once: positions by :meth:`PinocchioRobot.position`, velocities by one matrix ``B``
+has its own order of joints, and takes external forces in joint coordinates. All of this is
+converted here: positions by :meth:`PinocchioRobot.position`, velocities by a matrix ``B``
 (v_pin = B v), forces by its transpose.
 """
 
@@ -49,7 +49,7 @@ class Follower(NamedTuple):
 
 
 def read_mimics(urdf: str) -> dict[str, Follower]:
-    """Return the mimic joints of a URDF text, each followed to a joint that moves freely."""
+    """Return the mimic joints of a URDF text, each with the independent joint that leads it."""
     found = {}
     for joint in ElementTree.fromstring(urdf).iter('joint'):
         mimic = joint.find('mimic')
@@ -69,13 +69,14 @@ class PinocchioRobot:
     """
     A URDF loaded by Pinocchio, in the coordinates of ``model``.
 
-    Pinocchio refuses a mimic joint that comes before its leader in its own order, and knows
-    some algorithms without mimic joints only; there all joints are loaded free, and ``B``
-    projects them.
+    Pinocchio refuses a mimic joint that comes before its leader in its own order, and some of its
+    algorithms do not support mimic joints. In these cases all joints are loaded as independent,
+    and ``B`` projects them.
 
-    :param model: the same robot loaded by rbd_ros; only names and coordinate slices are used.
+    :param model: the same robot loaded by rbd_ros; its names, slices, gravity and rotors are used.
     :param urdf: the text of the URDF.
-    :param mimic: False to load all joints free in any case.
+    :param floating_base: whether the root link moves freely.
+    :param mimic: False to load all joints as independent in any case.
     """
 
     def __init__(self, model: Model, urdf: str, floating_base: bool = False, *,
@@ -99,7 +100,7 @@ class PinocchioRobot:
             model, urdf, floating_base, mimic=False) if own_mimics else self
 
     def _moving(self) -> list[tuple[str, pin.JointModel]]:
-        """Return the joints that own coordinates, with their names."""
+        """Return the joints that have coordinates of their own, with their names."""
         return [(self.pin.names[i], joint) for i, joint in enumerate(self.pin.joints)
                 if i > 0 and joint.nv > 0 and 'Mimic' not in joint.shortname()]
 
@@ -170,7 +171,7 @@ class PinocchioRobot:
         return self.B.T @ H @ self.B + np.diag(self.model.rotor_inertia)
 
     def inverse_mass_matrix(self, q: Array) -> Array:
-        """Return H(q)^-1; where Pinocchio has no such algorithm, the inverse of its own H."""
+        """Return H(q)^-1; with mimic joints or rotors, the inverse of Pinocchio's H."""
         if self.projected or any(self.model.rotor_inertia):
             return np.linalg.inv(self.mass_matrix(q))
         M = np.triu(pin.computeMinverse(self.pin, self.data, self.position(q)))
@@ -179,7 +180,7 @@ class PinocchioRobot:
     def forward_dynamics(
         self, q: Array, qd: Array, tau: Array, f_ext: Array | None = None,
     ) -> Array:
-        """Return qdd by Pinocchio's ABA; where it has none (mimic), from its own H and C."""
+        """Return qdd by Pinocchio's ABA; with mimic joints or rotors, from its H and C."""
         if self.projected or any(self.model.rotor_inertia):
             C = self.inverse_dynamics(q, qd, np.zeros(self.model.nv), f_ext)
             return np.linalg.solve(self.mass_matrix(q), tau - C)

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Shapes that stand for numbers: ellipsoids of matrices, bars of torques."""
+"""Figures that show numbers: ellipsoids for matrices, bars for torques."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ['bars', 'Ellipsoid', 'ellipsoid', 'quaternion']
 
-#: colours of a torque that is free, at its rate limit, at its torque limit
+#: Colours of a torque that is free, at its rate limit, at its torque limit.
 COLOURS = ('#2b8a3e', '#e8a600', '#d6336c')
 
 
 class Ellipsoid(NamedTuple):
-    """Half-axes and the orientation of an ellipsoid, quaternion w, x, y, z."""
+    """Half-axes and orientation (quaternion w, x, y, z) of an ellipsoid."""
 
     axes: tuple[float, float, float]
     wxyz: tuple[float, float, float, float]
@@ -53,9 +53,9 @@ def ellipsoid(A: Array, largest: float) -> Ellipsoid:
     """
     Return the ellipsoid with the principal values of a matrix as half-axes.
 
-    :param A: symmetric, (3, 3), not negative.
-    :param largest: length of the longest half-axis, m. What is shorter than a fiftieth of it is
-        drawn as a fiftieth, so that a flat ellipsoid can still be seen.
+    :param A: symmetric and positive semidefinite, (3, 3).
+    :param largest: length of the longest half-axis, m. The others are drawn with at least a
+        fiftieth of it, so that a flat ellipsoid remains visible.
     """
     values, R = _principal(A)
     top = float(values.max())
@@ -79,7 +79,7 @@ def bars(
     """
     Return torques as horizontal bars, in HTML.
 
-    :param limits: the length of half a bar; infinite: no bar.
+    :param limits: torque that fills half the width of the bar; infinite: no bar.
     :param saturation: 0 free, 1 at the rate limit, 2 at the torque limit, per joint.
     """
     rows = []

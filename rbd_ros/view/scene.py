@@ -15,8 +15,8 @@
 """
 A robot in a viser scene: meshes, primitive shapes and inertia boxes, posed by the model.
 
-The scene needs a running ``viser.ViserServer``; this module imports trimesh only when a mesh is
-to be loaded. A link is a frame of the scene below ``root``, and what belongs to it hangs there.
+The scene needs a running ``viser.ViserServer``; trimesh is imported only when a mesh is loaded.
+Each link is a frame of the scene below ``root``, and its shapes are attached to that frame.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ __all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_serv
            'Viewpoint', 'viewpoint']
 
 INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
-#: m, width of the line between two joints of a link that has no shape, and the shortest one
+#: m, width and smallest length of the line between two joints of a link that has no shape.
 STICK, SHORTEST = 0.015, 1e-3
 #: The largest mesh that is sent to a browser, bytes.
 LARGEST_MESH = 100 * 2**20
-#: m, smallest radius of a robot for the camera; where the camera is; its distance, and the width
-#: of the floor, in units of the radius.
+#: The view: smallest radius of a robot, m; direction of the camera; its distance and the width of
+#: the floor, in units of the radius.
 MIN_RADIUS, VIEW_DIRECTION, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
 
 
@@ -59,21 +59,22 @@ def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
     """
     Return a web server for scenes, reachable from this machine only by default.
 
-    :param port: where it listens, or the next free one above.
+    :param host: address on which it listens.
+    :param port: on which it listens; if it is in use, the next free one.
     """
     try:
         import viser
     except ImportError as error:
         raise RbdError('the 3-D view needs the packages viser and trimesh: pip install '
                        'viser trimesh pycollada') from error
-    with redirect_stdout(io.StringIO()):        # it announces itself even if asked to be silent
+    with redirect_stdout(io.StringIO()):        # viser prints its address even with verbose=False
         server = viser.ViserServer(host=host, port=port, verbose=False)
     server.scene.set_up_direction('+z')
     return server
 
 
 def stop_server(server: Any) -> None:
-    """End a server without a word."""
+    """Stop a server, without its messages."""
     with redirect_stdout(io.StringIO()):
         server.stop()
 
@@ -97,9 +98,9 @@ def _pose(X: Transform) -> tuple[Array, Array]:
 
 def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:
     """
-    Return edges, centre and quaternion (w, x, y, z) of the box that has an inertia.
+    Return edges, centre and quaternion (w, x, y, z) of the box with a given inertia.
 
-    :param inertia: with mass; edges that it cannot have are zero.
+    :param inertia: with mass; an edge whose square would be negative is zero.
     """
     m, c, I_c = inertia.com_form()
     moments, axes = np.linalg.eigh(np.array(I_c.to_list(), float))
@@ -111,7 +112,7 @@ def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:
 
 
 class Viewpoint(NamedTuple):
-    """Where the camera is and what it looks at, m; and the width of the floor."""
+    """Position of the camera, the point it looks at, and the width of the floor, m."""
 
     eye: tuple[float, float, float]
     look: tuple[float, float, float]
@@ -119,7 +120,7 @@ class Viewpoint(NamedTuple):
 
 
 def viewpoint(model: Model) -> Viewpoint:
-    """Return the viewpoint from which a robot in its neutral position fills the picture."""
+    """Return the viewpoint from which a robot in its neutral position fills the view."""
     poses = link_poses(model, neutral(model)).values()
     points = np.array([position for position, _ in poses])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -134,11 +135,11 @@ class RobotScene:
     """
     A robot in a scene, with a floor; the camera looks at it.
 
-    :param server: of viser.
-    :param model: the robot; ``show`` poses it.
-    :param shapes: what its links look like.
-    :param near: file or folder of its description, for meshes.
-    :param root: where it hangs in the scene.
+    :param server: the viser server.
+    :param model: the robot; ``show`` moves it.
+    :param shapes: of its links.
+    :param near: file or folder of its description, to find meshes.
+    :param root: its path in the scene.
     """
 
     def __init__(
@@ -148,7 +149,7 @@ class RobotScene:
         self.model = model
         #: Meshes that could not be shown, each with the reason.
         self.problems: list[str] = []
-        #: Handles of viser: links by name, what is drawn of them, inertia boxes and sticks.
+        #: Viser handles: links by name, their shapes, inertia boxes and sticks.
         self.links: dict[str, Any] = {}
         self.drawn: list[Any] = []
         self.boxes: list[Any] = []
@@ -167,7 +168,7 @@ class RobotScene:
                 seen.add(model.frame(shape.link).body)
         for i in range(model.nb + 1):
             if float(model.inertia[i].m) > 0.0:
-                self._add_box(i, visible=i not in seen)     # better than a link without a body
+                self._add_box(i, visible=i not in seen)     # stands for missing shapes
         for i in range(model.nb + 1):
             if i not in seen:
                 self._add_sticks(i)
@@ -184,7 +185,7 @@ class RobotScene:
             handle.position, handle.wxyz = position, turn
 
     def _add(self, shape: Shape, number: int) -> bool:
-        """Draw a shape; return whether something is there to be seen."""
+        """Draw a shape; return whether it can be seen."""
         name = f'{self._root}/{shape.link}/shape_{number}'
         x, y, z, w = quaternion.from_rotation(
             Mat3(tuple(map(tuple, shape.pose[:3, :3].T.tolist()))))
@@ -209,7 +210,7 @@ class RobotScene:
 
     def _cylinder(self, name: str, radius: float, length: float, colour: tuple[int, ...],
                   opacity: float | None, place: dict[str, Any]) -> Any:
-        """Draw a cylinder along z, as URDF has it; as a mesh, whatever axis viser takes."""
+        """Draw a cylinder along z, as in URDF; as a mesh, to be independent of viser's axes."""
         turns = np.linspace(0.0, 2.0 * math.pi, 33)[:-1]
         ring = np.stack([radius * np.cos(turns), radius * np.sin(turns)], axis=1)
         ends = [np.column_stack([ring, np.full(32, z)]) for z in (-0.5 * length, 0.5 * length)]
@@ -224,18 +225,19 @@ class RobotScene:
             flat_shading=False, **place)
 
     def _mesh(self, shape: Shape) -> Any:
-        """Return a mesh, None with a problem noted where it cannot be shown."""
+        """Return a mesh; if it cannot be shown, note the problem and return None."""
         file = mesh_file(shape.file, self._near)
         if file is None:
-            self.problems.append(f'{shape.link}: no mesh file "{shape.file}"')
+            self.problems.append(f'{shape.link}: mesh file "{shape.file}" not found')
             return None
         if file.stat().st_size > LARGEST_MESH:
-            self.problems.append(f'{shape.link}: mesh "{file}" is too large to be shown')
+            self.problems.append(f'{shape.link}: mesh "{file}" is larger than '
+                                 f'{LARGEST_MESH // 2**20} MB and not shown')
             return None
         try:
             import trimesh
             mesh = trimesh.load(str(file), force='mesh')
-        except Exception as error:  # readers of a dozen formats raise whatever they like
+        except Exception as error:  # each mesh format has a reader with its own exceptions
             self.problems.append(f'{shape.link}: mesh "{file}" cannot be read: {error}')
             return None
         mesh.apply_scale(shape.size)
@@ -244,7 +246,7 @@ class RobotScene:
         return mesh
 
     def _add_sticks(self, body: int) -> None:
-        """Draw lines from the joint of a body to those that it carries: a box has no direction."""
+        """Draw lines from the joint of a body to its child joints, which a box does not show."""
         model = self.model
         ends = [np.array(model.X_T[k].r.to_list(), float) for k in range(1, model.nb + 1)
                 if model.parent[k] == body]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The shapes of a robot: what ``<visual>`` and ``<collision>`` of its URDF say."""
+"""The shapes of a robot, from the ``<visual>`` and ``<collision>`` elements of its URDF."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.errors import ModelError
-from rbd_ros.model.urdf.document import Element, PASSED_OVER, read_xml
+from rbd_ros.model.urdf.document import Element, read_xml, SKIPPED_TAGS
 from rbd_ros.model.urdf.elements import number, numbers, placement, required
 from rbd_ros.model.urdf.resources import find_resource
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ['missing_meshes', 'read_shapes', 'Shape']
 
 GREY = (0.7, 0.7, 0.72, 1.0)
-_SKIPPED = PASSED_OVER - {'visual', 'collision', 'material'}
+_SKIPPED = SKIPPED_TAGS - {'visual', 'collision', 'material'}
 
 
 class Shape(NamedTuple):
@@ -45,7 +45,7 @@ class Shape(NamedTuple):
     :param kind: ``box``, ``cylinder``, ``sphere``, ``capsule`` or ``mesh``.
     :param size: edges of a box; radius and length of a cylinder or a capsule; radius of a sphere;
         scale of a mesh.
-    :param file: address of a mesh, as the URDF has it.
+    :param file: address of a mesh, as written in the URDF.
     :param pose: homogeneous matrix from the shape to its link, (4, 4).
     :param colour: red, green, blue, opacity, 0 to 1.
     """
@@ -64,7 +64,7 @@ def read_shapes(urdf: str, what: str = 'visual') -> list[Shape]:
 
     :param urdf: the text of its description.
     :param what: ``visual`` or ``collision``.
-    :raises ModelError: for a shape that is none; names the link.
+    :raises ModelError: for an invalid shape; names the link.
     """
     robot = read_xml(urdf, 'the URDF text', _SKIPPED)
     colours = {material.attributes.get('name', ''): colour for material in robot.all('material')
@@ -85,9 +85,9 @@ def missing_meshes(shapes: list[Shape], near: str | Path | None = None) -> list[
 
 def mesh_file(address: str, near: str | Path | None = None) -> Path | None:
     """
-    Return the file of a mesh, None where there is none.
+    Return the file of a mesh, or None if it does not exist.
 
-    :param address: path, ``file://`` or ``package://`` address; a path counts from the robot.
+    :param address: path, ``file://`` or ``package://`` address; a path is relative to ``near``.
     :param near: the file of the robot, or its folder.
     """
     folder = Path(near or '.')
@@ -107,7 +107,7 @@ def _shape(
     geometry = element.first('geometry')
     inner = geometry.children[0] if geometry is not None and geometry.children else None
     if inner is None:
-        raise ModelError(f'{link}: <{element.tag}> needs a <geometry> with a shape in it')
+        raise ModelError(f'{link}: <{element.tag}> needs a <geometry> with a shape')
     kind, file = inner.tag, ''
     if kind == 'box':
         size = numbers(inner, 'size', link, 3)
@@ -119,8 +119,8 @@ def _shape(
         file = required(inner, 'filename', link)
         size = numbers(inner, 'scale', link, 3, (1.0, 1.0, 1.0))
     else:
-        raise ModelError(f'{link}: shape <{kind}> is unknown; URDF has box, cylinder, sphere and '
-                         'mesh')
+        raise ModelError(f'{link}: shape <{kind}> is unknown; use box, cylinder, sphere, capsule '
+                         'or mesh')
     X = placement(link, element, 0.0)
     material = element.first('material')
     colour = None if material is None else _colour(material) or colours.get(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether links and joints make one tree, and whether their numbers can belong to a robot."""
+"""Checks that links and joints form one tree, and that their numbers can belong to a robot."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ KNOWN = {
     'joint': {'origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic', 'calibration',
               'safety_controller', 'disable_collision'},
 }
-# Relative slack of the tests on inertias: descriptions are written with few digits.
+#: Relative tolerance of the tests on inertias: descriptions are written with few digits.
 SLACK = 1e-3
-# A principal moment this much smaller than the largest one is zero, but for rounding.
+#: A principal moment this small, relative to the largest one, is zero but for rounding.
 NOTHING = 1e-12
-# No part of a robot is this large, m: its inertia is in other units.
+#: No part of a robot is this large, m: an inertia that says so is in other units.
 LARGEST_PART = 10.0
-# An angle within is rather meant in degrees; larger ones stand for "no limit".
+#: rad; an angle in this range is probably in degrees. Larger ones mean "no limit".
 DOUBTFUL_ANGLE = (4.0 * math.pi, 1e3)
 
 
@@ -47,8 +47,8 @@ class Note(str):
     A warning about a robot, as text and in parts.
 
     :param robot: name of the robot.
-    :param kind: what is doubtful.
-    :param elements: what it is doubtful about.
+    :param kind: of the warning.
+    :param elements: that it is about.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Note(str):
 
 class Notes:
     """
-    Collects doubtful things by kind and reports each kind once, with all its elements.
+    Collects warnings by kind, and reports each kind once with all its elements.
 
     :param report: called with each note; None issues ``RbdWarning`` through ``warnings``.
     """
@@ -73,7 +73,7 @@ class Notes:
         self._kinds: dict[str, list[str]] = {}
 
     def add(self, kind: str, element: object) -> None:
-        """Remember an element under a kind of doubt."""
+        """Add an element to a kind of warning."""
         self._kinds.setdefault(kind, []).append(str(element))
 
     def emit(self, robot: str) -> None:
@@ -87,7 +87,7 @@ class Notes:
 
 
 def unique(items: Sequence[Link] | Sequence[JointText]) -> dict:
-    """Return the items by name; two of one name are refused."""
+    """Return the items by name; refuses a name that occurs twice."""
     table: dict = {}
     for item in items:
         if item.name in table:
@@ -99,7 +99,7 @@ def unique(items: Sequence[Link] | Sequence[JointText]) -> dict:
 
 
 def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
-    """Return the one link that no joint carries, after checking that all hangs on it."""
+    """Return the root: the one link that no joint carries, and from which all others hang."""
     carrier: dict[str, JointText] = {}
     for joint in joints:
         for end, name in (('parent', joint.parent), ('child', joint.child)):
@@ -109,20 +109,20 @@ def find_root(links: Mapping[str, Link], joints: Iterable[JointText]) -> str:
         if joint.child in carrier:
             other = carrier[joint.child].element
             raise ModelError(f'link "{joint.child}" is the child of two joints, {other} and '
-                             f'{joint.element}; make a <loop_joint> of one to close a loop')
+                             f'{joint.element}; to close a loop, make one a <loop_joint>')
         carrier[joint.child] = joint
     roots = [name for name in links if name not in carrier]
     if len(roots) > 1:
         listed = ', '.join(f'"{name}"' for name in roots[:8])
         raise ModelError(f'{len(roots)} links are the child of no joint ({listed}); a robot has '
-                         'one root: connect the others to it')
+                         'one root: connect the other links to it')
     hanging = set(roots)
     for name in links:
         path: dict[str, None] = {}
         while name not in hanging:
             if name in path:
                 ring = ', '.join(f'"{carrier[each].name}"' for each in path)
-                raise ModelError(f'joints {ring} form a loop; make a <loop_joint> of one')
+                raise ModelError(f'joints {ring} form a loop; make one a <loop_joint>')
             path[name] = None
             name = carrier[name].parent
         hanging.update(path)
@@ -140,9 +140,9 @@ def fault_of(inertial: Inertial) -> str | None:
                        [moments.xz, moments.yz, moments.zz]])
     a, b, c = np.linalg.eigvalsh(matrix)
     if a <= NOTHING * c:
-        return f'inertia is not positive definite (least principal moment {a:.3g})'
+        return f'inertia is not positive definite (smallest principal moment {a:.3g})'
     if a + b < c * (1.0 - SLACK):
-        return (f'principal moments {a:.3g}, {b:.3g}, {c:.3g} break the triangle inequality')
+        return f'principal moments {a:.3g}, {b:.3g}, {c:.3g} violate the triangle inequality'
     return None
 
 
@@ -164,7 +164,7 @@ def check_inertias(links: Iterable[Link], notes: Notes, *, strict: bool) -> None
 
 
 def check_leaves(model: Model, notes: Notes, *, strict: bool) -> None:
-    """Refuse (strict) or note outermost bodies that have no inertia where their joint moves."""
+    """Refuse (strict) or note outermost bodies that have no inertia along their joint."""
     coupled = set() if model.coupling is None else set(model.coupling.coupled)
     coupled.update(end for loop in model.loops for end in (loop.predecessor, loop.successor))
     for i in range(1, model.nb + 1):
@@ -178,8 +178,8 @@ def check_leaves(model: Model, notes: Notes, *, strict: bool) -> None:
             continue
         element = f'link "{model.body_names[i]}" on joint "{name}"'
         if strict:
-            raise ModelError(f'{element} moves but has no inertia along its motion; its '
-                             'acceleration is undefined: give it mass or fix the joint')
+            raise ModelError(f'{element} moves but has no inertia along its motion, so that its '
+                             'acceleration is undefined; give it mass, or fix the joint')
         notes.add('moving leaf without inertia, forward dynamics is singular (strict=True '
                   'refuses)', element)
 
@@ -194,12 +194,11 @@ def check_limits(joints: Iterable[JointText]) -> None:
                    if attribute not in limit.attributes]
         if lacking:
             raise ModelError(f'<limit> needs the attribute "{attribute}", which is missing in '
-                             f'{", ".join(lacking)}; add it, or load with limits_optional=True '
-                             'to go without')
+                             f'{", ".join(lacking)}; add it, or load with limits_optional=True')
 
 
 def check_joints(joints: Iterable[JointText], notes: Notes) -> None:
-    """Note limits that are written but have no effect, or leave no motion."""
+    """Note limits without effect or without room for motion, and angles that may be degrees."""
     for joint in joints:
         limit = joint.element.first('limit')
         if limit is not None and joint.kind in ('floating', 'planar'):
@@ -207,23 +206,25 @@ def check_joints(joints: Iterable[JointText], notes: Notes) -> None:
                       joint.element)
         angles = [*_angles(joint), *_range(joint)]
         if any(DOUBTFUL_ANGLE[0] < abs(angle) < DOUBTFUL_ANGLE[1] for angle in angles):
-            notes.add('angle of more than two turns; URDF has radians, not degrees', joint.element)
+            notes.add('angle of more than two turns; URDF uses radians, not degrees',
+                      joint.element)
         if joint.kind in ('floating', 'planar', 'fixed') or limit is None:
             continue
         if joint.data.effort == 0.0:
-            notes.add('effort limit is zero, no force may be commanded', joint.element)
+            notes.add('effort limit is zero, so that no force can be commanded', joint.element)
         if joint.data.lower == joint.data.upper:
-            notes.add('lower and upper limit are equal, the joint may not move', joint.element)
+            notes.add('lower and upper limit are equal, so that the joint cannot move',
+                      joint.element)
 
 
 def _angles(joint: JointText) -> tuple[float, ...]:
-    """Return roll, pitch and yaw as they are written."""
+    """Return roll, pitch and yaw as written."""
     origin = joint.element.first('origin')
     return () if origin is None else numbers(origin, 'rpy', joint.element, 3, ())
 
 
 def _range(joint: JointText) -> tuple[float, ...]:
-    """Return the limits, as they are written, of a joint that turns."""
+    """Return the limits of a revolute joint as written."""
     limit = joint.element.first('limit')
     if limit is None or joint.kind != 'revolute':
         return ()
@@ -235,4 +236,4 @@ def note_unknown(elements: Iterable[Element], notes: Notes) -> None:
     for element in elements:
         for child in element.children:
             if child.tag not in KNOWN[element.tag]:
-                notes.add(f'<{child.tag}> is not known and not used', element)
+                notes.add(f'<{child.tag}> is unknown and not used', element)

@@ -26,7 +26,7 @@ import numpy as np
 from rbd_ros.errors import ModelError
 from rbd_ros.model.collision_shapes import (
     Box, Capsule, CollisionShape, ConvexMesh, Cylinder, HalfSpace, Sphere)
-from rbd_ros.model.urdf.document import Element, PASSED_OVER, read_xml
+from rbd_ros.model.urdf.document import Element, read_xml, SKIPPED_TAGS
 from rbd_ros.model.urdf.elements import number, numbers, placement, required
 from rbd_ros.model.urdf.loader import read_source, SNAP_ANGLE
 from rbd_ros.model.urdf.resources import find_resource
@@ -44,14 +44,14 @@ def load_collisions(
     """
     Return the collision shapes of a description: spheres, capsules, cylinders, boxes, meshes.
 
-    :param source: what ``load_urdf`` takes.
-    :param model: what it made of it.
-    :param read_mesh: makes a convex mesh of a file and a scale, such as
+    :param source: as for ``load_urdf``.
+    :param model: the model that ``load_urdf`` made from it.
+    :param read_mesh: returns a convex mesh for a file and a scale, such as
         :func:`rbd_ros.sim.mesh.read_mesh`; without it, meshes are refused.
-    :raises ModelError: for a shape that cannot be; names the link.
+    :raises ModelError: for an invalid shape; names the link.
     """
     data, origin = read_source(source)
-    robot = read_xml(data, origin, PASSED_OVER - {'collision'})
+    robot = read_xml(data, origin, SKIPPED_TAGS - {'collision'})
     found = []
     for link in robot.all('link'):
         name = required(link, 'name')
@@ -86,15 +86,15 @@ def _shape(link: Element, element: Element, read_mesh: ReadMesh | None) -> Shape
         if str(link) in str(error):
             raise
         raise ModelError(f'{link}: {error}') from None
-    raise ModelError(f'{link}: <{shape.tag}> is no collision shape; there are sphere, box, '
-                     'cylinder, capsule, plane and mesh')
+    raise ModelError(f'{link}: <{shape.tag}> is not a collision shape; use sphere, box, '
+                     'cylinder, capsule, plane or mesh')
 
 
 def _mesh(link: Element, shape: Element, read_mesh: ReadMesh | None) -> ConvexMesh:
     file = required(shape, 'filename', link)
     scale = numbers(shape, 'scale', link, 3, (1.0, 1.0, 1.0))
     if read_mesh is None:
-        raise ModelError(f'the collision shape is the mesh "{file}", and no reader of meshes is '
-                         'given: use rbd_ros.sim.mesh.read_mesh, which needs the package coal, '
-                         'or describe the link by boxes, spheres and capsules')
+        raise ModelError(f'the collision shape is the mesh "{file}", but read_mesh is not given: '
+                         'use rbd_ros.sim.mesh.read_mesh, which needs the package coal, or '
+                         'describe the link by boxes, spheres and capsules')
     return read_mesh(str(find_resource(file)), scale)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The text of a robot description in a file, expanded where it is written in xacro."""
+"""Reads the text of a robot description from a file, and expands xacro."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ['read_description']
 
 def read_description(file: str) -> str:
     """
-    Return URDF text.
+    Return the URDF text of a file.
 
-    :param file: URDF or xacro file, also a ``package://`` or ``file://`` address.
-    :raises ModelError: for a file that cannot be read, or expanded.
+    :param file: URDF or xacro file: a path, or a ``package://`` or ``file://`` address.
+    :raises ModelError: for a file that cannot be read or expanded.
     """
     path = Path(find_resource(file)) if '://' in file else Path(file).expanduser()
     if path.suffix == '.xacro':
@@ -48,7 +48,7 @@ def _expanded(path: Path) -> str:
     try:
         import xacro
     except ImportError as error:
-        raise ModelError(f'"{path}" is a xacro file, and xacro is not installed: install it '
+        raise ModelError(f'"{path}" is a xacro file, but xacro is not installed: install it '
                          '(pip install xacro, or the package ros-jazzy-xacro), or expand the '
                          'file elsewhere (xacro robot.urdf.xacro > robot.urdf)') from error
     if not path.is_file():
@@ -56,5 +56,5 @@ def _expanded(path: Path) -> str:
             f'the robot description "{path}" does not exist; give a URDF or xacro file')
     try:
         return xacro.process_file(str(path)).toxml()
-    except Exception as error:  # the file may run any code of its own
+    except Exception as error:  # a xacro file may run any code
         raise ModelError(f'xacro cannot expand "{path}": {error}') from error

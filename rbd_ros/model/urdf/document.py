@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A small tree of XML elements that know their line, read without trusting the text.
+A small tree of XML elements that know their line, read from text that is not trusted.
 
-Document types and entities are refused before they can expand, nothing is fetched, and parts
-that have no meaning for dynamics (geometry, simulator extensions) are passed over unread.
+Document types and entities are refused before they can expand, nothing is fetched, and parts that
+do not matter for dynamics (geometry, simulator extensions) are skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from xml.parsers import expat
 from rbd_ros.errors import ModelError
 
 DEEPEST = 100
-PASSED_OVER = frozenset({'visual', 'collision', 'collision_checking', 'gazebo', 'material',
+SKIPPED_TAGS = frozenset({'visual', 'collision', 'collision_checking', 'gazebo', 'material',
                          'sensor', 'self_collision_checking'})
 
 
@@ -60,8 +60,8 @@ class Element:
 class _Reader:
     """Collects elements from the parser's events."""
 
-    def __init__(self, parser: expat.XMLParserType, passed_over: Container[str]) -> None:
-        self.parser, self.passed_over = parser, passed_over
+    def __init__(self, parser: expat.XMLParserType, skipped_tags: Container[str]) -> None:
+        self.parser, self.skipped_tags = parser, skipped_tags
         self.root: Element | None = None
         self.open: list[Element] = []
         self.skipped = 0
@@ -70,7 +70,7 @@ class _Reader:
         if self.skipped + len(self.open) >= DEEPEST:
             raise ModelError(f'line {self.parser.CurrentLineNumber}: elements are nested more '
                              f'than {DEEPEST} deep; this is not a robot description')
-        if self.skipped or (self.open and tag in self.passed_over):
+        if self.skipped or (self.open and tag in self.skipped_tags):
             self.skipped += 1
             return
         element = Element(tag, attributes, self.parser.CurrentLineNumber)
@@ -96,20 +96,20 @@ class _Reader:
 
 
 def read_xml(
-    data: bytes | str, origin: str, passed_over: Container[str] = PASSED_OVER,
+    data: bytes | str, origin: str, skipped_tags: Container[str] = SKIPPED_TAGS,
 ) -> Element:
     """
     Return the root element of a document.
 
     :param data: the text; bytes are decoded as their XML declaration says.
-    :param origin: how to call the document in errors.
-    :param passed_over: tags of elements that are left out, with all that they hold.
-    :raises ModelError: for what is not well-formed XML, and for any document type or entity.
+    :param origin: what to call the document in errors.
+    :param skipped_tags: tags of elements that are left out, with everything inside.
+    :raises ModelError: for text that is not well-formed XML, and any document type or entity.
     """
     encoding = 'utf-8' if isinstance(data, str) else None
     parser = expat.ParserCreate(encoding)
     parser.buffer_text = True
-    reader = _Reader(parser, passed_over)
+    reader = _Reader(parser, skipped_tags)
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.text
@@ -121,5 +121,5 @@ def read_xml(
     except (expat.ExpatError, UnicodeError, LookupError) as error:
         raise ModelError(f'{origin} is not well-formed XML: {error}') from None
     if reader.root is None:
-        raise ModelError(f'{origin} holds no XML element; give the text of a URDF')
+        raise ModelError(f'{origin} has no XML element; give the text of a URDF')
     return reader.root

@@ -42,7 +42,7 @@ class Inertial:
 
 @dataclass(frozen=True)
 class Link:
-    """A link as written; ``inertial`` is None where the element is absent."""
+    """A link as written; ``inertial`` is None if the element is absent."""
 
     element: Element
     name: str
@@ -58,7 +58,7 @@ class Link:
 
 @dataclass(frozen=True)
 class JointText:
-    """A joint as written, with its model and its numbers."""
+    """A joint as written, with its joint model and its data."""
 
     element: Element
     name: str
@@ -72,7 +72,7 @@ class JointText:
 
 
 def required(element: Element, attribute: str, owner: Element | None = None) -> str:
-    """Return an attribute that must be there and not be empty."""
+    """Return an attribute that must be present and not empty."""
     text = element.attributes.get(attribute, '').strip()
     if not text:
         within = f' of {owner}' if owner is not None and owner is not element else ''
@@ -85,8 +85,8 @@ def numbers(element: Element, attribute: str, owner: Element, count: int,
     """
     Return the numbers of an attribute.
 
-    :param owner: the named element it belongs to, for messages.
-    :param default: value when the attribute is absent; None if it is required.
+    :param owner: the named element that it belongs to, for error messages.
+    :param default: value if the attribute is absent; None if it is required.
     """
     if default is not None and attribute not in element.attributes:
         return default
@@ -96,7 +96,7 @@ def numbers(element: Element, attribute: str, owner: Element, count: int,
 
 def parse_numbers(text: str, count: int, where: Callable[[], str]) -> tuple[float, ...]:
     """
-    Return the finite numbers of a text; Python's underscores are not numbers.
+    Return the finite numbers in a text; refuses underscores, which Python accepts in numbers.
 
     :param where: returns what to call the text in an error.
     """
@@ -115,7 +115,7 @@ def parse_numbers(text: str, count: int, where: Callable[[], str]) -> tuple[floa
 
 def number(element: Element, attribute: str, owner: Element,
            default: float | None = None) -> float:
-    """Return the one number of an attribute."""
+    """Return the single number of an attribute."""
     return numbers(element, attribute, owner, 1, None if default is None else (default,))[0]
 
 
@@ -185,12 +185,12 @@ def _joint_model(element: Element, kind: str) -> Joint:
     x, y, z = (1.0, 0.0, 0.0) if axis is None else numbers(axis, 'xyz', element, 3)
     if math.hypot(x, y, z) < SHORTEST_AXIS:
         raise ModelError(
-            f'{element}: axis {(x, y, z)} has no direction; give a vector that is not zero')
+            f'{element}: axis {(x, y, z)} has no direction; give a nonzero vector')
     return {'prismatic': Prismatic, 'planar': Planar}.get(kind, Revolute)((x, y, z))
 
 
 def _joint_data(element: Element, kind: str) -> JointData:
-    """Return limits and friction; a reflected rotor may be given as ``armature``."""
+    """Return limits, friction and, from ``armature``, the reflected rotor inertia."""
     given: dict[str, float] = {}
     limit = element.first('limit')
     if limit is None and kind in ('revolute', 'prismatic'):

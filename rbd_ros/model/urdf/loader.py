@@ -50,37 +50,37 @@ def load_urdf(source: str | bytes | os.PathLike[str], floating_base: bool = Fals
     Load a robot from URDF.
 
     Joints are numbered depth first, the joints of a link in the order of the file;
-    ``model.position_order`` and ``velocity_order`` map to the order of other programs. Fixed
-    joints are merged, every link keeps its frame. With a fixed base the root link is body 0
-    and its inertia does not count in ``total_mass``; with a floating one it is body 1 on a
-    free joint called "root_joint". ``mimic`` joints follow their leader (``model.coupling``).
+    ``model.position_order`` and ``velocity_order`` map to the order of other programs. Links on
+    fixed joints are merged, but every link keeps its frame. With a fixed base the root link is
+    body 0, and ``total_mass`` does not include it; with a floating base it is body 1 on a free
+    joint called "root_joint". ``mimic`` joints follow their leader (``model.coupling``).
     ``<loop_joint>`` elements close loops, see :mod:`rbd_ros.model.urdf.loop_joints`.
 
     :param source: a path, a ``package://`` or ``file://`` address, or the XML itself.
     :param floating_base: whether the root link moves freely.
     :param gravity: acceleration of free fall in base coordinates, m/s^2.
-    :param mimic: False to let mimic joints move freely, as programs do that do not know them.
-    :param gears: laws by which joints follow others, by name of the following joint, besides
-        those of ``mimic``: cams, linkages and differentials, which URDF cannot describe.
+    :param mimic: False to let mimic joints move freely, as programs without mimic joints do.
+    :param gears: laws by which joints follow others, by name of the follower, in addition to
+        ``mimic``: cams, linkages and differentials, which URDF cannot describe.
     :param rotor_bodies: whether the rotors of ``<transmission>`` elements are bodies of their own,
-        with all gyroscopic effects, and not just inertia reflected to their joints (RBDA 9.6).
-        The inertias of the links are taken to include the rotors but for the spin about
-        their axes, which are those of the joints.
-    :param strict: refuse, rather than warn about, inertias that no rigid body has and moving
-        leaves without inertia.
-    :param limits_optional: whether ``<limit>`` may lack effort or velocity, which URDF demands;
-        what is missing is infinite.
+        with all gyroscopic effects, instead of inertia reflected to their joints (RBDA 9.6).
+        Link inertias are taken to include the rotors, except for the spin about the rotor
+        axes, which are the joint axes.
+    :param strict: refuse inertias that no rigid body has, and moving leaves without inertia,
+        instead of warning about them.
+    :param limits_optional: whether ``<limit>`` may lack effort or velocity, which URDF requires;
+        missing ones are infinite.
     :param snap_angle: a roll, pitch or yaw this close (rad) to a multiple of a quarter turn is
-        taken as exact; wider values save operations and change the robot.
-    :param max_bytes: the largest document that is read.
-    :param on_warning: called with the text of each warning; by default they go through the
+        taken as exact; a larger value saves operations, but changes the robot.
+    :param max_bytes: size of the largest document to read.
+    :param on_warning: called with the text of each warning; by default warnings go through the
         ``warnings`` module as ``RbdWarning``.
     :raises ModelError: for a description that cannot be a robot; names the element.
     """
     data, origin = read_source(source, max_bytes)
     robot = read_xml(data, origin)
     if robot.tag != 'robot':
-        raise ModelError(f'{origin}: the root element is <{robot.tag}>, URDF has <robot>')
+        raise ModelError(f'{origin}: the root element is <{robot.tag}>; in a URDF it is <robot>')
     _refuse_xacro(robot, origin)
     notes = check.Notes(on_warning)
     links = check.unique([read_link(each, snap_angle) for each in robot.all('link')])
@@ -110,11 +110,11 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
            floating_base: bool, gravity: Sequence[float],
            laws: Mapping[str, Mimic | Gear], rotor_bodies: bool,
            loops: Sequence[LoopText]) -> Model:
-    """Hand the tree to the builder in the order of the file."""
+    """Build the model, adding bodies and joints in the order of the file."""
     inertia = links[root].inertia()
     if floating_base:
         if ROOT_JOINT in joints:
-            raise ModelError(f'{joints[ROOT_JOINT].element}: this name is taken by the joint '
+            raise ModelError(f'{joints[ROOT_JOINT].element}: this is also the name of the joint '
                              'of a floating base; rename it')
         base = 'universe' if 'world' in links else 'world'
         builder = ModelBuilder(name, base_name=base, gravity=gravity)
@@ -140,7 +140,7 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
 
 def _add_rotor(builder: ModelBuilder, joint: JointText) -> None:
     """Add the rotor of a joint as a body on its parent that turns ``gear_ratio`` times as far."""
-    axial = cast(Revolute | Prismatic, joint.joint)         # transmissions leave out the others
+    axial = cast(Revolute | Prismatic, joint.joint)         # others have no transmission
     x, y, z = axial.axis
     ratio = cast(float, joint.data.gear_ratio)
     J = cast(float, joint.data.rotor_inertia) / ratio**2
@@ -153,7 +153,7 @@ def _add_rotor(builder: ModelBuilder, joint: JointText) -> None:
 def _laws(
     gears: Mapping[str, Mimic | Gear] | None, joints: Mapping[str, JointText],
 ) -> dict[str, Mimic | Gear]:
-    """Return what each joint follows, or refuse a gear at a joint that cannot follow."""
+    """Return the law of each joint that follows others; refuses a gear at a fixed joint."""
     for name in gears or ():
         if name not in joints:
             raise UnknownName('joint', name, joints)
@@ -166,19 +166,19 @@ def _laws(
 def _without_losses(
     joints: Mapping[str, JointText], laws: Mapping[str, Mimic | Gear], notes: check.Notes,
 ) -> dict[str, JointText]:
-    """Return the joints without friction and damping that no constant at a leader can replace."""
+    """Return the joints, without losses that no constant at a single leader can represent."""
     kept = dict(joints)
     for name, law in compose(laws).items():
         data = joints[name].data
         if (law is None or len(law.weights) != 1) and (data.friction or data.damping):
-            notes.add('friction and damping of a joint that does not follow one other linearly '
-                      'are not used', joints[name].element)
+            notes.add('friction and damping are not used of a joint that does not follow one '
+                      'joint linearly', joints[name].element)
             kept[name] = replace(joints[name], data=replace(data, friction=0.0, damping=0.0))
     return kept
 
 
 def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, JointText]:
-    """Return the joints with their mimics checked; a fixed joint follows nobody."""
+    """Return the joints with their mimics checked; a fixed joint does not mimic."""
     checked = {}
     for joint in joints.values():
         if joint.mimic is not None and joint.kind == 'fixed':
@@ -202,7 +202,7 @@ def _mimics(joints: dict[str, JointText], notes: check.Notes) -> dict[str, Joint
 def read_source(
     source: str | bytes | os.PathLike[str], max_bytes: int = LARGEST,
 ) -> tuple[bytes | str, str]:
-    """Return the document and how to call it in errors."""
+    """Return the document and what to call it in errors."""
     if isinstance(source, bytes) or (isinstance(source, str) and _looks_like_xml(source)):
         _check_size(len(source), max_bytes, 'the URDF text')
         return source, 'the URDF text'
@@ -225,12 +225,13 @@ def _looks_like_xml(text: str) -> bool:
 
 def _check_size(size: int, max_bytes: int, origin: str) -> None:
     if size > max_bytes:
-        raise ModelError(f'{origin} has {size / 1e6:.1f} MB, at most {max_bytes / 1e6:.1f} MB '
-                         'are read; meshes belong in their own files, or raise max_bytes')
+        raise ModelError(f'{origin} has {size / 1e6:.1f} MB, more than the limit of '
+                         f'{max_bytes / 1e6:.1f} MB; keep meshes in their own files, or raise '
+                         'max_bytes')
 
 
 def _refuse_xacro(robot: Element, origin: str) -> None:
-    """Refuse macros: expanding them runs code of the file, which is xacro's own business."""
+    """Refuse macros: expanding them runs code from the file, which is left to xacro."""
     for element in (robot, *robot.children, *(e for c in robot.children for e in c.children)):
         macro = element.tag.startswith('xacro:')
         if macro or any('${' in value or '$(' in value for value in element.attributes.values()):

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Joints that close loops, from <loop_joint> elements of a robot.
+Joints that close loops, from the <loop_joint> elements of a robot.
 
-URDF describes trees; programs that know nothing else pass over this element::
+The element is an extension: URDF describes trees only, and other programs ignore it::
 
     <loop_joint name="pin" type="revolute">
       <predecessor link="coupler"><origin xyz="0.8 0 0" rpy="0 0 0"/></predecessor>
@@ -23,8 +23,8 @@ URDF describes trees; programs that know nothing else pass over this element::
       <axis xyz="0 0 1"/>
     </loop_joint>
 
-The origins are the frames of the joint on both links; where the loop is closed they coincide but
-for the motion that the joint allows. The axis is given in both of them.
+The origins are the frames of the joint on both links. When the loop is closed, they coincide
+except for the motion that the joint allows. The axis has the same coordinates in both.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ def read_loop_joints(
     robot: Element, links: Iterable[str], joints: Container[str], snap: float,
 ) -> list[LoopText]:
     """
-    Return what the <loop_joint> elements of a robot say.
+    Return the loop joints of a robot.
 
     :param links: names of the links.
-    :param joints: names that are taken.
-    :raises LoopError: which names the element.
+    :param joints: names that are already in use.
+    :raises LoopError: for an invalid element, which it names.
     """
     known, found = tuple(links), dict[str, LoopText]()
     for element in robot.all('loop_joint'):
@@ -113,7 +113,7 @@ def _three(axis: _Axis) -> tuple[float, float, float]:
 
 
 def _second(element: Element) -> tuple[float, float, float]:
-    """Return the axis of a universal joint that the successor carries."""
+    """Return the axis of a universal joint that is fixed in the successor."""
     axis = element.first('axis2')
     if axis is None:
         raise ModelError('a universal joint needs <axis2 xyz="..."/>, its axis on the successor')

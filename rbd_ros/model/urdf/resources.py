@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Find the file that a ``package://`` address, a path or a ``file://`` address means."""
+"""Finds the file behind a path, a ``package://`` or a ``file://`` address."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ OWN_SOURCE = Path(__file__).resolve().parents[3]
 def find_resource(address: str | os.PathLike[str], *,
                   near: str | os.PathLike[str] | None = None) -> Path:
     """
-    Return the existing file that an address means.
+    Return the existing file behind an address.
 
     ``package://name/rest`` is searched in ``share/name`` of every folder of AMENT_PREFIX_PATH,
-    then in ROS_PACKAGE_PATH, in ``share/name`` of this Python and of what pip put into it with
-    cmeel, then in folders called ``name`` next to or above ``near``.
+    then in ROS_PACKAGE_PATH, in ``share/name`` of this Python installation and of its cmeel
+    packages, and last in folders called ``name`` next to or above ``near``.
 
     :param address: a path, ``file://`` or ``package://`` address.
     :param near: file or folder to search around; the current folder if not given.
-    :raises ModelError: if there is no such file; the message lists where it was searched for.
+    :raises ModelError: if there is no such file; the message lists the places searched.
     """
     text = os.fspath(address)
     if text.startswith('package://'):
@@ -55,7 +55,7 @@ def find_resource(address: str | os.PathLike[str], *,
             if candidate.is_file():
                 return candidate
         except OSError as error:
-            raise ModelError(f'"{text[:80]}" cannot be a path: {error.strerror}') from None
+            raise ModelError(f'"{text[:80]}" is not a valid path: {error.strerror}') from None
     searched = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
     hint = ('; source the workspace or set AMENT_PREFIX_PATH'
             if text.startswith('package://') else '')
@@ -72,10 +72,10 @@ def _package_folders(package: str, near: str | os.PathLike[str] | None) -> Itera
             yield Path(folder)
     if package == 'rbd_ros':
         yield OWN_SOURCE
-    yield Path(sys.prefix) / 'share' / package  # where pip and conda put what a package carries
+    yield Path(sys.prefix) / 'share' / package  # data files of pip and conda packages
     for place in map(Path, sys.path):
         if place.name == 'site-packages' and 'cmeel.prefix' not in place.parts:
-            yield place / 'cmeel.prefix' / 'share' / package    # and pip that of a C++ package
+            yield place / 'cmeel.prefix' / 'share' / package    # and of C++ packages from pip
     start = Path(near or os.curdir).resolve()
     for above in (start, *start.parents):
         yield above / package

@@ -15,8 +15,8 @@
 """
 Gear ratio and rotor inertia of joints from <transmission> elements.
 
-Standard URDF has only the ratio; where the rotor's inertia is written, it is under one of
-the names below, about the motor's own axis before the gear.
+Standard URDF has only the ratio. The rotor inertia, if given, has one of the names below; it is
+about the axis of the motor, before the gear.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ ROTOR = ('rotorInertia', 'rotor_inertia', 'motorInertia', 'motor_inertia',
 
 def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Notes) -> None:
     """
-    Put gear ratio and reflected rotor inertia (ratio^2 J) into the joints' data.
+    Put gear ratio and reflected rotor inertia (ratio^2 J) into the data of the joints.
 
-    A joint may be described twice, once for each generation of ros_control. Where both say the
-    same nothing is lost; where they differ, as for two motors on one joint, the last one counts
-    and a note says so.
+    A joint may have two transmissions, one for each generation of ros_control. If they differ, as
+    with two motors on one joint, the last one is used, with a warning.
     """
     seen: dict[str, tuple[float, float | None]] = {}
     for element in _transmissions(robot):
@@ -62,8 +61,8 @@ def apply_transmissions(robot: Element, joints: dict[str, JointText], notes: Not
             raise ModelError(f'{element}: rotor inertia {rotor} is negative')
         ratio = 1.0 if ratio is None else ratio
         if seen.setdefault(joint.name, (ratio, rotor)) != (ratio, rotor):
-            notes.add('second, different transmission of one joint: gear and rotor of the last '
-                      'one are used, those of the others are not', element)
+            notes.add('second, different transmission of one joint: only gear and rotor of the '
+                      'last one are used', element)
         data = dataclasses.replace(joint.data, gear_ratio=ratio)
         if rotor is not None:
             data = dataclasses.replace(data, rotor_inertia=rotor * ratio**2)
@@ -79,7 +78,7 @@ def _transmissions(robot: Element) -> Iterator[Element]:
 
 
 def _value(transmission: Element, names: tuple[str, ...]) -> float | None:
-    """Return the first number found under one of the names, as text or ``value``."""
+    """Return the first number under one of the names, as text or as ``value``."""
     for holder in (transmission, *transmission.all('actuator'), *transmission.all('joint')):
         for child in holder.children:
             if child.tag in names:
