@@ -15,31 +15,24 @@
 """A flood on an input costs a bounded share of the time, and what is newest is heard."""
 
 import contextlib
-import math
 import sys
 import threading
 import time
 from types import SimpleNamespace
 
-from geometry_msgs.msg import Quaternion, TransformStamped
 from input_rig import clocked, Handle, Node
 from isolation import own_domain
-import numpy as np
 import pytest
-from rbd_ros.control.safety.freshness import StateAge
 from rbd_ros.control.throttle import Budget
 from rbd_ros.nodes.controller import (
-    bounded_action, bounded_services, gravity_input, responses)
+    bounded_action, bounded_services, responses)
 from rbd_ros.nodes.controller.bounded_action import BoundedActionServer
 from rbd_ros.nodes.controller.bounded_services import bound_services
 from rbd_ros.nodes.controller.bounded_topics import BoundedInput, BURST, SHARE
-from rbd_ros.nodes.controller.gravity_input import base_frames, GravityInput
+from rbd_ros.nodes.controller.gravity_input import GravityInput
 import rclpy
 from rclpy.action import ActionServer
-from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
-from tf2_msgs.msg import TFMessage
 
 
 def test_budget_is_a_share_of_time():
@@ -63,17 +56,21 @@ def build(monkeypatch, cost, depth=1, **more):
 def test_gravity_input_ends_its_subscriptions_in_a_flood(monkeypatch):
     """A subscription out of the executor is unknown to its node, and ended all the same."""
     node, bounded_input, _ = build(monkeypatch, 5e-3)
-    node.destroy_node = lambda: None
+    node.destroy_node = lambda: order.append('node')
     gravity = GravityInput.__new__(GravityInput)
     gravity._node, gravity._inputs = node, [bounded_input]
-    gravity._executor = SimpleNamespace(shutdown=lambda timeout_sec: None)
-    gravity._thread = SimpleNamespace(join=lambda seconds: None)
+    order = []
+    gravity._executor = SimpleNamespace(shutdown=lambda timeout_sec: order.append('shutdown'))
+    gravity._thread = SimpleNamespace(join=lambda seconds: order.append('join'))
     node.run(1.0, 10_000)
     assert bounded_input.polling and not node._subscriptions
     ended = []
     monkeypatch.setattr(node, 'destroy_subscription', ended.append)
     gravity.destroy()
     assert ended == [bounded_input._subscription] and not node.timers
+    gravity.destroy()
+    # the thread must be out of the node before the node goes: it would crash the process
+    assert order == ['shutdown', 'join', 'node']
 
 
 @pytest.mark.parametrize('cost', [1e-5, 3e-4, 5e-3])
@@ -354,134 +351,6 @@ def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
     codes[b'c' * 16] = 1  # an error that is no waiting: the next response is sent at once
     assert answer(b'c', 6) == [6] and len(told) == 2
     assert answer(b'c', 7) == [6, 7] and len(told) == 3
-
-
-class Gravity(GravityInput):
-    """What hears directions of gravity, without ROS: notes what it hands over, and when."""
-
-    def __init__(self, turns):
-        self._imu_axes, self._age = turns, StateAge(0.5, probes=1)
-        self.now, self.heard, self.reason = 0.0, [], ''
-        self._clock = lambda: self.now
-        self._robot = SimpleNamespace(model=SimpleNamespace(body_names=['base']))
-        self._frame, self._stamp, self._missing = 'world', 0.0, KeyError
-        self.refused, self._kind, self._kept, self.logged = 0, 'imu', set(), []
-        self._owner = SimpleNamespace(
-            resolve_topic_name=lambda name: name, get_logger=lambda: SimpleNamespace(
-                warning=lambda text, **_: self.logged.append(text)))
-
-    def _post_direction(self, down, when):
-        self.heard.append((down.tolist(), when))
-
-
-def quaternion(axis, angle):
-    """Return a message of a turn."""
-    return Quaternion(w=math.cos(angle / 2.0), **{axis: math.sin(angle / 2.0)})
-
-
-def stamped(message, time):
-    """Return a message with a stamp."""
-    message.header.stamp.sec, message.header.stamp.nanosec = 100, round(1e9 * time)
-    return message
-
-
-def test_gravity_of_an_imu_is_turned_into_the_base():
-    """An IMU that is rolled, on a base that is pitched: gravity in the axes of the base."""
-    c, s = math.cos(0.3), math.sin(0.3)
-    roll = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])  # axes of the IMU as columns
-    subject = Gravity({'imu': roll})
-    pitch = np.array([[math.cos(0.2), 0.0, math.sin(0.2)], [0.0, 1.0, 0.0],
-                      [-math.sin(0.2), 0.0, math.cos(0.2)]])
-    x, y, z, w = Rotation.from_matrix(pitch @ roll).as_quat()
-    for k, late in enumerate((0.0, 0.0, 0.03)):
-        subject.now = 0.1 * (k + 1)
-        message = Imu(orientation=Quaternion(x=x, y=y, z=z, w=w))
-        message.header.frame_id = 'imu'
-        subject._on_imu(stamped(message, subject.now - late))
-    down, when = subject.heard[-1]
-    np.testing.assert_allclose(down, pitch.T @ [0.0, 0.0, -1.0], atol=1e-12)
-    assert when == pytest.approx(0.3 - 0.03, abs=2e-4)  # not younger than when it was measured
-
-
-def test_gravity_of_tf_is_down_in_the_world():
-    """The transform from the world to the base has the axes of the world as columns."""
-    subject = Gravity({})
-    for k in (1, 2, 3):
-        subject.now = 0.1 * k
-        found = stamped(TransformStamped(), subject.now)
-        found.transform.rotation = quaternion('x', 0.4)
-        subject._buffer = SimpleNamespace(lookup_transform=lambda *_, found=found: found)
-        subject._look_up()
-    down, when = subject.heard[-1]
-    np.testing.assert_allclose(down, [0.0, math.sin(0.4), -math.cos(0.4)], atol=1e-12)
-    assert when == pytest.approx(0.3)
-
-
-def test_directions_that_cannot_be_used_are_refused():
-    """An IMU without orientation, or of a moving frame, and a turn that is none."""
-    subject = Gravity({'': np.eye(3)})
-    subject._robot.model.frames = {
-        'base': SimpleNamespace(body=0), 'hand': SimpleNamespace(body=3)}
-    blind = Imu(orientation=Quaternion(w=1.0))
-    blind.orientation_covariance[0] = -1.0
-    moving = Imu(orientation=Quaternion(w=1.0))
-    moving.header.frame_id = 'hand'
-    for k, (message, text) in enumerate((
-            (blind, 'has no orientation'), (moving, 'frame "hand", which is not fixed to the base '
-                                                    '(known: base)'),
-            (Imu(orientation=Quaternion(w=0.5)), 'length 0.5')), 1):
-        subject._on_imu(message)
-        assert (subject.refused, subject.heard) == (k, []) and text in subject.reason
-        assert subject.logged.pop() == f'gravity from the topic ~/imu rejected: {subject.reason}'
-    assert base_frames(subject._robot) == ['base']
-
-
-def test_transforms_that_stand_or_are_missing():
-    """A static one counts whenever it is looked up, the same one again only once."""
-    subject = Gravity({})
-    found = TransformStamped()
-
-    def look_up(*frames):
-        assert frames[:2] == ('base', 'world')
-        return found
-    subject._buffer, subject.now = SimpleNamespace(lookup_transform=look_up), 3.0
-    subject._look_up()
-    subject.now = 4.0
-    subject._look_up()
-    assert subject.heard == [([0.0, 0.0, -1.0], 3.0), ([0.0, 0.0, -1.0], 4.0)]
-    subject.heard.clear()
-    for k in range(3):
-        subject.now = 5.0 + 0.1 * k
-        stamped(found, subject.now - 5.0 + 0.01)
-        subject._look_up()
-    assert len(subject.heard) == 2 and subject.reason == ''        # after one probe
-    subject.now = 5.3
-    subject._look_up()
-    assert len(subject.heard) == 2 and subject.refused == 0
-    found.transform.rotation.w = 2.0
-    subject._look_up()
-    assert subject.refused == 1 and 'length 2' in subject.reason
-
-    def nothing(*_):
-        raise KeyError('no such frame')
-    subject._buffer.lookup_transform = nothing
-    subject._look_up()
-    assert 'no such frame' in subject.reason and len(subject.heard) == 2
-
-
-def test_frames_of_tf_are_bounded():
-    """The buffer never forgets a frame, so that only so many may enter it."""
-    subject, kept = Gravity({}), []
-    subject._buffer = SimpleNamespace(set_transform=lambda *given: kept.append(given),
-                                      set_transform_static=lambda *given: kept.append(given))
-    names = [f'frame_{k}' for k in range(gravity_input._MAX_FRAMES + 1)]
-    message = TFMessage(transforms=[TransformStamped(child_frame_id=name) for name in names])
-    subject._on_tf(message)
-    assert len(kept) == gravity_input._MAX_FRAMES and len(subject.logged) == 1
-    assert kept[0] == (message.transforms[0], 'tf')
-    subject._on_tf_static(TFMessage(transforms=message.transforms[-2:]))
-    assert kept[-1] == (message.transforms[-2], 'tf_static')
-    assert len(kept) == gravity_input._MAX_FRAMES + 1
 
 
 def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):

@@ -16,6 +16,7 @@
 
 import threading
 from types import SimpleNamespace
+from unittest.mock import call, Mock
 
 from codec_oracle import joint_state
 import cycle_rig
@@ -23,8 +24,9 @@ import numpy as np
 import pytest
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.nodes.codec import JointStateReader
-from rbd_ros.nodes.controller import activation, loop_node
+from rbd_ros.nodes.controller import activation, loop_node, transitions
 from rbd_ros.nodes.controller.statistics import LoopStatistics
+from rclpy.node import Node
 from std_msgs.msg import Bool, UInt64
 from std_srvs.srv import Trigger
 
@@ -241,6 +243,105 @@ def test_timers_of_a_robot(monkeypatch, rate, timeout, beat, checks, looks):
     loop.node.statistics.add(1.0, 1.0, 0.0)
     loop.node.statistics.add(1.0 + 0.09 / rate, 2.0, 0.0)
     assert loop.node.statistics.superseded == 1
+
+
+def names_of():
+    """Return a node by whose names others are called."""
+    log = SimpleNamespace(warning='warning', fatal='fatal')
+    return SimpleNamespace(
+        get_name=lambda: 'arm', get_namespace=lambda: '/cell', get_logger=lambda: log,
+        resolve_topic_name=lambda topic: topic.replace('~', '/cell/arm'),
+        resolve_service_name=lambda service: service.replace('~', '/cell/arm'))
+
+
+def inner_nodes(monkeypatch, module):
+    """Note nodes and their services; none has parameters, arguments or a /rosout of its own."""
+    noted = Mock()
+
+    def make(node, name, **more):
+        noted.node(name, more.pop('namespace'), {
+            each.name: each.value for each in more.pop('parameter_overrides')})
+        assert set(more) == {'use_global_arguments', 'start_parameter_services', 'enable_rosout'}
+        assert not any(more.values())
+    monkeypatch.setattr(Node, '__init__', make)
+    monkeypatch.setattr(Node, 'create_service',
+                        lambda _, kind, name, callback: noted.service(kind, name, callback))
+    monkeypatch.setattr(module, 'bound_services', noted.bound)
+    return noted
+
+
+def test_loop_is_connected(monkeypatch):
+    """States, dead man, stop and reset by the names of the controller, in the loop's thread."""
+    noted = inner_nodes(monkeypatch, loop_node)
+    monkeypatch.setattr(Node, 'create_publisher', lambda _, *given: noted.publisher(*given))
+    monkeypatch.setattr(Node, 'get_clock', lambda _: 'clock of ROS')
+    monkeypatch.setattr(loop_node, 'StateInput', noted.states)
+    monkeypatch.setattr(loop_node, 'BoundedInput', noted.dead_man)
+    made = loop_node.LoopNode(names_of(), simulated=True)
+    noted.node.assert_called_once_with(
+        'arm_loop', '/cell', {'use_sim_time': True, 'start_type_description_service': False})
+    noted.publisher.assert_called_once_with(UInt64, '/cell/arm/heartbeat', 1)
+    given, more = noted.states.call_args
+    assert given == (made, 'joint_states', made._on_state, loop_node.STATES, 'warning')
+    more['event_callbacks'].message_lost(SimpleNamespace(total_count=5))
+    assert made.lost == 5
+    noted.dead_man.assert_called_once_with(
+        made, Bool, '/cell/arm/dead_man', made._on_dead_man, 10, 'warning')
+    assert [args[:2] for args, _ in noted.service.call_args_list] == [
+        (Trigger, '/cell/arm/stop'), (Trigger, '/cell/arm/reset')]
+    stop, reset = [args[2] for args, _ in noted.service.call_args_list]
+    assert stop(None, Trigger.Response()).message.startswith('nothing to stop')
+    assert reset(None, Trigger.Response()).message == 'not configured'
+    assert noted.mock_calls[-1] == call.bound(made, 'warning')
+    assert made.simulated and made._ros_clock == 'clock of ROS' and made.cancel_start() == ''
+    assert made._steady.clock_type.name == 'STEADY_TIME'
+    assert (made.fast_path, made.output, made._cycle) == (None, None, None)
+
+
+def test_transitions_are_taken_over(monkeypatch):
+    """The service of rclpy moves to this node, with its handle, its name and its callback."""
+    noted = inner_nodes(monkeypatch, transitions)
+    monkeypatch.setattr(transitions, 'Service', noted.taken)
+    monkeypatch.setattr(Node, 'default_callback_group', noted.group)
+    monkeypatch.setattr(Node, '_wake_executor', lambda _: noted.wake())
+    monkeypatch.setattr(Node, '_services', [], raising=False)
+    owner = names_of()
+    given = SimpleNamespace(callback='change', srv_name='/cell/arm/change_state',
+                            qos_profile='qos')
+    owner._services, owner._service_change_state = ['other', given], given
+    owner._state_machine = SimpleNamespace(service_change_state='handle',
+                                           current_state=(1, 'unconfigured'))
+    guard = SimpleNamespace(service=lambda callback: ('guarded', callback))
+    made = transitions.TransitionNode(owner, guard, 'autostart')
+    noted.node.assert_called_once_with(
+        'arm_transitions', '/cell', {'start_type_description_service': False})
+    noted.taken.assert_called_once_with(
+        'handle', transitions.ChangeState, '/cell/arm/change_state',
+        ('guarded', made._on_change), noted.group, 'qos')
+    assert owner._services == ['other'] and made._services == [made._service]
+    assert noted.mock_calls[-3:] == [
+        call.group.add_entity(made._service), call.bound(made, 'warning'), call.wake()]
+    assert made._change == 'change' and made._label() == 'unconfigured'
+
+
+def test_loop_lets_a_robot_go(monkeypatch):
+    """Its timers and its publisher end; nothing is sent afterwards."""
+    loop = Loop(monkeypatch)
+    ended, sent, made = [], [], loop.node
+    made.destroy_timer, made.destroy_publisher = ended.append, ended.append
+    made._own_timers = ['a', 'b']
+    made.output.publish = lambda torque, stamp: sent.append((torque, stamp))
+    loop.arm.cycle.stamp = (3, 4)
+    made.publish('torque')
+    publisher = made.output.publisher
+    made.detach()
+    made.publish('torque')
+    assert sent == [('torque', (3, 4))] and ended == ['a', 'b', publisher]
+    assert made.output is made._cycle is made.fast_path is None
+    made.detach()
+    made._on_state(b'')
+    made._on_timer()
+    assert len(ended) == 3 and not loop.caught
 
 
 # -- activation -------------------------------------------------------------------------------

@@ -15,13 +15,14 @@
 """Changes of parameters, descriptions and transitions, judged without a middleware."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import cycle_rig
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import pytest
 from rbd_ros.errors import ModelError, SettingError
-from rbd_ros.nodes import parameters
+from rbd_ros.nodes import make_config, parameters
 from rbd_ros.nodes.controller import description_source
 from rbd_ros.nodes.controller.parameter_changes import ParameterChanges
 from rbd_ros.nodes.controller.transitions import TransitionNode
@@ -214,3 +215,60 @@ def test_transitions_are_possible_or_refused(wanted, yields, state, answer):
     assert (given if isinstance(given, str) else given.success) == answer
     assert bool(logged) is (answer is False)
     assert asked == [wanted.label or {3: 'activate', 4: 'deactivate'}.get(wanted.id, '')]
+
+
+# -- make_config ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def printer(monkeypatch):
+    """Return what make_config asks of others."""
+    made = Mock()
+    made.config_text.return_value = 'file'
+    for name in ('config_text', 'description_text', 'rclpy'):
+        monkeypatch.setattr(make_config, name, getattr(made, name))
+    made.now = 100.0
+    monkeypatch.setattr(make_config, 'time', SimpleNamespace(monotonic=lambda: made.now))
+
+    def spin(node, timeout_sec):
+        made.now += timeout_sec
+        made.each()
+    made.rclpy.spin_once.side_effect = spin
+    return made
+
+
+def test_file_is_made_from_a_description(printer, capsys):
+    """Joints, rate and answers reach the text, which alone is printed."""
+    given = ['--urdf', 'arm.urdf', '--joints', 'a, b', '--rate', '250', '--driver-adds', 'none']
+    assert make_config.main(given) == 0
+    printer.description_text.assert_called_once_with('', 'arm.urdf')
+    printer.config_text.assert_called_once_with(
+        printer.description_text.return_value, 'arm.urdf', joints=['a', 'b'], rate=250.0,
+        choices={'driver_adds': 'none'})
+    assert capsys.readouterr() == ('file', '')
+    make_config.main(['--urdf', 'arm.urdf'])
+    assert printer.config_text.call_args[1] == {'joints': None, 'rate': 500.0, 'choices': {}}
+    printer.config_text.side_effect = ModelError('no such joint')
+    assert make_config.main(['--urdf', 'arm.urdf']) == 1
+    assert capsys.readouterr().err == 'make_config: no such joint\n'
+
+
+def test_description_of_a_topic(printer, capsys):
+    """Who published it before is heard; whoever does not within 10 s is told of."""
+    node = printer.rclpy.create_node.return_value
+
+    def publish():
+        kind, topic, callback, qos = node.create_subscription.call_args[0]
+        assert (kind, topic, qos.depth) == (String, '/robot_description', 1)
+        assert qos.durability.name == 'TRANSIENT_LOCAL'
+        callback(String(data='<robot/>'))
+    printer.each = publish
+    assert make_config.main(['--topic']) == 0 and printer.now == pytest.approx(100.1)
+    assert printer.config_text.call_args[0] == ('<robot/>', 'the topic /robot_description')
+    assert [name for name, _, _ in printer.rclpy.mock_calls] == [
+        'init', 'create_node', 'create_node().create_subscription', 'spin_once',
+        'create_node().destroy_node', 'try_shutdown']
+    printer.each = lambda: None
+    assert make_config.main(['--topic', '/mine']) == 1
+    assert printer.now == pytest.approx(110.1, abs=0.11)
+    assert '/mine within 10 s; give a file with --urdf' in capsys.readouterr().err
