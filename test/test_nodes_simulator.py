@@ -53,7 +53,7 @@ def node(monkeypatch):
     made.__dict__.update(
         _simulation=Simulation(), _sim_stamps=False, _reader=JointStateReader(),
         get_logger=lambda: SimpleNamespace(**log), last_command=0.0, _clock_publisher=None,
-        _base=None, _settings=SimpleNamespace(number=lambda _: 0.5, whole=lambda _: 3),
+        _base=None, _settings=SimpleNamespace(number=lambda _: 0.5, integer=lambda _: 3),
         _writer=SimpleNamespace(write=lambda stamp, sample: ('state', stamp)), _reports=[
             SimpleNamespace(report=lambda stamp: made.sent.append(('report', stamp)))],
         _states=SimpleNamespace(publish=made.sent.append))

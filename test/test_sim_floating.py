@@ -149,14 +149,14 @@ def test_start_of_the_base(model, tmp_path):
     neutral = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0])
     world = Settings(values).world(HOPPER, model)       # does not look for the mesh
     assert world.points.radii.tolist() == [0.03] and world.points.points[0, 2] == -0.4
-    start = Settings(values).start(model, neutral, world)
+    start = Settings(values).start_position(model, neutral, world)
     np.testing.assert_allclose(start, [0, 0, 0.1 + 0.03 + 0.4, 0, 0, 0, 1, 0], atol=1e-12)
     world.refuse_overlap(model, start)
     pose = [1.0, 2.0, 3.0, 0.3, -0.2, 0.5]
-    given = Settings(values | {'initial_base_pose': pose}).start(model, neutral, world)
+    given = Settings(values | {'initial_base_pose': pose}).start_position(model, neutral, world)
     expected = Rotation.from_euler('xyz', pose[3:]).as_quat()
     np.testing.assert_allclose(given[:7], [1.0, 2.0, 3.0, *expected], atol=1e-12)
-    alone = Settings({'floating_base': True}).start(model, neutral, None)
+    alone = Settings({'floating_base': True}).start_position(model, neutral, None)
     assert alone.tolist() == neutral.tolist()
 
 
@@ -177,9 +177,10 @@ def test_bad_poses_say_what_is_wrong(model):
     """A pose has six numbers, and needs a base that moves."""
     neutral = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0])
     with pytest.raises(SettingError, match='initial_base_pose has 3 entries; it needs 6'):
-        Settings({'initial_base_pose': [0.0, 0.0, 1.0]}).start(model, neutral, None)
+        Settings({'initial_base_pose': [0.0, 0.0, 1.0]}).start_position(model, neutral, None)
     with pytest.raises(SettingError, match='but the base is fixed; set floating_base'):
-        Settings({'initial_base_pose': [0.0] * 6}).start(load_urdf(HOPPER), neutral[7:], None)
+        Settings({'initial_base_pose': [0.0] * 6}).start_position(
+            load_urdf(HOPPER), neutral[7:], None)
 
 
 def test_files_of_pip_packages_are_found():
@@ -198,7 +199,7 @@ def test_quadruped_of_the_configuration():
     description = find_resource(settings.text('robot_description_file')).read_text()
     go2 = load_urdf(description, floating_base=True, on_warning=lambda text: None)
     world = settings.world(description, go2)
-    start = settings.start(go2, Coordinates(go2).neutral(), world)
+    start = settings.start_position(go2, Coordinates(go2).neutral(), world)
     assert world.clearance(go2, start) == pytest.approx(0.0, abs=1e-12)
     assert len(world.points.pairs) == 4 and 0.3 < start[2] < 0.4
     assert settings.joints(go2) == go2.joint_names[1:]

@@ -203,7 +203,7 @@ def test_passive_joints_move_and_are_published():
     model = rbd_ros.load_urdf(FOUR_BAR, gravity=mechanisms.DOWN)
     settings = Settings({'joints': ['joint_1'], 'initial_positions': [0.7]})
     made = SimulatedRobot(model)
-    made.place(settings.initial_positions(model, made.q), fixed=settings.placed(model))
+    made.place(settings.initial_positions(model, made.q), fixed=settings.placed_joints(model))
     dynamics = rbd_ros.Dynamics(model)
     assert made.q[0] == 0.7 and gap(dynamics, made) < 1e-12
     start = made.q
@@ -232,7 +232,7 @@ def test_bad_starts_and_drives_are_refused():
     made = SimulatedRobot(model)
     settings = Settings({'joints': ['joint_3'], 'initial_positions': [0.0]})
     with pytest.raises(rbd_ros.LoopError, match='loop joint "close" of "four_bar" stays open by'):
-        made.place(settings.initial_positions(model, made.q), fixed=settings.placed(model))
+        made.place(settings.initial_positions(model, made.q), fixed=settings.placed_joints(model))
     with pytest.raises(rbd_ros.UnknownName, match='no joint "joint_9"'):
         Settings({'joints': ['joint_9']}).joints(model)
     with pytest.raises(rbd_ros.LoopError, match='"close".* dynamics of your own knows trees only'):

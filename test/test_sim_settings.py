@@ -75,7 +75,7 @@ def test_initial_position_is_within_the_stops():
     given[0] = 0.5 * (max(model.lower[0], -1.0) + min(model.upper[0], 1.0))
     q = Settings({'initial_positions': given}).initial_positions(model, neutral)
     assert q[model.position_order(joints)].tolist() == given
-    start = Settings({'initial_positions': given}).start(model, neutral, None)
+    start = Settings({'initial_positions': given}).start_position(model, neutral, None)
     assert start.tolist() == q.tolist()             # a fixed base has no place of its own
 
 

@@ -54,7 +54,7 @@ ERROR, WARNING = 'error', 'warning'
 POSTURES = 500
 #: kg/m^3: osmium and air. A solid with the inertia of a link has a density between them.
 DENSEST, LIGHTEST = 22600.0, 1.2
-#: rad/s; a velocity limit above is probably in degrees.
+#: rad/s; a higher velocity limit is probably in degrees.
 MAX_VELOCITY = 100.0
 #: Eigenvalue of the inertia matrix, scaled to a unit diagonal, below which it is singular.
 SINGULAR = 1e-12
@@ -101,7 +101,7 @@ class Test(NamedTuple):
     :param question: what it tests.
     :param severity: of a finding: ``ERROR`` or ``WARNING``.
     :param advice: what to do about a finding.
-    :param notes: how notes of the loader begin that belong to this test.
+    :param notes: first words of the loader's notes that belong to this test.
     :param find: returns further findings, one text per element.
     """
 

@@ -16,8 +16,7 @@
 Physically consistent parameters: least squares under a semidefinite constraint.
 
 The pseudo-inertia of each body is linear in the parameters and must have no negative eigenvalue.
-This is a conic program, which Clarabel solves. Clarabel is imported on first use; nothing else in
-the package needs it.
+This is a conic program, which Clarabel solves. Clarabel is imported on first use.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def comparable(ours: Array, theirs: Array) -> bool:
 
 
 def relative_error(ours: Array, theirs: Array) -> float:
-    """Return the largest error in a batch, relative to the mean norm over the batch."""
+    """Return the largest error in a batch, relative to the rms norm of the batch."""
     if not comparable(ours, theirs):
         return np.inf
     flat = theirs.reshape(len(theirs), -1)

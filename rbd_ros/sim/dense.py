@@ -16,8 +16,8 @@
 """
 Integration steps with dense output (RBDA 11.45 to 11.51): the state at any time within a step.
 
-An event inside a step is located on the polynomial that the step provides, so that no dynamics
-are computed twice.
+An event inside a step is located on the polynomial that the step provides, so that no stage of the
+step is computed again.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Settings:
         """Return the value of a boolean parameter."""
         return bool(self.values[name])
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         """Return the value of an integer parameter."""
         return int(self.number(name))
 
@@ -141,12 +141,12 @@ class Settings:
                                    f'its stops {low:g} and {high:g}')
         return q
 
-    def start(self, model: Model, neutral: Array, world: World | None) -> Array:
+    def start_position(self, model: Model, neutral: Array, world: World | None) -> Array:
         """Return the initial position, including the pose of a floating base."""
         return placed_base(model, self.initial_positions(model, neutral),
                            self.numbers('initial_base_pose'), world)
 
-    def placed(self, model: Model) -> tuple[str, ...]:
+    def placed_joints(self, model: Model) -> tuple[str, ...]:
         """Return the joints whose initial position is given."""
         return () if self.numbers('initial_positions') is None else self.joints(model)
 
@@ -192,14 +192,14 @@ class Settings:
             position_noise=position, velocity_noise=velocity, effort_noise=effort,
             resolution=resolution, velocity=self.text('velocity_source'),
             effort=self.text('effort_source'), latency=self.number('state_latency'),
-            loss=self.number('dropout_probability'), loss_length=self.whole('dropout_length'),
-            seed=self.whole('seed'))
+            loss=self.number('dropout_probability'), loss_length=self.integer('dropout_length'),
+            seed=self.integer('seed'))
 
     def schedule(self) -> Schedule:
         """Return the timing."""
         return Schedule(
-            period_ns=round(1e9 / self.number('state_rate')), substeps=self.whole('substeps'),
-            speed=self.number('real_time_factor'), max_catch_up=self.whole('max_catch_up'),
+            period_ns=round(1e9 / self.number('state_rate')), substeps=self.integer('substeps'),
+            speed=self.number('real_time_factor'), max_catch_up=self.integer('max_catch_up'),
             brakes=self.flag('brakes'), command_latency=self.number('command_latency'),
             command_timeout=self.number('command_timeout'), lockstep=self.flag('lockstep'),
             resend=self.number('lockstep_resend'), patience=self.number('lockstep_timeout'))

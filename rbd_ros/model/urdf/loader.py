@@ -171,8 +171,8 @@ def _without_losses(
     for name, law in compose(laws).items():
         data = joints[name].data
         if (law is None or len(law.weights) != 1) and (data.friction or data.damping):
-            notes.add('friction and damping are not used of a joint that does not follow one '
-                      'joint linearly', joints[name].element)
+            notes.add('friction and damping are ignored, because the joint does not follow a '
+                      'single joint linearly', joints[name].element)
             kept[name] = replace(joints[name], data=replace(data, friction=0.0, damping=0.0))
     return kept
 

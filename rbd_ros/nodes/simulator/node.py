@@ -111,7 +111,8 @@ class Simulator(Node):
                                          limits_optional=True))
         world = settings.world(text, model)
         robot = SimulatedRobot(model, physics=settings.physics(model), world=world)
-        robot.place(settings.start(model, robot.q, world), fixed=settings.placed(model))
+        robot.place(settings.start_position(model, robot.q, world),
+                    fixed=settings.placed_joints(model))
         frames = Frames(model)
         self._frames = frames
         simulation = Simulation(
@@ -121,7 +122,7 @@ class Simulator(Node):
         self.get_logger().info(
             f'simulating "{model.name}" ({model.nv} degrees of freedom) at '
             f'{settings.number("state_rate"):g} Hz with {settings.text("integrator")}, '
-            f'{settings.whole("substeps")} step(s) per state; ready in '
+            f'{settings.integer("substeps")} step(s) per state; ready in '
             f'{time.monotonic() - begin:.2f} s')
         braked = 'held by brakes until the first command'
         state = braked if settings.flag('brakes') else 'not braked'
@@ -262,7 +263,7 @@ class Simulator(Node):
 
     def _on_step(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
-            periods = self._settings.whole('steps_per_call')
+            periods = self._settings.integer('steps_per_call')
             sample = self._simulation.step(periods, time.monotonic())
         except RbdError as error:
             response.success, response.message = False, str(error)
