@@ -20,6 +20,7 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf
+from rbd_ros.compiler.native import gate
 from rbd_ros.control.payload import payload_vector
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import KERNELS, TickKernels
@@ -73,6 +74,14 @@ def run(bound, q, qd):
 def kernels(robot, adds='none', knows=False):
     """Return the kernels of a robot."""
     return TickKernels(robot, driver_adds=adds, driver_knows_payload=knows)
+
+
+def test_only_what_the_loop_runs_is_compiled(monkeypatch):
+    """A tick is bound and never called with arrays; the call would take as long to compile."""
+    monkeypatch.setenv('RBD_ROS_CACHE', 'off')
+    monkeypatch.setattr(gate, '_call', lambda *_: pytest.fail('the call was compiled'))
+    robot = make_robot(load_urdf(URDF / 'mimic_gripper.urdf', on_warning=lambda _: None))
+    assert kernels(robot).compile('gravity').outputs['gravity'].shape == (len(robot.joints),)
 
 
 def test_gravity_and_drivers_part(case):

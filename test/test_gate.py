@@ -30,7 +30,7 @@ from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 from rbd_ros.compiler.kernel import Kernel  # noqa: E402, I100
-from rbd_ros.compiler.native import object_layout  # noqa: E402
+from rbd_ros.compiler.native import gate, object_layout  # noqa: E402
 
 
 def mixed(q, m, t):
@@ -434,11 +434,33 @@ def test_the_slow_path_is_said_once(name, said, monkeypatch, caplog):
             for n in (3, 4):
                 graph = trace(lambda x: [3.0 * a for a in x], {'x': n})
                 kernel = compile_graph(graph, backend='llvm', cache=False)
-                assert kernel(np.ones(n)).tolist() == [3.0] * n and not kernel._definitions
+                assert kernel(np.ones(n)).tolist() == [3.0] * n and not kernel._call_definition
     finally:
         object_layout.verified.cache_clear()
     line, = [r for r in caplog.records if 'slow path' in r.message]
     assert line.levelname == 'WARNING' and said in line.message and 'CPython' in line.message
+
+
+def test_a_kernel_that_is_only_bound_has_no_call(kernel, monkeypatch):
+    """Where asked for, the checked call is not compiled: Python gives the same results."""
+    monkeypatch.setattr(gate, '_call', lambda *_: pytest.fail('the call was compiled'))
+    bare = compile_graph(kernel.graph, backend='llvm', cache=False, call=False)
+    arrays = np.array([0.3, -0.4]), np.arange(6.0).reshape(2, 3), 2.0
+    same(bare(*arrays), kernel(*arrays))
+    with pytest.raises(NonFiniteError, match=r'q\[1\]'):
+        bare([0.3, np.nan], *arrays[1:])
+    bound = pickle.loads(pickle.dumps(bare)).bind()
+    for view, value in zip(bound.inputs.values(), arrays, strict=True):
+        view[...] = value
+    bound()
+    assert [y.tolist() for y in bound.outputs.values()] == [y.tolist() for y in kernel(*arrays)]
+
+
+def test_a_pickled_kernel_keeps_its_constants():
+    """It is compiled again in double precision, to the last digit."""
+    kernel = compile_graph(trace(lambda x: [0.1 * x[0]], {'x': 1}), backend='llvm', cache=False)
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again([1.0]).tolist() == [0.1] and again._call_definition
 
 
 def test_nothing_is_said_where_objects_are_as_expected(caplog):

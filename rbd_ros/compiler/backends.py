@@ -32,20 +32,21 @@ _warned = False
 @overload
 def compile(graphs: Source, *, backend: str = 'auto', keys: str | None = None,  # noqa: A001
             cache: bool = True, progress: Progress | None = None,
-            scalar: str | ScalarType = FLOAT64, target: Target | None = None) -> Kernel: ...
+            scalar: str | ScalarType = FLOAT64, target: Target | None = None,
+            call: bool = True) -> Kernel: ...
 
 
 @overload
 def compile(graphs: Sequence[Source], *, backend: str = 'auto',  # noqa: A001
             keys: Sequence[str] | None = None, cache: bool = True,
             progress: Progress | None = None, scalar: str | ScalarType = FLOAT64,
-            target: Target | None = None) -> list[Kernel]: ...
+            target: Target | None = None, call: bool = True) -> list[Kernel]: ...
 
 
 def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa: A001
             keys: str | Sequence[str] | None = None, cache: bool = True,
             progress: Progress | None = None, scalar: str | ScalarType = FLOAT64,
-            target: Target | None = None) -> Kernel | list[Kernel]:
+            target: Target | None = None, call: bool = True) -> Kernel | list[Kernel]:
     """
     Return a graph, or each of several, as an executable kernel.
 
@@ -59,6 +60,8 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
     :param scalar: ``'float64'`` or ``'float32'``, the type of all numbers. Python's own floats
         are float64, so the Python back end refuses float32.
     :param target: processor that machine code is made for, this machine's by default.
+    :param call: whether calls with arrays are to be fast. A kernel that is only bound (``bind``)
+        compiles faster without: False takes them through Python.
     """
     if backend not in BACKENDS:
         raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
@@ -74,7 +77,7 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
     if backend == 'llvm':
         from rbd_ros.compiler.native.llvm_kernel import compile_llvm
         kernels = compile_llvm(todo, keys=keys, cache=cache, progress=progress, scalar=scalar,
-                               target=target)
+                               target=target, call=call)
     else:
         if scalar_type(scalar) is not FLOAT64 or target is not None:
             raise ValueError('the Python back end computes in float64 on this processor; another '

@@ -67,9 +67,9 @@ _BY_NAME = {name: kind for kind in (FLOAT64, FLOAT32) for name in (kind.name, ki
 
 
 def scalar_type(name: str | ScalarType) -> ScalarType:
-    """Return a type by its name in NumPy or C."""
-    if isinstance(name, ScalarType):
-        return name
+    """Return a type by its name in NumPy or C, or the one that a copy of it stands for."""
+    if isinstance(name, ScalarType):  # a pickled one is another object, and types are compared
+        name = name.name
     if name not in _BY_NAME:
         raise ValueError(f'no scalar type "{name}" (known: {", ".join(_BY_NAME)})')
     return _BY_NAME[name]

@@ -131,7 +131,7 @@ class TickKernels:
         rules = {'rule': self._rule(name)}
         quantity = Quantity(
             f'tick_{name}', tuple(shapes), rules, ('gravity',),
-            shapes=own, modules=_TRACING, loop_rules=rules, regular=True,
+            shapes=own, modules=_TRACING, loop_rules=rules, regular=True, bound=True,
             key=(type(self), robot.index, robot.tip, tuple(robot.continuous), self._driver_adds,
                  self._knows, self._axes, robot.passive, robot.assembly))
         self._dynamics.add(quantity)

@@ -94,7 +94,7 @@ class KernelBuilder(Environment):
                                    lambda: self._graph(item))
         return compile_graph(
             lambda: self._graph(item), keys=self._key(item), cache=self._cache,
-            backend=self._backend, progress=self._progress)
+            backend=self._backend, progress=self._progress, call=not item.quantity.bound)
 
     def _key(self, item: Computation) -> str:
         """Return the key of a quantity, '' for one that must be traced to be known."""

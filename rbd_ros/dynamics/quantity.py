@@ -74,6 +74,7 @@ class Quantity(NamedTuple):
     :param key: all that the graph depends on, where that is more than the code of the rules.
     :param modules: names of modules that are traced, besides those below.
     :param instead: what knows closed loops, where this quantity does not.
+    :param bound: whether it is only ever bound, so that calls need not be fast.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Quantity(NamedTuple):
     key: tuple[object, ...] = ()
     modules: tuple[str, ...] = ()
     instead: str = ''
+    bound: bool = False
 
     def rows(self) -> list[Quantity]:
         """Return the quantity and, where rules for them are declared, its derivatives."""

@@ -95,22 +95,24 @@ class Writer:
 
 
 def module(inputs: Sequence[Argument], outputs: Sequence[Argument],
-           bound: str = 'rbd_kernel') -> list[str]:
+           bound: str = 'rbd_kernel', *, call: bool = True) -> list[str]:
     """
     Return the lines of ``rbd_call`` and ``rbd_bound``, to stand next to ``rbd_kernel``.
 
     :param inputs: arguments of the kernel.
     :param outputs: its results.
     :param bound: what a bound kernel runs, see ``zeros``.
+    :param call: whether there is a ``rbd_call``.
     """
+    table = f'@rbd_table = global [{len(object_layout.TABLE)} x i64] zeroinitializer'
+    if not call:
+        return [table, *_bound(inputs, outputs, bound)]
     shapes = {a.shape for a in outputs if a.shape}
     constants = [f'{_shape_name(s)} = private constant [{len(s)} x i64] ['
                  + ', '.join(f'i64 {n}' for n in s) + ']' for s in sorted(shapes)]
     largest = max([a.size for a in inputs], default=0)
     loop = _finite_loop() if largest > _UNROLLED else []
-    table = f'[{len(object_layout.TABLE)} x i64]'
-    return [f'@rbd_table = global {table} zeroinitializer', *constants, *loop,
-            *_call(inputs, outputs), *_bound(inputs, outputs, bound)]
+    return [table, *constants, *loop, *_call(inputs, outputs), *_bound(inputs, outputs, bound)]
 
 
 def _shape_name(shape: tuple[int, ...]) -> str:

@@ -44,15 +44,17 @@ class Options(NamedTuple):
 
     :param scalar: type of all numbers.
     :param target: the processor.
+    :param call: whether the checked call is machine code too.
     """
 
     scalar: ScalarType
     target: Target
+    call: bool = True
 
     @classmethod
-    def of(cls, scalar: str | ScalarType, target: Target | None) -> Options:
+    def of(cls, scalar: str | ScalarType, target: Target | None, call: bool = True) -> Options:
         """Return options from what a caller gives; None is this machine's processor."""
-        return cls(scalar_type(scalar), target or host())
+        return cls(scalar_type(scalar), target or host(), call)
 
 
 class _Memory:
@@ -94,13 +96,14 @@ class Program(Kernel):
         self._code = Code(entry.objects)
         self._function = _prototype(len(self.inputs) + len(self.outputs))(
             self._code.address('rbd_kernel'))
-        self._definitions: tuple[int, ...] = ()
+        self._call_definition = self._bound_definition = 0
         if options.scalar is FLOAT64 and object_layout.verified():   # the gate reads doubles
             self._code.write('rbd_table', object_layout.table())
-            self._definitions = tuple(
-                self._code.define(self.name, symbol, flags)
-                for symbol, flags in (('rbd_call', object_layout.FASTCALL),
-                                      ('rbd_bound', object_layout.NOARGS)))
+            self._bound_definition = self._code.define(
+                self.name, 'rbd_bound', object_layout.NOARGS)
+            if options.call:
+                self._call_definition = self._code.define(
+                    self.name, 'rbd_call', object_layout.FASTCALL)
 
     @property
     def graph(self) -> Graph:
@@ -131,17 +134,17 @@ class Program(Kernel):
             default the same call in Python.
         """
         slow = super().caller(*fixed, result=result, otherwise=otherwise)
-        if not self._definitions:
+        if not self._call_definition:
             return slow
         # The tuple keeps this object, and so the code, alive.
         if otherwise is not None:
             slow = partial(otherwise)
             slow.kernel = self  # type: ignore[attr-defined]
-        return object_layout.make_function(self._definitions[0], (slow, result, *fixed))
+        return object_layout.make_function(self._call_definition, (slow, result, *fixed))
 
     def bind(self) -> Bound:
         """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
-        if not self._definitions:
+        if not self._bound_definition:
             return super().bind()
         arguments = [*self.inputs, *self.outputs]
         starts, total = gate.offsets(arguments)
@@ -152,7 +155,7 @@ class Program(Kernel):
                  for a, k in zip(arguments, starts, strict=True)]
         for name, view in views[len(self.inputs):]:
             view.flags.writeable = name not in self._zeros
-        run = object_layout.make_function(self._definitions[1], block)
+        run = object_layout.make_function(self._bound_definition, block)
         count = len(self.inputs)  # an input and an output may have the same name
         return Bound(dict(views[:count]), dict(views[count:]), run)
 
@@ -172,7 +175,7 @@ class Program(Kernel):
 
         :param progress: called with the name and the share done.
         """
-        scalar, target = self._options
+        scalar, target, _ = self._options
         width = target.width(scalar)
         key = disk.digest([self._key, 'batch', width]) if self._key else ''
         entry = disk.read(key) if key else None
@@ -212,13 +215,13 @@ def _prototype(count: int) -> type[ctypes._CFunctionType]:
 
 
 def _again(graph: Graph, cached: bool, options: Options) -> Kernel:
-    return compile_llvm([graph], cache=cached, scalar=options.scalar, target=options.target)[0]
+    return compile_llvm([graph], cache=cached, **options._asdict())[0]
 
 
 def compile_llvm(sources: Sequence[Source], *, keys: Sequence[str] | None = None,
                  cache: bool = True, progress: Progress | None = None,
                  scalar: str | ScalarType = FLOAT64, target: Target | None = None,
-                 ) -> list[Kernel]:
+                 call: bool = True) -> list[Kernel]:
     """
     Return each graph as a kernel of machine code.
 
@@ -231,8 +234,10 @@ def compile_llvm(sources: Sequence[Source], *, keys: Sequence[str] | None = None
     :param scalar: type of all numbers. Kernels of float32 take and give float32 arrays, by the
         portable call path: the machine-code gate knows float64 only.
     :param target: processor to make code for, this machine's by default; it must run here.
+    :param call: whether the checked call is machine code too; for a kernel of many arrays it takes
+        as long to compile as the kernel itself, which one that is only bound is spared.
     """
-    options = Options.of(scalar, target)
+    options = Options.of(scalar, target, call)
     options.target.check_runs_here()
     kernels: list[Kernel] = []
     for k, source in enumerate(sources):
@@ -259,7 +264,7 @@ def emit_objects(graph: Graph, *, scalar: str | ScalarType = FLOAT64,
     :param scalar: type of all numbers.
     :param target: processor to make code for, this machine's by default.
     """
-    kind, machine = Options.of(scalar, target)
+    kind, machine, _ = Options.of(scalar, target)
     kind.check(graph)
     texts = scalar_modules(graph, size=part_size(graph), table=machine.table, scalar=kind)
     return _emit(graph.name, texts, machine, None)
@@ -267,7 +272,7 @@ def emit_objects(graph: Graph, *, scalar: str | ScalarType = FLOAT64,
 
 def _compile(source: Source, given: str, cached: bool, progress: Progress | None,
              options: Options) -> LlvmKernel:
-    scalar, target = options
+    scalar, target, called = options
     if cached and not given:
         source = source if isinstance(source, Graph) else source()
         given = source.digest()
@@ -278,8 +283,8 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         graph = source = source if isinstance(source, Graph) else source()
         scalar.check(graph)
         zeros = left_out(graph)
-        call = gate.module(graph.inputs, graph.outputs, 'rbd_nonzero' if zeros else 'rbd_kernel'
-                           ) if scalar is FLOAT64 else []
+        call = gate.module(graph.inputs, graph.outputs, 'rbd_nonzero' if zeros else 'rbd_kernel',
+                           call=called) if scalar is FLOAT64 else []
         texts = scalar_modules(graph, call, part_size(graph), table=target.table, scalar=scalar)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count(), 'zeros': zeros}
@@ -309,5 +314,5 @@ def _circumstances(options: Options) -> str:
         disk.explain('for this installation', str(error))
         return ''
     return disk.digest([llvmlite.__version__, binding().llvm_version_info, *options.target,
-                        options.scalar.name,
+                        options.scalar.name, options.call,
                         object_layout.TABLE, object_layout.TUPLE_ITEMS, own])

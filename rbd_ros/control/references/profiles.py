@@ -130,7 +130,8 @@ def joint_kernel(n: int) -> Kernel:
     shapes: dict[str, tuple[int, ...]] = {
         'state': (3, n), 'target': (3, n),
         **dict.fromkeys(('velocity', 'acceleration', 'lower', 'upper'), (n,)), 'dt': ()}
-    return compiler.compile(compiler.trace(step, shapes, name=f'joint_reference_{n}'))
+    return compiler.compile(compiler.trace(step, shapes, name=f'joint_reference_{n}'),
+                            call=False)
 
 
 @cache
@@ -149,7 +150,7 @@ def polynomial_kernel(n: int) -> Kernel:
         return {'values': rows}
 
     return compiler.compile(compiler.trace(evaluate, {'c': (6, n), 's': ()},
-                                           name=f'quintics_{n}'))
+                                           name=f'quintics_{n}'), call=False)
 
 
 def quaternion_product(a: Vector, b: Vector) -> list[Scalar]:
@@ -280,4 +281,4 @@ def pose_kernel() -> Kernel:
                           lead, limits, dt)
         return {f'next_{name}': value for name, value in found.items()}
 
-    return compiler.compile(compiler.trace(step, shapes, name='pose_reference'))
+    return compiler.compile(compiler.trace(step, shapes, name='pose_reference'), call=False)

@@ -135,7 +135,7 @@ def limit_kernel(n: int) -> Kernel:
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
         ('torque', 'driver', 'last', 'last_sent', 'limit', 'rate'), (n,))
     return compiler.compile(compiler.trace(torque_step, shapes | {'dt': ()},
-                                           name=f'torque_limits_{n}'))
+                                           name=f'torque_limits_{n}'), call=False)
 
 
 class TorqueLimiter:
