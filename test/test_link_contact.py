@@ -225,6 +225,25 @@ def test_rates_of_a_contact_between_links(solid):
     assert len(seen) > 1 or not isinstance(solid, Box)
 
 
+@pytest.mark.parametrize('solid', [Sphere(0.2), Capsule(0.2, 0.3)], ids=['sphere', 'capsule'])
+@pytest.mark.parametrize('apart', [0.35, 0.15])
+def test_rates_of_a_contact_level_with_a_round_link(solid, apart):
+    """A sphere is round along z where z is zero, a capsule is not; both inside as outside."""
+    points = ContactPoints([CollisionShape('one', 1, Sphere(0.1)),
+                            CollisionShape('two', 2, solid)], [], between=BOTH)
+    model = pair()
+    system, space = ContactSystem(model, backend='python'), Coordinates(model)
+    q = [0.0] * 6 + [1.0, apart] + [0.0] * 5 + [1.0]
+    v = np.random.default_rng(5).normal(size=12)
+    gap = points.gap(0, system.motions(q, v))
+    ahead, back = (points.gap(0, system.motions(space.integrate(q, (s * v).tolist()), v))
+                   for s in (1e-6, -1e-6))
+    assert ahead.feature == back.feature == gap.feature
+    for name in ('point', 'direction'):
+        rate = (getattr(ahead.contact, name) - getattr(back.contact, name)) / 2e-6
+        np.testing.assert_allclose(getattr(gap.contact, f'{name}_rate'), rate, atol=1e-6)
+
+
 def test_tangents_of_every_normal():
     """A right-handed frame for each direction, up and straight down among them."""
     rng = np.random.default_rng(0)

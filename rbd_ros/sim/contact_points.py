@@ -157,10 +157,10 @@ class ContactPoints:
         velocity = v[3:] + np.cross(v[:3], center)
         local, distance, feature = _nearest(obstacle.shape, R.T @ (center - p))
         normal, turn = R @ local, np.cross(v_c[:3], R @ local)
-        if distance > 0.0 and sum(map(abs, feature)) > 1:       # about an edge, corner or axis
+        inner = obstacle.shape.radius if isinstance(obstacle.shape, (Sphere, Capsule)) else 0.0
+        if distance + inner > 0.0 and sum(map(abs, feature)) > 1:    # about an edge or axis
             relative = velocity - v_c[3:] - np.cross(v_c[:3], center)
             part = np.abs(feature) * (R.T @ relative)
-            inner = obstacle.shape.radius if isinstance(obstacle.shape, (Sphere, Capsule)) else 0.0
             turn = turn + R @ (part - local * float(local @ part)) / (distance + inner)
         radius = float(self.radii[i])
         place, rate = center - radius * normal, velocity - radius * turn
@@ -218,7 +218,8 @@ def _nearest(shape: Shape, x: Array) -> tuple[Array, float, tuple[int, ...]]:
     if isinstance(shape, Box):
         return nearest_on_box(x, 0.5 * np.array(shape.size))
     half = _half_length(shape)
-    end = int(np.sign(x[2])) if abs(x[2]) > half or half == 0.0 else 0
+    # A sphere is round along every axis, also where z is zero.
+    end = 1 if half == 0.0 else int(np.sign(x[2])) if abs(x[2]) > half else 0
     gap = x - [0.0, 0.0, np.clip(x[2], -half, half)]
     length = float(np.linalg.norm(gap))
     normal = gap / length if length > 0.0 else np.array([1.0, 0.0, 0.0])
