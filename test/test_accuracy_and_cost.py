@@ -27,6 +27,7 @@ from rbd_ros.joints import Free, Prismatic, Revolute
 from rbd_ros.model import connectivity, samples, tree_cost
 from rbd_ros.sim import adaptive, Coordinates, rk4_step
 from rbd_ros.spatial import RigidInertia, screw, Sym3, Vec3
+from scipy.integrate import RK45
 from tree_oracle import assert_near
 
 #: Binary trees: bodies, D0 and D1 of both kinds, cost of H, of factors, and of forward dynamics.
@@ -178,6 +179,27 @@ def test_adaptive_steps_keep_the_tolerance():
         lost.append(np.abs(drift).max())
         assert abs(np.linalg.norm(path.q[-1, 3:]) - 1.0) < 1e-12
     assert lost[1] < 1e-7 and lost[1] < 1e-2 * lost[0] < 1e-4
+
+
+def test_lengths_of_adaptive_steps():
+    """Without an error steps grow five times; errors of large entries are judged by their size."""
+    space = Coordinates(passing_particle()[0].model)
+    q, v = np.zeros(2), np.ones(2)
+
+    def times(**settings):
+        return adaptive.integrate(space, lambda q, v: 0.0 * v, q, v, 1.0, **settings).t
+    assert_near(times(), [0.0, 0.01, 0.06, 0.31, 1.0])
+    assert_near(times(first=0.1), [0.0, 0.1, 0.6, 1.0])
+    assert_near(times(shortest=0.5), [0.0, 0.01, 0.51, 1.0])    # a good short step is not refused
+    # q'' = q' from q = q' = x is x e^t: the same steps from 1e4 as from 1e8
+    paths = [adaptive.integrate(space, lambda q, v: v, x * v, x * v, 2.0) for x in (1e4, 1e8)]
+    np.testing.assert_allclose(paths[0].t, paths[1].t, rtol=1e-6)
+    h = paths[0].t[-2] - paths[0].t[-3]         # it has settled
+    slopes = [1.0]
+    for row in (*RK45.A[1:], RK45.B):
+        slopes.append(1.0 + h * float(np.dot(row[:len(slopes)], slopes)))
+    error = abs(h * np.dot(RK45.E, slopes)) / slopes[-1]
+    assert error == pytest.approx(0.9**5 * 1e-8, rel=1e-3)      # the default, with its margin
 
 
 def test_adaptive_refusals():

@@ -14,13 +14,15 @@
 
 """The table of the simulator's parameters, and what a set of values makes of a robot."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
 from rbd_ros.errors import SettingError, UnknownName
-from rbd_ros.sim import SETTINGS, Settings, SimulatedRobot
+from rbd_ros.sim import (
+    Imperfections, Physics, Schedule, SETTINGS, Settings, SimulatedRobot, Surface)
 
 HERE = Path(__file__).parent
 ARM = HERE.parent / 'urdf' / 'seven_joint_arm.urdf'
@@ -50,6 +52,18 @@ def test_defaults_are_the_description(model):
     assert physics.effort_limit == pytest.approx(model.effort_limit)
     assert settings.joints(model) == model.joint_names
     assert settings.model(model) == model
+
+
+def test_defaults_of_the_table_are_those_of_the_library(model):
+    """The node starts as the classes do, but for the rate and the steps of a period."""
+    settings, none = Settings({}), [0.0]
+    assert settings.schedule() == Schedule(period_ns=2_000_000, substeps=2)
+    assert settings.imperfections() == Imperfections(none, none, none, none)
+    given, own = settings.physics(model), Physics.of(model)
+    for name in ('restitution', 'mass_scale', 'integrator'):
+        assert getattr(given, name) == getattr(own, name)
+    surface = {f.name: settings.number(f'contact_{f.name}') for f in fields(Surface)}
+    assert Surface(**surface) == Surface()
 
 
 def test_values_apply_to_commanded_joints(model):

@@ -224,6 +224,27 @@ def test_derivatives_of_a_closure_are_those_by_differences(turned):
         by_qd, derivatives(lambda e: system.constraint_bias(q, qd + e), 5), atol=1e-7)
 
 
+def test_rows_of_several_pins_and_closures():
+    """One pin in two parts, the last row first, gives the rows of the whole one; so do loops."""
+    pinned, state = rig.spatial_state()
+    pin = pinned.pins[0]
+    linked, moved = moving()
+    closure = linked.closures[0]
+    for whole, parts, (q, qd) in (
+            (pinned, PinnedTree(pinned.robot, [
+                pin._replace(rows=pin.rows[-1:]), pin._replace(rows=pin.rows[:-1])]), state),
+            (linked, VirtualLinks(linked.robot, [
+                closure._replace(rows=closure.rows[-1:]),
+                closure._replace(rows=closure.rows[:-1])]), moved)):
+        for name, args, axis in (
+                ('constraint', (q,), 0), ('jacobian', (q,), 0), ('constraint_bias', (q, qd), 0),
+                ('jacobian_derivative', (q, qd), 0),
+                ('constraint_bias_derivatives', (q, qd), 1)):
+            expected = np.roll(getattr(whole, name)(*args), 1, axis)
+            np.testing.assert_allclose(getattr(parts, name)(*args), expected, atol=1e-12)
+            assert name == 'constraint' or np.abs(expected).max() > 1e-3
+
+
 def test_planar_rows_are_those_that_count():
     """With all six rows of the loop the same three are independent, and the motion is the same."""
     system, state = moving()
