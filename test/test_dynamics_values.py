@@ -154,6 +154,21 @@ def test_share_that_is_lost():
     assert opspace.conditioned_inverse(Phi.tolist(), 1e12).lost == pytest.approx([0.0] * 6)
 
 
+def test_inverses_with_something_on_the_diagonal():
+    """Raised by trace / condition, by a damping, and by the mean where a row does not count."""
+    A = np.random.default_rng(8).normal(size=(4, 4))
+    Phi = A @ A.T
+    found = opspace.damped_inverse(Phi.tolist(), 50.0)
+    assert_near(found, np.linalg.inv(Phi + np.trace(Phi) / 50.0 * np.eye(4)))
+    found = opspace.inverse_with_damping(Phi.tolist(), 0.7)
+    assert_near(found, np.linalg.inv(Phi + 0.7 * np.eye(4)))
+    mask = np.array([1.0, 0.0, 1.0, 0.0])
+    counted = mask[:, None] * Phi * mask
+    mean = (Phi[0, 0] + Phi[2, 2]) / 2.0
+    found = opspace.without_masked(counted.tolist(), mask.tolist())
+    assert_near(found, counted + mean * np.diag(1.0 - mask))
+
+
 # --- rotors on several freedoms ------------------------------------------------------------------
 
 KINDS = {'cylindrical': Cylindrical(), 'planar': Planar(), 'spherical': Spherical(),

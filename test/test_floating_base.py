@@ -22,7 +22,7 @@ from rbd_ros.algorithms import aba, crba, floating, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.errors import ModelError
-from rbd_ros.joints import Free, Prismatic
+from rbd_ros.joints import Free, Prismatic, Revolute
 from rbd_ros.model import samples
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.urdf.resources import find_resource
@@ -405,3 +405,20 @@ def test_floating_quantities_of_a_fixed_robot_are_refused():
     with pytest.raises(rbd_ros.SingularError, match='moves without inertia'):
         rbd_ros.Dynamics(builder.build(), backend='python').floating_base_inverse_dynamics(
             [0.0] * 6 + [1.0], [0.0] * 6, [])
+
+
+def test_massless_joints_do_not_hold_up_the_base():
+    """Where the joints' motion is given, they need no inertia: the base falls as it does alone."""
+    builder = rbd_ros.ModelBuilder('lamp')
+    body = samples.random_inertia(np.random.default_rng(4))
+    builder.add_body('foot', 'base', Free(), inertia=body)
+    foot = rbd_ros.Dynamics(builder.build(), backend='python')
+    builder.add_body('arm', 'foot', Revolute((0.0, 1.0, 0.0)))
+    builder.add_body('shade', 'arm', Revolute((1.0, 0.0, 0.0)))
+    lamp = rbd_ros.Dynamics(builder.build(), backend='python')
+    q, v = [0.1, 0.2, 0.3, 0.5, -0.5, 0.1, 0.7], [0.3, -0.2, 0.5, 0.1, 0.0, 0.2]
+    a_0, tau = lamp.floating_base_inverse_dynamics([*q, 0.4, -0.3], [*v, 2.0, 1.0], [5.0, -4.0])
+    assert_near(a_0, foot.floating_base_inverse_dynamics(q, v, [])[0])
+    assert_near(tau, [0.0, 0.0])
+    with pytest.raises(rbd_ros.SingularError, match='joint "arm_joint" of "lamp" moves without'):
+        lamp.floating_base_forward_dynamics([*q, 0.4, -0.3], [*v, 2.0, 1.0], [0.0, 0.0])

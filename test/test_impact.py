@@ -170,6 +170,8 @@ def test_refusals():
     v = np.array([0, 0, 0, 1.0, 0, 0])
     with pytest.raises(SettingError, match='between 0 and 1'):
         impact.collide(BALL, BALL, n, v, 0 * v, 1.5)
+    with pytest.raises(SettingError, match='restitution is -0.1'):
+        impact.collide_sticking(BALL, BALL, n[:, None], v, 0 * v, -0.1)
     with pytest.raises(RbdError, match='neither body can move along the normal'):
         impact.collide(FIXED, FIXED, n, v, 0 * v, 0.5)
     with pytest.raises(SettingError, match='restitution is 2.0'):
