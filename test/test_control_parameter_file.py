@@ -20,6 +20,7 @@ import re
 import pytest
 
 from rbd_ros.control.parameter_file import config_text
+from rbd_ros.control.parameters import template
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.parameters.template import CHOICES, parameter_file
@@ -201,3 +202,5 @@ def test_wrong_answers_are_refused():
 def test_lines_fit_a_screen():
     """No line of a made file is longer than the lines of the project."""
     assert max(map(len, parameter_file(**ROBOT).splitlines())) < 100
+    for count in range(60, 90):                                  # words stay whole
+        assert '-\n' not in template._comment('x' * count + ' dead-man')

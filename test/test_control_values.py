@@ -115,6 +115,21 @@ def test_what_was_observed_before_a_gap_is_forgotten():
     assert observe(5.22) == 0.0
 
 
+def test_changed_parameters_reach_the_observer():
+    """Gain, feedback and the bound of the load count from the next cycle on."""
+    arm = Arm(observer_gain=[20.0], observer_feedback=True, hold_torque=0.1)
+    subject, limits = arm.cycle._disturbance, arm.cycle.settings.torque_limits
+    subject._external[:] = 1.0
+    arm.cycle.apply(arm.settings(observer_gain=[33.0], observer_feedback=False, hold_torque=0.2))
+    assert subject._observer.gain.tolist() == [33.0] * 7 and not subject.observed
+    assert not subject._external.any()           # what was fed back is taken away
+    np.testing.assert_allclose(subject._share, 0.2 * limits, rtol=1e-12)
+    subject.distrust(limits)
+    np.testing.assert_array_equal(subject._share, limits)
+    subject.reset()
+    np.testing.assert_allclose(subject._share, 0.2 * limits, rtol=1e-12)
+
+
 def test_observer_uses_the_mean_inertia():
     """Momentum of a joint whose inertia changes: H at the middle of the period counts."""
     observer = MomentumObserver([20.0])

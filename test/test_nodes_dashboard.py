@@ -33,15 +33,19 @@ from rbd_ros.model.collision_shapes import Box
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.arrows import PER_NEWTON
 from rbd_ros.nodes.dashboard import node as process, operator as operators
+from rbd_ros.nodes.dashboard.drawings import MAX_HALF_AXIS
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
-from rbd_ros.nodes.dashboard.page import by_hand, Page, problems_text
+from rbd_ros.nodes.dashboard.page import by_hand, Page, problems_text, PUSH_DURATION
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.simulator.contacts import arrows, scene_marker
 from rbd_ros.sim import ContactForce
 from rbd_ros.view.figures import bars, ellipsoid, quaternion
 from rbd_ros.view.scene import link_poses, viewpoint
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
 import rclpy
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
@@ -145,6 +149,33 @@ def test_a_frame_that_cannot_move_is_shown_without_an_inertia(node):
     telemetry.on_states(JointState(name=list(MODEL.joint_names), position=[0.1] * 7))
     shown.update()
     assert shown._figures.inertia.visible is False and shown._figures.reach.visible is False
+
+
+def test_ellipsoids_are_those_of_the_position(node):
+    """Inertia felt at the frame and reach of J J^T, where the robot is; a condition per look."""
+    shown, telemetry = page(node, 'tool0')
+    q = np.array([0.3, 0.8, -0.4, -1.1, 0.5, 0.9, 0.2])
+    telemetry.on_states(JointState(name=list(MODEL.joint_names), position=q.tolist(),
+                                   velocity=[0.7] * 7))
+    shown._figures._inertia_on.value, shown._figures._reach_on.value = True, False
+    shown.update()
+    robot = rbd_ros.Dynamics(MODEL)
+    J, H = robot.jacobian(q, 'tool0'), robot.pose(q, 'tool0')
+    felt = np.linalg.inv(J @ np.linalg.solve(robot.mass_matrix(q), J.T))
+    R = H[:3, :3]
+    for found, A, on in ((shown._figures.inertia, felt[3:, 3:], True),
+                         (shown._figures.reach, J[3:] @ J[3:].T, False)):
+        expected = ellipsoid(R @ A @ R.T, MAX_HALF_AXIS)
+        np.testing.assert_allclose(found.scale, expected.axes, rtol=1e-9)
+        np.testing.assert_allclose(found.position, H[:3, 3], atol=1e-12)
+        assert abs(np.dot(found.wxyz, expected.wxyz)) == pytest.approx(1.0, abs=1e-9)
+        assert found.visible is on
+    conditions = shown._figures.condition.arrays()[1]
+    assert len(conditions) == 1 and conditions[0] > 1.0
+    shown._figures._frame = MODEL.body_names[0]           # cannot move: nothing to plot
+    shown._figures.show_ellipsoids(q)
+    shown._figures.record_condition()
+    assert len(shown._figures.condition.arrays()[1]) == 1
 
 
 def test_nothing_is_drawn_before_the_robot_is_somewhere(node):
@@ -358,6 +389,94 @@ def test_answers_that_never_come_are_given_up(node, monkeypatch):
     node.destroy_service(service)
 
 
+class Client:
+    """A service that answers when it is told to."""
+
+    def __init__(self, name):
+        self.srv_name, self.asked = name, []
+
+    def service_is_ready(self):
+        """Return that it is there."""
+        return True
+
+    def call_async(self, request):
+        """Keep the request; return what will hold the answer."""
+        self.asked.append((request, Future()))
+        return self.asked[-1][1]
+
+
+def test_what_an_operator_sends():
+    """Each button asks its own service; the words say what was asked, and the answer."""
+    sent, made = {}, {}
+    node = SimpleNamespace(
+        create_publisher=lambda kind, topic, qos: SimpleNamespace(
+            publish=lambda message: sent.setdefault(topic, []).append(message)),
+        create_client=lambda kind, name: made.setdefault(name, Client(name)))
+    operator = Operator(node, '/arm', '/sim', allowed=True)
+
+    def asked(name, words):
+        assert operator.answer == f'{words}: sent'
+        request, future = made[name].asked[-1]
+        return request, future
+    operator.stop()
+    asked('/arm/stop', 'stop')[1].set_result(Trigger.Response(success=True, message='braking'))
+    assert operator.answer == 'stop: braking'
+    operator.reset()
+    asked('/arm/reset', 'reset')
+    operator.pause(True)
+    assert asked('/sim/pause', 'pause')[0].data is True
+    operator.pause(False)
+    assert asked('/sim/pause', 'continue')[0].data is False
+    operator.set({'mode': 'hold', 'damping': [1.0, 2.5]})
+    request, future = asked('/arm/set_parameters', 'mode hold, damping 1, 2.5')
+    assert [(p.name, p.value.string_value or list(p.value.double_array_value))
+            for p in request.parameters] == [('mode', 'hold'), ('damping', [1.0, 2.5])]
+    future.set_result(SetParameters.Response(results=[
+        SetParametersResult(successful=True), SetParametersResult(reason='too much')]))
+    assert operator.answer == 'mode hold, damping 1, 2.5: refused: too much'
+    operator.push('tool0', [1, 2, 3])
+    message, = sent['/sim/wrench']
+    force = message.wrench.force
+    assert (message.header.frame_id, force.x, force.y, force.z) == ('tool0', 1.0, 2.0, 3.0)
+
+
+def test_values_are_read_by_name():
+    """Answers come in the order of the question; an error takes nothing, and says nothing."""
+    client, got = Client('/arm/get_parameters'), []
+    node = SimpleNamespace(create_publisher=lambda *_: None, create_client=lambda *_: client)
+    operator = Operator(node, '/arm', '/sim', allowed=True)
+    assert operator.read(('mass', 'mode'), got.append)
+    request, future = client.asked[0]
+    assert list(request.names) == ['mass', 'mode'] and operator.answer == ''
+    future.set_result(SimpleNamespace(values=[
+        Parameter('a', value=2.5).get_parameter_value(),
+        Parameter('b', value='hold').get_parameter_value()]))
+    assert got == [{'mass': 2.5, 'mode': 'hold'}]
+    operator.read(('mass',), got.append)
+    client.asked[1][1].set_exception(RuntimeError('gone'))
+    assert len(got) == 1
+    client.service_is_ready = lambda: False
+    assert not operator.read(('mass',), got.append)
+    client.service_is_ready, operator.allowed = lambda: True, False
+    assert not operator.read(('mass',), got.append)
+
+
+def test_a_push_lasts_its_time(node, monkeypatch):
+    """While it lasts, each picture sends the force that the page shows."""
+    shown, _ = page(node, 'link_7')
+    shown._operator, clock = MagicMock(answer=''), [time.monotonic()]
+    shown._force.value = (15.0, 0.0, 0.0)
+    monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
+    shown.update()
+    assert not shown._operator.push.called
+    shown._start_push()
+    for _ in range(10):
+        shown.update()
+        clock[0] += 0.2 * PUSH_DURATION
+    shown._operator.push.assert_called_with('link_7', (15.0, 0.0, 0.0))
+    assert shown._operator.push.call_count == 5
+
+
 def test_an_interrupted_process_ends_with_zero(monkeypatch):
     """What an executor raises because it is shut down under its thread is no failure."""
     raised = threading.Event()
@@ -385,11 +504,14 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
     ending = ProcessEnd()
     shown = MagicMock(problem='')
     shown.update.side_effect = lambda: ending._on_signal()
+    waits, wait = [], ending.wait
+    monkeypatch.setattr(ending, 'wait', lambda seconds: (waits.append(seconds), wait(seconds))[1])
     for name, value in {'ProcessEnd': lambda: ending, 'initialise': lambda args: None,
                         'Dashboard': lambda: shown, 'make_executor': lambda kind: Torn(),
                         'rclpy': MagicMock()}.items():
         monkeypatch.setattr(process, name, value)
     assert process.main([]) == 0 and raised.is_set()
+    assert waits == [0.04, 0.04]         # 25 pictures per second
 
 
 def test_an_end_is_taken_once(monkeypatch):

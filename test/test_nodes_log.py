@@ -14,9 +14,11 @@
 
 """Log lines are queued, limited per place and second, and what is left out is counted."""
 
+import ctypes
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from rbd_ros.control.throttle import short_list, Throttle, with_suppressed
@@ -165,3 +167,25 @@ def test_unblocked_console_never_waits(kind):
     finally:
         for number in (end, start, copy):
             os.close(number)
+
+
+@pytest.mark.parametrize('found', [True, False])
+def test_lines_reach_rcutils(monkeypatch, found):
+    """By its library, or by rclpy where that is not found: the same line in the same order."""
+    calls = []
+
+    def load(name):
+        if not found:
+            raise OSError('no such library')
+        return SimpleNamespace(rcutils_log=library)
+
+    def library(where, severity, name, form, text):
+        place = ctypes.cast(where, ctypes.POINTER(log._Location)).contents
+        calls.append((severity.value, name.decode(), (form % text).decode(),
+                      place.function.decode(), place.file.decode(), place.number))
+    monkeypatch.setattr(log.ctypes, 'CDLL', load)
+    monkeypatch.setattr(log, '_rclpy', SimpleNamespace(
+        rclpy_logging_rcutils_log=lambda severity, *line: calls.append((severity.value, *line))))
+    write = log._writer()
+    write(log._Line('arm', 30, 'too 5 % warm', 'turn', 'a.py', 12))
+    assert calls == [(30, 'arm', 'too 5 % warm', 'turn', 'a.py', 12)]

@@ -21,6 +21,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.model.collision_shapes import Box
 from rbd_ros.nodes import process_end
 from rbd_ros.nodes.simulator import (
     contacts, messages, node as simulator, parameters, poses, process)
@@ -296,6 +297,22 @@ def test_contacts_that_part_are_zero_once():
     robot.contact_forces = []
     assert report() == ([('bob', 2, 0.0, 0.0, 0.0)], [1])      # and the arrows vanish
     assert report() == ([], [])
+
+
+def test_floor_is_drawn_below_its_surface():
+    """A plate without end is a large one whose top is where the robot touches; a box is itself."""
+    c, s = math.cos(0.4), math.sin(0.4)
+    R, p = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]), np.array([0.1, 0.2, 0.3])
+    floor = contacts.scene_marker(SimpleNamespace(placed=(None, R, p)), 'base', 3)
+    assert (floor.header.frame_id, floor.ns, floor.id) == ('base', 'scene', 3)
+    assert (floor.scale.x, floor.scale.y, floor.scale.z) == (4.0, 4.0, 0.02)
+    at, turn = floor.pose.position, floor.pose.orientation
+    np.testing.assert_allclose([at.x, at.y, at.z], [0.1, 0.2 + 0.01 * s, 0.3 - 0.01 * c])
+    np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w],
+                               [math.sin(0.2), 0.0, 0.0, math.cos(0.2)], atol=1e-12)
+    box = contacts.scene_marker(SimpleNamespace(placed=(Box((1.0, 2.0, 3.0)), R, p)), 'base', 0)
+    assert (box.scale.x, box.scale.y, box.scale.z) == (1.0, 2.0, 3.0)
+    assert (box.pose.position.x, box.pose.position.z) == (0.1, 0.3)
 
 
 # -- parameters -------------------------------------------------------------------------------

@@ -150,17 +150,15 @@ class GoalKeeper:
         self._end(Outcome(Status.CANCELED, ResultCode.SUCCESSFUL, 'canceled by the client'))
         return True
 
-    def abort(self, text: str, code: ResultCode = ResultCode.INVALID_GOAL) -> bool:
+    def abort(self, text: str, code: ResultCode = ResultCode.INVALID_GOAL) -> None:
         """
         End the active goal, if any, because something else happened.
 
         :param text: what happened.
         :param code: result code.
         """
-        if self.active is None:
-            return False
-        self._end(Outcome(Status.ABORTED, code, text))
-        return True
+        if self.active is not None:
+            self._end(Outcome(Status.ABORTED, code, text))
 
     def check(self, now: float, error: Array) -> Outcome | None:
         """
