@@ -289,3 +289,17 @@ def test_refused_messages_are_no_silence():
     assert fresh.last_arrival == fresh.received == -np.inf
     fresh.refuse(1.0, 'x')
     assert fresh.last_arrival == 1.0
+
+
+def test_rate_meter_restarts_without_a_verdict():
+    """A low window of the past says nothing about a stream that begins again."""
+    meter = RateMeter(100.0, 0.5)
+    assert (meter.rate, meter.low) == (0.0, False)
+    assert [meter.event(0.1 * k) for k in range(6)] == [False] * 5 + [True]
+    assert meter.low and meter.rate == pytest.approx(10.0)
+    meter.event(0.6)
+    meter.restart()
+    assert (meter.rate, meter.low) == (0.0, False)
+    assert not meter.event(9.0) and not meter.low
+    assert [meter.event(9.0 + 0.005 * k) for k in range(1, 101)] == [False] * 99 + [True]
+    assert meter.rate == pytest.approx(200.0) and not meter.low      # none of before is counted

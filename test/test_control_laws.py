@@ -269,6 +269,8 @@ def test_only_a_joint_that_moves_into_its_limit_yields():
     H = with_heavy_joints(np.eye(4).tolist(), yields)
     assert H[0][0] == H[2][2] == 1.0
     assert H[1][1] > 1e5
+    half = with_heavy_joints([[2.0]], [0.5])[0][0]           # with the sixth power of the share
+    assert half == pytest.approx(2.0 + 2.0 * (H[1][1] - 1.0) / 64.0, rel=1e-12)
     # A joint does not begin to yield with a step.
     gentle = yielding([0.5000001] * 4, free)[3]
     assert 0.0 < gentle < 1e-5

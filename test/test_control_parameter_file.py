@@ -27,7 +27,7 @@ from rbd_ros.control.parameters.template import CHOICES, parameter_file
 from rbd_ros.control.parameters.validation import refusals
 from rbd_ros.errors import SettingError
 
-pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
+yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
 from rbd_ros.control.parameters.file import check_file, read_file  # noqa: E402, I100
 
 ROOT = Path(__file__).parents[1]
@@ -204,3 +204,21 @@ def test_lines_fit_a_screen():
     assert max(map(len, parameter_file(**ROBOT).splitlines())) < 100
     for count in range(60, 90):                                  # words stay whole
         assert '-\n' not in template._comment('x' * count + ' dead-man')
+
+
+def test_defaults_in_comments_are_those_of_the_table():
+    """Whoever takes the mark of a comment away has the default, as ROS reads it."""
+    text, whole = (parameter_file(**ROBOT, everything=each) for each in (False, True))
+    assert whole.startswith(text)
+    found = dict(re.findall(r'^ +# ([a-z_.]+): (.+)$', whole[len(text):], re.M))
+    others = {name: value for name, value in found.items() if name in defaults()}
+    assert len(others) > 50
+    for name, value in others.items():
+        default = defaults()[name]
+        if default == []:
+            assert value == '[...]'                 # ROS takes no empty list
+        elif isinstance(default, str):
+            assert value == f"'{default}'"
+        else:
+            read = yaml.safe_load(value)
+            assert read == default and type(read) is type(default)

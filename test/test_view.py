@@ -130,6 +130,8 @@ def test_view_command() -> None:
     found = data('view', ARM, '--port', port, '--seconds', '0.2')
     assert found['url'] == f'http://127.0.0.1:{port}' and 'tool0' in found['links']
     assert found['problems'] == [] and json.dumps(found)
+    said, _ = rbd('view', ARM, '--port', port, '--seconds', '0')
+    assert said.startswith('seven_joint_arm: open http://127.0.0.1:') and 'in a browser' in said
 
 
 def test_without_viser(monkeypatch: pytest.MonkeyPatch) -> None:
