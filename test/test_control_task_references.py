@@ -297,3 +297,15 @@ def test_a_stream_goes_on_after_its_jump():
 def test_speed_of_the_approach(way, dt, expected):
     """Braking at 2 m/s^2 that ends in a decay."""
     assert float(_settling_speed(way, 2.0, dt)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize('times', [
+    (10.0, 10.05, 3.0), (10.0, 3.0), (10.0, 10.05, 10.1, 3.0), (10.0, 10.0), (10.0, 10.0004)])
+def test_a_clock_that_jumps_back_begins_a_new_stream(times):
+    """Targets of a simulation that was reset have no velocity with respect to those before."""
+    subject = started()
+    for k, now in enumerate(times):
+        subject.target_pose(now, [0.5 + 0.001 * k, 0.0, 0.4], [0, 0, 0, 1])
+    assert not subject._drift.any() and len(subject._stream) == 1
+    subject.target_pose(times[-1] + 0.1, [0.52 + 0.001 * k, 0.0, 0.4], [0, 0, 0, 1])
+    np.testing.assert_allclose(subject._drift, [0.0, 0.0, 0.0, 0.2, 0.0, 0.0], atol=1e-9)

@@ -130,6 +130,20 @@ def test_changed_parameters_reach_the_observer():
     np.testing.assert_allclose(subject._share, 0.2 * limits, rtol=1e-12)
 
 
+@pytest.mark.parametrize('cause', [Cause.WRONG_MODEL, Cause.OVER_SPEED])
+def test_only_a_robot_that_is_not_described_is_braked_with_what_it_shows(cause):
+    """Its load may be as large as its limits; that of any other robot keeps its bound."""
+    arm = Arm(ramp_time=0.02, hold_torque=0.1)
+    arm.activate()
+    arm.run(0.1)
+    cycle = arm.cycle
+    cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, cause))
+    arm.run(0.01)
+    assert arm.state == 'braking'
+    most = 1.0 if cause is Cause.WRONG_MODEL else 0.1
+    np.testing.assert_allclose(cycle._disturbance._share, most * cycle.limiter.limit, rtol=1e-12)
+
+
 def test_observer_uses_the_mean_inertia():
     """Momentum of a joint whose inertia changes: H at the middle of the period counts."""
     observer = MomentumObserver([20.0])

@@ -265,6 +265,19 @@ def test_new_goal_ends_the_old_one(desk):
     assert second.ended == 'succeeded'
 
 
+def test_stop_ends_the_goal_with_its_cause(desk):
+    """Whoever sent it hears at once why the robot does not go on, and nobody resumes it."""
+    _, handle = desk.send(desk.goal((1.0, 0.1)))
+    desk.run(0.1)
+    desk.arm.cycle.loop.post(lambda _, steady: desk.arm.cycle.supervisor.fault(
+        steady, Cause.OPERATOR_STOP, '~/stop'))
+    desk.run(0.04)
+    assert desk.arm.state == 'braking' and handle.ended == 'aborted'
+    assert handle.result.error_string.startswith('the controller stopped: ')
+    assert handle.result.error_string.endswith('~/stop')
+    assert desk.arm.cycle.reference.goals.active is None
+
+
 def test_what_is_left_is_answered(desk):
     """A stop between judgement and loop aborts; so does the end of the robot."""
     goal = desk.goal((0.2, 0.02))

@@ -75,6 +75,16 @@ class Robot:
                 if those == names and now >= since]
 
 
+@pytest.mark.parametrize(('reading', 'left', 'kept'), [
+    (False, True, False), (True, False, False), (True, True, False), (False, False, True)])
+def test_message_beyond_the_budget_is_kept(reading, left, kept):
+    """It is taken at once while there is time, or where it was kept before."""
+    subject, held = StateInput.__new__(StateInput), []
+    subject._reading, subject.admit, subject._keep = reading, lambda: left, held.append
+    assert subject.admit_state(b'state') is not kept
+    assert held == ([b'state'] if kept else [])
+
+
 @pytest.mark.parametrize('cost', [1e-5, 1e-4, 1e-3])
 def test_states_are_heard_through_a_flood(monkeypatch, cost):
     """Twenty thousand invented names per second: states come on, others cost one per look."""

@@ -200,9 +200,10 @@ class TaskReference:
             raise GoalError(ResultCode.INVALID_GOAL, f'the quaternion has length {norm:.4g}')
         goal = [x / norm for x in quaternion] + [float(x) for x in position]
         self._rest = None
-        if self._moving or (self._stream and now - self._stream[-1][0] > _STREAM_GAP):
+        since = now - self._stream[-1][0] if self._stream else 0.0
+        if self._moving or not 0.0 <= since <= _STREAM_GAP:  # below 0 the clock has jumped back
             self._stop_drift()
-        if self._stream and now - self._stream[-1][0] < _BURST_GAP:
+        if self._stream and since < _BURST_GAP:
             self._stream.pop()
         self._stream.append((now, goal))
         self._estimate_drift()
@@ -221,8 +222,6 @@ class TaskReference:
         since, before = next(item for item in self._stream
                              if now - item[0] <= 2.001 * longest)
         span = now - since
-        if span <= 0.0:
-            return
         turn = [x / span for x in rotation_between(before[:4], goal[:4])]
         way = [(a - b) / span for a, b in zip(goal[4:], before[4:])]
         if math.hypot(*turn) <= self.limits.velocity[0] and (
