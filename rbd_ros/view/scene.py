@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server',
            'Viewpoint', 'viewpoint']
 
+SKY_COLOUR, GROUND_COLOUR, SKY_INTENSITY = (255, 255, 255), (200, 200, 205), 3.0
 INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
 #: m, width and smallest length of the line between two joints of a link that has no shape.
 STICK, SHORTEST = 0.015, 1e-3
@@ -69,7 +70,13 @@ def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
                        'viser trimesh pycollada') from error
     with redirect_stdout(io.StringIO()):        # viser prints its address even with verbose=False
         server = viser.ViserServer(host=host, port=port, verbose=False)
-    server.scene.set_up_direction('+z')
+    scene = server.scene
+    scene.set_up_direction('+z')
+    # Light from everywhere. The default of viser, a picture of surroundings, does the same, but a
+    # browser without a graphics card works on it for 10 s before it shows a robot.
+    scene.configure_environment_map(hdri=None)
+    scene.add_light_hemisphere('/sky', sky_color=SKY_COLOUR, ground_color=GROUND_COLOUR,
+                               intensity=SKY_INTENSITY, position=(0.0, 0.0, 1.0))
     return server
 
 

@@ -38,6 +38,10 @@ SIZE = (1200, 900)  # of the window
 PATIENCE = 150.0  # s: a browser that draws without a graphics card is slow
 PICTURES = os.environ.get('RBD_ROS_PICTURES', '')  # a folder: keep pictures for the documentation
 
+#: what viser takes behind the address of a page: one pixel of the scene in place of four, as each
+#: costs time of the processor where there is no graphics card
+COARSE = '' if PICTURES else '/?fixedDpr=0.5'
+
 
 def programs_or_reason() -> tuple[str, str]:
     """Return the programs, or fail or skip with the reason."""
@@ -76,6 +80,11 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         return int(probe.getsockname()[1])
+
+
+def address(port: int) -> str:
+    """Return where the page is."""
+    return f'http://127.0.0.1:{port}{COARSE}'
 
 
 def wait(condition: Callable[[], Any], what: str) -> Any:
@@ -150,7 +159,7 @@ def picture(page: Any, name: str = '') -> Any:
     data = wait(lambda: _screenshot(page), 'a picture')
     if PICTURES and name:
         (Path(PICTURES) / f'{name}.png').write_bytes(data)
-    return np.asarray(Image.open(io.BytesIO(data)).convert('RGB')).astype(int)
+    return np.asarray(Image.open(io.BytesIO(data)).convert('RGB')).astype(np.int16)
 
 
 def _screenshot(page: Any) -> bytes | None:

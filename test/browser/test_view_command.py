@@ -22,7 +22,8 @@ import subprocess
 import sys
 from typing import Any
 
-from chrome import browser, complaints, free_port, picture, programs_or_reason, scenery, text, wait
+from chrome import (
+    browser, COARSE, complaints, free_port, picture, programs_or_reason, scenery, text, wait)
 import numpy as np
 import pytest
 from rbd_ros.model.urdf.resources import find_resource
@@ -49,7 +50,7 @@ def page() -> Iterator[Any]:
             assert line, told
             told += line
         with browser() as shown:
-            shown.get(json.loads(told)['url'])
+            shown.get(json.loads(told)['url'] + COARSE)
             wait(lambda: 'holding torque' in text(shown), 'the table of torques')
             yield shown
     finally:

@@ -26,6 +26,7 @@ import threading
 import time
 
 import pytest
+from slow_nodes import slow_nodes
 
 rclpy = pytest.importorskip('rclpy', reason='ROS is not sourced')
 rig = pytest.importorskip('rig')
@@ -174,29 +175,13 @@ def follow_advice(command: str, launched: Launched, client: rig.Client, states: 
                          f'{client.last("fault")!r}\n{launched.text}')
 
 
-def slow_nodes(folder: Path) -> list[str]:
-    """Return arguments that give controller and simulator their usual parameters, but RATE."""
-    given = []
-    for argument, name, changes in (
-            ('params_file', 'controller', {'nominal_rate': RATE, 'minimum_rate': 0.1 * RATE}),
-            ('simulator_params_file', 'simulator', {'state_rate': RATE, 'substeps': 10})):
-        text = (ROOT / 'config' / f'{name}.yaml').read_text()
-        for key, value in changes.items():
-            text, count = re.subn(rf'^( +{key}): \S+', rf'\1: {value}', text, flags=re.M)
-            assert count == 1, key
-        file = folder / f'{name}.yaml'
-        file.write_text(text)
-        given.append(f'{argument}:={file}')
-    return given
-
-
 def test_advice(ros2: str, env: dict[str, str], tmp_path: Path, client: rig.Client) -> None:
     """Everything that the launch file says to try works as printed, in any namespace."""
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
     states = client.listen(JointState, 'states', 1000)
     commands = client.listen(Float64MultiArray, '/torques', 1000)
-    launched = Launched(ros2, env, tmp_path / 'out', *ARGUMENTS, *slow_nodes(tmp_path))
+    launched = Launched(ros2, env, tmp_path / 'out', *ARGUMENTS, *slow_nodes(tmp_path, RATE))
     try:
         launched.wait(lambda: '[cell.controller]: running' in launched.text, 'running')
         launched.wait(lambda: states and commands, 'states and commands')
