@@ -16,19 +16,19 @@
 
 import numpy as np
 import pytest
-from rbd_ros.sim.nonsmooth import attempt, first_guess, Problem
+from rbd_ros.sim.nonsmooth import attempt, first_guess, Guess, Problem, REST
 
 
 class Unsolved(Exception):
     """The guesses did not end."""
 
 
-def solve_velocity(H, v_free, dry, viscous, low, high):
+def solve_velocity(H, v_free, dry, viscous, low, high, guess=None):
     """Return the trial whose guess was right, correcting all at once, then one by one."""
     n = len(v_free)
     clipped = [np.clip(x, -1e300, 1e300).tolist() for x in (dry, viscous, low, high)]
     problem = Problem(H.tolist(), range(-1, n - 1), v_free.tolist(), *clipped)
-    trial = attempt(problem, first_guess(n))
+    trial = attempt(problem, guess or first_guess(n))
     for count in range(200):
         if not any(trial.wrong):
             return trial._replace(w=np.array(trial.w), impulse=np.array(trial.impulse))
@@ -68,6 +68,16 @@ def test_solution_is_the_minimum(seed):
     solved = solve_velocity(**data)
     check_optimal(w=solved.w, **data)
     assert solved.impulse == pytest.approx(data['H'] @ (solved.w - data['v_free']), abs=1e-12)
+
+
+@pytest.mark.parametrize('scale', [1e-12, 1.0, 1e12])
+def test_units_do_not_decide_what_sticks(scale):
+    """Grams or tonnes: 1 % beyond dry friction slides, 1 % or rounding below it sticks."""
+    for share, slides in ((1.01, True), (0.99, False), (1.0 + 1e-15, False)):
+        w = solve_velocity(np.array([[scale]]), np.array([0.3 * share]), np.array([0.3 * scale]),
+                           np.zeros(1), np.full(1, -np.inf), np.full(1, np.inf),
+                           Guess([REST], [0.0])).w
+        assert w == pytest.approx([0.3 * (share - 1.0) if slides else 0.0], rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize('seed', range(10))
