@@ -294,6 +294,17 @@ def test_the_peer_reads_right_angles_as_we_do():
         <origin rpy='1.5707963 0.0 0.0'/> <!-- rpy="${{pi}} 0 0" -->"""
 
 
+def test_the_peer_takes_no_settings_of_the_file():
+    """What a URDF tells MuJoCo by itself, here a least mass, is not the robot's."""
+    inertial = ('<inertial><origin xyz="0.3 0 0"/><mass value="2"/><inertia ixx="0.1" ixy="0" '
+                'ixz="0" iyy="0.2" iyz="0" izz="0.2"/></inertial>')
+    urdf = ('<robot name="bar"><link name="base"/><link name="rod">' + inertial + '</link>'
+            '<mujoco><compiler boundmass="50"/></mujoco><joint name="hinge" type="continuous">'
+            '<parent link="base"/><child link="rod"/><axis xyz="0 0 1"/></joint></robot>')
+    peer = MujocoRobot(rbd_ros.load_urdf(urdf), urdf)
+    assert peer.mj.body('rod').mass == pytest.approx(2.0)
+
+
 def test_command_line(capsys):
     """The table names each robot; an unknown name is an error, a passing run exit status 0."""
     assert crosscheck.main(['--only', 'TwoDofs', '--backend', 'reference', '--quick']) == 0

@@ -174,6 +174,9 @@ def test_payload_of_a_pendulum():
     length, load, q = 0.5, 3.0, np.array([0.7])
     robot = rbd_ros.Dynamics(pendulum(2.0, length), payload_frame='end')
     empty, H = robot.gravity(q), robot.mass_matrix(q)
+    plain = rbd_ros.Dynamics(pendulum(2.0, length), backend='reference')
+    np.testing.assert_allclose(empty, plain.gravity(q), rtol=1e-13)     # none at the start
+    np.testing.assert_allclose(H, plain.mass_matrix(q), rtol=1e-13)
     robot.set_payload(load, [0.0, 0.0, 0.0], np.zeros((3, 3)))
     expected = load * 9.81 * length * np.sin(q)
     np.testing.assert_allclose(robot.gravity(q) - empty, expected, rtol=1e-13)

@@ -299,8 +299,11 @@ def test_stabilised_errors_die_out():
     made = rbd_ros.Dynamics(model, backend='python')
     period, h = 0.1, 1e-3
     start = np.array(q) + [0.0, 1e-6, 0.0]
-    for stabilised in (True, False):
-        made.set_stabilization(period if stabilised else None)
+    still = np.zeros(3)
+    plain = made.forward_dynamics(start, still, still)
+    for stabilised in (False, True):                 # none at the start
+        if stabilised:
+            made.set_stabilization(period)
         q, qd = start.copy(), np.zeros(3)
         first = made.loop_error(q)
         for _ in range(200):                         # 0.2 s by the classic Runge-Kutta method
@@ -315,6 +318,9 @@ def test_stabilised_errors_die_out():
         share = np.linalg.norm(made.loop_error(q)) / np.linalg.norm(first)
         expected = 3.0 * np.exp(-2.0) if stabilised else 1.0
         assert share == pytest.approx(expected, rel=2e-3)
+    assert not np.allclose(made.forward_dynamics(start, still, still), plain, rtol=1e-9)
+    made.set_stabilization(None)
+    np.testing.assert_allclose(made.forward_dynamics(start, still, still), plain, rtol=1e-12)
     with pytest.raises(rbd_ros.RbdError, match='period is 0.0; it must be a positive number'):
         made.set_stabilization(0.0)
 
