@@ -123,20 +123,23 @@ class Motion:
         """
         reason = ''
         moves = self._moves = []
+        place, sources, last = self._place, self._source, None
         for k, (j, x) in enumerate(zip(layout.target.tolist(), layout.q.tolist())):
-            c = self._place.get(j)
-            source = None if c is None else self._source[c]
+            c = place.get(j)
+            source = None if c is None else sources[c]
             if c is None or source is None:
                 continue
-            since = now - source.age.received
-            if not 0.0 <= since <= source.age.timeout:  # too old to be compared
+            if source is not last:  # most often one and the same for all joints
+                last, since, positions = source, now - source.age.received, source.last_q.tolist()
+                fresh = 0.0 <= since <= source.age.timeout
+                elapsed, late = since, _LATE
+                if source is layout and stamp and source.age.stamp:
+                    elapsed = abs(stamp - source.age.stamp)
+                    late = min(0.0, since + 0.5 * source.age.timeout - elapsed)
+            if not fresh:  # too old to be compared
                 self.mismatch[c] = 0.0
                 continue
-            elapsed, late = since, _LATE
-            if source is layout and stamp and source.age.stamp:
-                elapsed = abs(stamp - source.age.stamp)
-                late = min(0.0, since + 0.5 * source.age.timeout - elapsed)
-            before = float(source.last_q[j])
+            before = positions[j]
             step = x - before
             if j in self._continuous:
                 step = math.remainder(step, math.tau)
@@ -180,11 +183,12 @@ class Motion:
         :returns: joints whose velocity was missing.
         """
         silent = self._velocities(layout, now, velocity, stamp)
-        qd = layout.qd.tolist()
+        qd, mismatch = layout.qd.tolist(), self.mismatch.tolist()
         for c, k, step, elapsed in self._moves:
             fade = WINDOW / (WINDOW + elapsed)
-            total = (self.mismatch[c] + step - qd[k] * elapsed) * fade
-            self.mismatch[c] = min(max(total, -self._most[c]), self._most[c])
+            total = (mismatch[c] + step - qd[k] * elapsed) * fade
+            mismatch[c] = min(max(total, -self._most[c]), self._most[c])
+        self.mismatch[:] = mismatch
         layout.last_q[layout.put], layout.last_qd[layout.put] = layout.q, layout.qd
         layout.last_time = stamp or now
         if layout.mask and self.carrier is not layout:
