@@ -68,7 +68,7 @@ class Arm:
             self.robot = make_robot(MODEL, joints)
         self.period = period
         self.values = defaults() | {'driver_adds': 'none', 'nominal_rate': 1.0 / period,
-                                    'start.time': 0.0, 'start.watch_time': 0.0,
+                                    'start.time': 0.0, 'start.watch_time': 0.0, 'ramp_time': 0.3,
                                     'free_damping': [0.0]} | values
         ticks = TickKernels(self.robot, driver_adds=self.values['driver_adds'],
                             driver_knows_payload=False, axes=axes)
@@ -130,7 +130,7 @@ class Arm:
         cycle.loop.post(lambda _now, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
         self.silence(3.0)
         self.activate()
-        self.run(1.2)
+        self.run(float(self.values['ramp_time']) + 0.2)
         assert self.state == 'running', cycle.fault_text()
 
     def activate(self) -> None:
