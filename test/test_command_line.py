@@ -172,6 +172,9 @@ def test_torque(planar: Path) -> None:
     assert 'shoulder' in text and 'beyond the effort limit: shoulder' in warned
     assert 'outside the position limits: elbow' in warned and 'closed loops' not in warned
     assert rbd('torque', planar, '--q', '0,1')[1] == ''      # nothing to warn of
+    planar.write_text(PLANAR.replace('effort="50"', 'effort="0"'))
+    text, _ = rbd('torque', planar, '--q', '0,1', '--gravity', '0,0,0')
+    assert 'inf%' in text and 'nan' not in text
 
 
 def test_closed_loops_are_not_passed_over(tmp_path: Path) -> None:

@@ -222,3 +222,4 @@ def test_defaults_in_comments_are_those_of_the_table():
         else:
             read = yaml.safe_load(value)
             assert read == default and type(read) is type(default)
+            assert value not in ('True', 'False')       # YAML 1.2 has them in small letters

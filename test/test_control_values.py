@@ -144,6 +144,24 @@ def test_only_a_robot_that_is_not_described_is_braked_with_what_it_shows(cause):
     np.testing.assert_allclose(cycle._disturbance._share, most * cycle.limiter.limit, rtol=1e-12)
 
 
+def test_each_ramp_begins_the_checks_and_each_hold_begins_where_the_robot_is():
+    """The watch of the first motion is armed with the torque; a hold starts from here and now."""
+    arm = Arm(ramp_time=0.2, stop_action='hold', brake_time=0.05)
+    arm.activate()
+    arm.run(0.05)
+    cycle, watch = arm.cycle, arm.cycle.checks._watch
+    assert arm.state == 'ramping in' and watch._motion.armed
+    assert 50.0 < watch._began <= arm.time
+    arm.run(0.3)
+    cycle._holding._way[:] = cycle._holding._law.external[:] = 9.0       # of the last hold
+    cycle._holding._law.reference.state[0] = 0.0
+    cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.run(0.5)
+    assert arm.state == 'holding', cycle.fault_text()
+    assert not cycle._holding._way.any() and not (cycle._holding._law.external == 9.0).any()
+    np.testing.assert_allclose(cycle._holding._law.reference.state[0], arm.q, atol=1e-9)
+
+
 def test_observer_uses_the_mean_inertia():
     """Momentum of a joint whose inertia changes: H at the middle of the period counts."""
     observer = MomentumObserver([20.0])

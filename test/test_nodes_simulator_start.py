@@ -306,6 +306,8 @@ def test_floor_is_drawn_below_its_surface():
     floor = contacts.scene_marker(SimpleNamespace(placed=(None, R, p)), 'base', 3)
     assert (floor.header.frame_id, floor.ns, floor.id) == ('base', 'scene', 3)
     assert (floor.scale.x, floor.scale.y, floor.scale.z) == (4.0, 4.0, 0.02)
+    assert floor.color.r == floor.color.g == floor.color.b == pytest.approx(0.6)
+    assert floor.color.a == pytest.approx(0.8)
     at, turn = floor.pose.position, floor.pose.orientation
     np.testing.assert_allclose([at.x, at.y, at.z], [0.1, 0.2 + 0.01 * s, 0.3 - 0.01 * c])
     np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w],
