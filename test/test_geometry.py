@@ -82,6 +82,8 @@ def test_direction_goes_from_the_first_to_the_second():
         np.testing.assert_allclose(there.direction, -back.direction, atol=1e-9)
         np.testing.assert_allclose(
             there.point + there.distance * there.direction, back.point, atol=1e-9)
+    half = [Placed(Sphere(0.25), np.eye(3), np.array([x, 0.0, 0.0])) for x in (0.0, 1.0)]
+    assert len(touches(*half, margin=0.5)) == 1 and not touches(*half, margin=0.499)
 
 
 @pytest.mark.seed('RBDA 11-14')
@@ -117,6 +119,9 @@ def test_capsule_across_an_edge_of_a_box():
     found = min(touches(table, pole), key=lambda t: t.distance)
     assert found.distance == pytest.approx(by_library(table, pole), abs=1e-5)
     assert found.point[0] == pytest.approx(0.5, abs=0.02)
+    # one end is the nearest point: it is not found twice
+    leaning = Placed(Capsule(0.05, 0.4), tilted, np.array([0.0, 0.0, 0.3]))
+    assert sorted(round(t.distance, 6) for t in touches(table, leaning)) == [0.1, 0.3]
 
 
 @pytest.mark.parametrize(('shape', 'place', 'distance', 'point', 'direction'), [

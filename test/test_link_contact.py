@@ -24,7 +24,7 @@ from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import SettingError
 from rbd_ros.joints import Free, Prismatic
 from rbd_ros.model.collision_shapes import (
-    Box, Capsule, CollisionShape, ConvexMesh, Cylinder, HalfSpace, Sphere)
+    Box, Capsule, CollisionShape, ConvexMesh, Cylinder, HalfSpace, rounded_balls, Sphere)
 from rbd_ros.sim import SimulatedRobot
 from rbd_ros.sim.contact_pattern import gaps, tangents
 from rbd_ros.sim.contact_points import ContactPoints
@@ -223,6 +223,31 @@ def test_rates_of_a_contact_between_links(solid):
             rate = (getattr(ahead.contact, name) - getattr(back.contact, name)) / 2e-6
             np.testing.assert_allclose(getattr(gap.contact, f'{name}_rate'), rate, atol=1e-6)
     assert len(seen) > 1 or not isinstance(solid, Box)
+
+
+@pytest.mark.parametrize(('solid', 'place', 'distance'), [
+    (Cylinder(0.1, 0.15), [0.4, 0.0, 0.0], 0.2), (Cylinder(0.1, 0.15), [0.0, 0.0, 0.4], 0.2),
+    (Cylinder(0.1, 0.5), [0.4, 0.0, 0.0], 0.2), (Cylinder(0.1, 0.5), [0.0, 0.6, 0.0], 0.25),
+], ids=['ring', 'ring across', 'long', 'end'])
+def test_distance_from_a_cylinder_as_an_obstacle(solid, place, distance):
+    """A lying cylinder, a ring of balls or a capsule inside, is exact at its sides and ends."""
+    across, p = Rotation.from_euler('x', 90, degrees=True).as_matrix(), np.array([0.0, 0.0, 0.05])
+    points = ContactPoints([CollisionShape('one', 1, Sphere(0.1)),
+                            CollisionShape('two', 2, solid, across, p)], [], between=BOTH)
+    q = [*(p + place), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    m = ContactSystem(pair(), backend='python').motions(q, np.zeros(12))
+    assert points.distances(m).min() == pytest.approx(distance, abs=1e-12)
+
+
+def test_links_of_the_base_are_only_obstacles():
+    """What cannot move has no balls: its pairs are those of the other link, once each."""
+    box = Box((0.2, 0.2, 0.2))
+    for fixed in (box, Sphere(0.1)):
+        for names in (('one', 'two'), ('two', 'one')):
+            points = ContactPoints([CollisionShape('one', 0, fixed),
+                                    CollisionShape('two', 2, box)], [], between=[names])
+            assert set(points.bodies.tolist()) == {2} and points.carriers == [0]
+            assert len(points.pairs) == len(rounded_balls(box)[0])
 
 
 @pytest.mark.parametrize('solid', [Sphere(0.2), Capsule(0.2, 0.3)], ids=['sphere', 'capsule'])

@@ -106,6 +106,29 @@ def test_velocity_from_positions():
         before = sample.position
 
 
+def test_reset_forgets_what_was_read():
+    """Nothing of the time before arrives or counts; nor does a second reading at one time."""
+    robot = SimulatedRobot(load_urdf(ARM), physics=None)
+    robot.place(BENT)
+    sensors = Sensors(robot, Imperfections(velocity='difference', latency=2e-3))
+    sensors.read(1 * MS)
+    sensors.reset()
+    robot.place(np.add(BENT, 0.1))
+    for _ in range(2):
+        sensors.read(5 * MS)
+    samples = sensors.delivered(9 * MS)
+    assert [s.time_ns for s in samples] == [5 * MS, 5 * MS]
+    assert not any(s.velocity.any() for s in samples)
+
+
+def test_encoder_steps_of_some_joints(robot):
+    """A joint whose step is zero is read as it is."""
+    sample, = readings(robot, 1, resolution=[0.07] + [0.0] * 6)
+    assert sample.position[1:] == pytest.approx(robot.q[1:], abs=0.0)
+    assert sample.position[0] == pytest.approx(0.07 * round(robot.q[0] / 0.07), abs=1e-12)
+    assert sample.position[0] != robot.q[0]
+
+
 def test_missing_velocity_and_effort(robot):
     """A robot that measures neither sends empty fields."""
     sample, = readings(robot, 1, velocity='none', effort='none')
