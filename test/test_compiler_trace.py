@@ -185,6 +185,23 @@ def test_functions_of_negated_arguments_share_one_node(function):
     assert graph.evaluate([0.4], [0.9]) == function(0.4, 0.9)
 
 
+@pytest.mark.parametrize('b', [2.0**-1074, -2.0**-1024, 2.0**-1023, -2.0**1023, 0.25, 3.0])
+def test_division_by_a_power_of_two(b):
+    """Also where the reciprocal is not a number: subnormal divisors."""
+    graph = trace(lambda x: {'y': [x[0] / b]}, {'x': 1})
+    for x in (2.0**-60, -1.5 * 2.0**-1000, 2.0**-1074):
+        assert graph.evaluate([x]) == [x / b]
+
+
+@pytest.mark.parametrize('signs', [(1, 1), (-1, 1), (1, -1), (-1, -1)])
+def test_selection_of_signed_values(signs):
+    """The sign leaves a selection only where both values have it."""
+    graph = trace(lambda x: {'y': [where(less(x[0], 0.0), signs[0] * x[1], signs[1] * x[2])]},
+                  {'x': 3})
+    for c in (-1.0, 1.0):
+        assert graph.evaluate([c, 3.0, 5.0]) == [3.0 * signs[0] if c < 0.0 else 5.0 * signs[1]]
+
+
 @pytest.mark.parametrize('function', [minimum, maximum])
 def test_infinite_limits(function):
     """A limit at infinity on the open side is none; on the other side it is all that is left."""

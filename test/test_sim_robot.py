@@ -282,6 +282,12 @@ def test_heavier_than_described(arm):
     robot.step(H)
     expected = -H * np.linalg.solve(arm[1].mass_matrix(BENT), 0.2 / 1.2 * arm[1].gravity(BENT))
     assert robot.v == pytest.approx(expected, rel=1e-2)      # one step at order h
+    # friction brakes the true mass: 3 kg for 2, lying down
+    block, _ = simulated(slider().with_gravity([0.0, 0.0, 0.0]), friction=6.0, mass_scale=1.5)
+    block.place([0.0], [1.0])
+    for _ in range(100):
+        block.step(H)
+    assert block.v[0] == pytest.approx(1.0 - 6.0 / 3.0 * 100 * H, abs=1e-12)
 
 
 @pytest.mark.parametrize('integrator', ['rk4', 'semi_implicit'])

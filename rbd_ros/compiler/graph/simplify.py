@@ -92,9 +92,9 @@ class Simplifier(Recorder):
         if type(a) is float and a == 0.0:
             return 0.0
         if type(b) is float and b and b == b and abs(math.frexp(b)[0]) == 0.5:
-            inverse = math.ldexp(1.0, 1 - math.frexp(b)[1])
-            if math.ldexp(inverse, -1) > 0.0 and inverse < math.inf:
-                return self.mul(a, math.copysign(inverse, b))
+            exponent = 1 - math.frexp(b)[1]
+            if exponent < 1024:         # beyond, the reciprocal of a subnormal number overflows
+                return self.mul(a, math.copysign(math.ldexp(1.0, exponent), b))
         i, j = self.ref(a), self.ref(b)
         return self._signed(self.shared('div', (i & -2, j & -2)), (i ^ j) & 1)
 
