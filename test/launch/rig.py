@@ -138,7 +138,10 @@ class Client:
         self.texts: dict[str, list[Text]] = {'state': [], 'fault': [], 'mode': [], 'log': []}
         self._answers: dict[int, Command] = {}
         self._clients: dict[str, RosClient] = {}
-        self._arrived = threading.Condition()
+        lock = threading.RLock()
+        # Only texts wake who waits for a condition, besides a look every 20 ms: a look at each
+        # command of a fast controller would take much of a processor.
+        self._arrived, self._told = threading.Condition(lock), threading.Condition(lock)
         self._subscribe()
         self._failure = ''  # what ended the executor
         self._executor = EventsExecutor()
@@ -247,7 +250,7 @@ class Client:
     def _keep(self, kind: str, text: str) -> None:
         with self._arrived:
             self.texts[kind].append(Text(time.monotonic(), text))
-            self._arrived.notify_all()
+            self._told.notify_all()
 
     def listen(self, kind: type, name: str, depth: int = 100) -> list:
         """Return a list that every message on a topic is added to."""
@@ -256,7 +259,6 @@ class Client:
         def add(message: object) -> None:
             with self._arrived:
                 messages.append(message)
-                self._arrived.notify_all()
         self.node.create_subscription(kind, name, add, depth)
         return messages
 
@@ -273,7 +275,7 @@ class Client:
                     raise AssertionError(
                         f'{what}: not within {seconds:g} s; state {self.last("state")!r}, '
                         f'fault {self.last("fault")!r}{self._failure}')
-                self._arrived.wait(0.02)
+                self._told.wait(0.02)
 
     def wait_text(self, kind: str, text: str, since: float, seconds: float = PATIENCE) -> Text:
         """Wait for a text on a topic, received after a time; return it."""
