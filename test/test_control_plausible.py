@@ -99,6 +99,15 @@ def test_positions_that_run_while_velocities_say_zero(lies, share):
     assert lies.pair.arms[0].state == 'state lost'
 
 
+def test_positions_beyond_the_velocity_limit(lies):
+    """Velocities just below the limit do not hide positions that change faster than it."""
+    qd = moving(1.35)
+    found = lies.run(1.0, lambda k: (START + k * PERIOD * qd, moving(0.98)))
+    assert found is not None and found < 0.2
+    assert lies.fault.cause is Cause.OVER_SPEED
+    assert 'joint_1: velocity of its positions' in lies.fault.detail
+
+
 def test_velocities_that_run_while_positions_stand(lies):
     """The other way round it is no motion either."""
     found = lies.run(1.0, lambda k: (START, moving(0.8)))
