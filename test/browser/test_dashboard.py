@@ -323,6 +323,8 @@ def reset(page):
 
 def test_a_stop_is_carried_out(page):
     """The red button stops the robot, and the page says so."""
+    if 'State running' not in text(page):  # the machine stalled
+        reset(page)
     press(page, 'Stop')
     wait(lambda: 'stop requested' in text(page), 'the fault')
     press(page, 'Reset')
