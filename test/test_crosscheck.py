@@ -261,6 +261,18 @@ def test_planted_faults_are_seen(fault, method):
         assert [verdict.passes for _, verdict in results] == [expected] * len(results)
 
 
+def test_an_inverse_is_judged_in_each_state_by_its_own_size():
+    """A state near a singularity hides no error of another, nor does it seem worse than it is."""
+    H = np.array([np.diag([2.0, 3.0]), [[2.0, 1.4142], [1.4142, 1.0]]])  # det 2e-6
+    units = deviation.Units(H)
+    theirs = np.linalg.inv(H)
+    for state in (0, 1):
+        ours = theirs.copy()
+        ours[state] *= 1.0 + 1e-6
+        error = deviation.energy_error(ours, theirs, units, deviation.MOBILITY)
+        assert error == pytest.approx(1e-6, rel=1e-6)
+
+
 def test_a_singular_robot_must_be_refused():
     """A robot on the list that gives an acceleration all the same fails."""
     model, peer = light_finger()
