@@ -22,24 +22,22 @@ import re
 _CONFIG = Path(__file__).parents[1] / 'config'
 
 
-def slow_nodes(folder: Path, rate: float, more: str = '') -> list[str]:
+def slow_nodes(folder: Path, rate: float) -> list[str]:
     """
     Return arguments of the launch file: the usual parameters of its nodes, but a lower rate.
 
     :param folder: where the files are written.
     :param rate: of states and commands, Hz.
-    :param more: lines that are added to the parameters of the controller.
     """
     given = []
-    for argument, name, changes, added in (
-            ('params_file', 'controller', {'nominal_rate': rate, 'minimum_rate': 0.1 * rate},
-             more),
-            ('simulator_params_file', 'simulator', {'state_rate': rate, 'substeps': 10}, '')):
+    for argument, name, changes in (
+            ('params_file', 'controller', {'nominal_rate': rate, 'minimum_rate': 0.1 * rate}),
+            ('simulator_params_file', 'simulator', {'state_rate': rate, 'substeps': 10})):
         text = (_CONFIG / f'{name}.yaml').read_text()
         for key, value in changes.items():
             text, count = re.subn(rf'^( +{key}): \S+', rf'\1: {value}', text, flags=re.M)
             assert count == 1, key
         file = folder / f'{name}.yaml'
-        file.write_text(text + added)
+        file.write_text(text)
         given.append(f'{argument}:={file}')
     return given
