@@ -224,7 +224,7 @@ def test_arguments_that_rcl_cannot_read(monkeypatch, tmp_path):
     file = tmp_path / 'my.yaml'
     file.write_text('a: [')
     text = (f"Couldn't parse params file: '--params-file {file}'. Error: Sequence should be of "
-            'same type at line 3, at /tmp/src/rcl_yaml_param_parser/src/parse.cpp:12')
+            'same type at line 3, at /rcl/src/parse.cpp:12')
     rclpy = Mock()
     monkeypatch.setattr(process_start, 'rclpy', rclpy)
     monkeypatch.setattr(process_start, 'avoid_shared_memory', rclpy.avoid)
