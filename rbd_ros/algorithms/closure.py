@@ -60,12 +60,14 @@ class Mechanism(NamedTuple):
     :param error: delta.
     :param jacobian: K.
     :param inertia: H of the spanning tree.
+    :param time: of joints that move with it, s.
     """
 
     model: Model
     error: Callable[[Array], Array]
     jacobian: Callable[[Array], Array]
     inertia: Callable[[Array], Array]
+    time: Callable[[], float]
 
 
 class Assembly(NamedTuple):
@@ -148,7 +150,7 @@ def _damped(K: Array, delta: Array, damping: float) -> Array:
 def _judged(mechanism: Mechanism, q: Array, delta: Array, steps: int) -> Assembly:
     model = mechanism.model
     worst = float(np.abs(delta).max(initial=0.0))
-    if worst <= CLOSED and not (turned := _turned(model, q)):
+    if worst <= CLOSED and not (turned := _turned(mechanism, q)):
         return Assembly(q, True, worst, steps, f'all loops closed after {steps} steps')
     if worst <= CLOSED:
         text = f'loop joint "{turned}" of "{model.name}" is closed the wrong way round'
@@ -161,14 +163,14 @@ def _judged(mechanism: Mechanism, q: Array, delta: Array, steps: int) -> Assembl
     return Assembly(q, False, worst, steps, text)
 
 
-def _turned(model: Model, q: Array) -> str:
+def _turned(mechanism: Mechanism, q: Array) -> str:
     """Return the name of a loop joint that no position of its own can give, '' if all can."""
-    tree_q = model.expand_q(q.tolist())
-    tree = links(model, tree_q)
+    model, t = mechanism.model, mechanism.time()
+    tree = links(model, model.expand_q(q.tolist()), t)
     for loop in model.loops:
-        X = loops.position(model, tree, loop).X
-        if loop.joint.nv < 6 and float(
-                (X @ loop.joint.transform(loop.joint.locate(X)).inverse()).E.trace()) < 2.0:
+        X, joint = loops.position(model, tree, loop, t).X, loop.joint
+        if joint.nv < 6 and float(
+                (X @ joint.transform(joint.locate(X, t), t).inverse()).E.trace()) < 2.0:
             return loop.name
     return ''
 

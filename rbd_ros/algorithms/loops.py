@@ -186,7 +186,7 @@ def constraints(
         at = _joined(loop, s, p, t)
         v_s, v_p, a_s, a_p = s.v, at.X @ p.v, s.a, at.X @ p.a
         v_J = v_s - v_p                                                                    # 8.9
-        sigma, T_rate, sigma_rate = _moving(loop.joint, at.X, v_J, t)
+        sigma, T_rate, sigma_rate = apparent_rates(loop.joint, at.X, v_J, t)
         a = a_s - a_p + v_s.cross(v_p) - sigma_rate
         delta = loop.joint.closure_error(at.X, t)
         for f, f_rate, error in zip(at.T, T_rate, delta, strict=True):
@@ -199,7 +199,7 @@ def constraints(
     return out
 
 
-def _moving(
+def apparent_rates(
     joint: Joint, X: Transform, v_J: Motion, t: Scalar,
 ) -> tuple[Motion, tuple[Force, ...], Motion]:
     """

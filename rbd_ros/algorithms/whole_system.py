@@ -30,12 +30,12 @@ import numpy.typing as npt
 from rbd_ros.algorithms import constraints
 from rbd_ros.algorithms.implicit_form import gear_constraint, own_places
 from rbd_ros.algorithms.kinematics import links, placements, velocities
-from rbd_ros.compiler import Scalar
-from rbd_ros.compiler.kernel import vector
-from rbd_ros.joints import Joint
+from rbd_ros.algorithms.loops import apparent_rates
+from rbd_ros.compiler import Argument, Scalar
+from rbd_ros.compiler.kernel import checked, vector
 from rbd_ros.model.connectivity import incidence
 from rbd_ros.model.model import Model
-from rbd_ros.spatial import Force, Motion, Transform
+from rbd_ros.spatial import Force, Motion, RigidInertia, Transform
 
 Array = npt.NDArray[np.float64]
 
@@ -45,15 +45,17 @@ class Joints(NamedTuple):
     The joints of a system, tree joints first, then loop joints, in base coordinates.
 
     :param ends: predecessor and successor.
-    :param S: motion subspace, 6 x n.
+    :param S: motion subspace, 6 x n; of tree joints only.
     :param T: constraint-force subspace, 6 x (6 - n).
-    :param c: velocity-product acceleration c_J + v_s x v_J.
+    :param c: velocity-product acceleration c_J + v_s x v_J; of tree joints only.
+    :param right: T^T (a_s - a_p), which the joint imposes (3.44).
     """
 
     ends: list[tuple[int, int]]
     S: list[Array]
     T: list[Array]
     c: list[Array]
+    right: list[Array]
 
 
 class Solution(NamedTuple):
@@ -82,18 +84,21 @@ def accelerations(
     model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike,
     f_ext: npt.ArrayLike | None = None, *, gravity: Sequence[float] | None = None,
     active: Mapping[str, npt.ArrayLike] | None = None, t: float = 0.0,
+    inertia: Sequence[RigidInertia] | None = None,
+    stabilisation: tuple[float, float] = (0.0, 0.0),
 ) -> Solution:
     """
     Return what moves how under joint forces tau, of the assembled system (3.74).
 
-    Loop joints are passive, and must be closed at q and qd: nothing is stabilised here.
-
-    Gears are constraints K qdd = k among others, rotors an inertia of their joint.
+    Loop joints are passive. Gears are constraints K qdd = k among others, rotors an inertia of
+    their joint.
 
     :param q: independent positions of the tree joints; those of the loop joints follow.
     :param f_ext: force of the environment on each body, (nb, 6), base coordinates.
     :param active: T_a of tree joints by name, 6 x n in body coordinates with T_a^T S = 1, where
         the drive does not act along S itself (3.35, example 3.2).
+    :param inertia: of each body, where it is not the one of the model (a payload).
+    :param stabilisation: 2 alpha and beta^2 of Baumgarte's method for the loops (8.22).
     """
     y = vector('q', q, model.nq).tolist()
     q_tree, qd_tree = model.expand_q(y), model.expand_v(vector('qd', qd, model.nv).tolist(), y)
@@ -101,18 +106,21 @@ def accelerations(
     at_joints = np.zeros(model.tree_nv)
     at_joints[own] = vector('tau', tau, model.nv)
     X_0, v, joints = _joints(model, q_tree, qd_tree, t)
+    _close(model, X_0, v, joints, t, stabilisation)
     nb, n_J = model.nb, len(joints.ends)
     P = np.array(incidence(nb, joints.ends))
     start = np.concatenate([[0], np.cumsum([T.shape[1] for T in joints.T])])
     I_all, PT = np.zeros((6 * nb, 6 * nb)), np.zeros((6 * nb, start[-1]))
-    force = np.zeros((nb, 6)) if f_ext is None else np.array(f_ext, float).reshape(nb, 6)
+    force = np.zeros((nb, 6))
+    if f_ext is not None:
+        force += checked(Argument('f_ext', (nb, 6)), f_ext)
     a_g = np.array([0.0, 0.0, 0.0, *(model.gravity if gravity is None else gravity)])
     drive = _drives(model, X_0, joints, at_joints, active or {})
     for i in range(1, nb + 1):
-        inertia = X_0[i].inv_apply(model.inertia[i])
-        v_i, I_i = Motion.from_list(v[i].tolist()), np.array(inertia.to_list())
+        body = X_0[i].inv_apply((model.inertia if inertia is None else inertia)[i])
+        v_i, I_i = Motion.from_list(v[i].tolist()), np.array(body.to_list())
         I_all[6 * i - 6:6 * i, 6 * i - 6:6 * i] = I_i
-        force[i - 1] += I_i @ a_g - np.array(v_i.cross(inertia @ v_i).to_list())
+        force[i - 1] += I_i @ a_g - np.array(v_i.cross(body @ v_i).to_list())
         force[i - 1] += P[i - 1, :] @ drive
         for j in range(n_J):
             PT[6 * i - 6:6 * i, start[j]:start[j + 1]] = P[i - 1, j] * joints.T[j]
@@ -121,8 +129,7 @@ def accelerations(
     I_all += B[own].T @ R @ B[own]
     gears = gear_constraint(model, q_tree, qd_tree)
     K = np.array(gears.matrix(model.tree_nv), float).reshape(-1, model.tree_nv)
-    right = np.concatenate([*(T.T @ c for T, c in zip(joints.T, joints.c, strict=True)),     # 3.44
-                            K @ d + np.array(gears.k, float)])
+    right = np.concatenate([*joints.right, K @ d + np.array(gears.k, float)])
     solved = constraints.implicit(I_all, np.zeros(6 * nb), force.ravel() + B[own].T @ R @ d[own],
                                   np.vstack([PT.T, K @ B]), right)                         # 3.74
     a, lam = solved.qdd.reshape(nb, 6), solved.multipliers
@@ -149,30 +156,48 @@ def _relative(model: Model, P: Array, joints: Joints) -> tuple[Array, Array]:
 def _joints(
     model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], t: float,
 ) -> tuple[list[Transform], list[Array], Joints]:
-    """Return i_X_0 and the base-coordinate velocity of every body, and all joints."""
+    """Return i_X_0 and the base-coordinate velocity of every body, and the tree joints."""
     tree = links(model, q, t)
     X_0 = placements(model, tree)
     v = [_array(X.inv_apply(v_i))
          for X, v_i in zip(X_0, velocities(model, tree, q, qd, t)[0], strict=True)]
-    joints = Joints([], [], [], [])
-    placed: list[tuple[Joint, int, int, Transform, Sequence[Scalar]]] = [
-        (model.joint[i], model.parent[i], i, X_0[i], q[model.q_index[i]])
-        for i in range(1, model.nb + 1)]
-    for loop in model.loops:
-        X_s = loop.X_S @ X_0[loop.successor]
-        X = X_s @ (loop.X_P @ X_0[loop.predecessor]).inverse()
-        placed.append((loop.joint, loop.predecessor, loop.successor, X_s, loop.joint.locate(X, t)))
-    for joint, p, s, X_s, q_J in placed:
-        S = _columns([X_s.inv_apply(column) for column in joint.subspace(q_J, t)])
-        v_J = v[s] - v[p]                                                                  # 3.66
-        drift = _array(X_s.inv_apply(joint.drift(q_J, t)))
-        qd_J = np.linalg.lstsq(S, v_J - drift, rcond=None)[0].tolist()
-        v_s, moving = (Motion.from_list(x.tolist()) for x in (v[s], v_J))
-        joints.ends.append((p, s))
-        joints.S.append(S)
-        joints.T.append(_columns([X_s.inv_apply(f) for f in joint.constraint_subspace(q_J, t)]))
-        joints.c.append(_array(X_s.inv_apply(joint.bias(q_J, qd_J, t)) + v_s.cross(moving)))
+    joints = Joints([], [], [], [], [])
+    for i in range(1, model.nb + 1):
+        joint, p, q_i, X_i = model.joint[i], model.parent[i], q[model.q_index[i]], X_0[i]
+        v_i, v_J = (Motion.from_list(x.tolist()) for x in (v[i], v[i] - v[p]))             # 3.66
+        joints.ends.append((p, i))
+        joints.S.append(_columns([X_i.inv_apply(s) for s in joint.subspace(q_i, t)]))
+        joints.T.append(_columns([X_i.inv_apply(f) for f in joint.constraint_subspace(q_i, t)]))
+        c_J = joint.bias(q_i, qd[model.v_index[i]], t)
+        joints.c.append(_array(X_i.inv_apply(c_J) + v_i.cross(v_J)))
+        joints.right.append(joints.T[-1].T @ joints.c[-1])                                 # 3.44
     return X_0, v, joints
+
+
+def _close(
+    model: Model, X_0: Sequence[Transform], v: Sequence[Array], joints: Joints, t: float,
+    stabilisation: tuple[float, float],
+) -> None:
+    """
+    Add the loop joints, each looked at in its own frame F_s.
+
+    Also of a loop that is not quite closed, T^T (v_J - sigma) is what must not change.
+    """
+    two_alpha, beta_squared = stabilisation
+    for loop in model.loops:
+        p, s = loop.predecessor, loop.successor
+        X_s = loop.X_S @ X_0[s]
+        X = X_s @ (loop.X_P @ X_0[p]).inverse()
+        v_s, v_p = (X_s @ Motion.from_list(v[i].tolist()) for i in (s, p))
+        v_J, T = v_s - v_p, loop.joint.constraint_at(X, t)
+        sigma, T_rate, sigma_rate = apparent_rates(loop.joint, X, v_J, t)
+        c = v_s.cross(v_J) + sigma_rate
+        slip, delta = v_J - sigma, loop.joint.closure_error(X, t)
+        joints.ends.append((p, s))
+        joints.T.append(_columns([X_s.inv_apply(f) for f in T]))
+        joints.right.append(np.array([
+            f.dot(c) - rate.dot(slip) - two_alpha * f.dot(slip) - beta_squared * error     # 8.22
+            for f, rate, error in zip(T, T_rate, delta, strict=True)], dtype=float))
 
 
 def _drives(

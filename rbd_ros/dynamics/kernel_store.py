@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 import threading
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Call = Callable[..., Any]           # an array, or a tuple of them, as the quantity has
 
+_Store = TypeVar('_Store', bound='KernelStore')
 #: Sets of handles whose kernels are kept; those longest unused go.
 HANDLES = 64
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.
@@ -102,7 +103,7 @@ class KernelStore(KernelBuilder):
     ) -> None:
         super().__init__(model, backend, cache, progress, payload_frame, payload_frames,
                          simplify_inertias=simplify_inertias)
-        self._recipe = {
+        self._recipe: dict[str, Any] = {
             'backend': backend, 'cache': cache, 'payload_frame': payload_frame,
             'payload_frames': tuple(payload_frames), 'simplify_inertias': simplify_inertias,
             'closed_near': closed_near}
@@ -117,6 +118,18 @@ class KernelStore(KernelBuilder):
         """Pickle as the recipe; kernels come back from the cache."""
         own = [row for name, row in self._table.items() if name not in TABLE]
         return _restore, (type(self), self.model, self._recipe, self._common, own)
+
+    def sibling(self: _Store, *, model: Model | None = None, backend: str | None = None) -> _Store:
+        """
+        Return a robot with the same gravity, payloads, time and stabilisation, now and later.
+
+        :param model: of it, with the same frames; that of this robot by default.
+        :param backend: as for the constructor; that of this robot by default.
+        """
+        recipe = self._recipe if backend is None else {**self._recipe, 'backend': backend}
+        other = type(self)(self.model if model is None else model, **recipe)
+        other._common, other._payloads = self._common, self._payloads
+        return other
 
     # --- quantities of the user ---------------------------------------------------------------
 

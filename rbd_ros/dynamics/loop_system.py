@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -56,7 +55,7 @@ class LoopSystem(TreeSystem):
         if model.coupling is not None or model.time_dependent:
             raise ModelError(f'"{model.name}" has joints that follow others or move with time; '
                              'a constrained system takes joints that do neither')
-        super().__init__(Dynamics(replace(model, loops=())))
+        super().__init__(robot.sibling(model=model.spanning_tree))
         self.closed = robot
 
     def constraint(self, q: Array) -> Array:

@@ -29,6 +29,7 @@ from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.kernel_store import KernelStore
 from rbd_ros.dynamics.loop_rules import LARGE, suits_tree
 from rbd_ros.dynamics.singular_inertia import massless_joint
+from rbd_ros.dynamics.state import with_payloads
 from rbd_ros.errors import ModelError, RbdError
 
 if TYPE_CHECKING:
@@ -124,9 +125,10 @@ class LoopMethods(KernelStore):
             raise ModelError(f'"{self.model.name}" has no closed loops; add a loop joint '
                              '(ModelBuilder.add_loop_joint or <loop_joint>)')
         # of many bodies H alone is a large kernel, and needed a few times only
-        source = self if self.model.nv <= LARGE else type(self)(self.model, backend='reference')
+        source = self if self.model.nv <= LARGE else self.sibling(backend='reference')
         return closure.Mechanism(
-            self.model, source.loop_error, source.loop_jacobian, source._calls['mass_matrix'])
+            self.model, source.loop_error, source.loop_jacobian, source._calls['mass_matrix'],
+            lambda: float(self._common['time'][0]))
 
     def _nominal(self) -> Nominal:
         return self._analysed[1]
@@ -184,9 +186,7 @@ class LoopMethods(KernelStore):
         """Return the motion with a decision on the rank."""
         C = self._calls['bias', None, f_ext is not None](
             *((q, qd) if f_ext is None else (q, qd, f_ext)))
-        H, (two_alpha, beta_squared) = self.mechanism.inertia(q), self._common['stabilization']
-        k = (self.loop_bias(q, qd) - two_alpha * self.loop_velocity(q, qd)
-             - beta_squared * self.loop_error(q))
+        H, k = self.mechanism.inertia(q), self._stabilised(q, qd)
         if method == 'auto':
             # without inertia in some joint H has no inverse, but the loops may still decide
             method = 'multipliers' if _definite(H) else 'projection'
@@ -195,14 +195,23 @@ class LoopMethods(KernelStore):
         return LoopDynamics(found.qdd, found.multipliers, self._forces(q, found.multipliers),
                             found.rank, found.residual, found.method)
 
+    def _stabilised(self, q: Array, qd: Array) -> Array:
+        """Return k with what ``set_stabilization`` asks for (8.22)."""
+        two_alpha, beta_squared = self._common['stabilization'].tolist()
+        return (self.loop_bias(q, qd) - two_alpha * self.loop_velocity(q, qd)
+                - beta_squared * self.loop_error(q))
+
     def _whole_system(
         self, q: Array, qd: Array, tau: Array, f_ext: ArrayLike | None,
     ) -> LoopDynamics:
         """Return the motion of all bodies and joints at once."""
+        two_alpha, beta_squared = self._common['stabilization'].tolist()
         found = whole_system.accelerations(
             self.model, q, qd, tau, f_ext, gravity=self._common['gravity'].tolist(),
-            t=float(self._common['time'][0]))
-        K, k = self.loop_jacobian(q), self.loop_bias(q, qd)
+            t=float(self._common['time'][0]),
+            inertia=with_payloads(self.model, self._payload_frames, self._payloads.tolist()),
+            stabilisation=(two_alpha, beta_squared))
+        K, k = self.loop_jacobian(q), self._stabilised(q, qd)
         trees = found.constraints - self.model.loop_constraints
         return LoopDynamics(
             found.qdd, found.loop_multipliers, self._forces(q, found.loop_multipliers),

@@ -181,8 +181,9 @@ class Model(LoopStructure, CoupledCoordinates):
 
     @cached_property
     def time_dependent(self) -> bool:
-        """Return whether any joint moves with time by itself (RBDA 3.5)."""
-        return any(joint.time_dependent for joint in self.joint[1:])
+        """Return whether any joint, loop joints among them, moves with time (RBDA 3.5)."""
+        return any(joint.time_dependent
+                   for joint in (*self.joint[1:], *(loop.joint for loop in self.loops)))
 
     @cached_property
     def total_mass(self) -> float:
