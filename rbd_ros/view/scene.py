@@ -21,7 +21,7 @@ Each link is a frame of the scene below ``root``, and its shapes are attached to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 import io
 import math
@@ -33,6 +33,7 @@ from rbd_ros.algorithms.kinematics import links, placements
 from rbd_ros.errors import RbdError
 from rbd_ros.model.positions import neutral
 from rbd_ros.spatial import Mat3, quaternion
+from rbd_ros.view.gate import Gate, guarded, prove_guarded
 from rbd_ros.view.shapes import mesh_file, Shape
 
 if TYPE_CHECKING:
@@ -56,20 +57,37 @@ LARGEST_MESH = 100 * 2**20
 MIN_RADIUS, VIEW_DIRECTION, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
 
 
-def start_server(host: str = '127.0.0.1', port: int = 8080) -> Any:
+def start_server(
+    host: str = '127.0.0.1', port: int = 8080, *, token: str = '', names: Iterable[str] = (),
+) -> Any:
     """
     Return a web server for scenes, reachable from this machine only by default.
 
+    Only pages that it has served itself may connect to it; ``gate`` says how.
+
     :param host: address on which it listens.
     :param port: on which it listens; if it is in use, the next free one.
+    :param token: that a browser has to show first; empty: none.
+    :param names: host names by which the page may be opened, besides localhost and addresses.
+    :raises RbdError: if viser is missing, or the server would listen to foreign pages.
     """
     try:
         import viser
     except ImportError as error:
         raise RbdError('the 3-D view needs the packages viser and trimesh: pip install '
                        'viser trimesh pycollada') from error
-    with redirect_stdout(io.StringIO()):        # viser prints its address even with verbose=False
+    gate = Gate(token, names)
+    # viser prints its address even with verbose=False
+    with guarded(gate), redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=port, verbose=False)
+    try:
+        prove_guarded(host, server.get_port())
+        gate.inputs = server.gui._gui_input_handle_from_uuid
+    except RbdError:
+        stop_server(server)
+        raise
+    # Its share button would put the page on a public address; the gate drops the request, too.
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
     scene = server.scene
     scene.set_up_direction('+z')
     # Light from everywhere. The default of viser, a picture of surroundings, does the same, but a

@@ -56,13 +56,17 @@ def programs_or_reason() -> tuple[str, str]:
 
 
 @contextmanager
-def browser() -> Iterator[Any]:
-    """Start the browser; its log is kept."""
+def browser(*more: str) -> Iterator[Any]:
+    """
+    Start the browser; its log is kept.
+
+    :param more: options of the browser.
+    """
     chromium, driver = programs_or_reason()
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for word in ('--headless=new', '--no-sandbox', f'--window-size={SIZE[0]},{SIZE[1]}',
-                 '--use-angle=swiftshader', '--enable-unsafe-swiftshader'):
+                 '--use-angle=swiftshader', '--enable-unsafe-swiftshader', *more):
         options.add_argument(word)
     options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
     started = webdriver.Chrome(
@@ -104,9 +108,17 @@ def text(page: Any) -> str:
 
 
 def press(page: Any, label: str) -> None:
-    """Press a button."""
-    wait(lambda: [each for each in page.find_elements(By.TAG_NAME, 'button')
-                  if each.text == label], label)[0].click()
+    """Press a button, as soon as it is there."""
+    def pressed() -> bool:
+        try:
+            found = [each for each in page.find_elements(By.TAG_NAME, 'button')
+                     if each.text == label]
+            if found:
+                found[0].click()
+        except WebDriverException:  # it was drawn anew in between
+            return False
+        return bool(found)
+    wait(pressed, label)
 
 
 def unfold(page: Any, title: str) -> None:

@@ -20,7 +20,7 @@ import subprocess
 import time
 
 from chrome import (
-    address, browser, complaints, fill, free_port, picture, press, programs_or_reason, scenery,
+    browser, COARSE, complaints, fill, free_port, picture, press, programs_or_reason, scenery,
     text, tick, unfold, wait)
 from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
@@ -59,7 +59,9 @@ class System:
             ['ros2', 'launch', 'rbd_ros', 'controller.launch.py', 'dashboard:=true',
              f'dashboard_port:={self.port}', f'params_file:={file}'],
             stdout=log.open('w'), stderr=subprocess.STDOUT, start_new_session=True)
-        wait(lambda: f'open http://127.0.0.1:{self.port}' in log.read_text(), 'the page')
+        #: Where the page is, with the token that only the log has.
+        self.url = wait(lambda: re.search(rf'open (http://127\.0\.0\.1:{self.port}/\?token=\S+)',
+                                          log.read_text()), 'the page')[1]
 
     def pid(self, name):
         """Return the process of a node."""
@@ -86,7 +88,7 @@ def page(tmp_path_factory):
         system = System(tmp_path_factory.mktemp('dashboard') / 'log')
         try:
             with browser() as shown:
-                shown.get(address(system.port))
+                shown.get(system.url + COARSE.replace('/?', '&'))
                 shown.system = system
                 wait(lambda: 'State' in text(shown), 'the state of the controller')
                 yield shown

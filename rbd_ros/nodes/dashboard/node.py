@@ -20,6 +20,8 @@ listens on 127.0.0.1 by default, and sends nothing unless ``allow_commands`` is 
 
 from __future__ import annotations
 
+import re
+import secrets
 import sys
 import time
 from typing import Any
@@ -52,6 +54,10 @@ PARAMETERS: dict[str, tuple[Any, str]] = {
                           'open the page, and drive the robot if allow_commands is true.'),
     'port': (8080, 'Port of the page, or the next one above that is free.'),
     'allow_commands': (False, 'Whether the page may send anything.'),
+    'token': ('', 'What whoever opens a page with commands has to know. If empty, a new one at '
+                  'each start; the log has it.'),
+    'allowed_hosts': (Parameter.Type.STRING_ARRAY, 'Host names by which the page may be opened, '
+                      'besides localhost and addresses in numbers.'),
     'robot_description': ('', 'URDF text. If empty, robot_description_file.'),
     'robot_description_file': ('', 'URDF or xacro file. If empty, the topic robot_description.'),
     'controller': ('controller', 'Name of the controller.'),
@@ -85,12 +91,18 @@ class Dashboard(Node):
 
         :raises RbdError: if viser is missing.
         """
-        self._server = start_server(self._value('host'), self._value('port'))
+        token = ''
+        if self._value('allow_commands'):
+            token = self._value('token') or secrets.token_urlsafe(16)
+            if not re.fullmatch(r'[A-Za-z0-9_-]+', token):
+                raise RbdError('parameter token: letters, digits, - and _ only')
+        self._server = start_server(self._value('host'), self._value('port'), token=token,
+                                    names=self._value('allowed_hosts') or ())
         self._notice = self._server.gui.add_markdown('Waiting for the robot')
-        view_only = '' if self._value('allow_commands') else (
-            ' (view only: allow_commands is false)')
-        self.get_logger().info(f'open http://{self._value("host")}:{self._server.get_port()} in '
-                               f'a browser{view_only}')
+        self.get_logger().info(
+            f'open http://{self._value("host")}:{self._server.get_port()}'
+            + (f'/?token={token} in a browser' if token
+               else ' in a browser (view only: allow_commands is false)'))
 
     def update(self) -> None:
         """Show the present, or what is missing; to be called some 25 times per second."""

@@ -1,0 +1,124 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What a page sends to us, frame by frame: which is one of its messages, and which we act on.
+
+Viser believes what it is sent: by a frame made by hand, a client could ask for a public address
+of the page, exchange the callbacks of a button, or print a traceback. Here only the messages that
+our pages need are let through, with values of the kind that their inputs have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+from typing import Any
+
+__all__ = ['is_wanted', 'read_frame']
+
+#: Messages that are handed on, with the lengths of their vectors; 0 is a number.
+NUMBERS: dict[str, dict[str, int]] = {
+    'ViewerCameraMessage': {
+        'wxyz': 4, 'position': 3, 'look_at': 3, 'up_direction': 3, 'fov': 0, 'near': 0, 'far': 0,
+        'image_height': 0, 'image_width': 0},
+    'TransformControlsUpdateMessage': {'wxyz': 4, 'position': 3},
+    'TransformControlsDragStartMessage': {},
+    'TransformControlsDragEndMessage': {},
+    'GuiUpdateMessage': {},
+}
+TEXTS = ('type', 'name', 'owner', 'uuid')
+
+
+def is_wanted(message: Mapping[str, Any], inputs: Mapping[str, Any]) -> bool:
+    """
+    Return whether to act on a message.
+
+    :param message: as ``read_frame`` returns it.
+    :param inputs: of the page, by their identifiers; each has a ``value``.
+    """
+    if message['type'] != 'GuiUpdateMessage':
+        return message['type'] in NUMBERS
+    updates, target = message['updates'], inputs.get(message['uuid'])
+    # Names other than this one are fields inside viser, its callbacks among them.
+    if target is None or list(updates) != ['value']:
+        return False
+    value, options = updates['value'], getattr(target, 'options', None)
+    return is_like(value, target.value) and (options is None or value in options)
+
+
+def is_like(value: object, present: object) -> bool:
+    """Return whether a value is of the kind of the present one; a number must be finite."""
+    if isinstance(present, bool):
+        return isinstance(value, bool)
+    if isinstance(present, (int, float)):
+        return _is_number(value)
+    if isinstance(present, (tuple, list)):
+        return (isinstance(value, (tuple, list)) and len(value) == len(present)
+                and all(map(is_like, value, present)))
+    return type(value) is type(present)
+
+
+def read_frame(frame: object) -> dict[str, Any] | None:
+    """Return the message of a frame by the names of its fields, None if no page sends such."""
+    import msgspec
+    if not isinstance(frame, bytes):
+        return None
+    try:
+        message = msgspec.msgpack.decode(frame)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
+    if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
+        return None
+    if not all(isinstance(message[name], str) for name in TEXTS if name in message):
+        return None
+    kind = _kinds().get(message.get('type', ''))
+    if kind is None:
+        return None
+    required, known = kind
+    if not required <= set(message) <= known | {'type'}:
+        return None
+    for name, length in NUMBERS.get(message['type'], {}).items():
+        value = message[name]
+        if not (_is_number(value) if length == 0 else is_like(value, [0.0] * length)):
+            return None
+    if 'updates' in message and not isinstance(message['updates'], dict):
+        return None
+    return message
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a value is a finite number, and no Boolean."""
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)
+            and math.isfinite(value))
+
+
+_KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+
+
+def _kinds() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
+    """Return the fields that each kind of message must have and may have."""
+    if not _KINDS:
+        import dataclasses
+
+        from viser import _messages
+        kind: Any
+        for kind in _messages.Message.get_subclasses():
+            fields = dataclasses.fields(kind) if hasattr(kind, '__dataclass_fields__') else ()
+            needed = frozenset(
+                field.name for field in fields
+                if field.init and field.default is dataclasses.MISSING
+                and field.default_factory is dataclasses.MISSING)
+            _KINDS[kind.__name__] = needed, frozenset(field.name for field in fields)
+    return _KINDS

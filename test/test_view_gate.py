@@ -1,0 +1,305 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Who may talk to a page: raw websocket clients with every kind of origin, host, token, frame."""
+
+from contextlib import redirect_stdout
+import io
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from rbd_ros.errors import RbdError
+from rbd_ros.view import gate as gates
+from rbd_ros.view.frames import is_like, is_wanted, read_frame
+from rbd_ros.view.scene import start_server, stop_server
+
+viser = pytest.importorskip('viser', reason='viser is not installed: use ./run')
+msgspec = pytest.importorskip('msgspec', reason='viser is not installed: use ./run')
+from websockets.datastructures import Headers  # noqa: E402
+from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
+from websockets.sync.client import connect  # noqa: E402
+
+TOKEN = 'only-the-log-has-it'
+VERSION = f'viser-v{viser.__version__}'
+CAMERA = {'type': 'ViewerCameraMessage', 'wxyz': [1.0, 0.0, 0.0, 0.0], 'position': [1.0, 1.0, 1.0],
+          'fov': 1.0, 'near': 0.01, 'far': 1000.0, 'image_height': 10, 'image_width': 10,
+          'look_at': [0.0, 0.0, 0.0], 'up_direction': [0.0, 0.0, 1.0]}
+
+
+def free_port() -> int:
+    """Return a port that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return int(probe.getsockname()[1])
+
+
+class Served:
+    """A page with a button, a number and a choice; what they were told."""
+
+    def __init__(self, token):
+        self.server = start_server(port=free_port(), token=token, names=['robot-pc.lab'])
+        self.port, self.token = self.server.get_port(), token
+        gui, self.pressed = self.server.gui, threading.Event()
+        self.button, self.number = gui.add_button('Go'), gui.add_number('Mass', 0.5)
+        self.force = gui.add_vector3('Push', (0.0, 0.0, 0.0))
+        self.choice = gui.add_dropdown('Mode', ('hold', 'damping'))
+        self.button.on_click(lambda _: self.pressed.set())
+        self.shared = threading.Event()
+        self.server.request_share_url = self.shared.set
+        self.inputs = self.server.gui._gui_input_handle_from_uuid
+
+    def connect(self, *, origin='', host='', cookie=None):
+        """Return a websocket that claims an origin and a host; ours where none is given."""
+        host = host or f'127.0.0.1:{self.port}'
+        cookie = f'rbd_ros_{self.port}={self.token}' if cookie is None else cookie
+        # The address would give the host: the connection is made beforehand.
+        line = socket.create_connection(('127.0.0.1', self.port), 10.0)
+        return connect(f'ws://{host}/', sock=line, origin=origin or f'http://{host}',
+                       subprotocols=[VERSION], additional_headers={'Cookie': cookie},
+                       max_size=None)
+
+    def uuid(self, handle):
+        """Return the identifier of an input."""
+        return next(key for key, each in self.inputs.items() if each is handle)
+
+    def update(self, handle, value, name='value'):
+        """Return the message that gives an input a value."""
+        return {'type': 'GuiUpdateMessage', 'uuid': self.uuid(handle), 'updates': {name: value}}
+
+
+@pytest.fixture(scope='module')
+def open_page():
+    """Serve a page without commands."""
+    served = Served('')
+    yield served
+    stop_server(served.server)
+
+
+@pytest.fixture(scope='module')
+def page():
+    """Serve a page with commands."""
+    served = Served(TOKEN)
+    yield served
+    stop_server(served.server)
+
+
+def sent(socket_, *messages):
+    """Send messages."""
+    for message in messages:
+        socket_.send(msgspec.msgpack.encode(message))
+
+
+def until(condition):
+    """Return whether a condition comes true."""
+    end = time.monotonic() + 60.0
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+FOREIGN = ['http://evil.example', 'null', 'http://127.0.0.1:1', 'http://localhost',
+           'http://127.0.0.1.evil.example:{port}', 'file://', 'ws://127.0.0.1:{port}',
+           'http://127.0.0.1:{port}.evil.example', 'http://127.0.0.1:{port}/', 'http://[::1]:{port}',
+           'https://evil.example:{port}', 'http://localhost:{port}', 'chrome-extension://abc']
+
+
+@pytest.mark.parametrize('which', ['open_page', 'page'])
+@pytest.mark.parametrize('origin', FOREIGN)
+def test_a_foreign_origin_is_refused(request, which, origin):
+    """Even one that knows the cookie; nothing but the page itself connects."""
+    served = request.getfixturevalue(which)
+    with pytest.raises(InvalidStatus, match='403'):
+        served.connect(origin=origin.format(port=served.port))
+
+
+@pytest.mark.parametrize('host', [
+    'evil.example:{port}', 'evil.example', 'localhost.evil.example:{port}', 'localhost.:{port}',
+    '127.0.0.1.evil.example:{port}', '127.1.evil:{port}', 'robot-pc'])
+def test_a_rebound_host_is_refused(open_page, host):
+    """A foreign name that leads here gets neither a websocket nor the page."""
+    host = host.format(port=open_page.port)
+    with pytest.raises(InvalidStatus, match='403'):
+        open_page.connect(host=host)
+    asked = urllib.request.Request(f'http://127.0.0.1:{open_page.port}/', headers={'Host': host})
+    with pytest.raises(urllib.error.HTTPError, match='403') as refused:
+        urllib.request.urlopen(asked, timeout=20)
+    assert 'allowed_hosts' in refused.value.read().decode()
+
+
+@pytest.mark.parametrize('host', [
+    '127.0.0.1:{port}', 'localhost:{port}', 'LOCALHOST:{port}', '[::1]:{port}', '127.0.0.1:9000',
+    '192.168.1.7:{port}', 'robot-pc.lab:{port}', 'robot-pc.lab'])
+def test_our_own_page_connects(open_page, host):
+    """By address, through a forwarded port, and by the names that were given."""
+    host = host.format(port=open_page.port)
+    with open_page.connect(host=host, origin=f'http://{host}'.lower()) as line:
+        assert line.recv()
+    with open_page.connect(host=host, origin=f'https://{host}'.lower()):  # behind a proxy
+        pass
+
+
+def test_headers_that_come_twice_or_not_at_all():
+    """What is not said clearly is refused."""
+    gate, ours, origin = gates.Gate(), ('Host', '127.0.0.1:80'), ('Origin', 'http://127.0.0.1:80')
+    upgrade = ('Upgrade', 'WebSocket')
+    assert gate.refusal(Headers([ours, origin, upgrade]), 80) is None
+    assert gate.refusal(Headers([ours]), 80) is None
+    for given in ([], [ours, ours], [ours, upgrade], [ours, origin, origin, upgrade],
+                  [ours, origin, ('Origin', 'http://evil'), upgrade], [origin, upgrade],
+                  [('Host', 'user@127.0.0.1:80')], [('Host', '127.0.0.1:80/')], [('Host', '')]):
+        status, _ = gate.refusal(Headers(given), 80)
+        assert status == 403
+
+
+@pytest.mark.parametrize('cookie', ['', 'rbd_ros_{port}=', 'rbd_ros_{port}=guess', 'x=' + TOKEN,
+                                    'rbd_ros_{port}=' + TOKEN + '1', 'rbd_ros_1=' + TOKEN])
+def test_commands_need_the_token(page, cookie):
+    """Neither a websocket nor the page without it."""
+    with pytest.raises(InvalidStatus, match='403'):
+        page.connect(cookie=cookie.format(port=page.port))
+
+
+def test_the_token_opens_the_page(page):
+    """The address with it gives a cookie and leads on without it; a wrong one gives a form."""
+    base = f'http://127.0.0.1:{page.port}/'
+    for path in ('', '?token=', '?token=wrong'):
+        with pytest.raises(urllib.error.HTTPError, match='401') as refused:
+            urllib.request.urlopen(base + path, timeout=20)
+        assert '<form>' in refused.value.read().decode()
+        assert refused.value.headers['Set-Cookie'] is None
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_):
+            return None
+    with pytest.raises(urllib.error.HTTPError, match='303') as led:
+        urllib.request.build_opener(Stay).open(f'{base}?fixedDpr=0.5&token={TOKEN}', timeout=20)
+    assert led.value.headers['Location'] == '/?fixedDpr=0.5'
+    cookie = led.value.headers['Set-Cookie']
+    assert 'HttpOnly' in cookie and 'SameSite=Lax' in cookie
+    shown = urllib.request.urlopen(urllib.request.Request(base, headers={
+        'Cookie': f'other=1; {cookie.partition(";")[0]}'}), timeout=20)
+    assert shown.status == 200 and shown.headers['X-Frame-Options'] == 'DENY'
+    assert "frame-ancestors 'none'" in shown.headers['Content-Security-Policy']
+
+
+def test_the_page_itself_is_obeyed(page):
+    """A button, a number and a choice reach their handles: the refusals above mean something."""
+    with page.connect() as line:
+        sent(line, CAMERA, page.update(page.number, 2), page.update(page.choice, 'damping'),
+             page.update(page.force, [1, 2, 3]), page.update(page.button, True))
+        assert page.pressed.wait(60.0)
+        assert until(lambda: page.number.value == 2.0 and page.choice.value == 'damping'
+                     and page.force.value == (1.0, 2.0, 3.0))
+
+
+MALFORMED = [
+    'text', b'', b'\xc1', b'\xff' * 100, b'\x91' * 5000, msgspec.msgpack.encode([1, 2]),
+    msgspec.msgpack.encode({}), msgspec.msgpack.encode({'type': 'NoSuchMessage'}),
+    msgspec.msgpack.encode({'type': 3}), msgspec.msgpack.encode({'type': ['GuiUpdateMessage']}),
+    msgspec.msgpack.encode({1: 2, 'type': 'GuiUpdateMessage'}),
+    msgspec.msgpack.encode({'type': 'GuiUpdateMessage', 'uuid': 'a'}),
+    msgspec.msgpack.encode({'type': 'GuiUpdateMessage', 'uuid': 'a', 'updates': 3}),
+    msgspec.msgpack.encode({'type': 'GuiUpdateMessage', 'uuid': {}, 'updates': {}}),
+    msgspec.msgpack.encode({**CAMERA, 'more': 1}), msgspec.msgpack.encode({**CAMERA, 'fov': 'x'}),
+    msgspec.msgpack.encode({**CAMERA, 'wxyz': [1.0, 0.0]}),
+    msgspec.msgpack.encode({**CAMERA, 'position': [1.0, float('nan'), 0.0]}),
+    msgspec.msgpack.encode({'type': 'TransformControlsUpdateMessage', 'name': '/target',
+                            'wxyz': [1, 0, 0, 0], 'position': [0.0, 0.0, float('inf')]}),
+]
+
+
+@pytest.mark.parametrize('frame', MALFORMED, ids=range(len(MALFORMED)))
+def test_a_malformed_frame_ends_its_connection_and_prints_nothing(page, frame, capfd):
+    """Viser asserts, or fails in a task of its own: with a traceback either way."""
+    with page.connect() as line, pytest.raises(ConnectionClosed, match='1007'):
+        line.send(frame)
+        while True:
+            line.recv(timeout=60.0)
+    with page.connect() as line:
+        assert line.recv()
+    said = ''.join(capfd.readouterr())
+    assert 'Traceback' not in said and 'rror' not in said
+
+
+def test_what_is_not_wanted_is_dropped(page, capfd):
+    """A wrong kind of value, a field inside viser, a public address: none of it has an effect."""
+    before = page.number.value, page.choice.value, page.force.value
+    callbacks = page.button._impl.update_cb
+    with page.connect() as line:
+        sent(line, CAMERA, {'type': 'ShareUrlRequest'}, {'type': 'ShareUrlDisconnect'},
+             {'type': 'ResetGuiMessage'}, page.update(page.number, 'abc'),
+             page.update(page.number, float('nan')), page.update(page.number, True),
+             page.update(page.number, None), page.update(page.number, [1.0]),
+             page.update(page.force, [1.0, 2.0]), page.update(page.force, ['a', 'b', 'c']),
+             page.update(page.choice, 'explode'), page.update(page.button, [], 'update_cb'),
+             page.update(page.number, True, 'removed'),
+             {'type': 'GuiUpdateMessage', 'uuid': 'unknown', 'updates': {'value': 1.0}},
+             page.update(page.force, [4, 5, 6]))
+        assert until(lambda: page.force.value == (4.0, 5.0, 6.0))  # what came last: all was read
+        assert (page.number.value, page.choice.value) == before[:2]
+        assert page.button._impl.update_cb is callbacks and not page.number._impl.removed
+        assert not page.shared.wait(0.2)
+    said = ''.join(capfd.readouterr())
+    assert 'Traceback' not in said and 'rror' not in said
+
+
+@pytest.mark.parametrize('noise', [
+    b'\x16\x03\x01\x02\x00', b'GET\r\n\r\n', b'GET / HTTP/9\r\n\r\n',
+    b'POST / HTTP/1.1\r\nHost: x\r\n\r\n', b''])
+def test_noise_instead_of_a_request_prints_nothing(page, noise, capfd):
+    """As of a browser that tries https, or somebody who scans ports."""
+    with socket.create_connection(('127.0.0.1', page.port), 10.0) as line:
+        line.sendall(noise)
+        line.shutdown(socket.SHUT_WR)
+        while line.recv(4096):
+            pass
+    assert ''.join(capfd.readouterr()) == ''
+
+
+def test_an_unguarded_server_is_noticed():
+    """If another viser started its server differently, the page would not be served."""
+    with redirect_stdout(io.StringIO()):
+        server = viser.ViserServer('127.0.0.1', free_port(), verbose=False)
+    try:
+        with pytest.raises(RbdError, match='does not refuse foreign web pages'):
+            gates.prove_guarded('127.0.0.1', server.get_port())
+    finally:
+        stop_server(server)
+    with pytest.raises(RbdError, match='does not answer'):
+        gates.prove_guarded('127.0.0.1', free_port())
+
+
+def test_a_server_that_cannot_be_guarded_is_not_left_running(monkeypatch):
+    """It ends before anybody can use it."""
+    def not_guarded(host, port):
+        raise RbdError('does not refuse')
+    monkeypatch.setattr('rbd_ros.view.scene.prove_guarded', not_guarded)
+    port = free_port()
+    with pytest.raises(RbdError, match='does not refuse'):
+        start_server(port=port)
+    with pytest.raises(OSError):
+        socket.create_connection(('127.0.0.1', port), 1.0).close()
+
+
+def test_kinds_of_values():
+    """A number takes any finite number, a switch only true or false."""
+    assert is_like(3, 0.5) and is_like(0.5, 3) and is_like([1, 2], (0.0, 0.0)) and is_like('a', '')
+    assert not is_like(True, 0.5) and not is_like(1, True) and not is_like(float('inf'), 0.5)
+    assert not is_like(1, 'a') and not is_like([1], (0.0, 0.0)) and not is_like('ab', (0.0, 0.0))
+    message = read_frame(msgspec.msgpack.encode(CAMERA))
+    assert message == CAMERA and is_wanted(message, {})
