@@ -144,6 +144,40 @@ def test_one_absurd_velocity_is_soon_forgotten(lies):
     assert lies.run(0.5, lambda k: (START, moving(1e200 if k == 5 else 0.0))) is None
 
 
+# -- an arm that really is fast ---------------------------------------------------------------
+
+
+def throw(arm, acceleration, lag):
+    """Accelerate the first joint to five times its limit in 0.4 s; its velocities may lag."""
+    arm.still, speed = True, 0.0
+    for _ in range(round(0.4 / arm.period)):
+        before, speed = speed, min(speed + acceleration * arm.period, 5.0 * SPEED[0])
+        arm.q = arm.q + np.eye(7)[0] * 0.5 * (before + speed) * arm.period
+        arm.qd[0] += (speed - arm.qd[0]) * arm.period / (arm.period + lag)
+        arm.run(arm.period)
+
+
+@pytest.mark.parametrize('period, lag, acceleration', [
+    (0.001, 0.0, 500.0), (0.001, 0.02, 300.0), (0.004, 0.0, 500.0), (0.01, 0.0, 300.0)])
+def test_a_fast_arm_is_braked_and_not_called_a_bad_sensor(period, lag, acceleration):
+    """Motion at five times the limit on which positions and velocities agree is over-speed."""
+    arm = Arm((-2.5, *START[1:]), period=period, minimum_rate=50.0)
+    arm.restart()
+    throw(arm, acceleration, lag)
+    assert arm.state == 'braking'
+    assert [fault.cause for fault in arm.cycle.supervisor.faults] == [Cause.OVER_SPEED]
+    assert abs(arm.qd[0]) > 4.9 * SPEED[0]
+
+
+def test_velocities_differenced_from_a_jump_prove_nothing(lies):
+    """A driver that differences the positions of a failing sensor agrees with each jump."""
+    jump = 0.3 * np.eye(7)[3]
+    found = lies.run(0.2, lambda k: (START + (k >= 1) * jump, (k == 1) * jump / PERIOD))
+    assert found is not None and found < 0.05
+    assert lies.fault.cause is Cause.IMPLAUSIBLE
+    assert 'joint_4 jumped from -1.2 to -0.9' in lies.fault.detail
+
+
 # -- positions --------------------------------------------------------------------------------
 
 

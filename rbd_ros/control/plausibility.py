@@ -58,7 +58,6 @@ class Plausibility:
         patience = settings.number('velocity_patience')
         self._motion.bound(settings.velocity_limits, settings.joints('state_tolerance'),
                            settings.mismatch_limits, patience)
-        self._mismatch.limit[:] = settings.mismatch_limits
         self._differenced.limit[:] = settings.differenced_limits
         self._middle[:], self._range.limit[:] = settings.position_range
         for monitor in self._monitors:
@@ -80,6 +79,7 @@ class Plausibility:
         :returns: whether nothing was wrong lately.
         """
         mismatch = self._motion.mismatch
+        self._mismatch.limit[:] = self._motion.allowed
         np.divide(mismatch, WINDOW, out=self._speed)
         np.add(self._speed, qd, out=self._speed)
         if self._mismatch.check(now, mismatch):

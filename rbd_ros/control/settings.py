@@ -24,7 +24,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.joint_states.layout import AgeLimits
-from rbd_ros.control.joint_states.motion import WINDOW
+from rbd_ros.control.joint_states.motion import STRAY, WINDOW
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import direction
 from rbd_ros.control.parameters.table import PARAMETERS
@@ -46,9 +46,6 @@ _DAMPER = 0.5
 #: share of the range of a joint that the zone before each of its limits may take
 _ZONE = 0.1
 _LEAST_ZONE = 1e-6  # rad or m, for a joint that has no range at all
-
-#: share of the velocity limit by which positions and velocities may disagree: filters are late
-_STRAY = 0.5
 
 #: share of the range of a joint, and rad or m, by which it may be outside
 _OUTSIDE = 0.1
@@ -143,7 +140,7 @@ class Settings:
     @property
     def mismatch_limits(self) -> Array:
         """Return how far positions may depart from the integrated velocities, rad or m."""
-        return self.joints('state_tolerance') + _STRAY * WINDOW * self.velocity_limits
+        return self.joints('state_tolerance') + STRAY * WINDOW * self.velocity_limits
 
     @property
     def differenced_limits(self) -> Array:

@@ -136,7 +136,7 @@ class JointMap:
             layout.age.refuse(now, 'none of our joints')
             return Arrival.IGNORED
         reason = (layout.defect or self._take(layout, position, velocity, effort)
-                  or self.motion.refusal(layout, now, stamp))
+                  or self.motion.refusal(layout, now, stamp, velocity))
         if reason:
             self.rejected += 1
             self.reason = reason

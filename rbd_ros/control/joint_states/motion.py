@@ -16,9 +16,11 @@
 Whether a message is plausible, compared with the one before.
 
 A position must be reachable from the last one that was accepted, from whatever source: this finds
-a sensor that fails, and two sources of one joint that disagree. Positions and velocities must
-describe the same motion: their difference is collected in a leaky sum, which divided by its time
-is the velocity by which the two disagree. Missing velocities are differences of positions.
+a sensor that fails, and two sources of one joint that disagree. A joint that is faster than it may
+be is no failing sensor: what its velocities say of the way counts as reachable. Positions and
+velocities must describe the same motion: their difference is collected in a leaky sum, which
+divided by its time is the velocity by which the two disagree. Missing velocities are differences
+of positions.
 """
 
 from __future__ import annotations
@@ -34,15 +36,19 @@ from rbd_ros.control.safety.limits import is_finite
 from rbd_ros.control.safety.monitors import Patience
 from rbd_ros.control.throttle import short_list
 
-__all__ = ['REACH', 'WINDOW', 'Motion']
+__all__ = ['REACH', 'STRAY', 'WINDOW', 'Motion']
 
 Array = npt.NDArray[np.float64]
 
 #: s over which positions and velocities are compared
 WINDOW = 0.1
 
-#: velocity in units of its limit with which a joint can reach another position
+#: velocity in units of its limit with which a joint can reach another position, in addition to
+#: the velocity that it had and has
 REACH = 1.5
+
+#: share of the velocity by which positions and velocities may disagree: filters are late
+STRAY = 0.5
 
 #: s by which messages of two publishers may be late against each other
 _LATE = 0.02
@@ -78,6 +84,7 @@ class Motion:
         self._place = {int(j): c for c, j in enumerate(controlled)}
         n = len(self._place)
         self._speed, self._tolerance, self._most = ([math.inf] * n for _ in range(3))
+        self.allowed = np.full(n, math.inf)  # how far ``mismatch`` may go at the present speed
         self._step = 2.0 * limits.period or 1e-3  # s that a message stands for
         self.patience = Patience(0.0)
         self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
@@ -89,11 +96,12 @@ class Motion:
 
         :param speed: velocity limits; infinity: none.
         :param tolerance: noise and quantisation of a position, rad or m.
-        :param mismatch: how far positions may run away from velocities, rad or m.
+        :param mismatch: how far positions may run away from velocities, rad or m; farther
+            by ``STRAY`` where both are beyond the velocity limit.
         :param patience: s for which implausible messages are just ignored.
         """
         self._speed, self._tolerance = speed.tolist(), tolerance.tolist()
-        self._most = (_MEMORY * mismatch).tolist()
+        self._most, self.allowed[:] = mismatch.tolist(), mismatch
         self.patience.most = max(patience, _LEAST * self._step)
 
     def restart(self) -> None:
@@ -113,12 +121,13 @@ class Motion:
         """Return whether nothing was implausible lately."""
         return self.patience.empty
 
-    def refusal(self, layout: Layout, now: float, stamp: float) -> str:
+    def refusal(self, layout: Layout, now: float, stamp: float, velocity: Values) -> str:
         """
         Return why the positions of a message are implausible; empty if they are not.
 
         :param layout: its joints, with its positions.
         :param now: control time of reception, s.
+        :param velocity: as in the message.
         :param stamp: ``header.stamp`` in s.
         """
         reason = ''
@@ -144,7 +153,8 @@ class Motion:
             if j in self._continuous:
                 step = math.remainder(step, math.tau)
             most = self._tolerance[c] + REACH * self._speed[c] * (elapsed + late)
-            if abs(step) > most and not reason:
+            if (abs(step) > most and not reason and abs(step) > most
+                    + self._travel(layout, source, k, step, velocity) * elapsed):
                 reason = self._disagreement(layout, source, j, before, x, since)
             moves.append((c, k, step, elapsed))
         if layout.mask:
@@ -156,6 +166,22 @@ class Motion:
             self.wrong = reason if late else ''
             self.reason = reason or self.reason
         return reason
+
+    @staticmethod
+    def _travel(layout: Layout, source: Layout, k: int, step: float, velocity: Values) -> float:
+        """
+        Return the speed in the direction of a step that a joint had before and has now.
+
+        One message alone proves nothing: a driver that differences the positions of a failing
+        sensor reports velocities that agree with every jump.
+        """
+        sign = math.copysign(1.0, step)
+        speed = sign * source.last_qd[layout.target[k]]
+        if len(velocity):
+            present = float(velocity[layout.source[k]])
+            if math.isfinite(present):  # a missing one will be the difference of positions
+                speed = min(speed, sign * present)
+        return max(speed, 0.0) if math.isfinite(speed) else 0.0
 
     def _count_error(self, now: float) -> bool:
         """Count an implausible message; return whether there were too many lately."""
@@ -183,12 +209,17 @@ class Motion:
         :returns: joints whose velocity was missing.
         """
         silent = self._velocities(layout, now, velocity, stamp)
-        qd, mismatch = layout.qd.tolist(), self.mismatch.tolist()
+        qd, mismatch, allowed = layout.qd.tolist(), self.mismatch.tolist(), self._most.copy()
         for c, k, step, elapsed in self._moves:
+            way = qd[k] * elapsed
             fade = WINDOW / (WINDOW + elapsed)
-            total = (mismatch[c] + step - qd[k] * elapsed) * fade
-            mismatch[c] = min(max(total, -self._most[c]), self._most[c])
-        self.mismatch[:] = mismatch
+            total = (mismatch[c] + step - way) * fade
+            beyond = min(abs(step), abs(way)) - self._speed[c] * elapsed
+            if beyond > 0.0 and step * way > 0.0:  # too fast, on which both agree
+                allowed[c] += STRAY * WINDOW * beyond / elapsed
+            most = _MEMORY * allowed[c]
+            mismatch[c] = min(max(total, -most), most)
+        self.mismatch[:], self.allowed[:] = mismatch, allowed
         layout.last_q[layout.put], layout.last_qd[layout.put] = layout.q, layout.qd
         layout.last_time = stamp or now
         if layout.mask and self.carrier is not layout:
