@@ -32,17 +32,17 @@ class Rig:
 
     def __init__(self, timing: Timing | None = None, *, release: Release = Release.ZERO,
                  driver: float = 0.0, limit: float = 20.0,
-                 rate: float = 200.0) -> None:
+                 rate: float = 200.0, period: float = PERIOD) -> None:
         self.time = 100.0
         self.sim_offset = 0.0  # control clock minus steady clock
         self.timing = timing or Timing()
         self.map = JointMap(NAMES, NAMES, limits=AgeLimits(
-            state_timeout=self.timing.state_timeout, period=PERIOD))
+            state_timeout=self.timing.state_timeout, period=period))
         self.supervisor = Supervisor(self.timing)
         self.supervisor.diagnose = self.map.diagnose
         self.torques = Torques(2)
         self.driver = driver
-        self.limiter = TorqueLimiter([limit, limit], [rate, rate], PERIOD)
+        self.limiter = TorqueLimiter([limit, limit], [rate, rate], period)
         self.log: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = []
         self.states: list[tuple[float, str]] = []
         self.law = np.array([5.0, 5.0])

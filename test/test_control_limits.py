@@ -23,6 +23,7 @@ import pytest
 
 from rbd_ros.control.safety.limits import (
     check_limits, in_proportion, is_finite, stop_reasons, torque_step, TorqueLimiter)
+from rbd_ros.control.safety.states import Timing
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 LIMIT, RATE = np.array([10.0, 40.0]), np.array([100.0, 400.0])
@@ -221,7 +222,5 @@ def test_too_slow_rate_is_refused_with_the_needed_one():
 
 def test_stop_must_fit_into_its_deadline():
     """The longest sequence is added up; the default fits, a long hold does not."""
-    times = {'state_timeout': 0.1, 'hold_time': 0.3, 'brake_time': 0.5, 'release_time': 0.5,
-             'stop_time': 1.0, 'repeats': 5, 'period': 0.001}
-    assert not stop_reasons(**times)
-    assert 'hold_time' in stop_reasons(**{**times, 'hold_time': 1.0})[0]
+    assert not stop_reasons(Timing())
+    assert 'hold_time' in stop_reasons(Timing(hold_time=1.0))[0]

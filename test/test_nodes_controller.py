@@ -306,12 +306,12 @@ def test_stop_cancels_a_start(node, doing, pending, answer):
 
 
 def test_deactivation(node):
-    """The stop sequence has 10 s; a robot that did not end it is still active."""
+    """The stop sequence has 10 s; if the loop did not end it, the controller is still active."""
     asked = []
     node.active = True
     node.stop = lambda *given: (asked.append(given), False)[1]
     assert node.on_deactivate(None) is FAILURE and node.active
-    assert 'within 10 s: still active' in node.logged[-1][1]
+    assert 'not run for 10 s, in which a stop ends: still active' in node.logged[-1][1]
     node.stop = lambda *given: (asked.append(given), True)[1]
     assert node.on_deactivate(None) is SUCCESS and not node.active
     assert asked == [(Cause.DEACTIVATED, 10.0)] * 2

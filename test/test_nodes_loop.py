@@ -22,7 +22,9 @@ from codec_oracle import joint_state
 import cycle_rig
 import numpy as np
 import pytest
+from rbd_ros.control.parameters.rules import blind_period
 from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.supervisor import Supervisor, Timing
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.controller import activation, loop_node, transitions
 from rbd_ros.nodes.controller.statistics import LoopStatistics
@@ -223,10 +225,10 @@ def test_heart_beats_at_every_third_look(monkeypatch):
 @pytest.mark.parametrize(('rate', 'timeout', 'beat', 'checks', 'looks'), [
     (1000.0, 0.1, 10.0, 5, 0.02),      # a fifth of the timeout
     (1000.0, 1.0, 10.0, 2, 0.05),      # not longer than 50 ms
-    (20.0, 1.0, 10.0, 1, 0.1),         # two nominal periods, and a beat as often as asked for
+    (20.0, 1.0, 10.0, 2, 0.05),        # whatever the rate is
     (1000.0, 0.1, 100.0, 1, 0.01)])
 def test_timers_of_a_robot(monkeypatch, rate, timeout, beat, checks, looks):
-    """The blind timer has two nominal periods; the other looks five times in a timeout."""
+    """The blind timer is that of the supervisor; the other looks five times in a timeout."""
     loop = Loop(monkeypatch)
     made, states = [], []
     settings = SimpleNamespace(
@@ -235,8 +237,9 @@ def test_timers_of_a_robot(monkeypatch, rate, timeout, beat, checks, looks):
     loop.node.__dict__.update(
         _steady='steady', create_timer=lambda *given, **more: made.append((given[0], more)),
         _states=SimpleNamespace(begin_robot=states.append))
-    loop.node.attach(SimpleNamespace(settings=settings), None, beat)
-    assert [period for period, _ in made] == pytest.approx([2.0 / rate, looks])
+    supervisor = Supervisor(Timing(period=blind_period(rate)))
+    loop.node.attach(SimpleNamespace(settings=settings, supervisor=supervisor), None, beat)
+    assert [period for period, _ in made] == pytest.approx([min(2.0 / rate, 0.02), looks])
     assert made[0][1] == {'clock': 'steady', 'autostart': False}
     assert loop.node._checks_per_beat == checks and states == [1.0 / rate]
     assert loop.node.fast_path is None and not loop.node._asserts_liveliness

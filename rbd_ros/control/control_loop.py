@@ -38,6 +38,8 @@ __all__ = ['ControlLoop', 'Need', 'Release', 'Torques']
 
 Array = npt.NDArray[np.float64]
 
+_RELEASING = (Due.RAMP_LIVE, Due.RAMP_BLIND, Due.RELEASE)
+
 
 class Need(enum.Enum):
     """What the loop asks the dynamics to compute."""
@@ -300,6 +302,7 @@ class ControlLoop:
             return True
         self._brake(qd)
         if due is Due.RAMP_LIVE:
+            np.clip(wanted, -self.limiter.limit, self.limiter.limit, out=wanted)  # keeps NaN
             self._mix(wanted, self.supervisor.blend)
         if not is_finite(wanted):
             return False
@@ -353,7 +356,8 @@ class ControlLoop:
             dt = now - self._times[0]
         else:
             dt = steady - self._times[1]
-        self.limiter.apply(self.wanted, dt)
+        releasing = self.supervisor.due in _RELEASING
+        (self.limiter.release if releasing else self.limiter.apply)(self.wanted, dt)
         self._publish(self.limiter.sent)
         self.limiter.commit()
         self.sent[:] = self.limiter.sent

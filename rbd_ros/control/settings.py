@@ -26,7 +26,7 @@ import numpy.typing as npt
 from rbd_ros.control.joint_states.layout import AgeLimits
 from rbd_ros.control.joint_states.motion import STRAY, WINDOW
 from rbd_ros.control.parameters.row import Value
-from rbd_ros.control.parameters.rules import direction
+from rbd_ros.control.parameters.rules import blind_period, direction
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.control.parameters.validation import per_joint
 from rbd_ros.control.references.goals import Tolerances
@@ -182,7 +182,8 @@ class Settings:
             ramp_time=self.number('ramp_time'), release_repeats=self.integer('release_repeats'),
             pause_limit=self.number('pause_limit'), simulated=self.simulated,
             recover=self.flag('recover_lost_state'), fault_action=self.text('fault_action'),
-            stop_action=self.text('stop_action'))
+            stop_action=self.text('stop_action'), stop_time=self.number('stop_time'),
+            period=blind_period(self.number('nominal_rate')))
 
     def ages(self) -> AgeLimits:
         """Return how old joints may become."""

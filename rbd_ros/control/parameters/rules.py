@@ -21,8 +21,12 @@ from typing import cast
 
 from rbd_ros.control.payload import payload_vector, PayloadError
 from rbd_ros.control.safety.limits import stop_reasons
+from rbd_ros.control.safety.states import Timing
 
-__all__ = ['activation_refusals', 'direction', 'rules']
+__all__ = ['activation_refusals', 'blind_period', 'direction', 'rules', 'stop_timing']
+
+#: s, at slow rates of the states a stop does not wait for the next one
+_BLIND_PERIOD = 0.02
 
 
 def direction(axis: str) -> str:
@@ -49,9 +53,7 @@ def rules(values: Mapping[str, object]) -> list[str]:
     if number['minimum_rate'] > number['nominal_rate']:
         reasons.append(f'minimum_rate {number["minimum_rate"]:g} Hz is above nominal_rate '
                        f'{number["nominal_rate"]:g} Hz')
-    times = ('state_timeout', 'hold_time', 'brake_time', 'release_time', 'stop_time')
-    reasons += stop_reasons(**{name: number[name] for name in times},
-                            repeats=int(number['release_repeats']), period=period)
+    reasons += stop_reasons(stop_timing(number))
     for group in ('fixed_positions', 'assembly'):
         names = cast(Sequence[str], values[f'{group}.joints'])
         positions = cast(Sequence[float], values[f'{group}.values'])
@@ -64,6 +66,30 @@ def rules(values: Mapping[str, object]) -> list[str]:
     if not axes or len(set(axes)) != len(axes):
         reasons.append('task.axes must name at least one direction, each once')
     return reasons + _payload(values)
+
+
+def stop_timing(number: Mapping[str, float]) -> Timing:
+    """
+    Return the times of stop sequences.
+
+    :param number: parameters by name.
+    """
+    return Timing(
+        state_timeout=number['state_timeout'], hold_time=number['hold_time'],
+        brake_time=number['brake_time'], release_time=number['release_time'],
+        stop_time=number['stop_time'], release_repeats=int(number['release_repeats']),
+        period=blind_period(number['nominal_rate']))
+
+
+def blind_period(rate: float) -> float:
+    """
+    Return the time in s between two torques that need no state.
+
+    The limiter allows a step of two nominal periods at most.
+
+    :param rate: nominal, Hz.
+    """
+    return min(2.0 / rate, _BLIND_PERIOD)
 
 
 def _numbers(values: Mapping[str, object]) -> dict[str, float]:

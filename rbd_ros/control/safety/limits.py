@@ -31,6 +31,7 @@ import numpy.typing as npt
 from rbd_ros import compiler
 from rbd_ros.compiler import (
     absolute, clamp, is_zero, Kernel, less, less_equal, maximum, minimum, Scalar, where)
+from rbd_ros.control.safety.states import Timing
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 __all__ = ['TorqueLimiter', 'check_limits', 'in_proportion', 'is_finite', 'limit_kernel',
@@ -168,6 +169,9 @@ class TorqueLimiter:
         self.saturated = outputs['saturated']  # 1 where the limit in N.m acts, else 0
         self.slewing = outputs['slewing']  # 1 where the limit in N.m/s acts, else 0
         self._dt, self._output, self._run = inputs['dt'], outputs['total'], bound.run
+        self._release = limit_kernel(len(limit)).bind()  # of what is sent alone
+        for name, value in (('limit', self.limit), ('rate', self.rate)):
+            self._release.inputs[name][:] = value
 
     def reset(self, torque: Array) -> None:
         """
@@ -198,6 +202,33 @@ class TorqueLimiter:
         self._dt[()] = self.step(dt)
         self._run()
         return self._output
+
+    def release(self, torque: Array, dt: float) -> Array:
+        """
+        Return the torque that may be published now on the way to what remains after release.
+
+        Nothing remains but what the driver adds, and that may be beyond the limits. Limits of the
+        total would then leave a command behind that works against the driver, and whether it is
+        reached would depend on the driver. Here the limits are those of what is sent. If the total
+        begins within its limits, it stays between them and the driver's part.
+
+        :param torque: wanted total torque, finite.
+        :param dt: time since the last published torque in s.
+        :returns: a buffer of this object, valid until the next call.
+        """
+        if not is_finite(torque):
+            raise NonFiniteError(f'the torque {torque} must not reach the limiter')
+        if torque is not self.wanted:
+            self.wanted[:] = torque
+        inputs, outputs = self._release.inputs, self._release.outputs
+        np.subtract(torque, self.driver, out=inputs['torque'])
+        inputs['last'][:] = inputs['last_sent'][:] = self.last_sent
+        inputs['dt'][()] = self.step(dt)
+        self._release.run()
+        for name, target in (('sent', self.sent), ('saturated', self.saturated),
+                             ('slewing', self.slewing)):
+            target[:] = outputs[name]
+        return np.add(self.sent, self.driver, out=self._output)
 
     def commit(self) -> None:
         """Remember the result of the last ``apply``: it has been published."""
@@ -256,27 +287,14 @@ def check_limits(limit: Sequence[float], rate: Sequence[float], *, stop_time: fl
     return reasons
 
 
-def stop_reasons(*, state_timeout: float, hold_time: float, brake_time: float,
-                 release_time: float, stop_time: float, repeats: int, period: float,
-                 deadline: float = 4.0) -> list[str]:
+def stop_reasons(timing: Timing, deadline: float = 4.0) -> list[str]:
     """
     Return the reasons why the longest stop sequence would not fit into the deadline.
 
-    The longest one brakes, loses the state at the end of braking, holds, and ramps from one
-    torque limit towards the other side.
-
-    :param state_timeout: s until a silent state counts as lost.
-    :param hold_time: s for which the last gravity torque is held.
-    :param brake_time: s of live g(q) - D qd.
-    :param release_time: s of the ramp.
-    :param stop_time: s from a torque limit to zero at the rate limit.
-    :param repeats: number of times the release torque is published.
-    :param period: s between two of them.
+    :param timing: times of the supervisor.
     :param deadline: s that the whole may take.
     """
-    longest = (brake_time + state_timeout + hold_time + release_time + 2.0 * stop_time
-               + (repeats + 2) * period)
-    if longest < deadline:
+    if timing.longest_stop < deadline:
         return []
-    return [f'the longest stop takes {longest:.3g} s, the limit is {deadline:g} s: lower '
-            f'brake_time, hold_time, release_time or stop_time']
+    return [f'the longest stop takes {timing.longest_stop:.3g} s, the limit is {deadline:g} s: '
+            'lower brake_time, hold_time, release_time or stop_time']

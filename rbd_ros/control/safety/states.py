@@ -21,6 +21,9 @@ import enum
 
 __all__ = ['Due', 'State', 'Timing']
 
+#: s by which the timer that sends the last torques may be late
+_LATE = 0.05
+
 
 class State(enum.Enum):
     """Where the supervisor is; the values are what diagnostics print."""
@@ -66,3 +69,21 @@ class Timing:
     recover: bool = False  # a lost state may end its own fault
     fault_action: str = 'hold'  # after braking: 'hold' or 'release'
     stop_action: str = 'hold'  # the same where an operator stopped
+    stop_time: float = 1.0  # from a torque limit to zero at the rate limit
+    period: float = 0.002  # between two torques that need no state
+
+    @property
+    def longest_ramp(self) -> float:
+        """Return when a ramp ends at the latest: it may begin at the limit of the other side."""
+        return self.release_time + 2.0 * self.stop_time
+
+    @property
+    def longest_release(self) -> float:
+        """Return how long the release torque is sent at most."""
+        return (self.release_repeats + 2) * self.period + _LATE
+
+    @property
+    def longest_stop(self) -> float:
+        """Return how long the longest stop takes: the state is lost at the end of braking."""
+        return (self.brake_time + self.state_timeout + self.hold_time + self.longest_ramp
+                + self.longest_release)

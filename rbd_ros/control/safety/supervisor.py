@@ -40,7 +40,7 @@ _STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
 _RUNNING = State.RUNNING  # looking it up takes time in each cycle
 _LIVE_DUE = (Due.LAW, Due.BRAKE, Due.HOLD, Due.RAMP_LIVE)
 
-#: s after which a live ramp that does not settle is finished without the state
+#: s after the end of a live ramp from which on it is finished without the state
 _SETTLE = 0.2
 
 
@@ -66,6 +66,7 @@ class Supervisor:
         self._final = False  # ends in RELEASED, whatever happens
         self._since = 0.0  # steady time of entering the state
         self._ramp_start = 0.0  # control time
+        self._ramp_until = math.inf  # steady time at which a ramp ends, whatever it has reached
         self._expiry = -math.inf
         self._gravity_until = -math.inf  # control time at which the last gravity torque expires
         self._last_fresh = -math.inf  # steady time of the last fresh state
@@ -308,11 +309,16 @@ class Supervisor:
                 self._ramp_down(steady, blind=False)
         elif self.state is State.LOST and spent >= timing.hold_time:
             self._ramp_down(self._since + timing.hold_time, blind=True)
+            self._ramp_until = steady + timing.longest_ramp  # a stall does not shorten the ramp
         if self.state is State.RAMPING_DOWN:
             spent = steady - self._since
             self.blend = min(spent / max(timing.release_time, 1e-9), 1.0)
             self._blind = self._blind or spent > timing.release_time + _SETTLE
-        elif self.state is State.RELEASING and self._repeats >= timing.release_repeats:
+            if steady > self._ramp_until:  # on a machine too slow for the rate limit
+                self._enter(State.RELEASING, steady)
+        elif self.state is State.RELEASING and (
+                self._repeats >= timing.release_repeats
+                or steady - self._since > timing.longest_release):
             self._end(steady)
 
     def _end(self, steady: float) -> None:
@@ -350,6 +356,7 @@ class Supervisor:
         self._blind = blind
         self._repeats = 0
         self.blend = 0.0
+        self._ramp_until = steady + self.timing.longest_ramp
         self._enter(State.RAMPING_DOWN, steady)
 
     def _enter(self, state: State, steady: float) -> None:

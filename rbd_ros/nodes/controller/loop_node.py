@@ -120,9 +120,9 @@ class LoopNode(GuardedNode):
         self._states.begin_robot(1.0 / cycle.settings.number('nominal_rate'))
         # Asserting liveliness without a lease is an error of the middleware.
         self._asserts_liveliness = cycle.settings.number('liveliness_lease') > 0.0
-        # The limiter allows a step of two nominal periods at most. While states arrive, the timer
-        # only watches and sends the heartbeat: each firing costs more than a cycle.
-        period = 2.0 / cycle.settings.number('nominal_rate')
+        # While states arrive, the timer only watches and sends the heartbeat: each firing costs
+        # more than a cycle.
+        period = cycle.supervisor.timing.period
         watch = max(period, min(_CHECK_PERIOD, cycle.settings.number('state_timeout') / 5.0))
         self._checks_per_beat = max(math.ceil(1.0 / (heartbeat_rate * watch)), 1)
         self._fast_timer = self.create_timer(period, self._on_timer, clock=self._steady,

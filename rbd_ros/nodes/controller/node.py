@@ -250,8 +250,9 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake, ramp to the release torque, publish it several times; then nothing leaves."""
         if not self.stop(Cause.DEACTIVATED, _DEACTIVATION_LIMIT):
-            self.get_logger().error('the stop sequence did not end within '
-                                    f'{_DEACTIVATION_LIMIT:g} s: still active')
+            self.get_logger().error(
+                f'the control loop has not run for {_DEACTIVATION_LIMIT:g} s, in which a stop '
+                'ends: still active. It will stop as soon as it runs again')
             return FAILURE
         self.active = False
         return super().on_deactivate(state)
