@@ -29,7 +29,7 @@ import numpy as np
 
 from rbd_ros.algorithms import loops
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.algorithms.loop_dynamics import factor, Nominal
+from rbd_ros.algorithms.loop_dynamics import definite, factor, Nominal, solve
 from rbd_ros.algorithms.rank import counted
 from rbd_ros.errors import LoopError, SingularError
 from rbd_ros.model import positions
@@ -221,14 +221,14 @@ def nearest_motion(H: Array, K: Array, right: Array, wanted: Array) -> Array:
     Return x with K x = right that is nearest to what is wanted, in the metric of H.
 
     With velocities this is what an impulse at the loop joints would leave of a wrong velocity.
-    Where rows contradict each other they are satisfied as well as can be.
+    Where rows contradict each other they are satisfied as well as can be. Joints without inertia
+    follow the others.
+
+    :raises SingularError: where a motion that the constraints allow moves no inertia.
     """
-    L = factor(H)
-    Y = np.linalg.solve(L.T, K.T)
-    V, sigma, U = np.linalg.svd(Y, full_matrices=False)
-    r = counted(sigma)
-    missing = (U[:r] @ (right - K @ wanted)) / sigma[:r]
-    return wanted + np.linalg.solve(L, V[:, :r] @ missing)
+    method = 'multipliers' if definite(H) else 'projection'
+    missing = right - K @ wanted
+    return wanted + solve(H, np.zeros(len(H)), K, missing, np.ones(len(K)), method=method).qdd
 
 
 # --- what is decided once -------------------------------------------------------------------

@@ -81,6 +81,7 @@ def implicit(
     Solve H qdd + C = tau + K^T lambda with K qdd = k (3.17).
 
     :param K: n_c x n, of any rank; with dependent rows k must be consistent.
+    :raises SingularError: where a motion that the constraints allow moves no inertia.
     """
     H, K = np.asarray(H, float), np.asarray(K, float)
     n, n_c = K.shape[1], K.shape[0]
@@ -88,8 +89,13 @@ def implicit(
     scale = np.linalg.norm(H) / max(float(np.linalg.norm(K)), 1e-300)
     system = np.block([[H, scale * K.T], [scale * K, np.zeros((n_c, n_c))]])
     right = np.concatenate([np.subtract(tau, C), scale * np.asarray(k, float)])
-    solution = np.linalg.lstsq(system, right, rcond=RANK_TOLERANCE)[0]
-    return Implicit(solution[:n], -scale * solution[n:], rank_of(K))
+    solution, _, found, _ = np.linalg.lstsq(system, right, rcond=RANK_TOLERANCE)
+    rank = rank_of(K)
+    if found < n + rank:
+        raise SingularError(
+            'a motion that the constraints allow moves no inertia: its acceleration is undefined; '
+            'give what it moves a mass, or one of its joints a rotor inertia')
+    return Implicit(solution[:n], -scale * solution[n:], rank)
 
 
 def explicit(

@@ -218,8 +218,7 @@ def solve(
     if method not in METHODS:
         raise RbdError(f'no method "{method}" for loops (known: {", ".join(METHODS)})')
     H, force, K, k = (np.asarray(x, float) for x in (H, force, K, k))
-    usual = np.einsum('ij,ji->i', K, np.linalg.pinv(H) @ K.T) if scale is None else scale
-    size = np.sqrt(np.maximum(np.asarray(usual, float), 0.0))
+    size = np.sqrt(np.maximum(np.asarray(_usual(H, K) if scale is None else scale, float), 0.0))
     used = np.flatnonzero(size > 0.0)
     D = 1.0 / size[used]
     solvers = {'direct': _direct, 'multipliers': _multipliers, 'projection': _projection}
@@ -228,6 +227,35 @@ def solve(
     multipliers[used] = D * scaled
     residual = float(np.abs(K @ qdd - k).max(initial=0.0))
     return LoopMotion(qdd, multipliers, found, residual, method)
+
+
+def _usual(H: Array, K: Array) -> Array:
+    """Return the diagonal of K H^-1 K^T, of rows that move no inertia that of K K^T."""
+    with_inertia = np.einsum('ij,ji->i', K, np.linalg.pinv(H) @ K.T)
+    plain = np.einsum('ij,ij->i', K, K)
+    moved = with_inertia * np.linalg.norm(H) > 1e-12 * plain
+    return np.where(moved, with_inertia, plain)
+
+
+def definite(H: Array) -> bool:
+    """Return whether a matrix of inertia has an inverse, rounding aside."""
+    size = np.sqrt(np.maximum(np.diag(H), 0.0))
+    if not size.all():
+        return False
+    values = np.linalg.eigvalsh(H / np.outer(size, size)) if size.size else np.ones(1)
+    return bool(values[0] > 1e-13)
+
+
+def _refuse_free(H: Array) -> None:
+    """
+    Raise an error where a motion that the loops allow moves no inertia.
+
+    :param H: G^T H G of these motions.
+    """
+    if not definite(H):
+        raise SingularError(
+            'a motion that the loops allow moves no inertia: its acceleration is undefined; give '
+            'what it moves a mass, or one of its joints a rotor inertia')
 
 
 def factor(H: Array) -> Array:
@@ -261,8 +289,9 @@ def _direct(
     """Solve for both unknowns at once, dependent rows by least squares (8.36)."""
     n, m = H.shape[0], K.shape[0]
     size = float(np.sqrt(np.linalg.norm(H)))               # puts K between 1 and H
-    U, sigma, V = np.linalg.svd(K, full_matrices=False)
+    U, sigma, V = np.linalg.svd(K)
     r = counted(sigma, previous=rank)
+    _refuse_free(V[r:] @ H @ V[r:].T)
     K = size * (V[:r].T * sigma[:r]).T                     # r independent combinations of rows
     system = np.block([[H, K.T], [K, np.zeros((r, r))]])
     right = np.concatenate([force, size * (U[:, :r].T @ k)])
@@ -277,6 +306,7 @@ def _projection(
     U, sigma, V = np.linalg.svd(K)
     r = counted(sigma, previous=rank)
     G, g = V[r:].T, V[:r].T @ ((U[:, :r].T @ k) / sigma[:r])          # g = K^+ k, KG = 0
+    _refuse_free(G.T @ H @ G)
     ydd = np.linalg.solve(G.T @ H @ G, G.T @ (force - H @ g))                              # 8.45
     qdd = G @ ydd + g                                                                      # 8.42
     return qdd, U[:, :r] @ ((V[:r] @ (H @ qdd - force)) / sigma[:r]), r

@@ -23,9 +23,11 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms import closure, whole_system
-from rbd_ros.algorithms.loop_dynamics import METHODS, Nominal, REGULAR_PIVOT, solve
+from rbd_ros.algorithms.loop_dynamics import definite, METHODS, Nominal, REGULAR_PIVOT, solve
 from rbd_ros.algorithms.loops import joint_forces
+from rbd_ros.compiler import Argument
 from rbd_ros.compiler.kernel import vector
+from rbd_ros.dynamics.function_kernel import FunctionKernel
 from rbd_ros.dynamics.kernel_store import KernelStore
 from rbd_ros.dynamics.loop_rules import LARGE, suits_tree
 from rbd_ros.dynamics.singular_inertia import massless_joint
@@ -180,8 +182,8 @@ class LoopMethods(KernelStore):
         return self._ranked(q, qd, tau, f_ext, method, rank)
 
     def _ranked(
-        self, q: Array, qd: Array, tau: Array, f_ext: ArrayLike | None, method: str,
-        rank: int | None = None,
+        self, q: Array, qd: Array, tau: Array, f_ext: ArrayLike | None = None,
+        method: str = 'auto', rank: int | None = None,
     ) -> LoopDynamics:
         """Return the motion with a decision on the rank."""
         C = self._calls['bias', None, f_ext is not None](
@@ -189,7 +191,7 @@ class LoopMethods(KernelStore):
         H, k = self.mechanism.inertia(q), self._stabilised(q, qd)
         if method == 'auto':
             # without inertia in some joint H has no inverse, but the loops may still decide
-            method = 'multipliers' if _definite(H) else 'projection'
+            method = 'multipliers' if definite(H) else 'projection'
         found = solve(H, tau - C, self.mechanism.jacobian(q), k, self._nominal().scale,
                       method=method, rank=rank)
         return LoopDynamics(found.qdd, found.multipliers, self._forces(q, found.multipliers),
@@ -232,23 +234,23 @@ class LoopMethods(KernelStore):
         if not self.model.loops or item.quantity.name != 'forward_dynamics':
             return super()._caller(item, otherwise)
         if self._massless:
-            return self._ranked_call
+            arguments = [Argument(name, self._shapes[name]) for name in item.inputs]
+            return FunctionKernel(
+                'forward_dynamics', arguments, Argument('qdd', (self.model.nv,)),
+                lambda *state: self._ranked(*state).qdd).caller()
         call = super()._caller(item)
 
         def sure_call(*arrays: ArrayLike, out: Array | None = None) -> Array:
-            qdd: Array = call(*arrays) if out is None else call(*arrays, out=out)
+            if out is None:
+                qdd: Array = call(*arrays)
+            else:               # what is written over must be known, should the rank be decided
+                if isinstance(out, np.ndarray):
+                    arrays = tuple(np.array(x) if np.may_share_memory(np.asarray(x), out) else x
+                                   for x in arrays)
+                qdd = call(*arrays, out=out)
             first = qdd.item(0) if qdd.ndim == 1 else qdd.sum()
             return qdd if first == first else self._filled(qdd, arrays)
         return sure_call
-
-    def _ranked_call(self, *arrays: ArrayLike, out: Array | None = None) -> Array:
-        """Return accelerations without the regular solution, of one state or many."""
-        axes = max(np.ndim(x) - (1 if k < 3 else 2) for k, x in enumerate(arrays))
-        batch = next((np.shape(x)[:1] for k, x in enumerate(arrays)
-                      if np.ndim(x) - (1 if k < 3 else 2) == 1), ()) if axes == 1 else ()
-        qdd = np.empty((*batch, self.model.nv)) if out is None else out
-        qdd[...] = np.nan
-        return self._filled(qdd, arrays)
 
     def _filled(self, qdd: Array, arrays: Sequence[ArrayLike]) -> Array:
         """Return accelerations with those found that the regular solution has left open."""
@@ -260,7 +262,7 @@ class LoopMethods(KernelStore):
             place = tuple(at)
             state = [np.ascontiguousarray(row[place]) for row in rows]
             f_ext = state[3] if len(state) == 4 else None
-            qdd[place] = self._ranked(state[0], state[1], state[2], f_ext, 'auto').qdd
+            qdd[place] = self._ranked(state[0], state[1], state[2], f_ext).qdd
         return qdd
 
     # --- closed positions ---------------------------------------------------------------------
@@ -301,11 +303,3 @@ class LoopMethods(KernelStore):
         qdd = vector('qdd', qdd, self.model.nv)
         return closure.nearest_motion(
             self.mechanism.inertia(q), self.mechanism.jacobian(q), self.loop_bias(q, qd), qdd)
-
-
-def _definite(H: Array) -> bool:
-    """Return whether H has an inverse, rounding aside."""
-    size = np.sqrt(np.maximum(np.diag(H), 0.0))
-    if not size.all():
-        return False
-    return bool(np.linalg.eigvalsh(H / np.outer(size, size))[0] > 1e-13)

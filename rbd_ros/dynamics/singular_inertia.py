@@ -51,7 +51,7 @@ SOLVING = ('forward_dynamics', 'forward_dynamics_derivatives',
            'forward_dynamics_derivative_factors', 'hybrid_dynamics', 'inverse_mass_matrix',
            'operational_space', 'projection', 'projection_derivatives',
            'inverse_handle_inertia', 'handle_inertia',
-           'floating_base_forward_dynamics')
+           'floating_base_forward_dynamics', 'loop_dynamics')
 #: Quantities that solve for the motion of the base alone.
 _BASES = ('floating_base_inverse_dynamics', 'floating_base_reduced_equations',
           'floating_base_jacobian')
@@ -129,11 +129,16 @@ def lacking(
         return f'"{model.name}" has no moving mass, and so no centre of mass'
     if quantity in _BASES:
         held = model.independent_joint_names[1:]
-    elif quantity not in SOLVING or model.loops:     # loops may move what has no inertia
+    elif quantity not in SOLVING:
         return ''
-    joint = massless_joint(model, inertia, held)
+    joint = massless_joint(model.spanning_tree, inertia, held)
     if joint is None:
         return ''
+    if model.loops:                                  # they may move what has no inertia
+        return (f'joint "{joint}" of "{model.name}" moves without inertia, and the compiled '
+                f'{quantity} of a robot with loops needs the inverse of H of its tree; give what '
+                'it carries a mass or the joint a rotor inertia (Dynamics.forward_dynamics and '
+                'loop_dynamics go without that inverse)')
     return (f'joint "{joint}" of "{model.name}" moves without inertia: its acceleration is '
             f'undefined and {quantity} does not exist; give what it carries a mass or the joint '
             'a rotor inertia, or fix it')

@@ -26,6 +26,7 @@ from rbd_ros.algorithms import closure
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import sparsity
+from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import PlainEngine
 from rbd_ros.sim.loop_step import closed, Loops, NEWTON_STEPS, stiffened
@@ -64,6 +65,7 @@ class LoopEngine:
         self, model: Model, integrator: str, *, soft: Pattern | None = None,
         backend: str = 'auto',
     ) -> None:
+        refuse_massless(model, 'forward_dynamics')
         self.dynamics = robot = Dynamics(model, backend=backend)
         #: Number of steps taken in NumPy.
         self.singular = 0
