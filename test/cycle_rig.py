@@ -130,12 +130,13 @@ class Arm:
         cycle.loop.post(lambda _now, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
         self.silence(3.0)
         self.activate()
-        self.run(float(self.values['ramp_time']) + 0.2)
+        self.run(float(self.values['ramp_time']) + 0.1)
         assert self.state == 'running', cycle.fault_text()
 
     def activate(self) -> None:
-        """Activate as the node does, from another thread."""
+        """Activate as the node does, and let states come in time for as long as a start needs."""
         self.cycle.loop.post(self.cycle.activate)
+        self.run(float(self.values['state_timeout']))
 
     def release(self, **values: object) -> None:
         """Activate while brakes hold the arm, wait until the law runs, and let go."""

@@ -110,7 +110,7 @@ def test_dead_man_must_be_held_before_and_while():
     arm.run(0.5)
     assert arm.state == 'probing' and not arm.sent
     arm.cycle.dead_man.signal(arm.time, True)
-    arm.run(0.1)
+    arm.run(0.15)
     assert arm.state == 'ramping in'
     arm.run(0.9)
     assert arm.state == 'holding'

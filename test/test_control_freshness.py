@@ -116,6 +116,15 @@ def test_lag_is_remembered_across_a_gap_until_restart():
     assert FRESH in feed(age, 4.0, 50, lag=1.0)
 
 
+def test_lag_is_not_forgotten_while_old_states_come():
+    """However many states come too late, the smallest delay creeps by the drift of clocks only."""
+    age = StateAge(0.1, period=0.001)
+    feed(age, 10.0, 50)
+    kinds = set(feed(age, 10.2, 5000, lag=0.15))
+    assert Freshness.FRESH not in kinds
+    assert age.excess >= 0.15 - 1e-3 * 5.5
+
+
 def test_slow_drift_of_clocks_is_no_lag():
     """Clocks that run apart by 500 ppm stay fresh for an hour."""
     age = StateAge(0.05, probes=1)

@@ -82,8 +82,10 @@ def test_the_first_torque_is_gravity_of_a_robot_at_rest_only(speed, known):
     cycle = Arm(effort_is_torque=False, **{'start.time': 0.0}).cycle
     check = StartCheck(cycle.settings, cycle.joints)
     gravity, faults = np.arange(7.0), []
-    assert check.passes(1.0, np.full(7, speed), lambda: gravity, lambda: gravity,
-                        lambda *what: faults.append(what), lambda *_: None) and not faults
+    passed = [check.passes(now, np.full(7, speed), lambda: gravity, lambda: gravity,
+                           lambda *what: faults.append(what), lambda *_: None)
+              for now in (1.0, 1.0999, 1.1001)]  # no less than state_timeout
+    assert passed == [False, False, True] and not faults
     assert (check.torque is not None) is known
     if known:
         np.testing.assert_array_equal(check.torque, gravity)
@@ -430,13 +432,13 @@ def test_direction_of_gravity_that_is_too_old_is_a_lost_state():
 
 def test_reset_needs_the_dead_man():
     """Nothing is cleared while nobody holds the switch."""
-    arm = Arm(dead_man_timeout=0.1, ramp_time=0.02)
+    arm = Arm(dead_man_timeout=0.2, ramp_time=0.02)
     arm.cycle.press(arm.time, True)
     arm.activate()
     arm.run(0.08)
     assert arm.state == 'running'
     arm.run(0.08)
-    assert arm.state == 'braking' and 'no message for 0.1 s' in arm.cycle.fault_text()
+    assert arm.state == 'braking' and 'no message for 0.2 s' in arm.cycle.fault_text()
     arm.run(0.6)
     assert arm.state == 'holding'
     assert arm.cycle.reset(arm.time, arm.time) == 'the dead-man signal is missing'

@@ -135,7 +135,9 @@ class Pair:
     def start(self):
         """Activate and run until the law is in force and the fast path is taken."""
         self.post(lambda cycle, now, steady: cycle.activate(now, steady))
-        self.run(round((float(self.arms[0].values['ramp_time']) + 0.3) / PERIOD))
+        values = self.arms[0].values
+        self.run(round((float(values['ramp_time']) + float(values['state_timeout']) + 0.2)
+                       / PERIOD))
         assert self.fast_path.runs > 0
         assert self.arms[0].state == 'running'
 

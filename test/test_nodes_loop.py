@@ -82,8 +82,8 @@ class Loop:
 
     def start(self):
         """Activate and run."""
-        self.arm.activate()
-        self.run(0.1)
+        self.arm.cycle.loop.post(self.arm.cycle.activate)
+        self.run(0.2)
         assert self.arm.state == 'running', self.arm.cycle.fault_text()
 
 
@@ -96,12 +96,12 @@ def test_state_becomes_a_torque(monkeypatch):
     assert len(loop.arm.sent) == sent + 1 and not loop.caught
     np.testing.assert_allclose(loop.arm.sent[-1], loop.arm.dynamics.gravity(loop.arm.q),
                                atol=1e-9)
-    assert cycle.stamp == cycle.arriving == (50, 101_000_000)
+    assert cycle.stamp == cycle.arriving == (50, 201_000_000)
     assert cycle.now == cycle.steady == loop.clock
-    assert loop.node.statistics.count == 101 and len(loop.spent) == 101
+    assert loop.node.statistics.count == 201 and len(loop.spent) == 201
     loop.admitted = False                        # beyond the budget
     loop.step()
-    assert len(loop.arm.sent) == sent + 1 and len(loop.spent) == 101
+    assert len(loop.arm.sent) == sent + 1 and len(loop.spent) == 201
 
 
 def test_unreadable_states_are_told_and_stop_in_time(monkeypatch):
@@ -128,7 +128,7 @@ def test_unusual_states_go_through_rclpy(monkeypatch):
     sent = len(loop.arm.sent)
     loop.step()
     assert (loop.node.unusual_messages, len(loop.arm.sent)) == (1, sent + 1)
-    assert loop.arm.cycle.stamp == (50, 101_000_000)
+    assert loop.arm.cycle.stamp == (50, 201_000_000)
 
 
 def test_exceptions_stop_the_robot(monkeypatch):
@@ -200,8 +200,8 @@ def test_dead_man_in_a_flood_is_released(monkeypatch):
     """Of too many messages not all are read: then a pressed switch counts as released."""
     loop = Loop(monkeypatch, dead_man_timeout=0.05)
     loop.node._on_dead_man(Bool(data=True))
-    loop.arm.activate()
-    for _ in range(10):
+    loop.arm.cycle.loop.post(loop.arm.cycle.activate)
+    for _ in range(20):
         loop.run(0.01)
         loop.node._on_dead_man(Bool(data=True))
     assert loop.arm.state == 'running'

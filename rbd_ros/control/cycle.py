@@ -30,6 +30,7 @@ from rbd_ros.compiler import Bound
 from rbd_ros.control.control_loop import ControlLoop, Need, Release, Torques
 from rbd_ros.control.disturbance import Disturbance
 from rbd_ros.control.holding import Holding
+from rbd_ros.control.joint_states.layout import Arrival
 from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
 from rbd_ros.control.message_checks import MessageChecks
@@ -38,6 +39,7 @@ from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
 from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.freshness import Punctuality
 from rbd_ros.control.safety.guards import DeadMan
 from rbd_ros.control.safety.limits import TorqueLimiter
 from rbd_ros.control.safety.supervisor import State, Supervisor
@@ -90,6 +92,8 @@ class Cycle:
         self.load = Load(settings, kernels)
         self.message_checks = MessageChecks(self)
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
+        self.punctuality = Punctuality(settings.number('state_timeout'),
+                                       1.0 / settings.number('nominal_rate'))
         self.intake = ReferenceIntake(self, settings)
         self.checks = StateChecks(settings, self.joints, kernels, self.supervisor, self._fault_now)
         self.choice = LawChoice(settings, kernels, self.joints,
@@ -139,7 +143,10 @@ class Cycle:
         joints = self.joints
         if self.loop.requests:  # an activation must not use a state checked before it
             self.loop.serve(now, steady)
+        expiry = joints.expiry
         arrival = joints.update(now, names, position, velocity, effort, stamp)
+        if not self.supervisor.working:
+            self._note_age(now, expiry - now, arrival)
         if joints.notices:
             self._notices()
         if joints.motion.wrong:
@@ -190,13 +197,24 @@ class Cycle:
         q, qd = self._controlled or self._pick()
         ready = joints.ready(now) and self.checks.loops_are_closed()
         if supervisor.state is State.PROBING:
-            ready = ready and self._may_start(now, steady, qd)
+            ready = ready and self.punctuality.runs and self._may_start(now, steady, qd)
         else:
+            # a state that was lost and comes back late would be lost again
+            ready = ready and (supervisor.working
+                               or self.punctuality.lasts(now) >= self.punctuality.timeout)
             self.calm = self.checks.are_calm(now, self.law, q, qd)
         if not known:
             self.fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
         return self.loop.fresh_state(now, steady, joints.expiry, ready, qd)
+
+    def _note_age(self, now: float, left: float, arrival: Arrival) -> None:
+        """Follow the ages of states before torque begins; after a late one the start waits."""
+        layout = self.joints.last
+        if layout is not None and layout.mask and not self.punctuality.note(
+                now, left, layout.age.excess, arrival is Arrival.STATE):
+            self.checks.start.restart()
+            self.joints.rate.restart()  # a halt before the start is no rate that is too low
 
     def refuse_unreadable(self, now: float, steady: float, text: str) -> bool:
         """
@@ -247,7 +265,7 @@ class Cycle:
 
     def activate(self, now: float, steady: float) -> None:
         """Begin to check states; every stream must prove again that it is fresh."""
-        self.checks.restart()
+        self._restart_checks()
         self.supervisor.activate(now, steady)
 
     def reset(self, now: float, steady: float) -> str:
@@ -256,8 +274,12 @@ class Cycle:
             return 'the dead-man signal is missing'
         refused = self.supervisor.reset(now, steady)
         if not refused and self.supervisor.state is State.PROBING:
-            self.checks.restart()
+            self._restart_checks()
         return refused
+
+    def _restart_checks(self) -> None:
+        self.checks.restart()
+        self.punctuality.restart()
 
     def set_mode(self, mode: str) -> None:
         """

@@ -15,8 +15,9 @@
 """
 Checks before the first torque: positions, rate, effort against gravity.
 
-No torque has been sent and nothing is lost by waiting: states are collected for ``start.time``.
-Then the start is refused with the reason, or begins with the torque that seems to act already.
+No torque has been sent and nothing is lost by waiting: states are collected for ``start.time``, at
+least for ``state_timeout``, and from the beginning after each one that is late. Then the start is
+refused with the reason, or begins with the torque that seems to act already.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ class StartCheck:
                                    tolerance=settings.number('start.tolerance'))
         self._compare = settings.flag('effort_is_torque')
         self._duration = settings.number('start.time')
+        self._wait = max(self._duration, settings.number('state_timeout'))
         self.restart()
 
     def restart(self) -> None:
@@ -117,7 +119,7 @@ class StartCheck:
             self._check.add(qd, joints.effort[joints.controlled], gravity())
         count = len(self._times)
         least = max(_EFFORTS if compare else 1, _INTERVALS + 1 if self._duration else 1)
-        if count < least or now - self._times[0] < self._duration:
+        if count < least or now - self._times[0] < self._wait:
             return False
         self._passed = self._rate_fits(fault, announce) and self._gravity_fits(
             compare, gravity, columns, fault, announce)

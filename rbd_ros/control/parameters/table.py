@@ -228,8 +228,8 @@ _SAFETY = (
     scalar('start.tolerance', 0.15, '', 0.0, 1.0, 'Largest difference between measured effort '
            'and predicted gravity torque, as a fraction of torque_limits.', True),
     scalar('start.time', 0.2, 's', 0.0, 5.0,
-           'Time for which rate, positions and effort are checked before the first torque.',
-           True),
+           'Time for which rate, positions and effort are checked before the first torque; at '
+           'least state_timeout.', True),
     scalar('start.watch_time', 0.5, 's', 0.0, 30.0, 'Time after the first torque for which '
            'unexpected motion is a fault; at least ramp_time.', True),
     scalar('start.distance', 0.5, 'rad or m', 1e-3, 10.0,

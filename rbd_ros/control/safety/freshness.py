@@ -28,7 +28,7 @@ from __future__ import annotations
 import enum
 import math
 
-__all__ = ['Freshness', 'RateMeter', 'StateAge']
+__all__ = ['Freshness', 'Punctuality', 'RateMeter', 'StateAge']
 
 
 class Freshness(enum.IntEnum):
@@ -83,6 +83,7 @@ class StateAge:
         self._received = self._first = 0.0
         self._stamp = self._first_stamp = 0.0
         self._offset = math.inf
+        self._measured = 0.0  # time of the last measurement of the offset, of an old state too
 
     def observe(self, now: float, stamp: float) -> Freshness:
         """
@@ -108,7 +109,7 @@ class StateAge:
                 self.refuse(now, f'the stamp went back by {back:.4g} s' if back > 0.0
                             else 'the stamp does not advance')
                 return Freshness.REPEATED
-            excess = self._measure(now, stamp, since)
+            excess = self._measure(now, stamp)
             if excess > timeout:
                 self.refuse(now, self.lag())
                 return Freshness.OLD
@@ -184,9 +185,10 @@ class StateAge:
             return self.reason  # messages came all the time, but none that could be used
         return f'being checked again after a gap of {since:.4g} s'
 
-    def _measure(self, now: float, stamp: float, since: float) -> float:
+    def _measure(self, now: float, stamp: float) -> float:
         """Compare the offset with the smallest one, which may creep up by the drift."""
         offset = now - stamp
+        since, self._measured = now - self._measured, now
         if self.known_offset is not None:
             smallest = self.known_offset
             excess = offset - smallest if offset > smallest else 0.0
@@ -203,7 +205,7 @@ class StateAge:
         if stamp == 0.0:
             self.excess = 0.0
         else:
-            self._measure(now, stamp, now - self._received)
+            self._measure(now, stamp)
         self.proven = False
         self.unstamped = stamp == 0.0
         self.expiry = -math.inf
@@ -231,6 +233,69 @@ class StateAge:
             self.proven = True
             self.reason = ''
         return self.proven
+
+
+class Punctuality:
+    """
+    Since when states have come in time: torque must not begin on states that are nearly too old.
+
+    A state is in time if neither its delay nor the silence before it has used up more than half
+    of what ``state_timeout`` leaves beyond one nominal period. After a start on such a state, the
+    other half is left before the state can be lost, whatever comes next.
+    """
+
+    def __init__(self, timeout: float, period: float) -> None:
+        """
+        Start without a state.
+
+        :param timeout: age in s from which on a state must not be used.
+        :param period: nominal period of the states, s.
+        """
+        self.timeout = timeout
+        self.most = 0.5 * max(timeout - period, 0.0)  # s of delay, or left before the last expiry
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin with the next state."""
+        self.late = ''  # what was late last
+        self._since: float | None = None  # control time of the first state of the run
+
+    def note(self, now: float, left: float, excess: float, fresh: bool) -> bool:
+        """
+        Take one message of controlled joints.
+
+        :param now: control time of reception, s.
+        :param left: s for which the states before this one could still have been used.
+        :param excess: delay of the message above the smallest one, s.
+        :param fresh: whether it is a state that may be used.
+        :returns: whether it was in time; if not, the next one begins anew.
+        """
+        if self._since is not None and (left < self.most or now < self._since):
+            self.late = (f'the last state was {self.timeout - left:.3g} s old when the next one '
+                         f'came, {self.timeout - self.most:.3g} s are allowed')
+            self._since = None
+        elif excess > self.most:
+            self.late = f'a state was {excess:.3g} s late, {self.most:.3g} s are allowed'
+            self._since = None
+        elif fresh:
+            self._since = now if self._since is None else self._since
+            return True
+        else:
+            return self._since is not None
+        return False
+
+    @property
+    def runs(self) -> bool:
+        """Return whether the last state came in time."""
+        return self._since is not None
+
+    def lasts(self, now: float) -> float:
+        """
+        Return for how long every state has come in time, s.
+
+        :param now: control time, s.
+        """
+        return 0.0 if self._since is None else now - self._since
 
 
 class RateMeter:

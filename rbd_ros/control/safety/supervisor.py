@@ -261,6 +261,11 @@ class Supervisor:
         return due is not Due.NOTHING and due not in _LIVE_DUE
 
     @property
+    def working(self) -> bool:
+        """Return whether the law acts, its gains ramped or not."""
+        return self.state in _WORK
+
+    @property
     def stopping(self) -> bool:
         """Return whether a stop sequence is under way."""
         return self.state in _STOPPING

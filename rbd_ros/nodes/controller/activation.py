@@ -153,4 +153,6 @@ class Activation:
         source = self._host.gravity_input
         if source is not None and cycle.load.gravity.age > cycle.load.gravity.timeout:
             return f'no direction of gravity from {source.source}: {source.reason or "too old"}'
+        if cycle.punctuality.late and not cycle.joints.reason:
+            return f'the states do not come in time: {cycle.punctuality.late}'
         return f'states are not proven {cycle.joints.reason}'.rstrip()

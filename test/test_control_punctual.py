@@ -1,0 +1,152 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Torque begins only on states that come in time: random delays and halts, on a fake clock."""
+
+from __future__ import annotations
+
+from functools import cache
+import math
+import re
+
+from cycle_rig import Arm
+import numpy as np
+import pytest
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.freshness import Punctuality
+
+PERIOD, TIMEOUT = 0.004, 0.1  # s; the timeout is the default
+MOST = 0.5 * (TIMEOUT - PERIOD)  # s of delay, or of age when the next state is due
+EPS = 1e-9
+
+
+@cache
+def standing_arm(recover: bool) -> Arm:
+    """Return an arm that stands, one for all tests; the start check itself takes no time."""
+    return Arm(period=PERIOD, recover_lost_state=recover)
+
+
+def halting(rng: np.random.Generator, duration: float) -> list[tuple[float, float]]:
+    """Return times at which states were made and arrive: a reader that halts and catches up."""
+    made = np.arange(1, round(duration / PERIOD)) * PERIOD
+    arrived, halts = [], np.sort(rng.uniform(0.0, duration - 1.0, rng.integers(4, 14)))
+    ends = halts + rng.uniform(0.0, 1.2 * TIMEOUT, len(halts))
+    before = 0.0
+    for t in made:
+        at = max(t + 1e-4 * rng.random(), before + 2e-5)  # what waited is read without pause
+        for begin, end in zip(halts, ends):
+            if begin <= at < end:
+                at = end
+        before = at
+        arrived.append(at)
+    if rng.random() < 0.5:  # catching up takes its time: delays fall slowly
+        for k in range(1, len(arrived)):
+            arrived[k] = max(arrived[k], arrived[k - 1] + 0.5 * PERIOD)
+    return list(zip(made.tolist(), arrived))
+
+
+def play(arm: Arm, stream: list[tuple[float, float]]) -> list[tuple[float, str]]:
+    """Activate, receive a stream with ticks in between; return times and states entered."""
+    cycle = arm.cycle
+    cycle.loop.post(lambda _now, steady: cycle.supervisor.fault(steady, Cause.DEACTIVATED))
+    arm.silence(3.0)
+    begin, entered = arm.time, []
+    cycle.loop.post(cycle.activate)
+    cycle.events.clear()
+
+    def note(at: float) -> None:
+        while cycle.events:
+            kind, text = cycle.events.popleft()
+            if kind == 'state':
+                entered.append((at, text))
+    last = 0.0
+    for made, at in stream:
+        while last + 0.01 < at:  # the steady timer
+            last += 0.01
+            cycle.tick(begin + last, begin + last)
+            note(last)
+        last = at
+        cycle.state(begin + at, begin + at, arm.robot.joints, arm.q, arm.qd, (),
+                    begin + made + 1e4)
+        note(at)
+    arm.time = begin + last
+    return entered
+
+
+def assert_in_time(stream: list[tuple[float, float]], start: float) -> None:
+    """Expect that all states of the timeout before a start came in time."""
+    smallest, before = math.inf, None
+    for made, at in stream:
+        if at > start + EPS:
+            break
+        smallest = min(smallest + (0.0 if before is None else 1e-3 * (at - before[1])), at - made)
+        delay = at - made - smallest
+        if at >= start - TIMEOUT - EPS:
+            # the drift that is allowed between two clocks makes a difference of microseconds
+            assert delay <= MOST + 1e-3
+            if before is not None and before[1] >= start - TIMEOUT - EPS:
+                assert at - before[0] - smallest <= TIMEOUT - MOST + 1e-3
+        before = made, at
+
+
+@pytest.mark.parametrize('recover', [False, True])
+@pytest.mark.parametrize('seed', range(8))
+def test_torque_begins_after_a_timeout_of_states_in_time(seed, recover):
+    """Whatever halts there are, each start has a timeout of states in time before it."""
+    rng = np.random.default_rng(seed)
+    stream = halting(rng, 2.0)
+    entered = play(standing_arm(recover), stream)
+    starts = [at for at, state in entered if state == 'ramping in']
+    assert starts  # the end of the stream is without a halt
+    for start in starts:
+        assert_in_time(stream, start)
+        # then half of the timeout is left, whatever comes next
+        assert not any(state == 'state lost' and start < at < start + MOST - 1e-3
+                       for at, state in entered)
+
+
+def test_a_regular_stream_starts_after_one_timeout():
+    """Nothing else delays a start: the probes, then a timeout."""
+    stream = [(k * PERIOD, k * PERIOD + 1e-4) for k in range(1, 100)]
+    (start,) = [at for at, state in play(standing_arm(False), stream) if state == 'ramping in']
+    assert TIMEOUT <= start <= TIMEOUT + 8 * PERIOD
+
+
+def test_states_that_are_nearly_too_old_start_nothing():
+    """States that fall 90 ms behind and stay so would be lost in the next halt."""
+    lag = np.concatenate([np.zeros(10), np.full(200, 0.09)])
+    stream = [(k * PERIOD, k * PERIOD + d) for k, d in enumerate(lag.tolist(), 1)]
+    arm = standing_arm(False)
+    entered = play(arm, stream)
+    assert [state for _, state in entered] == ['probing']
+    assert re.fullmatch(r'a state was 0\.08\d* s late, 0\.048 s are allowed',
+                        arm.cycle.punctuality.late)
+
+
+@pytest.mark.parametrize('period', [0.001, 0.01, 0.05])
+def test_bounds_of_what_is_in_time(period):
+    """Half of what the timeout leaves beyond a period, for delay and for silence; no less."""
+    most = 0.5 * (TIMEOUT - period)
+    for excess, left, fresh, runs in (
+            (most - EPS, TIMEOUT, True, True), (most + EPS, TIMEOUT, True, False),
+            (0.0, most + EPS, True, True), (0.0, most - EPS, True, False),
+            (0.0, TIMEOUT, False, True), (most + EPS, TIMEOUT, False, False)):
+        age = Punctuality(TIMEOUT, period)
+        assert age.note(10.0, -math.inf, 0.0, True)
+        assert age.note(10.0 + period, left, excess, fresh) is runs
+        assert age.runs is runs
+        assert age.lasts(10.5) == (0.5 if runs else 0.0)
+    age = Punctuality(TIMEOUT, period)
+    assert not age.note(10.0, -math.inf, 0.0, False)  # a probe begins nothing
+    assert not age.runs
