@@ -22,8 +22,8 @@ from linted import ROOT
 import pytest
 
 pytest.importorskip('typer', reason='typer is not installed: use ./run')
-from rbd_ros.command_line.app import app  # noqa: E402, I100
-from typer.testing import CliRunner  # noqa: E402
+from rbd_ros.command_line.app import app  # noqa: I100
+from typer.testing import CliRunner
 
 ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
 #: Two links in a plane, of 0.5 m and 0.3 m; the elbow cannot be stretched.

@@ -29,7 +29,7 @@ LEDGER = Path(__file__).with_name('seed_ledger.csv')
 WITHOUT_REASON = 5
 _outcomes: dict[str, dict[str, object]] = {}
 _collected: set[str] = set()
-_RANK = ('passed', 'skipped', 'failed')
+_RANK = ('passed', 'repeated', 'skipped', 'failed')
 
 
 @cache
@@ -104,16 +104,36 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     """Count a file that was skipped or could not be read as a test that was, so that it shows."""
     if not report.passed:
         _outcomes[report.nodeid] = {'outcome': report.outcome, 'seeds': []}
+        if report.skipped:
+            _outcomes[report.nodeid]['reason'] = reason_of(report)
+
+
+def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Return why something was skipped."""
+    if hasattr(report, 'wasxfail'):
+        return f'expected to fail: {report.wasxfail}'
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix('Skipped: ')
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember the worst outcome of the phases of each test."""
+    """
+    Remember the worst outcome of the phases of each test, and why it was skipped or repeated.
+
+    A test that passed only when it was run again is "repeated", which is not "passed".
+    """
     properties = dict(report.user_properties)
     entry = _outcomes.setdefault(report.nodeid, {
         'outcome': 'passed', 'seeds': properties.get('seeds', []),
         'oracle': properties.get('oracle', [])})
     if _RANK.index(report.outcome) > _RANK.index(str(entry['outcome'])):
         entry['outcome'] = report.outcome
+        if report.skipped:
+            entry['reason'] = reason_of(report)
+    if 'repeated' in properties:
+        entry['repeated'] = properties['repeated']
+        if entry['outcome'] == 'passed':
+            entry['outcome'] = 'repeated'
 
 
 @pytest.hookimpl(tryfirst=True)

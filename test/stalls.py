@@ -13,12 +13,14 @@
 # limitations under the License.
 
 """
-Launch tests judge reaction times, which say nothing while their own process cannot run.
+Launch tests judge reaction times, which say nothing while the machine stands still.
 
-A thread sleeps for a short time over and over and notes when it woke late. A launch test that
-failed while this process was held up is run again, once, with no other launch test beside it, and
-the terminal says so. Its modules are imported anew for it: what its classes kept of the first run
-is gone. A test that fails without a stall, or fails again, has failed.
+A small process sleeps for a short time over and over and tells when it woke late. It is not the
+test's own: a test that holds its interpreter, or waits for a lock, holds nobody else up. A launch
+test that failed just after such a stall is run again, once, with no other launch test beside it;
+it counts as "repeated", and the terminal and the summary say why. Its modules are imported anew:
+what its classes kept of the first run is gone. A test that fails without a stall, long after one,
+or again, has failed.
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ from contextlib import contextmanager, nullcontext
 import fcntl
 import os
 from pathlib import Path
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+import unittest
 
 from _pytest.runner import runtestprotocol
 import pytest
@@ -42,30 +46,77 @@ NAP = 0.01
 #: s of one stall from which on a reaction time proves nothing: below every timeout of the tests
 LONG = 0.15
 
+#: s between the end of a stall and a failure that it may have caused
+NEAR = 3.0
+
+#: What the process runs. The steady clock is one for all processes; it ends with its parent.
+_WATCH = f"""
+import os, sys, time
+parent, before = os.getppid(), time.monotonic()
+while os.getppid() == parent:
+    time.sleep({NAP})
+    now = time.monotonic()
+    if now - before - {NAP} > {LONG}:
+        print(before, now, flush=True)
+    before = now
+"""
+
 
 class StallMeter:
-    """Measures for how long this process could not run."""
+    """Knows when this machine stood still, from a process of its own."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.longest = 0.0
-        self._clock = clock
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._measure, daemon=True)
+    def __init__(self) -> None:
+        self.stalls: list[tuple[float, float]] = []  # begin and end, s, on the steady clock
 
-    def _measure(self) -> None:
-        before = self._clock()
-        while not self._ended.wait(NAP):
-            now = self._clock()
-            self.longest = max(self.longest, now - before - NAP)
-            before = now
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            begin, end = line.split()
+            self.stalls.append((float(begin), float(end)))
 
     def __enter__(self) -> StallMeter:
+        self._process = subprocess.Popen(
+            [sys.executable, '-I', '-S', '-c', _WATCH], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, text=True)
+        self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
+        self._process.kill()
+        self._process.wait()
         self._thread.join()
+
+    def before(self, failure: float) -> float:
+        """Return the longest stall that stood at a time or ended shortly before, 0 for none."""
+        time.sleep(LONG + 2 * NAP)  # one that stands now is told at its end
+        return max((end - begin for begin, end in self.stalls
+                    if begin <= failure <= end + NEAR), default=0.0)
+
+
+class Failures:
+    """Notes when something fails: launch_testing tells only at the end of the whole file."""
+
+    def __init__(self) -> None:
+        self.first = float('inf')
+        self._kept: dict[str, Callable[..., None]] = {}
+
+    def _noting(self, method: Callable[..., None]) -> Callable[..., None]:
+        def noted(*words: object) -> None:
+            if words[-1] is not None:  # a part of a test that passed
+                self.first = min(self.first, time.monotonic())
+            method(*words)
+        return noted
+
+    def __enter__(self) -> Failures:
+        for name in ('addError', 'addFailure', 'addSubTest'):
+            self._kept[name] = getattr(unittest.TestResult, name)
+            setattr(unittest.TestResult, name, self._noting(self._kept[name]))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, method in self._kept.items():
+            setattr(unittest.TestResult, name, method)
 
 
 class Turns:
@@ -105,18 +156,25 @@ class Turns:
 
 def run_again_after_a_stall(item: pytest.Item) -> bool:
     """Run a test and report it; run it once more, alone, if it failed in a stall."""
+    begin = time.monotonic(), time.time()
     hook, turns = item.ihook, Turns()
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     turn = turns.alone() if item.get_closest_marker('alone') else turns.beside()
-    with turn, StallMeter() as meter:
+    with turn, StallMeter() as meter, Failures() as failures:
         reports = runtestprotocol(item, log=False)
-    failed = [report for report in reports if report.failed]
-    if meter.longest > LONG and failed:
-        print_line(item, f'failed ({last_line(failed[0])}), and this process was held up for '
-                   f'{meter.longest:.2f} s: run again\n{last_output(failed[0])}')
+        failed = [report for report in reports if report.failed]
+        stall = 0.0
+        if failed:  # a plain function fails when its phase ends
+            ended = begin[0] + failed[0].stop - begin[1]
+            stall = meter.before(min(failures.first, ended))
+    if stall > LONG:
+        reason = f'failed ({last_line(failed[0])}) when the machine stood still for {stall:.2f} s'
+        print_line(item, f'{reason}: run again\n{last_output(failed[0])}')
         with turns.alone():
             import_anew(item)
             reports = runtestprotocol(item, log=False)
+        for report in reports:
+            report.user_properties.append(('repeated', reason))
     for report in reports:
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)

@@ -29,10 +29,10 @@ from rbd_ros.compiler import (
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler.native import batch  # noqa: E402, I100
-from rbd_ros.compiler.native.batch import batch_modules, BatchProgram  # noqa: E402
-from rbd_ros.compiler.native.loader import Code  # noqa: E402
-from rbd_ros.compiler.native.target import host  # noqa: E402
+from rbd_ros.compiler.native import batch  # noqa: I100
+from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
+from rbd_ros.compiler.native.loader import Code
+from rbd_ros.compiler.native.target import host
 
 
 def several(q, m, t):

@@ -29,8 +29,8 @@ from rbd_ros.compiler import compile as compile_graph, cos, sin, trace
 from rbd_ros.errors import NonFiniteError, ShapeError
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-from rbd_ros.compiler.kernel import Kernel  # noqa: E402, I100
-from rbd_ros.compiler.native import gate, object_layout  # noqa: E402
+from rbd_ros.compiler.kernel import Kernel  # noqa: I100
+from rbd_ros.compiler.native import gate, object_layout
 
 
 def mixed(q, m, t):

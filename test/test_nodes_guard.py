@@ -20,7 +20,7 @@ import threading
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed: source ROS 2 or use ./run')
-from rbd_ros.nodes.callback_guard import Guard, last_line  # noqa: E402
+from rbd_ros.nodes.callback_guard import Guard, last_line
 
 
 class Heard:

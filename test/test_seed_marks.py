@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from pathlib import Path
@@ -25,6 +26,7 @@ import textwrap
 
 import pytest
 from rbd_env import seeds, stages, testing
+from rbd_env.pace import patient
 import seed_marks
 import skips
 
@@ -91,6 +93,57 @@ def test_one_failure_among_many_takes_the_item(outcome: str, first: bool) -> Non
     records = [entry('passed', 'RBDA 5-01')] * 3 + [entry(outcome, 'RBDA 5-01', 'RBDA 5-02')]
     found = seeds.tally(records[::-1] if first else records)
     assert found == (set(), set(), {'RBDA 5-01', 'RBDA 5-02'})
+
+
+def test_a_repeated_test_counts_as_passed_and_is_told_apart() -> None:
+    """What passed when it was run again has passed; the record still says so."""
+    assert seeds.tally([entry('repeated', 'RBDA 5-01')]) == ({'RBDA 5-01'}, set(), set())
+
+
+@pytest.mark.parametrize(('outcomes', 'code'), [
+    ('passed passed', 0), ('passed repeated', 0), ('passed failed', 1), ('passed', 1),
+    ('passed skipped', 1)])
+def test_seeds_fail_while_an_item_has_no_passing_test(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcomes: str, code: int) -> None:
+    """The exit code is 0 only if each row of the ledger has a test, and it passes."""
+    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)
+    (tmp_path / 'test').mkdir()
+    (tmp_path / 'test' / 'seed_ledger.csv').write_text('id,item\nLIU B01,a\nLIU B02,b\n')
+    file = stages.results_file(tmp_path, 'unit tests')
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({
+        f't{n}': entry(word, f'LIU B0{n}') for n, word in enumerate(outcomes.split(), 1)}))
+    assert seeds.main(['--last'], tmp_path) == code
+
+
+def marked_ids() -> set[str]:
+    """Return the ids of all marks, as they are written in the files of the tests."""
+    found = set()
+    for file in (ROOT / 'test').rglob('test_*.py'):
+        if file == Path(__file__):
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == 'pytest.mark.seed':
+                found |= {each.value for word in node.args for each in ast.walk(word)
+                          if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    return found
+
+
+def test_every_item_is_marked_somewhere() -> None:
+    """Whoever deletes the mark of an item hears of it."""
+    assert sorted(set(seed_marks.known_ids()) - marked_ids()) == []
+
+
+@pytest.mark.parametrize('name', [
+    'examples/a.py', 'tools/x/b.py', 'docs/c.md', 'benchmark/d.py', 'rbd_ros/e.py', 'test/f.py',
+    'pyproject.toml', 'README.md'])
+def test_kept_outcomes_are_of_all_files(tmp_path: Path, name: str) -> None:
+    """Examples, tools, documents and benchmarks are tested too: outcomes are void after them."""
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text('a')
+    before = seeds.fingerprint(tmp_path)
+    (tmp_path / name).write_text('b')
+    assert seeds.fingerprint(tmp_path) != before
 
 
 def test_oracles_are_counted_apart() -> None:
@@ -190,7 +243,7 @@ def run_pytest(folder: Path, files: dict[str, str], *options: str) -> tuple[int,
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', '-p', 'seed_marks', '-p', 'xdist', '-c', '/dev/null',
          '--rootdir', str(folder), '-p', 'no:cacheprovider', *options, str(folder)],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=240, env={
+        cwd=folder, capture_output=True, text=True, check=False, timeout=patient(240), env={
             **os.environ, 'RBD_ROS_RESULTS': str(results), 'PYTEST_ADDOPTS': '',
             'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1',  # theirs take most of the time of the start
             'PYTHONPATH': f'{ROOT / "test"}:{os.environ.get("PYTHONPATH", "")}'})
@@ -304,7 +357,7 @@ def test_{name}():
     print('seen')
     here, other = pathlib.Path({here!r}), pathlib.Path({other!r})
     here.touch()
-    end = time.monotonic() + 200
+    end = time.monotonic() + 500
     while not other.exists():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -342,5 +395,33 @@ def test_summary_ends_with_the_counts(
     done = [stages.Stage('unit tests', [], 1), stages.Stage('launch tests', [], 0),
             stages.Stage('linters', [], 3)]
     lines, _ = testing.summary(done, tmp_path)
-    assert lines[-1] == 'tests: 2 passed, 1 failed, 1 skipped'
+    assert lines[-1] == 'tests: 2 passed, 1 failed, 0 repeated, 1 skipped'
     assert any('pytest ended with code 3' in line for line in lines)
+
+
+def test_summary_says_what_was_repeated_and_skipped(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the reasons, below the stage; a stage that cannot run is one line."""
+    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)
+    file = stages.results_file(tmp_path, 'launch tests')
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({
+        'a': {'outcome': 'repeated', 'repeated': 'stood still'},
+        'b': {'outcome': 'failed', 'repeated': 'stood still too'},
+        'c': {'outcome': 'skipped', 'reason': 'no arm'}, 'd': {'outcome': 'passed'}}))
+    done = [stages.Stage('launch tests', [], 1),
+            stages.Stage('browser tests', [], skipped='no browser')]
+    lines, total = testing.summary(done, tmp_path)
+    assert not done[1].failed
+    assert [line.strip() for line in lines[-6:-1]] == [
+        'launch tests   FAILED  1 passed, 1 failed, 1 repeated, 1 skipped in 0 s',
+        'repeated (passed then): a: stood still', 'repeated (failed then): b: stood still too',
+        'skipped 1: no arm', 'browser tests  skipped no browser']
+    assert total == {'passed': 1, 'failed': 1, 'repeated': 1, 'skipped': 1}
+
+
+def test_a_stage_without_tests_fails_a_whole_run() -> None:
+    """Where all tests of a stage were asked for, none is a failure; where some, it is not."""
+    whole, some = (stages.Stage('unit tests', [], stages.NO_TESTS, complete=complete)
+                   for complete in (True, False))
+    assert whole.failed and not some.failed

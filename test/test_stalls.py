@@ -16,14 +16,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
 import os
 from pathlib import Path
+import signal
 import subprocess
 import sys
 import threading
+import time
+import unittest
 
 import pytest
-from stalls import Turns
+from rbd_env.pace import patient
+from stalls import Failures, NEAR, StallMeter, Turns
 
 pytestmark = pytest.mark.slow
 
@@ -40,12 +46,12 @@ def test_it(pytestconfig):
 CONFTEST = """
 import sys
 sys.path.insert(0, {folder!r})
+from seed_marks import *
 import stalls
 
 class Meter(stalls.StallMeter):
-    def __exit__(self, *words):
-        super().__exit__(*words)
-        self.longest = {stall}
+    def before(self, failure):
+        return {stall}
 
 stalls.StallMeter = Meter
 
@@ -56,7 +62,7 @@ def pytest_runtest_protocol(item):
 
 def own_room(folder: Path) -> dict[str, str]:
     """Return variables with which a run takes no turns with the launch tests beside us."""
-    return {**os.environ, 'TMPDIR': str(folder)}
+    return {**os.environ, 'TMPDIR': str(folder), 'RBD_ROS_RESULTS': str(folder / 'results.json')}
 
 
 @pytest.mark.parametrize(('stall', 'passes_from', 'runs', 'code', 'workers'), [
@@ -71,13 +77,65 @@ def test_run_again_after_a_stall(tmp_path: Path, stall: float, passes_from: int,
     ended = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '-p', 'xdist', *workers,
          '--rootdir', str(tmp_path), str(tmp_path / 'test_it.py')],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=patient(120), check=False,
         env={**own_room(tmp_path), 'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1'})
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert len((tmp_path / 'runs').read_text()) == runs
     assert ('run again' in ended.stderr) == (runs == 2)
     assert ('failed (assert 0 >= ' in ended.stderr) == (runs == 2)
     assert ('1 failed' in ended.stdout) == (code == 1)
+    kept, = json.loads((tmp_path / 'results.json').read_text()).values()
+    assert kept['outcome'] == ('failed' if code else 'repeated' if runs == 2 else 'passed')
+    assert ('stood still for 9.00 s' in kept.get('repeated', '')) == (runs == 2)
+
+
+def test_a_stall_of_the_machine_is_seen() -> None:
+    """A meter that could not run says when; a failure long after it has nothing to do with it."""
+    begin = time.monotonic()
+    with StallMeter() as meter:
+        time.sleep(0.2)  # it has begun
+        meter._process.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        meter._process.send_signal(signal.SIGCONT)
+        now = time.monotonic()
+        end = now + patient(30.0)
+        while not meter.before(now):
+            assert time.monotonic() < end
+    longest = meter.before(now)
+    assert 0.4 < longest
+    ended = max(end for _, end in meter.stalls)
+    assert meter.before(ended + NEAR + 0.01) == meter.before(begin - 1.0) == 0.0
+
+
+def test_holding_the_interpreter_is_no_stall() -> None:
+    """What a test does to its own process is no excuse for it."""
+    held = ctypes.PyDLL(None).usleep  # does not let other threads run
+    for _ in range(50):  # the machine may really stall meanwhile
+        with StallMeter() as meter:
+            time.sleep(0.1)
+            held(400_000)
+            if not meter.before(time.monotonic()):
+                return
+    pytest.fail('the meter takes the interpreter for the machine')
+
+
+def test_failures_are_noted_when_they_happen() -> None:
+    """Also those of a part of a test; what passes is none."""
+    class Case(unittest.TestCase):
+
+        def test_part(self) -> None:
+            with self.subTest():
+                pass
+            with self.subTest():
+                self.fail()
+
+    with Failures() as none:
+        unittest.TestResult().addSubTest(Case('test_part'), Case('test_part'), None)
+    assert none.first == float('inf')
+    begin = time.monotonic()
+    with Failures() as noted:
+        Case('test_part').run(unittest.TestResult())
+    assert begin <= noted.first <= time.monotonic()
 
 
 LAUNCH_TEST = """
@@ -118,7 +176,7 @@ def test_second_run_has_nothing_of_the_first(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--rootdir',
          str(tmp_path), str(tmp_path / 'test_it.py')],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=patient(120), check=False,
         env={**own_room(tmp_path), 'ROS_LOG_DIR': str(tmp_path)})
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert 'run again' in ended.stderr

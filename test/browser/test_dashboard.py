@@ -19,9 +19,7 @@ import signal
 import subprocess
 import time
 
-from chrome import (
-    browser, COARSE, complaints, fill, free_port, picture, press, programs_or_reason, scenery,
-    text, tick, unfold, wait)
+from chrome import COARSE, fill, free_port, picture, press, scenery, tick, unfold, wait
 from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
 import numpy as np
@@ -35,8 +33,6 @@ from rcl_interfaces.srv import GetParameters
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import parameter_value_to_python
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
 from sensor_msgs.msg import JointState
 from sight import pixel
 
@@ -81,17 +77,15 @@ class System:
 
 
 @pytest.fixture(scope='module')
-def page(tmp_path_factory):
-    """Start robot, controller, dashboard and browser; yields the browser."""
-    programs_or_reason()
+def page(empty_page, tmp_path_factory):
+    """Start robot, controller and dashboard, and open its page."""
     with own_domain():
         system = System(tmp_path_factory.mktemp('dashboard') / 'log')
         try:
-            with browser() as shown:
-                shown.get(system.url + COARSE.replace('/?', '&'))
-                shown.system = system
-                wait(lambda: 'State' in text(shown), 'the state of the controller')
-                yield shown
+            empty_page.get(system.url + COARSE.replace('/?', '&'))
+            empty_page.system = system
+            wait(lambda: 'State' in empty_page.text, 'the state of the controller')
+            yield empty_page
         finally:
             system.end()
 
@@ -155,18 +149,18 @@ def test_the_robot_is_seen(page):
         blue = (image[..., 2] > image[..., 0] + 40) & (image[..., 2] > 80)
         return blue.sum() > 1000
     wait(seen, 'the blue joints of the arm')
-    wait(lambda: 'running' in text(page), 'the supervisor')
+    wait(lambda: 'running' in page.text, 'the supervisor')
     for k in range(1, 8):
-        assert f'joint_{k}' in text(page)
+        assert f'joint_{k}' in page.text
     picture(page, 'dashboard')
 
 
 def test_plots_have_what_the_controller_measures(page):
     """Unfolded, each of the three is drawn."""
-    count = len(page.find_elements(By.CSS_SELECTOR, '.uplot canvas'))
+    count = len(page.find_all('.uplot canvas'))
     for title in ('Joint states, Hz', 'Latency, ms', 'Condition number'):
         unfold(page, title)
-    wait(lambda: len(page.find_elements(By.CSS_SELECTOR, '.uplot canvas')) >= max(3, count),
+    wait(lambda: len(page.find_all('.uplot canvas')) >= max(3, count),
          'the plots')
     time.sleep(2.0)
     picture(page, 'dashboard_plots')
@@ -208,12 +202,11 @@ def test_the_robot_is_pushed(page, watcher):
 
 def choose(page, old, new):
     """Choose a mode, and wait for the controller's own word for it."""
-    box = page.find_element(By.CSS_SELECTOR, f'input[value="{old}"]')
-    page.execute_script('arguments[0].scrollIntoView({block: "center"})', box)
+    box = page.find(f'input[value="{old}"]')
     box.click()
-    wait(lambda: [each for each in page.find_elements(By.CSS_SELECTOR, '[role="option"]')
+    wait(lambda: [each for each in page.find_all('[role="option"]')
                   if each.text == new], 'the list of modes')[0].click()
-    wait(lambda: f'mode {new}' in text(page), 'the new mode')
+    wait(lambda: f'mode {new}' in page.text, 'the new mode')
 
 
 def test_a_mode_is_switched(page):
@@ -224,8 +217,8 @@ def test_a_mode_is_switched(page):
 def test_a_target_is_dragged(page, watcher):
     """The handle of the target, pulled with the mouse, sends target poses."""
     tick(page, 'Drag a target')
-    canvas = page.find_element(By.TAG_NAME, 'canvas')
-    size = canvas.size['width'], canvas.size['height']
+    canvas = page.find('canvas')
+    size = canvas.box[2:]
     wait(lambda: pull(page, canvas, size, watcher), 'a target from the mouse')
     place = watcher.poses[-1].pose.position
     assert np.isfinite([place.x, place.y, place.z]).all()
@@ -239,9 +232,8 @@ def pull(page, canvas, size, watcher):
     for axis in R.T:
         for reach in (0.12, 0.2, 0.16):
             x, y = pixel(MODEL, tool + reach * axis, size)
-            ActionChains(page, duration=300).move_to_element_with_offset(
-                canvas, int(x - size[0] / 2), int(y - size[1] / 2)).click_and_hold(
-                ).move_by_offset(40, -30).release().perform()
+            left, top, *_ = canvas.box
+            page.drag((left + x, top + y), (left + x + 40.0, top + y - 30.0))
             time.sleep(0.5)
             if watcher.poses:
                 return True
@@ -256,7 +248,7 @@ def test_numbers_are_those_of_the_controller_and_are_sent_by_a_button(page, watc
                       'gravity': [0.0, 0.0, -9.81]}
 
     def values():
-        return [box.get_attribute('value') for box in page.find_elements(By.TAG_NAME, 'input')]
+        return [box.value for box in page.find_all('input')]
     wait(lambda: {'400', '40', '-9.81'} <= set(values()), 'stiffness, damping and gravity')
     unfold(page, 'Adjust')
     fill(page, 'Payload', '0.2')
@@ -270,10 +262,10 @@ def test_numbers_are_those_of_the_controller_and_are_sent_by_a_button(page, watc
     after = {'payload.mass': 0.2, 'stiffness': [410.0], 'damping': [41.0],
              'gravity': [0.0, 0.0, -9.79]}
     wait(lambda: watcher.parameters(*names) == after, 'the numbers in the controller')
-    wait(lambda: 'payload.mass 0.2, stiffness 410: set' in text(page), 'the answer')
+    wait(lambda: 'payload.mass 0.2, stiffness 410: set' in page.text, 'the answer')
     fill(page, 'Payload', '500')
     press(page, 'Apply')
-    wait(lambda: 'payload.mass 500.0: refused' in text(page), 'the refusal')
+    wait(lambda: 'payload.mass 500.0: refused' in page.text, 'the refusal')
     wait(lambda: '0.2' in values(), 'the number that holds')
     assert watcher.parameters(*names) == after
     picture(page, 'dashboard_adjust')
@@ -283,19 +275,19 @@ def test_numbers_are_those_of_the_controller_and_are_sent_by_a_button(page, watc
 def test_the_simulator_pauses(page, watcher):
     """Its time stops, which the page says, and goes on."""
     tick(page, 'Pause the simulator')
-    wait(lambda: 'pause: paused' in text(page), 'the answer')
+    wait(lambda: 'pause: paused' in page.text, 'the answer')
     wait(lambda: time.monotonic() > watcher.states[-1][0] + 2.0, 'the end of states')
-    wait(lambda: 'No joint states' in text(page), 'the loss of states')
+    wait(lambda: 'No joint states' in page.text, 'the loss of states')
     count = len(watcher.states)
     tick(page, 'Pause the simulator')
-    wait(lambda: 'continue: running' in text(page), 'the answer')
+    wait(lambda: 'continue: running' in page.text, 'the answer')
     wait(lambda: len(watcher.states) > count + 100, 'the states')
-    wait(lambda: 'State running' in text(page), 'the controller')
+    wait(lambda: 'State running' in page.text, 'the controller')
 
 
 def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
     """Pushed by more than it may hold, joint_4 is at its limit; Reset clears what follows."""
-    page.execute_script("""window.colours = new Set();
+    page.run("""window.colours = new Set();
         window.looks = setInterval(() => document.querySelectorAll('.torques div div').forEach(
             bar => window.colours.add(bar.style.backgroundColor)), 20);""")
     q = watcher.states[-1][1]
@@ -306,13 +298,13 @@ def test_a_torque_at_its_limit_has_a_red_bar(page, watcher):
     red = 'rgb({}, {}, {})'.format(*bytes.fromhex(COLOURS[2][1:]))
 
     def seen():
-        if 'State running' not in text(page):  # the last push was too long, or the machine stalled
+        if 'State running' not in page.text:  # the last push was too long, or the machine stalled
             reset(page)
         press(page, 'Push')
         time.sleep(1.0)
-        return red in page.execute_script('return [...window.colours]')
+        return red in page.run('[...window.colours]')
     wait(seen, 'a red bar')
-    page.execute_script('clearInterval(window.looks)')
+    page.run('clearInterval(window.looks)')
     reset(page)
 
 
@@ -321,26 +313,26 @@ def reset(page):
     def running():
         press(page, 'Reset')
         time.sleep(1.0)
-        return 'State running' in text(page) and 'Fault' not in text(page)
+        return 'State running' in page.text and 'Fault' not in page.text
     wait(running, 'the reset')
 
 
 def test_a_stop_is_carried_out(page):
     """The red button stops the robot, and the page says so."""
-    if 'State running' not in text(page):  # the machine stalled
+    if 'State running' not in page.text:  # the machine stalled
         reset(page)
     press(page, 'Stop')
-    wait(lambda: 'stop requested' in text(page), 'the fault')
+    wait(lambda: 'stop requested' in page.text, 'the fault')
     press(page, 'Reset')
-    wait(lambda: 'stop requested' not in text(page), 'the reset')
+    wait(lambda: 'stop requested' not in page.text, 'the reset')
 
 
 def test_a_controller_that_vanished_is_named(page):
     """A controller that was killed is missed on the page, which goes on."""
     os.kill(page.system.pid('controller'), signal.SIGKILL)
-    wait(lambda: 'The controller has vanished' in text(page), 'the loss')
+    wait(lambda: 'The controller has vanished' in page.text, 'the loss')
 
 
 def test_the_browser_has_no_complaint(page):
     """Nothing on the page raised an error."""
-    assert not complaints(page)
+    assert not page.complaints()

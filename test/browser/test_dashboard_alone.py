@@ -19,7 +19,7 @@ import signal
 import socket
 import subprocess
 
-from chrome import address, browser, complaints, free_port, picture, programs_or_reason, text, wait
+from chrome import address, free_port, picture, wait
 from isolation import own_domain
 import numpy as np
 import pytest
@@ -28,7 +28,6 @@ from rbd_ros.nodes.description import built_in_robot
 from rbd_ros.nodes.executors import spin_in_thread
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from selenium.webdriver.common.by import By
 from sight import pixel
 from visualization_msgs.msg import MarkerArray
 
@@ -41,11 +40,10 @@ FALLING = {'state_rate': '100.0', 'substeps': '10',
 
 
 @pytest.fixture(scope='module')
-def page():
-    """Start a browser in a domain of its own."""
-    programs_or_reason()
-    with own_domain(), browser() as shown:
-        yield shown
+def page(empty_page):
+    """Open a page; what it shows has a domain of its own."""
+    with own_domain():
+        yield empty_page
 
 
 @contextmanager
@@ -74,7 +72,7 @@ def show(page, port):
             return probe.connect_ex(('127.0.0.1', port)) == 0
     wait(served, 'the page')
     page.get(address(port))
-    complaints(page)  # of the page before, whose server has gone
+    page.complaints()  # of the page before, whose server has gone
 
 
 class Contacts:
@@ -111,8 +109,8 @@ def test_contact_forces_and_obstacles_are_seen(page, tmp_path):
     with running('simulator', 0, **FALLING, scene_file=tmp_path / 'scene.yaml'), \
             running('dashboard', 0, port=port):
         show(page, port)
-        canvas = wait(lambda: page.find_elements(By.TAG_NAME, 'canvas'), 'the scene')[0]
-        size = canvas.size['width'], canvas.size['height']
+        canvas = wait(lambda: page.find_all('canvas'), 'the scene')[0]
+        size = canvas.box[2:]
 
         def arrow():
             found = max(heard.arrows, key=lambda ends: np.ptp(ends, axis=0).max(), default=None)
@@ -128,7 +126,7 @@ def test_contact_forces_and_obstacles_are_seen(page, tmp_path):
         x, y = pixel(MODEL, (0.8, 0.2, 0.25), size)
         r, g, b = picture(page)[round(y), round(x)]
         assert max(r, g, b) - min(r, g, b) < 12 and 90 < r < 235
-        assert not complaints(page)
+        assert not page.complaints()
     heard.close()
     rclpy.shutdown()
 
@@ -139,6 +137,6 @@ def test_a_bad_robot_is_a_message_on_the_page(page, tmp_path):
     port = free_port()
     with running('dashboard', 1, port=port, robot_description_file=tmp_path / 'bad.urdf'):
         show(page, port)
-        wait(lambda: 'The robot cannot be shown' in text(page), 'the message')
-        assert '"a"' in text(page) and '"b"' in text(page)  # the links that have no parent
-        assert not complaints(page)
+        wait(lambda: 'The robot cannot be shown' in page.text, 'the message')
+        assert '"a"' in page.text and '"b"' in page.text  # the links that have no parent
+        assert not page.complaints()

@@ -21,7 +21,8 @@ import threading
 import time
 from typing import Any
 
-from chrome import browser, COARSE, free_port, press, programs_or_reason, text, wait
+from cdp import Page
+from chrome import COARSE, free_port, press, wait
 import pytest
 from rbd_ros.view.scene import start_server, stop_server
 import viser
@@ -67,7 +68,7 @@ class Foreign(BaseHTTPRequestHandler):
 class System:
     """A page with a button, another server, and a browser that knows the token of the page."""
 
-    def __init__(self, shown: Any) -> None:
+    def __init__(self, shown: Page) -> None:
         self.browser = shown
         self.server = start_server(port=free_port(), token=TOKEN)
         self.port, self.pressed = self.server.get_port(), threading.Event()
@@ -80,10 +81,10 @@ class System:
     def told(self, script: str, *hosts: str) -> list[str]:
         """Return what became of a websocket to each host, from the page that is open."""
         places = [f'ws://{host}:{self.port}/' for host in hosts]
-        self.browser.execute_script(script, places, f'viser-v{viser.__version__}')
-        wait(lambda: len(self.browser.execute_script('return window.told')) == len(hosts),
+        self.browser.call(script, places, f'viser-v{viser.__version__}')
+        wait(lambda: len(self.browser.run('window.told')) == len(hosts),
              'an answer to each attempt')
-        return list(self.browser.execute_script('return window.told'))
+        return list(self.browser.run('window.told'))
 
     def close(self) -> None:
         """End both servers."""
@@ -93,20 +94,18 @@ class System:
 
 
 @pytest.fixture(scope='module')
-def system() -> Iterator[System]:
+def system(empty_page: Page) -> Iterator[System]:
     """Give the system; evil.example is a name that leads to this machine."""
-    programs_or_reason()
-    with browser('--host-resolver-rules=MAP evil.example 127.0.0.1') as shown:
-        made = System(shown)
-        yield made
-        made.close()
+    made = System(empty_page)
+    yield made
+    made.close()
 
 
 def test_the_page_itself_works(system: System) -> None:
     """The address with the token shows the button, which acts; no token is left in the bar."""
     assert system.pressed.wait(60.0)
-    assert TOKEN not in system.browser.current_url
-    assert 'Share' not in text(system.browser)
+    assert TOKEN not in system.browser.url
+    assert 'Share' not in system.browser.text
     assert system.told(ATTACK, '127.0.0.1') == ['open']  # so the refusals below mean something
 
 
@@ -121,7 +120,7 @@ def test_a_foreign_page_is_refused(system: System, name: str, script: str) -> No
 def test_a_rebound_name_is_refused(system: System) -> None:
     """A page of that name, which leads to the dashboard by now, is of one origin with it."""
     system.browser.get(f'http://evil.example:{system.port}/')
-    assert 'not served under that name' in text(system.browser)
+    assert 'not served under that name' in system.browser.text
     assert system.told(ATTACK, 'evil.example', '127.0.0.1') == ['refused', 'refused']
 
 
@@ -129,10 +128,10 @@ def test_the_page_is_not_shown_in_a_frame(system: System) -> None:
     """Nobody can be led to click at it unseen."""
     system.browser.get(f'http://127.0.0.1:{system.foreign.server_port}/')
     wait(lambda: not system.server.get_clients(), 'the end of the page before')
-    system.browser.execute_script(
+    system.browser.call(
         'const frame = document.createElement("iframe"); frame.src = arguments[0];'
         'frame.onload = () => { window.told = "loaded"; }; document.body.append(frame);',
         f'http://127.0.0.1:{system.port}/')
-    wait(lambda: system.browser.execute_script('return window.told') == 'loaded', 'the frame')
+    wait(lambda: system.browser.run('window.told') == 'loaded', 'the frame')
     time.sleep(2.0)
     assert not system.server.get_clients()

@@ -20,23 +20,19 @@ import json
 import signal
 import subprocess
 import sys
-from typing import Any
 
-from chrome import (
-    browser, COARSE, complaints, free_port, picture, programs_or_reason, scenery, text, wait)
+from cdp import Page
+from chrome import COARSE, free_port, picture, scenery, wait
 import numpy as np
 import pytest
 from rbd_ros.model.urdf.resources import find_resource
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 
 ARM = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
 
 
 @pytest.fixture(scope='module')
-def page() -> Iterator[Any]:
-    """Start the command and the browser; yields the browser."""
-    programs_or_reason()
+def page(empty_page: Page) -> Iterator[Page]:
+    """Start the command and open its page."""
     process = subprocess.Popen(
         [sys.executable, '-m', 'rbd_ros.command_line', 'view', str(ARM), '--json', '--port',
          str(free_port())], stdout=subprocess.PIPE, text=True,
@@ -49,16 +45,15 @@ def page() -> Iterator[Any]:
             line = process.stdout.readline()
             assert line, told
             told += line
-        with browser() as shown:
-            shown.get(json.loads(told)['url'] + COARSE)
-            wait(lambda: 'holding torque' in text(shown), 'the table of torques')
-            yield shown
+        empty_page.get(json.loads(told)['url'] + COARSE)
+        wait(lambda: 'holding torque' in empty_page.text, 'the table of torques')
+        yield empty_page
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(20.0) == 0
 
 
-def test_the_robot_is_seen(page: Any) -> None:
+def test_the_robot_is_seen(page: Page) -> None:
     """The colours of the arm are there."""
     def blue() -> bool:
         image = scenery(page)
@@ -67,15 +62,15 @@ def test_the_robot_is_seen(page: Any) -> None:
     picture(page, 'view')
 
 
-def test_a_slider_moves_it(page: Any) -> None:
+def test_a_slider_moves_it(page: Page) -> None:
     """Bent to the side, the arm looks otherwise and needs a torque to be held."""
-    before, words = scenery(page), text(page)
-    thumb = page.find_elements(By.CSS_SELECTOR, '[role="slider"]')[1]
-    thumb.send_keys(*[Keys.ARROW_RIGHT] * 40, Keys.END)
-    wait(lambda: text(page) != words, 'another torque')
+    before, words = scenery(page), page.text
+    thumb = page.find_all('[role="slider"]')[1]
+    thumb.press(*['ArrowRight'] * 40, 'End')
+    wait(lambda: page.text != words, 'another torque')
     wait(lambda: (np.abs(scenery(page) - before).max(axis=2) > 60).sum() > 1000, 'the motion')
 
 
-def test_the_browser_has_no_complaint(page: Any) -> None:
+def test_the_browser_has_no_complaint(page: Page) -> None:
     """Nothing on the page raised an error."""
-    assert not complaints(page)
+    assert not page.complaints()

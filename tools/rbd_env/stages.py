@@ -24,11 +24,13 @@ from pathlib import Path
 import subprocess
 import sys
 import time
+from typing import Any
 
+from rbd_env import pace
 from rbd_env.layout import made_folder
 
 NO_TESTS = 5  # pytest's exit code when nothing was selected
-LINTERS = ('copyright', 'flake8', 'mypy', 'pep257', 'ruff', 'xml')
+LINTERS = ('copyright', 'layout', 'mypy', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 # in the order of test/ordering.py
@@ -56,6 +58,8 @@ class Stage:
     seconds: float = 0.0
     whole: bool = False
     beside: bool = False  # whether another stage runs at the same time
+    complete: bool = False  # whether all its tests were asked for, so that none is a failure
+    skipped: str = ''  # why it does not run at all
 
     def distribution(self, extra: list[str]) -> list[str]:
         """
@@ -81,11 +85,15 @@ class Stage:
         results.parent.mkdir(parents=True, exist_ok=True)
         results.unlink(missing_ok=True)
         print(f'\n######## {self.name}', flush=True)
+        if self.skipped:
+            print(f'skipped: {self.skipped}', flush=True)
+            return
         self.started = time.monotonic()
         made = made_folder(root, os.environ)  # the checkout itself may be read-only
         process = subprocess.Popen(
             [sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
-             *self.arguments, *self.distribution(extra), *extra], cwd=root,
+             '-o', f'timeout={pace.patient(pace.LIMIT):.0f}', *self.arguments,
+             *self.distribution(extra), *extra], cwd=root,
             env={**(ONE_THREAD if self.name == 'unit tests' else {}), **os.environ,
                  'RBD_ROS_RESULTS': str(results), 'MYPY_CACHE_DIR': str(made / 'mypy')},
             stdout=subprocess.PIPE if self.beside else None,
@@ -99,12 +107,24 @@ class Stage:
 
     @property
     def failed(self) -> bool:
-        """Whether anything but tests that pass, or none at all, was seen."""
-        return self.code not in (0, NO_TESTS)
+        """Whether anything but tests that pass was seen, or none where all were asked for."""
+        if self.skipped:
+            return False
+        return self.code != 0 and not (self.code == NO_TESTS and not self.complete)
 
     def counts(self, root: Path) -> Counter[str]:
         """Count the outcomes."""
         return Counter(entry['outcome'] for entry in read_results(root, self.name).values())
+
+    def reasons(self, root: Path) -> list[str]:
+        """Return a line for each test that was repeated and for each reason of skips."""
+        found = read_results(root, self.name)
+        lines = [f'repeated ({"failed" if entry["outcome"] == "failed" else "passed"} then): '
+                 f'{name}: {entry["repeated"]}'
+                 for name, entry in found.items() if 'repeated' in entry]
+        skips = Counter(entry.get('reason', 'no reason') for entry in found.values()
+                        if entry['outcome'] == 'skipped')
+        return lines + [f'skipped {count}: {reason}' for reason, count in skips.items()]
 
 
 def picks_few(options: list[str]) -> bool:
@@ -119,7 +139,7 @@ def results_file(root: Path, stage: str) -> Path:
     return made_folder(root, os.environ) / 'results' / f'{stage.replace(" ", "-")}.json'
 
 
-def read_results(root: Path, stage: str) -> dict[str, dict[str, object]]:
+def read_results(root: Path, stage: str) -> dict[str, dict[str, Any]]:
     """Return the outcome and the seed marks of each test of the last run of a stage."""
     try:
         return dict(json.loads(results_file(root, stage).read_text()))

@@ -21,17 +21,22 @@ import os
 from pathlib import Path
 import sys
 import threading
+import time
 
-from rbd_env import seeds, stages
+from rbd_env import browser, pace, progress, seeds, stages
+from rbd_env.layout import user_cache
 
-COUNTED = ('passed', 'failed', 'skipped')
+COUNTED = ('passed', 'failed', 'repeated', 'skipped')
 
 
 def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[str]]:
-    """Return the lines of the summary and the counts over all stages."""
+    """Return what ran, how long, what was repeated or skipped and why; and the counts."""
     lines = ['', '######## summary', f'{"build":<14} ok']
     total: Counter[str] = Counter()
     for stage in done:
+        if stage.skipped:
+            lines.append(f'{stage.name:<14} skipped {stage.skipped}')
+            continue
         counts = stage.counts(root)
         total += counts
         words = [f'{counts[word]} {word}' for word in COUNTED if counts[word]] or ['no test']
@@ -39,8 +44,21 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
             words.append(f'pytest ended with code {stage.code}')
         verdict = 'FAILED' if stage.failed else 'ok'
         lines.append(f'{stage.name:<14} {verdict:<7} {", ".join(words)} in {stage.seconds:.0f} s')
+        lines += [f'{"":<14} {line}' for line in stage.reasons(root)]
     lines.append('tests: ' + ', '.join(f'{total[word]} {word}' for word in COUNTED))
     return lines, total
+
+
+def find_browser(chosen: list[stages.Stage]) -> None:
+    """Give the browser tests a browser, or skip them with the reason."""
+    for stage in chosen:
+        if stage.name == 'browser tests':
+            progress.step('looking for a browser')
+            found, reason = browser.provide(user_cache(dict(os.environ)))
+            if found:
+                os.environ[browser.VARIABLE] = found
+            else:
+                stage.skipped = f'they need a browser: {reason}'
 
 
 def run_together(chosen: list[stages.Stage], root: Path) -> None:
@@ -72,10 +90,16 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
     :param only: names of stages, all when empty.
     :returns: the exit code.
     """
+    begin = time.monotonic()
     named, options = stages.split_paths(root, arguments)
     done = []
     seeds.stamp(root).unlink(missing_ok=True)
     chosen = [each for each in stages.suite(root, named) if not only or each.name in only]
+    for stage in chosen:
+        stage.complete = not arguments
+    if pace.VARIABLE not in os.environ:
+        os.environ[pace.VARIABLE] = f'{pace.measure():.2f}'
+    find_browser(chosen)
     if not arguments and not only and len(os.sched_getaffinity(0)) > 1:
         run_together(chosen, root)
         done = chosen
@@ -85,10 +109,12 @@ def run(arguments: list[str], root: Path, only: tuple[str, ...] = ()) -> int:
         if stage.failed and any(word in ('-x', '--exitfirst') for word in options):
             break
     lines, total = summary(done, root)
+    lines[-1] += f', in {time.monotonic() - begin:.0f} s; pace {pace.known():.1f}'
     print('\n'.join(lines), flush=True)
     if any(stage.failed for stage in done):
         return 1
-    if not sum(total.values()) and '--collect-only' not in options and '--co' not in options:
+    nothing = not sum(total.values()) and not any(stage.skipped for stage in done)
+    if nothing and '--collect-only' not in options and '--co' not in options:
         print('./run test: nothing was selected', file=sys.stderr)
         return stages.NO_TESTS
     if not arguments and not only:

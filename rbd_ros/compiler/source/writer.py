@@ -126,7 +126,7 @@ class Writer:
         terms: dict[int, int] = {}
         for k in self.nodes:
             op, args, _ = nodes[k]
-            size = sum([terms[a] if a in inlined else 1 for a in args])
+            size = sum([terms[a] if a in inlined else 1 for a in args])  # noqa: C419, faster
             terms[k] = size if op in _SUMS else 1
             used = users.get(k, [])
             if op == 'neg' or (

@@ -89,7 +89,7 @@ def describe(path: Path) -> str:
             default = ' + '.join(part.describe() for part in argument.default_value)
             try:
                 default = repr(perform_substitutions(service.context, argument.default_value))
-            except Exception:  # noqa: B902  a substitution that needs the launch to run
+            except Exception:
                 pass
             lines.append(f'        (default: {default})')
     return '\n'.join(lines) + '\n'

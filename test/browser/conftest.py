@@ -1,0 +1,41 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""One browser for all of these tests, and a page of it for each file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdp import Browser, opened, Page
+from chrome import PATIENCE, SIZE
+import pytest
+from rbd_env import browser as programs
+
+
+@pytest.fixture(scope='session')
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Start the browser, or skip with the reason."""
+    program = programs.find()
+    if program is None:
+        pytest.skip(f'this machine has no browser: {programs.ADVICE}')
+    with opened(program, str(tmp_path_factory.mktemp('profile')), PATIENCE) as browser:
+        yield browser
+
+
+@pytest.fixture(scope='module')
+def empty_page(chromium: Browser) -> Iterator[Page]:
+    """Open a page, and close it after the last test of the file."""
+    page = chromium.open(SIZE)
+    yield page
+    page.close()

@@ -1,0 +1,135 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Which browser the tests get: the user's, one of the machine, one that is fetched, or none."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from pathlib import Path
+import subprocess
+import tarfile
+
+import pytest
+from rbd_env import browser, pace, stages, testing
+
+STARTS = '#!/bin/sh\necho "Chromium 153.0.1"\n'
+ADVERTISES = '#!/bin/sh\necho "install it with snap" >&2\nexit 1\n'
+
+
+def program(path: Path, text: str) -> str:
+    """Write an executable script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_first_that_starts_is_taken(tmp_path: Path) -> None:
+    """A script that only tells how to install one is none; the user's word comes first."""
+    place = {'PATH': f'{tmp_path}:/usr/bin:/bin'}
+    program(tmp_path / 'chromium', ADVERTISES)
+    program(tmp_path / 'chromium-browser', '#!/bin/sh\nexit 0\n')
+    chrome = program(tmp_path / 'google-chrome', STARTS)
+    only = {'PATH': str(tmp_path)}
+    assert browser.find(only) is None or browser.find(only) == chrome  # /bin/sh must be found
+    assert browser.find(place) == chrome
+    mine = program(tmp_path / 'mine' / 'browser', STARTS)
+    assert browser.find({**place, browser.VARIABLE: mine}) == mine
+    assert browser.find({**place, browser.VARIABLE: 'none'}) is None
+    assert browser.find({'PATH': str(tmp_path / 'mine')}) is None
+
+
+def package() -> bytes:
+    """Return a package as npm has it, with a script for a browser."""
+    brotli = pytest.importorskip('brotli', reason='brotli is not installed')
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode='w:gz') as outer:
+        def add(name: str, data: bytes) -> None:
+            info = tarfile.TarInfo(f'package/bin/{name}')
+            info.size = len(data)
+            outer.addfile(info, io.BytesIO(data))
+        add('chromium.br', brotli.compress(
+            b'#!/bin/sh\necho "$LD_LIBRARY_PATH 1 $FONTCONFIG_PATH $*"\n'))
+        for name in ('al2023', 'swiftshader', 'fonts'):
+            inner = io.BytesIO()
+            with tarfile.open(fileobj=inner, mode='w') as archive:
+                info = tarfile.TarInfo(f'lib/{name}')
+                archive.addfile(info, io.BytesIO())
+            add(f'{name}.tar.br', brotli.compress(inner.getvalue()))
+    return whole.getvalue()
+
+
+def test_one_is_fetched_into_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is unpacked with its libraries, once, and finds them; something else is refused."""
+    data = package()
+    asked = []
+
+    def answer(address: str, timeout: float) -> io.BytesIO:
+        asked.append(address)
+        return io.BytesIO(data)
+    monkeypatch.setattr(browser.urllib.request, 'urlopen', answer)
+    cache = tmp_path / 'a cache'
+    with pytest.raises(OSError, match='is not what it was'):
+        browser.fetch(cache, 'x86_64')
+    monkeypatch.setattr(browser, 'DIGEST', hashlib.sha512(data).hexdigest())
+    found = browser.fetch(cache, 'x86_64')
+    assert browser.fetch(cache, 'x86_64') == found
+    assert asked == [browser.ADDRESS] * 2
+    folder = Path(found).parent
+    assert sorted(path.name for path in (folder / 'lib').iterdir()) \
+        == ['al2023', 'fonts', 'swiftshader']
+    said = subprocess.run([found, 'a b'], capture_output=True, text=True, check=True,
+                          env={'PATH': os.environ['PATH']})
+    assert said.stdout == f'{folder}/lib 1 {folder} a b\n'
+    with pytest.raises(OSError, match='no package carries one for riscv64'):
+        browser.fetch(cache, 'riscv64')
+
+
+def test_without_a_browser_the_stage_is_skipped_in_one_line(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str]) -> None:
+    """Neither found nor fetched: the stage says why, runs nothing and is no failure."""
+    monkeypatch.delenv(browser.VARIABLE, raising=False)
+    monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path))
+    monkeypatch.setattr(browser, 'find', lambda: None)
+
+    def fails(cache: Path) -> str:
+        raise OSError('no network')
+    monkeypatch.setattr(browser, 'fetch', fails)
+    stage = stages.Stage('browser tests', ['no/such/test.py'], complete=True)
+    testing.find_browser([stage])
+    stage.run(tmp_path, [])
+    assert not stage.failed
+    said = [line for line in capfd.readouterr().out.splitlines() if 'browser:' in line]
+    assert len(said) == 1 and 'no network' in said[0] and 'install chromium' in said[0]
+
+
+def test_with_a_browser_the_tests_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found is named to them, so that none is looked for again."""
+    mine = program(tmp_path / 'browser', STARTS)
+    monkeypatch.setenv(browser.VARIABLE, mine)
+    stage = stages.Stage('browser tests', [])
+    testing.find_browser([stage])
+    assert not stage.skipped and os.environ[browser.VARIABLE] == mine
+
+
+@pytest.mark.parametrize(('text', 'expected'), [
+    ('', 1.0), ('x', 1.0), ('0.2', 1.0), ('3.5', 3.5), ('1e9', pace.SLOWEST), ('nan', 1.0)])
+def test_pace(text: str, expected: float) -> None:
+    """Time limits are never shorter than usual, and never without an end."""
+    assert pace.known({pace.VARIABLE: text}) == expected
+    assert 1.0 <= pace.measure() <= pace.SLOWEST

@@ -1,0 +1,134 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+The browser of the tests: one of this machine, or one that the registry of npm carries.
+
+Any browser made from Chromium will do, as the tests speak its own protocol: no driver is needed.
+Where there is none, one without windows is fetched into the user's cache, which needs no rights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import hashlib
+import io
+import os
+from pathlib import Path
+import platform
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import urllib.request
+
+VARIABLE = 'RBD_ROS_BROWSER'  # a program, or "none"
+NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome',
+         'microsoft-edge', 'brave-browser')
+ADVICE = f'install chromium, or name a browser made from it by {VARIABLE}=/path'
+PATIENCE = 120  # s, for a program to say its version, and for the network
+
+# A package of npm with a headless Chromium for x86_64, its libraries and fonts, packed by Brotli.
+VERSION = '153.0.0'
+ADDRESS = f'https://registry.npmjs.org/@sparticuz/chromium/-/chromium-{VERSION}.tgz'
+DIGEST = ('8e2196a92bcf31dbb8f8ff538a562a011ef21063c41c8371fa50af13f36a34ef'
+          'c41d8cc5ff1d615222394fa8a8548b7b744cbb9fcf1bcb24f4be4f9d9ec810c0')
+MACHINE = 'x86_64'
+
+START = """#!/bin/sh
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+FONTCONFIG_PATH="$here" LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \\
+    exec "$here/chromium" "$@"
+"""
+
+
+def starts(program: str) -> bool:
+    """Whether a program is a browser that starts; some names are scripts that advertise one."""
+    try:
+        done = subprocess.run([program, '--version'], capture_output=True, text=True,
+                              timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and any(letter.isdigit() for letter in done.stdout)
+
+
+def find(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return a browser of this machine, None if there is none, or if none is wanted."""
+    chosen = environ.get(VARIABLE, '')
+    if chosen == 'none':
+        return None
+    for name in [chosen] if chosen else NAMES:
+        program = shutil.which(name, path=environ.get('PATH'))
+        if program and starts(program):
+            return program
+    return None
+
+
+def fetch(cache: Path, machine: str = platform.machine()) -> str:
+    """
+    Return the browser in the cache, which is fetched at first.
+
+    :param cache: of the user.
+    :param machine: what ``uname -m`` prints.
+    :raises OSError: with a reason, if there is none for this machine or it cannot be had.
+    """
+    if machine != MACHINE:
+        raise OSError(f'no package carries one for {machine}')
+    folder = cache / f'chromium-{VERSION}'
+    program = folder / 'browser'
+    if not program.exists():
+        with urllib.request.urlopen(ADDRESS, timeout=PATIENCE) as answer:
+            data = answer.read()
+        if hashlib.sha512(data).hexdigest() != DIGEST:
+            raise OSError(f'{ADDRESS} is not what it was')
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as half:
+            unpack(data, Path(half) / 'whole')
+            shutil.rmtree(folder, ignore_errors=True)
+            (Path(half) / 'whole').rename(folder)
+    if not starts(str(program)):
+        raise OSError(f'{program} does not start')
+    return str(program)
+
+
+def unpack(data: bytes, folder: Path) -> None:
+    """Unpack the package."""
+    import brotli  # only here: other commands do not install it
+
+    folder.mkdir()
+    with tarfile.open(fileobj=io.BytesIO(data)) as package:
+        for part in ('chromium.br', 'al2023.tar.br', 'swiftshader.tar.br', 'fonts.tar.br'):
+            packed = package.extractfile(f'package/bin/{part}')
+            assert packed is not None
+            content = brotli.decompress(packed.read())
+            if part.endswith('.tar.br'):
+                with tarfile.open(fileobj=io.BytesIO(content)) as inner:
+                    inner.extractall(folder, filter='data')
+            else:
+                (folder / 'chromium').write_bytes(content)
+    (folder / 'chromium').chmod(0o755)
+    (folder / 'browser').write_text(START)
+    (folder / 'browser').chmod(0o755)
+
+
+def provide(cache: Path) -> tuple[str | None, str]:
+    """Return a browser, or None and why there is none."""
+    found = find()
+    if found:
+        return found, ''
+    if os.environ.get(VARIABLE):
+        return None, f'{VARIABLE} is "{os.environ[VARIABLE]}"'
+    try:
+        return fetch(cache), ''
+    except (OSError, ImportError, tarfile.TarError) as error:
+        return None, f'none is installed, and none could be fetched ({error}); {ADVICE}'
