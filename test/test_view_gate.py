@@ -184,6 +184,7 @@ def test_the_token_opens_the_page(page):
         assert refused.value.headers['Set-Cookie'] is None
 
     class Stay(urllib.request.HTTPRedirectHandler):
+
         def redirect_request(self, *_):
             return None
     with pytest.raises(urllib.error.HTTPError, match='303') as led:

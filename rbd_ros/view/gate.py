@@ -183,6 +183,7 @@ def guarded(gate: Gate) -> Iterator[None]:
     plain = web.serve
 
     class Guarded(plain):  # type: ignore[valid-type, misc]
+
         def __init__(self, handler: Callable[[Any], Awaitable[None]], *args: Any,
                      process_request: Callable[[Any, Any], Any], **options: Any) -> None:
             import asyncio

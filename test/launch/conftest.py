@@ -18,11 +18,12 @@ from pathlib import Path
 import shutil
 
 import pytest
+from rbd_env.pace import LIMIT, patient
 
 _HERE = Path(__file__).parent
 
 #: s for one run of a test; waiting for its turn does not count
-_TIMEOUT = 300.0
+_TIMEOUT = patient(LIMIT)
 
 
 #: files that take longest, by their time; the size of a file says little about that of its tests

@@ -36,6 +36,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
 import numpy.typing as npt
+from rbd_env.pace import patient
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters, SetParametersAtomically
 import rclpy
@@ -55,10 +56,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 Array = npt.NDArray[np.float64]
 
 #: s for what must come some time: start of a process, discovery, an answer on a busy machine
-PATIENCE = 60.0
+PATIENCE = patient(60.0)
 
 #: s that a busy machine may add to a reaction: of the controller, the middleware, this test
-MARGIN = 0.5
+MARGIN = patient(0.5)
 
 #: s of sleep by which stalls of the machine are measured
 _NAP = 0.01
@@ -360,6 +361,13 @@ class Client:
         future = self.ask_transition(transition)
         self.wait(future.done, f'transition {transition}')
         return future.result().success
+
+    def put_down(self) -> None:
+        """Deactivate and clean up, again and again, so that the next test begins afresh."""
+        end = time.monotonic() + PATIENCE
+        while (label := self.lifecycle()) != 'unconfigured':
+            assert time.monotonic() < end, f'the controller stays {label}'
+            self.transition(DEACTIVATE if label == 'active' else CLEANUP)
 
     def lifecycle(self) -> str:
         """Return the state of the lifecycle."""

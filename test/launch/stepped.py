@@ -29,6 +29,7 @@ import unittest
 
 import numpy as np
 import numpy.typing as npt
+from rbd_env.pace import patient
 from rbd_ros import Dynamics, load_urdf
 import rclpy
 import rig
@@ -45,7 +46,7 @@ JOINTS = tuple(f'joint_{k}' for k in range(1, 8))
 START = np.array([0.1, 0.4, -0.2, -1.2, 0.3, 0.8, 0.2])
 
 PERIOD = 10_000_000  # ns of simulated time
-PATIENCE = 2.0  # s for an answer
+PATIENCE = patient(5.0)  # s for an answer
 
 PARAMETERS: Mapping[str, object] = {
     'robot_description': URDF, 'driver_adds': 'none',
@@ -145,6 +146,12 @@ class SteppedArm:
         assert self.transition(rig.ACTIVATE), client.last('log')
         self.run_until(lambda: client.last('state') == 'running', 'running', 10.0)
         self.stuck = False
+
+    def put_down(self) -> None:
+        """Deactivate and clean up; where that fails, the tests after this one need not."""
+        fine = self.client.lifecycle() != 'active' or self.transition(rig.DEACTIVATE)
+        self.client.put_down()
+        assert fine, f'the deactivation failed: {self.client.last("log")}'
 
     def block(self) -> None:
         """Hold the arm by brakes, whatever the torque."""

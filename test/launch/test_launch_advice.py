@@ -26,13 +26,14 @@ import threading
 import time
 
 import pytest
+from rbd_env.pace import patient
 from slow_nodes import slow_nodes
 
 rclpy = pytest.importorskip('rclpy', reason='ROS is not sourced')
 rig = pytest.importorskip('rig')
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60.0  # s for a command of ros2 to end
+PATIENCE = patient(60.0)  # s for a command of ros2 to end
 
 #: what each kind of command must say
 ANSWERS = {'topic echo': 'data: running', 'param set': 'Set parameter successful',

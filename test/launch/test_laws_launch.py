@@ -148,12 +148,11 @@ class Case(SteppedCase):
         bench.run(0.3)
 
     def put_down(self) -> None:
-        """Deactivate and clean up."""
+        """Let go of the arm, deactivate and clean up."""
         self.bench.qd[:] = 0.0
         self.bench.push[:] = 0.0
         self.bench.block()
-        self.assertTrue(self.bench.transition(rig.DEACTIVATE))
-        self.assertTrue(self.client.transition(rig.CLEANUP))
+        self.bench.put_down()
 
     def place(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Put the arm somewhere, and wait until no rate limit counts any more."""
@@ -413,33 +412,39 @@ class TestComputedTorque(Case):
             self.bench.step()
         self.bench.run(1.5)
         self.assertEqual(self.client.last('state'), 'running', self.client.last('fault'))
-        offset = self.bench.q - START
         self.see(torques, wrenches, wrench)
+        offset = self.bench.q - START
         self.assertGreater(np.abs(offset).max(), 0.01)
         self.client.must_set({'observer_feedback': True})
         self.bench.settle()
-        self.bench.run(2.0)
-        rest = np.abs(self.bench.q - START).max()
-        print(f'a push moves the arm by {np.abs(offset).max():.3f} rad, with the observer fed '
-              f'back by {rest:.1e} rad')
-        self.assertLess(rest, 1e-4)
+        self.bench.run_until(lambda: np.abs(self.bench.q - START).max() < 1e-4, 'the way back')
+        print(f'a push moves the arm by {np.abs(offset).max():.3f} rad')
         self.see(torques, wrenches, wrench)
         self.assertEqual(self.client.last('state'), 'running', self.client.last('fault'))
 
     def see(self, torques: list, wrenches: list, wrench: np.ndarray) -> None:
-        """Expect that the push is known, as a joint torque and as a wrench."""
+        """
+        Expect that the push becomes known, as a joint torque and as a wrench.
+
+        How soon, in simulated time, depends on this machine: a state that was not answered in time
+        lets the brakes hold the arm, which the observer sees and has to forget again.
+        """
         self.bench.settle()  # reports of states long ago are still on their way
         torques.clear()
         wrenches.clear()
-        self.bench.run_until(lambda: bool(torques and wrenches), 'a report')
+
+        def known() -> bool:
+            if not (torques and wrenches):
+                return False
+            m, f = wrenches[-1].wrench.torque, wrenches[-1].wrench.force
+            found = np.array([m.x, m.y, m.z, f.x, f.y, f.z])
+            # The arm has moved a little, and directions that hardly move anything are damped.
+            wanted = np.linalg.lstsq(self.peer.jacobian(self.bench.q).T, self.bench.push)[0]
+            return (np.abs(torques[-1].effort - self.bench.push).max() < 1e-3
+                    and np.abs(found - wanted).max() < 0.01 * np.linalg.norm(wrench))
+        self.bench.run_until(known, 'the push')
         self.assertEqual(tuple(torques[-1].name), JOINTS)
-        np.testing.assert_allclose(torques[-1].effort, self.bench.push, atol=1e-3)
-        m, f = wrenches[-1].wrench.torque, wrenches[-1].wrench.force
         self.assertEqual(wrenches[-1].header.frame_id, TIP)
-        # The arm has moved a little, and directions that hardly move anything are damped.
-        found = np.array([m.x, m.y, m.z, f.x, f.y, f.z])
-        wanted = np.linalg.lstsq(self.peer.jacobian(self.bench.q).T, self.bench.push)[0]
-        np.testing.assert_allclose(found, wanted, atol=0.01 * np.linalg.norm(wrench))
 
 
 class TestReferences(Case):

@@ -126,9 +126,7 @@ class Case(SteppedCase):
 
     def put_down(self) -> None:
         """Deactivate if active, clean up."""
-        if self.client.lifecycle() == 'active':
-            self.assertTrue(self.bench.transition(rig.DEACTIVATE))
-        self.assertTrue(self.client.transition(rig.CLEANUP))
+        self.bench.put_down()
 
     def activate(self) -> None:
         """Activate; the arm stays where it is."""

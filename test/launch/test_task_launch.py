@@ -89,8 +89,7 @@ class Case(SteppedCase):
     def put_down(self) -> None:
         """Deactivate and clean up."""
         self.bench.block()
-        self.assertTrue(self.bench.transition(rig.DEACTIVATE))
-        self.assertTrue(self.client.transition(rig.CLEANUP))
+        self.bench.put_down()
 
     def pose(self, frame: str = TIP) -> np.ndarray:
         """Return where a frame is now."""
