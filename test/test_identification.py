@@ -135,6 +135,24 @@ def test_parameters_and_models_convert(arm):
         ident.with_parameters(model, pi[:5])
 
 
+def test_parameters_that_no_robot_has(arm):
+    """A model is not made of a negative mass, moment or friction, nor of what is not a number."""
+    model = arm.model
+    pi = np.concatenate([ident.body_parameters(model), ident.drive_parameters(model)])
+    names = ident.parameter_names(model, drives=True)
+    for name, value, words in [
+            (f'm of {model.body_names[2]}', -1.0, f'body "{model.body_names[2]}": mass -1.0'),
+            (f'm of {model.body_names[3]}', np.nan, f'"{model.body_names[3]}": the inertia'),
+            (f'Ixx of {model.body_names[1]}', -1.0, f'"{model.body_names[1]}": a principal'),
+            (f'friction of {model.joint_names[0]}', -0.1, 'is -0.1; it must be finite'),
+            (f'rotor of {model.joint_names[4]}', np.inf, 'is inf; it must be finite')]:
+        wrong = pi.copy()
+        wrong[names.index(name)] = value
+        with pytest.raises(rbd_ros.ModelError, match=words):
+            ident.with_parameters(model, wrong)
+    assert ident.with_parameters(model, pi) == model
+
+
 def test_which_parameters_are_physical():
     """Real bodies are; a negative mass, a far centre and a broken triangle are not."""
     good = np.array([samples_parameters(seed) for seed in range(5)])

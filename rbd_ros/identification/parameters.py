@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms.regressor import inertia_from_parameters, inertia_parameters, PARAMETERS
-from rbd_ros.errors import ShapeError
+from rbd_ros.errors import ModelError, ShapeError
+from rbd_ros.model.sound_numbers import sound_inertia
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -68,16 +69,24 @@ def with_parameters(model: Model, parameters: ArrayLike) -> Model:
     Return the model with other parameters.
 
     :param parameters: (10 nb,), or (10 nb + 3 nv,) with those of the drives.
+    :raises ModelError: for what no robot has: a negative mass or moment, negative friction.
     """
     x = np.asarray(parameters, float)
     n = 10 * model.nb
     if x.shape not in ((n,), (n + 3 * model.nv,)):
         raise ShapeError(f'parameters have shape {x.shape}; "{model.name}" has {n}, or '
                          f'{n + 3 * model.nv} with those of its drives')
-    bodies = [inertia_from_parameters(part) for part in x[:n].reshape(-1, 10).tolist()]
+    bodies = []
+    for i, part in enumerate(x[:n].reshape(-1, 10).tolist(), 1):
+        given, own = inertia_from_parameters(part), model.inertia[i]
+        bodies.append(own if given == own else      # a description may have doubtful ones
+                      sound_inertia(given, f'body "{model.body_names[i]}"'))
     changed = replace(model, inertia=(model.inertia[0], *bodies))
     if len(x) == n:
         return changed
+    for name, value in zip(parameter_names(model, drives=True)[n:], x[n:], strict=True):
+        if not 0.0 <= value < np.inf:
+            raise ModelError(f'{name} is {value}; it must be finite and not negative')
     damping, friction, rotor = x[n:].reshape(3, -1).tolist()
     return replace(changed, damping=tuple(damping), friction=tuple(friction),
                    rotor_inertia=tuple(rotor))

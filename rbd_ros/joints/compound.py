@@ -155,6 +155,7 @@ class Composite(_Chain):
     def __post_init__(self) -> None:
         if not self.joints:
             raise ModelError('a composite joint needs at least one joint')
+        object.__setattr__(self, 'joints', tuple(self.joints))
 
     @property
     def stages(self) -> tuple[Joint, ...]:

@@ -51,6 +51,7 @@ class RackAndPinion(Joint):
     def __post_init__(self) -> None:
         if not math.isfinite(self.radius):
             raise ModelError(f'radius of a pinion must be finite, not {self.radius!r}')
+        object.__setattr__(self, 'radius', float(self.radius))
 
     def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
         """Return rotz(q) xlt(radius q, 0, 0)."""

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-import math
 
 from rbd_ros.errors import LoopError, ModelError, UnknownName
 from rbd_ros.joints import Fixed, Joint, Reversed
@@ -32,6 +31,7 @@ from rbd_ros.model.connectivity import minimum_depth, spanning_tree
 from rbd_ros.model.coupling import Gear, Mimic
 from rbd_ros.model.independent import Arc, independent, JointData
 from rbd_ros.model.model import Frame, gravity_vector, LoopJoint, Model
+from rbd_ros.model.sound_numbers import floats, sound_inertia, sound_placement
 from rbd_ros.spatial import RigidInertia, Transform
 
 
@@ -55,15 +55,20 @@ class ModelBuilder:
     :param name: the robot's name.
     :param base_name: the name of the fixed base, body 0.
     :param gravity: acceleration of free fall in base coordinates, m/s^2.
+    :param base_inertia: of what is fixed to the base, in the base's frame.
+    :param doubtful_inertias: accept inertias with a negative moment, as ``load_urdf`` does with a
+        warning, since robots in use are described with them.
     """
 
     def __init__(self, name: str = 'robot', *, base_name: str = 'base',
                  gravity: Sequence[float] = (0.0, 0.0, -9.81),
-                 base_inertia: RigidInertia | None = None) -> None:
+                 base_inertia: RigidInertia | None = None,
+                 doubtful_inertias: bool = False) -> None:
         self._name = name
         self._gravity = gravity_vector(gravity)
         self._nodes: dict[str, int] = {base_name: 0}
-        self._inertias = [base_inertia or RigidInertia.zero()]
+        self._doubtful = doubtful_inertias
+        self._inertias = [self._inertia(base_inertia, base_name)]
         self._arcs: dict[str, Arc] = {}
         self._frames: dict[str, tuple[int, Transform]] = {}
         self._closing: set[str] = set()
@@ -88,10 +93,9 @@ class ModelBuilder:
         self._claim(name)
         if parent is not None:
             self._find(parent)
-        _expect(inertia, RigidInertia, f'inertia of body "{name}"')
-        inertia = _sound(inertia or RigidInertia.zero(), name)
+        sound = self._inertia(inertia, name)
         self._nodes[name] = len(self._nodes)
-        self._inertias.append(inertia)
+        self._inertias.append(sound)
         if parent is not None:
             self.add_joint(joint_name or f'{name}_joint', parent, name, joint or Fixed(),
                            placement, data=data, mimic=mimic)
@@ -119,9 +123,9 @@ class ModelBuilder:
         for given, kind, what in ((X_P, Transform, 'placement'), (X_S, Transform, 'placement'),
                                   (data, JointData, 'data'), (mimic, (Mimic, Gear), 'mimic')):
             _expect(given, kind, f'{what} of joint "{name}"')
-        identity = Transform.identity()
-        self._arcs[name] = Arc(name, p, s, joint, (X_P or identity) @ to_p,
-                               (X_S or identity) @ to_s, data or JointData(), mimic)
+        near, far = (sound_placement(X, f'placement of joint "{name}"') for X in (X_P, X_S))
+        self._arcs[name] = Arc(name, p, s, joint, near @ to_p, far @ to_s, data or JointData(),
+                               _law(mimic, name))
         return self
 
     def add_loop_joint(self, name: str, predecessor: str, successor: str, joint: Joint,
@@ -150,7 +154,8 @@ class ModelBuilder:
         self._claim(name)
         _expect(placement, Transform, f'placement of frame "{name}"')
         node, to_body = self._find(body)
-        self._frames[name] = (node, (placement or Transform.identity()) @ to_body)
+        placed = sound_placement(placement, f'placement of frame "{name}"')
+        self._frames[name] = (node, placed @ to_body)
         return self
 
     def build(self, spanning_tree: str = 'order') -> Model:
@@ -175,6 +180,12 @@ class ModelBuilder:
             joint_names=tuple(arc.name for arc in tree.arcs), frames=frames,
             gravity=self._gravity, coupling=coupling,
             loops=tuple(self._loop(arc, tree) for arc in chords), **values)
+
+    def _inertia(self, inertia: RigidInertia | None, name: str) -> RigidInertia:
+        _expect(inertia, RigidInertia, f'inertia of body "{name}"')
+        if inertia is None:
+            return RigidInertia.zero()
+        return sound_inertia(inertia, f'body "{name}"', doubtful=self._doubtful)
 
     def _claim(self, name: str) -> None:
         if name in self._nodes or name in self._frames:
@@ -226,7 +237,7 @@ class ModelBuilder:
                 tree.inertia.append(RigidInertia.zero())
             body, placement = tree.place[node]
             lumped = tree.inertia[body] + placement.inv_apply(self._inertias[node])
-            tree.inertia[body] = _sound(lumped, names[node])
+            tree.inertia[body] = sound_inertia(lumped, f'body "{names[node]}"', doubtful=True)
         return tree, [arcs[number] for number in found.chords]
 
     def _loop(self, arc: Arc, tree: _Tree) -> LoopJoint:
@@ -251,10 +262,9 @@ def _expect(value: object, kind: type | tuple[type, ...], what: str) -> None:
         raise TypeError(f'{what} must be {wanted}, got {got}')
 
 
-def _sound(inertia: RigidInertia, name: str) -> RigidInertia:
-    """Return the inertia of a body, or refuse one that is not finite or of negative mass."""
-    if inertia.m < 0.0:
-        raise ModelError(f'body "{name}": mass {inertia.m} is negative; give zero or more, in kg')
-    if not all(map(math.isfinite, (inertia.m, *inertia.h, *inertia.I.entries()))):
-        raise ModelError(f'body "{name}": the inertia is not finite; give numbers in kg, m')
-    return inertia
+def _law(mimic: Mimic | Gear | None, name: str) -> Mimic | Gear | None:
+    """Return what a joint follows, with plain numbers and names."""
+    if isinstance(mimic, Mimic):
+        multiplier, offset = floats(mimic[1:], f'joint "{name}": multiplier and offset of mimic')
+        return Mimic(mimic.joint, multiplier, offset)
+    return mimic if mimic is None else mimic._replace(joints=tuple(mimic.joints))

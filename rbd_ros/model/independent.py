@@ -25,6 +25,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 import math
 
+import numpy as np
+
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
 from rbd_ros.model.coupling import Affine, compose, Composed, Coupling, Follower, Gear, Mimic
@@ -32,6 +34,8 @@ from rbd_ros.spatial import Scalar, Transform
 
 Values = float | Sequence[float]
 SIGNED = ('lower', 'upper', 'gear_ratio')
+#: what may be infinite: there is no limit
+LIMITS = ('lower', 'upper', 'effort', 'velocity')
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,16 @@ class JointData:
     rotor_inertia: Values = 0.0
     gear_ratio: Values = 1.0
 
+    def __post_init__(self) -> None:
+        """Keep plain numbers: an array could change before the model is built."""
+        for entry, values in vars(self).items():
+            try:
+                plain = float(values) if np.ndim(values) == 0 else tuple(map(float, values))
+            except (TypeError, ValueError):
+                raise ModelError(f'{entry} {values!r} of a joint must be a number, or one for '
+                                 'each coordinate') from None
+            object.__setattr__(self, entry, plain)
+
 
 @dataclass(frozen=True)
 class Arc:
@@ -71,7 +85,7 @@ class Arc:
 
 def _spread(values: Values, size: int, arc: Arc, what: str) -> list[float]:
     """Return one number per coordinate."""
-    listed = [float(values)] * size if isinstance(values, (int, float)) else list(values)
+    listed = [values] * size if isinstance(values, float) else list(values)
     if len(listed) != size:
         raise ModelError(f'joint "{arc.name}": {what} has {len(listed)} entries, the joint '
                          f'needs {size}')
@@ -79,6 +93,14 @@ def _spread(values: Values, size: int, arc: Arc, what: str) -> list[float]:
         if math.isnan(value) or (value < 0.0 and what not in SIGNED):
             raise ModelError(f'joint "{arc.name}": {what} {value} must be a number'
                              f'{"" if what in SIGNED else " that is not negative"}')
+        if math.isinf(value) and what not in LIMITS:
+            raise ModelError(f'joint "{arc.name}": {what} {value} must be finite')
+        if value == 0.0 and what == 'gear_ratio':
+            raise ModelError(f'joint "{arc.name}": gear_ratio 0 leaves the drive without effect; '
+                             'give turns of the rotor per turn of the joint, 1 without a gear')
+        if (what, value) in (('lower', math.inf), ('upper', -math.inf)):
+            raise ModelError(f'joint "{arc.name}": {what} limit {value} leaves no room to move; '
+                             f'{-value} means no limit')
     return listed
 
 

@@ -37,6 +37,9 @@ from rbd_ros.spatial import RigidInertia, Transform
 __all__ = ['Frame', 'gravity_vector', 'LoopJoint', 'Model']
 
 Entry = TypeVar('Entry')
+#: properties with one number per velocity variable
+PER_VELOCITY = ('effort_limit', 'velocity_limit', 'friction', 'damping', 'rotor_inertia',
+                'gear_ratio')
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,17 +85,27 @@ class Model(LoopStructure, CoupledCoordinates):
         if not connectivity.is_regular(self.parent):
             raise ModelError(f'"{self.name}": parents {self.parent} are not numbered so that '
                              'each comes before its children; use ModelBuilder')
-        object.__setattr__(self, 'frames', MappingProxyType(dict(self.frames)))
+        self._keep_plain()
         sizes = {'joint': self.nb + 1, 'X_T': self.nb + 1, 'inertia': self.nb + 1,
                  'body_names': self.nb + 1, 'joint_names': self.nb, 'gravity': 3,
                  'lower': self.nq, 'upper': self.nq}
-        for entry in ('effort_limit', 'velocity_limit', 'friction', 'damping',
-                      'rotor_inertia', 'gear_ratio'):
+        for entry in PER_VELOCITY:
             sizes[entry] = self.nv
         for entry, size in sizes.items():
             if len(getattr(self, entry)) != size:
                 raise ModelError(f'"{self.name}": {entry} has {len(getattr(self, entry))} '
                                  f'entries, the model needs {size}')
+
+    def _keep_plain(self) -> None:
+        """Copy what could be changed from outside: the digest must stay true."""
+        def put(entry: str, value: object) -> None:
+            object.__setattr__(self, entry, value)
+        for entry in ('parent', 'joint', 'X_T', 'inertia', 'body_names', 'joint_names', 'loops'):
+            put(entry, tuple(getattr(self, entry)))
+        for entry in ('lower', 'upper', *PER_VELOCITY):
+            put(entry, tuple(map(float, getattr(self, entry))))
+        put('gravity', gravity_vector(self.gravity))
+        put('frames', MappingProxyType(dict(self.frames)))
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone: the rest is derived, and a proxy does not pickle."""

@@ -15,21 +15,38 @@
 """
 Vectors and matrices of three dimensions over generic scalars (RBDA Tables 2.1 and A.2).
 
-A scalar is a Python float or a traced expression. Values are never changed in place.
+A scalar is a Python float or a traced expression. Values cannot be changed: what is computed from
+one, a digest or machine code, stays true of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NoReturn, overload
 
 from rbd_ros.compiler import Scalar
 
+Row = tuple[Scalar, Scalar, Scalar]
+
 
 class Value:
-    """Base of the small value types: equality, hash and text come from the components."""
+    """
+    Base of the small value types: equality, hash and text come from the components.
+
+    A component is written once, by the constructor, through ``writers``.
+    """
 
     __slots__: tuple[str, ...] = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f'a {type(self).__name__} cannot be changed, "{name}" neither: make '
+                             'a new one, and a new model of it')
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f'a {type(self).__name__} cannot be changed: "{name}" stays')
+
+    def __reduce__(self) -> tuple:
+        return type(self), self._key()
 
     def to_list(self) -> list:
         """Return the components as a (possibly nested) list of scalars."""
@@ -48,15 +65,28 @@ class Value:
         return f'{type(self).__name__}{self._key()!r}'
 
 
+def writers(kind: type[Value]) -> tuple[Callable[[Any, Any], None], ...]:
+    """
+    Return what writes the components of a value type, in their order, for its constructor alone.
+
+    The usual object.__setattr__ takes twice as long, and tracing makes values by the thousand.
+    """
+    return tuple(vars(kind)[name].__set__ for name in kind.__slots__)
+
+
 class Vec3(Value):
     """A Euclidean 3-vector."""
 
     __slots__ = ('x', 'y', 'z')
 
+    x: Scalar
+    y: Scalar
+    z: Scalar
+
     def __init__(self, x: Scalar, y: Scalar, z: Scalar) -> None:
-        self.x = x
-        self.y = y
-        self.z = z
+        _x(self, x)
+        _y(self, y)
+        _z(self, z)
 
     @classmethod
     def zero(cls) -> Vec3:
@@ -130,14 +160,19 @@ class Vec3(Value):
         return Mat3(tuple(tuple(a * b for b in other) for a in self))
 
 
+_x, _y, _z = writers(Vec3)
+
+
 class Mat3(Value):
     """A general 3x3 matrix, stored by rows."""
 
     __slots__ = ('rows',)
 
+    rows: tuple[Row, Row, Row]
+
     def __init__(self, rows: Iterable[Iterable[Scalar]]) -> None:
         (a, b, c), (d, e, f), (g, h, i) = rows
-        self.rows = ((a, b, c), (d, e, f), (g, h, i))
+        _rows(self, ((a, b, c), (d, e, f), (g, h, i)))
 
     @classmethod
     def zero(cls) -> Mat3:
@@ -213,19 +248,29 @@ class Mat3(Value):
         return self.rows[0][0] + self.rows[1][1] + self.rows[2][2]
 
 
+_rows, = writers(Mat3)
+
+
 class Sym3(Value):
     """A symmetric 3x3 matrix, stored as its upper triangle."""
 
     __slots__ = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 
+    xx: Scalar
+    xy: Scalar
+    xz: Scalar
+    yy: Scalar
+    yz: Scalar
+    zz: Scalar
+
     def __init__(self, xx: Scalar, xy: Scalar, xz: Scalar,
                  yy: Scalar, yz: Scalar, zz: Scalar) -> None:
-        self.xx = xx
-        self.xy = xy
-        self.xz = xz
-        self.yy = yy
-        self.yz = yz
-        self.zz = zz
+        _xx(self, xx)
+        _xy(self, xy)
+        _xz(self, xz)
+        _yy(self, yy)
+        _yz(self, yz)
+        _zz(self, zz)
 
     @classmethod
     def zero(cls) -> Sym3:
@@ -298,3 +343,6 @@ class Sym3(Value):
         d, e, f = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
         scale = 1.0 / (xx * a + xy * b + xz * c)
         return Sym3(a, b, c, d, e, f) @ v * scale
+
+
+_xx, _xy, _xz, _yy, _yz, _zz = writers(Sym3)

@@ -24,7 +24,7 @@ from collections.abc import Collection, Sequence
 from typing import overload
 
 from rbd_ros.compiler import is_zero
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, Vec3
+from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.vectors import Force, Motion
 
 
@@ -39,10 +39,14 @@ class RigidInertia(Value):
 
     __slots__ = ('m', 'h', 'I')
 
+    m: Scalar
+    h: Vec3
+    I: Sym3
+
     def __init__(self, m: Scalar, h: Vec3, I: Sym3) -> None:
-        self.m = m
-        self.h = h
-        self.I = I
+        _m(self, m)
+        _h(self, h)
+        _I(self, I)
 
     @classmethod
     def zero(cls) -> RigidInertia:
@@ -152,6 +156,9 @@ class RigidInertia(Value):
         return Motion(w, f.lin * (1.0 / m) + c.cross(w))
 
 
+_m, _h, _I = writers(RigidInertia)
+
+
 class ArticulatedInertia(Value):
     """
     Symmetric 6x6 inertia [I H; H^T M] of a body that drags others along (RBDA 7.1).
@@ -163,10 +170,14 @@ class ArticulatedInertia(Value):
 
     __slots__ = ('I', 'H', 'M')
 
+    I: Sym3
+    H: Mat3
+    M: Sym3
+
     def __init__(self, I: Sym3, H: Mat3, M: Sym3) -> None:
-        self.I = I
-        self.H = H
-        self.M = M
+        _angular(self, I)
+        _mixed(self, H)
+        _linear(self, M)
 
     @classmethod
     def zero(cls) -> ArticulatedInertia:
@@ -253,6 +264,9 @@ class ArticulatedInertia(Value):
                     if not (is_zero(u[i]) or is_zero(v[j])):
                         rows[i][j] = rows[i][j] - u[i] * v[j]
         return ArticulatedInertia.from_matrix(rows)
+
+
+_angular, _mixed, _linear = writers(ArticulatedInertia)
 
 
 def vanishing_rows(S: Sequence[Motion]) -> tuple[int, ...]:

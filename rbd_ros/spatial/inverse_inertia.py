@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.compiler import is_zero
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value
+from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia
 from rbd_ros.spatial.transform import Transform
 from rbd_ros.spatial.vectors import Force, Motion
@@ -39,8 +39,10 @@ class InverseInertia(Value):
 
     __slots__ = ('exchanged',)
 
+    exchanged: ArticulatedInertia
+
     def __init__(self, exchanged: ArticulatedInertia) -> None:
-        self.exchanged = exchanged
+        _exchanged(self, exchanged)
 
     @classmethod
     def zero(cls) -> InverseInertia:
@@ -82,3 +84,6 @@ class InverseInertia(Value):
                     if not is_zero(a[j]):
                         rows[i][j] = rows[i][j] + b[i] * a[j]
         return InverseInertia.from_matrix(rows)
+
+
+_exchanged, = writers(InverseInertia)

@@ -26,10 +26,11 @@ from __future__ import annotations
 import math
 
 from rbd_ros.compiler import is_zero
-from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3
+from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_ros.spatial.rotate import GENERAL, PERMUTATION
-from rbd_ros.spatial.transform import AxialScrew, Transform
+from rbd_ros.spatial.transform import (
+    AxialScrew, Transform, write_angle, write_E, write_r, write_structure)
 
 # what rounding may leave of a distance that should vanish, relative to the largest one
 ROUNDING = 4.0e-16
@@ -45,11 +46,15 @@ class LinkTransform(Transform):
 
     __slots__ = ('vector_steps', 'inertia_steps')
 
+    vector_steps: tuple[Transform, ...]
+    inertia_steps: tuple[Transform, ...]
+
     def __init__(self, vector_steps: tuple[Transform, ...],
                  inertia_steps: tuple[Transform, ...] | None = None) -> None:
-        self.vector_steps = vector_steps
-        self.inertia_steps = vector_steps if inertia_steps is None else inertia_steps
-        self._structure = self._angle = None
+        _vector_steps(self, vector_steps)
+        _inertia_steps(self, vector_steps if inertia_steps is None else inertia_steps)
+        write_structure(self, None)
+        write_angle(self, None)
 
     def __getattr__(self, name: str) -> Mat3 | Vec3:
         """Multiply the factors the first time that E or r is wanted."""
@@ -58,7 +63,8 @@ class LinkTransform(Transform):
         product = self.vector_steps[0]
         for step in self.vector_steps[1:]:
             product = step._compose(product)
-        self.E, self.r = product.E, product.r
+        write_E(self, product.E)
+        write_r(self, product.r)
         return product.E if name == 'E' else product.r
 
     def __reduce__(self) -> tuple:
@@ -112,6 +118,9 @@ class LinkTransform(Transform):
         if self.inertia_steps is self.vector_steps:
             return LinkTransform(back)
         return LinkTransform(back, tuple(s.inverse() for s in reversed(self.inertia_steps)))
+
+
+_vector_steps, _inertia_steps = writers(LinkTransform)
 
 
 def link_transform(X_J: Transform, X_T: Transform) -> Transform:

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import overload, Self
 
 from rbd_ros.compiler import atan2, cos, sin
-from rbd_ros.spatial.algebra import Scalar, Sym3, Value, Vec3
+from rbd_ros.spatial.algebra import Scalar, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.inertia import RigidInertia
 from rbd_ros.spatial.transform import AxialScrew, Transform
 from rbd_ros.spatial.vectors import Force, Motion
@@ -36,10 +36,14 @@ class _Planar(Value):
 
     __slots__ = ('ang', 'x', 'y')
 
+    ang: Scalar
+    x: Scalar
+    y: Scalar
+
     def __init__(self, ang: Scalar, x: Scalar, y: Scalar) -> None:
-        self.ang = ang
-        self.x = x
-        self.y = y
+        _ang(self, ang)
+        _x(self, x)
+        _y(self, y)
 
     def _key(self) -> tuple:
         return self.ang, self.x, self.y
@@ -73,6 +77,9 @@ class _Planar(Value):
         if type(other) is not partner:
             raise _mixed(self, other)
         return self.ang * other.ang + self.x * other.x + self.y * other.y
+
+
+_ang, _x, _y = writers(_Planar)
 
 
 class PlanarMotion(_Planar):
@@ -130,11 +137,14 @@ class PlanarTransform(Value):
 
     __slots__ = ('c', 's', 'x', 'y')
 
+    c: Scalar
+    s: Scalar
+    x: Scalar
+    y: Scalar
+
     def __init__(self, c: Scalar, s: Scalar, x: Scalar, y: Scalar) -> None:
-        self.c = c
-        self.s = s
-        self.x = x
-        self.y = y
+        for write, value in zip(_transform, (c, s, x, y)):
+            write(self, value)
 
     @classmethod
     def from_angle(cls, angle: Scalar, x: Scalar, y: Scalar) -> PlanarTransform:
@@ -229,6 +239,9 @@ class PlanarTransform(Value):
         return Transform(AxialScrew(2, self.c, self.s).E, Vec3(self.x, self.y, 0.0))
 
 
+_transform = writers(PlanarTransform)
+
+
 class PlanarInertia(Value):
     """
     Inertia of a body in the plane about the frame's origin.
@@ -241,11 +254,14 @@ class PlanarInertia(Value):
 
     __slots__ = ('m', 'hx', 'hy', 'I')
 
+    m: Scalar
+    hx: Scalar
+    hy: Scalar
+    I: Scalar
+
     def __init__(self, m: Scalar, hx: Scalar, hy: Scalar, I: Scalar) -> None:
-        self.m = m
-        self.hx = hx
-        self.hy = hy
-        self.I = I
+        for write, value in zip(_inertia, (m, hx, hy, I)):
+            write(self, value)
 
     @classmethod
     def from_com(cls, m: Scalar, cx: Scalar, cy: Scalar, I_c: Scalar) -> PlanarInertia:
@@ -273,6 +289,9 @@ class PlanarInertia(Value):
         """Return a spatial inertia that acts alike on motions in the plane."""
         return RigidInertia(self.m, Vec3(self.hx, self.hy, 0.0),
                             Sym3.diagonal(0.0, 0.0, self.I))
+
+
+_inertia = writers(PlanarInertia)
 
 
 def _mixed(one: object, other: object) -> TypeError:

@@ -26,7 +26,7 @@ from typing import overload, TypeVar, Union
 
 from rbd_ros.compiler import is_zero
 from rbd_ros.spatial import rotate
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, Vec3
+from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_ros.spatial.rotate import Angle, GENERAL, PERMUTATION
 from rbd_ros.spatial.vectors import Force, Motion
@@ -48,11 +48,16 @@ class Transform(Value):
 
     __slots__ = ('E', 'r', '_structure', '_angle')
 
+    E: Mat3
+    r: Vec3
+    _structure: int | None      # found when it is first asked for
+    _angle: Angle | None
+
     def __init__(self, E: Mat3, r: Vec3) -> None:
-        self.E = E
-        self.r = r
-        self._structure: int | None = None
-        self._angle: Angle | None = None
+        write_E(self, E)
+        write_r(self, r)
+        write_structure(self, None)
+        write_angle(self, None)
 
     def _key(self) -> tuple:
         return self.E, self.r
@@ -84,9 +89,11 @@ class Transform(Value):
     @property
     def structure(self) -> int:
         """Kind of E by its exact constants, see rotate.structure."""
-        if self._structure is None:
-            self._structure = rotate.structure(self.E)
-        return self._structure
+        found = self._structure
+        if found is None:
+            found = rotate.structure(self.E)
+            write_structure(self, found)
+        return found
 
     def to_list(self) -> list:
         """Return the 6x6 matrix [E 0; -E rx E] of a motion transform as nested lists."""
@@ -184,10 +191,12 @@ class Transform(Value):
         return (j, i, k) if inverse else (i, j, k)
 
     def _angle_data(self) -> Angle:
-        if self._angle is None:
+        found = self._angle
+        if found is None:
             i, j, _ = self._axes(False)
-            self._angle = Angle(self.E.rows[i][i], self.E.rows[i][j])
-        return self._angle
+            found = Angle(self.E.rows[i][i], self.E.rows[i][j])
+            write_angle(self, found)
+        return found
 
     def _rotate_symmetric(self, A: Sym3, inverse: bool) -> Sym3:
         kind = self.structure
@@ -216,6 +225,9 @@ class Transform(Value):
                                   self._rotate_symmetric(inertia.M, inverse))
 
 
+write_E, write_r, write_structure, write_angle = writers(Transform)
+
+
 class AxialScrew(Transform):
     """
     Rotation about and translation along one coordinate axis (RBDA A.4); the two commute.
@@ -228,6 +240,11 @@ class AxialScrew(Transform):
 
     __slots__ = ('axis', 'c', 's', 'd')
 
+    axis: int
+    c: Scalar
+    s: Scalar
+    d: Scalar
+
     def __init__(self, axis: int, c: Scalar, s: Scalar, d: Scalar = 0.0) -> None:
         rows: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
         i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -238,10 +255,10 @@ class AxialScrew(Transform):
         r: list[Scalar] = [0.0] * 3
         r[axis] = d
         super().__init__(Mat3(rows), Vec3(*r))
-        self.axis = axis
-        self.c = c
-        self.s = s
-        self.d = d
+        _axis(self, axis)
+        _c(self, c)
+        _s(self, s)
+        _d(self, d)
 
     def __reduce__(self) -> tuple:
         return AxialScrew, (self.axis, self.c, self.s, self.d)
@@ -249,10 +266,12 @@ class AxialScrew(Transform):
     @property
     def structure(self) -> int:
         """Axis of the rotation, or PERMUTATION for a multiple of a right angle."""
-        if self._structure is None:
+        found = self._structure
+        if found is None:
             right = type(self.c) is float and type(self.s) is float and self.c * self.s == 0.0
-            self._structure = PERMUTATION if right else self.axis
-        return self._structure
+            found = PERMUTATION if right else self.axis
+            write_structure(self, found)
+        return found
 
     def inverse(self) -> AxialScrew:
         """Return the transform from B to A."""
@@ -287,6 +306,9 @@ class AxialScrew(Transform):
 
     def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
         return self._rotate_articulated(inertia, False).moved(-self.r)
+
+
+_axis, _c, _s, _d = writers(AxialScrew)
 
 
 def _place(i: int, j: int, a: Scalar, b: Scalar, w: Scalar) -> Vec3:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final, overload, Self
 
-from rbd_ros.spatial.algebra import Scalar, Value, Vec3
+from rbd_ros.spatial.algebra import Scalar, Value, Vec3, writers
 
 
 class _Spatial(Value):
@@ -32,9 +32,12 @@ class _Spatial(Value):
 
     __slots__ = ('ang', 'lin')
 
+    ang: Vec3
+    lin: Vec3
+
     def __init__(self, ang: Vec3, lin: Vec3) -> None:
-        self.ang = ang
-        self.lin = lin
+        _ang(self, ang)
+        _lin(self, lin)
 
     def _key(self) -> tuple:
         return self.ang, self.lin
@@ -85,6 +88,9 @@ class _Spatial(Value):
         return type(self)(self.ang * factor, self.lin * factor)
 
     __rmul__ = __mul__
+
+
+_ang, _lin = writers(_Spatial)
 
 
 @final

@@ -117,10 +117,11 @@ def _build(name: str, links: dict[str, Link], joints: dict[str, JointText], root
             raise ModelError(f'{joints[ROOT_JOINT].element}: this is also the name of the joint '
                              'of a floating base; rename it')
         base = 'universe' if 'world' in links else 'world'
-        builder = ModelBuilder(name, base_name=base, gravity=gravity)
+        builder = ModelBuilder(name, base_name=base, gravity=gravity, doubtful_inertias=True)
         builder.add_body(root, base, Free(), inertia=inertia, joint_name=ROOT_JOINT)
     else:
-        builder = ModelBuilder(name, base_name=root, gravity=gravity, base_inertia=inertia)
+        builder = ModelBuilder(name, base_name=root, gravity=gravity, base_inertia=inertia,
+                               doubtful_inertias=True)
     for link in links.values():
         if link.name != root:
             builder.add_body(link.name, inertia=link.inertia())
