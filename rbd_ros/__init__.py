@@ -22,6 +22,8 @@ of them is asked for: what needs none of them, such as ``rbd --help``, starts wi
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from rbd_ros import source_state as _source_state    # noqa: F401 (before all others)
+
 if TYPE_CHECKING:
     from rbd_ros.public import *  # noqa: F401, F403, RUF100
 

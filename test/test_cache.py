@@ -37,7 +37,7 @@ def wave(x):
 def home(tmp_path, monkeypatch):
     """Return a cache folder of its own."""
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / 'cache'))
-    return tmp_path / 'cache'
+    return tmp_path / 'cache' / 'rbd_ros'
 
 
 @pytest.fixture
@@ -106,9 +106,47 @@ def test_everything_is_private(home):
         os.umask(old)
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert [stat.S_IMODE(f.stat().st_mode) for f in home.iterdir()] == [0o600]
-    home.chmod(0o777)
-    compiled(Traced())
-    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_others_may_write_is_not_used(home, entry, caplog):
+    """Nor is it changed: that is for its owner to do, and the reason is said once."""
+    cache.write('a' * 64, entry)
+    home.chmod(0o770)
+    for _ in range(3):
+        assert cache.read('a' * 64) is None
+    assert stat.S_IMODE(home.stat().st_mode) == 0o770
+    assert caplog.text.count('may be written by others (chmod go-w mends that)') == 1
+    home.chmod(0o755)
+    assert cache.read('a' * 64) == entry
+
+
+def test_a_folder_with_files_of_its_own(tmp_path, monkeypatch, entry):
+    """What lies in the folder that a user names, or under other names in ours, stays as it is."""
+    place = tmp_path / 'notes'
+    ours = place / 'rbd_ros'
+    ours.mkdir(parents=True)
+    place.chmod(0o755)
+    foreign = [folder / name for folder in (place, ours) for name in (
+        'old.tmp', 'thesis.rbd', 'rbd_notes.tmp', '0' * 63 + '.rbd')]
+    for file in foreign:
+        file.write_bytes(bytes(5000))
+        os.utime(file, (0, 0))
+    (ours / ('f' * 64 + '.rbd')).mkdir()
+    monkeypatch.setenv(cache.VARIABLE, str(place))
+    monkeypatch.setattr(cache, 'LIMIT', 1000)
+    for k in range(20):
+        cache.write(f'{k:064}', entry)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o755
+    assert sorted(place.iterdir()) == sorted([*foreign[:4], ours])
+    assert all(file.read_bytes() == bytes(5000) for file in foreign)
+    assert 0 < len(list(ours.iterdir())) - 5 < 20, 'entries of our own were dropped'
+
+
+def test_a_place_in_the_home_folder(monkeypatch, tmp_path):
+    """A launch file or a unit of systemd does not expand ~ as a shell does."""
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv(cache.VARIABLE, '~/kernels')
+    assert cache.folder() == tmp_path / 'kernels' / 'rbd_ros'
 
 
 def test_round_trip(home, entry):
@@ -214,15 +252,16 @@ def test_folder_is_bounded(home, entry, monkeypatch):
     for k in range(7):
         cache.write(f'{k:064}', big)
         os.utime(home / f'{k:064}.rbd', (now - 10**6 + 1000 * k,) * 2)
-    (home / 'old.tmp').write_bytes(b'left over')
-    os.utime(home / 'old.tmp', (0, 0))
+    left = home / 'rbd_01234567_abc_d8ef.tmp'
+    left.write_bytes(b'left over')
+    os.utime(left, (0, 0))
     assert cache.read(f'{0:064}') is not None  # used now: the next oldest goes first
     for k in range(7, 10):
         cache.write(f'{k:064}', big)
     kept = sorted(int(f.name[:-4]) for f in home.iterdir())
     assert sum(f.stat().st_size for f in home.iterdir()) <= 10_000
     assert 0 in kept and 9 in kept and 1 not in kept
-    assert not (home / 'old.tmp').exists()
+    assert not left.exists()
 
 
 def test_a_folder_with_room_is_not_searched_at_every_write(home, entry, monkeypatch):

@@ -485,6 +485,55 @@ def test_installations_without_sources(packed, tmp_path):
     assert not set(seen[0]) & set(seen[1])
 
 
+LATE_EDIT = """
+import sys
+from pathlib import Path
+import rbd_ros
+package, when, text = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+if when == 'before':
+    rbd_ros.Dynamics
+    from rbd_ros.model import samples
+with open(package / 'rbd_ros' / 'spatial' / 'vectors.py', 'a') as file:
+    file.write(text)
+from rbd_ros.model import samples
+print(rbd_ros.Dynamics(samples.regular_tree(2), backend='llvm').gravity([0.3, 0.4])[1])
+"""
+TWICE = ('Force.dot = lambda f, m: 2.0 * (f.ang.dot(m.ang) + f.lin.dot(m.lin))\n'
+         'Motion.dot = Force.dot')
+
+
+@pytest.mark.parametrize('imported', ['before', 'after'])
+def test_sources_that_change_under_a_process(imported, tmp_path, home):
+    """
+    Nothing is kept by a process whose sources changed after it was started.
+
+    :param imported: whether the modules were read before the change or after it: in neither case
+        may a process that starts later get the code of other sources than its own.
+    """
+    pytest.importorskip('llvmlite', reason='llvmlite is not installed')
+    place = copy_of(tmp_path / 'here')
+    file = place / 'rbd_ros' / 'spatial' / 'vectors.py'
+    plain = file.read_text()
+    path = os.pathsep.join([str(place), *sys.path[1:]])
+
+    def gravity(text):
+        done = subprocess.run(
+            [sys.executable, '-c', LATE_EDIT, str(place), imported, text], check=True, text=True,
+            timeout=300, capture_output=True, cwd=tmp_path,
+            env=os.environ | {'PYTHONPATH': path, 'PYTHONDONTWRITEBYTECODE': '1'})
+        if text:
+            assert 'changed after rbd_ros was imported; restart the process' in done.stderr
+        return float(done.stdout)
+
+    first = gravity('\n' + TWICE)
+    assert not list(home.rglob('*.rbd'))
+    changed = gravity('')
+    file.write_text(plain)
+    before = gravity('')
+    assert changed == pytest.approx(2.0 * before) and before != 0.0
+    assert first == pytest.approx(before if imported == 'before' else changed)
+
+
 def test_versions_agree():
     """The version is the same wherever it is written."""
     root = Path(__file__).parent.parent

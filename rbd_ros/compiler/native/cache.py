@@ -17,7 +17,8 @@ Object code kept on disk, so that a robot is compiled once and not once per proc
 
 Machine code from a file is run with the user's rights. The folder and its files are therefore the
 user's own and writable by nobody else, or they are not used; a file that is damaged, cut short or
-renamed is ignored and written anew. ``RBD_ROS_CACHE`` names another folder, or ``off``.
+renamed is ignored and written anew. ``RBD_ROS_CACHE`` names the folder in which ours is made, or
+``off``. Nothing but files of our own names in that folder of ours is ever changed or deleted.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ import json
 import logging
 import os
 from pathlib import Path
+import re
 import stat
 import tempfile
 import time
 from typing import NamedTuple
+
+from rbd_ros import source_state
 
 VARIABLE = 'RBD_ROS_CACHE'
 #: Bytes that the folder may hold; the entries longest unused go first.
@@ -43,6 +47,10 @@ LIMIT = 256 * 2**20
 _LARGEST = 64 * 2**20
 _MAGIC = b'rbd_ros object code 1\n'
 _SUFFIX = '.rbd'
+_FOLDER = 'rbd_ros'
+#: names of entries, and of files that are being written
+_ENTRY = re.compile(r'[0-9a-f]{64}\.rbd')
+_UNFINISHED = re.compile(r'rbd_[0-9a-f]{8}_\w+\.tmp')
 _DAY = 86400.0
 _CODE = ('.py', '.pyc')
 #: bytes of a .pyc file before its code: format, and date or hash of the source
@@ -79,13 +87,25 @@ def source_digest(*modules: str) -> str:
     an archive, byte code. Both may lie in a folder or in a zip file.
 
     :param modules: full names; a package stands for the modules right inside it.
-    :raises ImportError: if neither source nor byte code of a module can be read.
+    :raises ImportError: if neither source nor byte code of a module can be read, or what can be
+        read is not what was imported.
     """
     total = hashlib.sha256()
     for module in modules:
         for name, data in _contents(module):
             total.update(f'{module} {name} {len(data)}\0'.encode() + data)
+    if reason := _other_sources():
+        raise ImportError(reason)
     return total.hexdigest()
+
+
+def _other_sources() -> str:
+    """Return why the files of this package are not the code that runs; '' where they are."""
+    files = source_state.changed()
+    if not files:
+        return ''
+    more = f' and {len(files) - 1} more files' if len(files) > 1 else ''
+    return f'{files[0]}{more} changed after rbd_ros was imported; restart the process'
 
 
 @cache
@@ -123,17 +143,18 @@ def folder() -> Path | None:
     if wish is not None and wish.strip().lower() in ('', '0', 'off', 'no', 'false'):
         return None
     try:
-        base = os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache'
-        path = Path(wish) if wish else Path(base) / 'rbd_ros'
+        base = wish or os.environ.get('XDG_CACHE_HOME') or '~/.cache'
+        path = Path(base).expanduser() / _FOLDER
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = os.stat(path)
         if state.st_uid != os.geteuid():
             explain(path, 'belongs to another user')
             return None
-        if stat.S_IMODE(state.st_mode) != 0o700:
-            os.chmod(path, 0o700)
+        if state.st_mode & _OTHERS_WRITE:
+            explain(path, 'may be written by others (chmod go-w mends that)')
+            return None
     except (OSError, RuntimeError) as error:
-        explain(wish or '~/.cache/rbd_ros', str(error))
+        explain(wish or '~/.cache', str(error))
         return None
     return path
 
@@ -191,8 +212,11 @@ def write(key: str, entry: Entry) -> None:
     data = _pack(key, entry)
     if home is None or len(data) > _LARGEST:
         return
+    if reason := _other_sources():      # a module may have been imported after the key was made
+        explain(home, f'gets nothing more from this process: {reason}')
+        return
     try:
-        handle, name = tempfile.mkstemp('.tmp', key[:8], home)  # readable by the user alone
+        handle, name = tempfile.mkstemp('.tmp', f'rbd_{key[:8]}_', home)  # for the user alone
         try:
             with open(handle, 'wb') as file:
                 file.write(data)
@@ -237,6 +261,8 @@ def _prune(home: Path) -> int:
     """
     Keep the folder below its limit; also drop what an interrupted process left.
 
+    Files of other names are somebody else's.
+
     :returns: bytes that may be written before the next look; other processes write too.
     """
     now, kept = time.time(), []
@@ -244,9 +270,11 @@ def _prune(home: Path) -> int:
         for item in entries:
             try:
                 state = item.stat(follow_symlinks=False)
-                if item.name.endswith('.tmp') and now - state.st_mtime > 3600.0:
+                if not stat.S_ISREG(state.st_mode):
+                    continue
+                if _UNFINISHED.fullmatch(item.name) and now - state.st_mtime > 3600.0:
                     os.unlink(item.path)
-                elif item.name.endswith(_SUFFIX):
+                elif _ENTRY.fullmatch(item.name):
                     kept.append((state.st_mtime, state.st_size, item.path))
             except FileNotFoundError:  # another process was faster
                 continue
