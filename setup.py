@@ -33,9 +33,12 @@ setup(
         (f'{share}/config', glob('config/*.yaml') + glob('config/*.rviz')),
         (f'{share}/config/layouts', glob('config/layouts/*')),
         (f'{share}/urdf', glob('urdf/*.urdf')),
+        # the nodes are found by ros2 run and launch files, not by a shell
+        (f'lib/{package_name}', glob('scripts/*')),
     ],
-    install_requires=['llvmlite', 'numpy>=1.26,<3', 'rich>=13.8,<16', 'scipy', 'setuptools',
-                      'typer>=0.26,<1'],
+    python_requires='>=3.10',
+    install_requires=['llvmlite>=0.44', 'numpy>=1.26,<3', 'rich>=13.7,<16', 'scipy>=1.11',
+                      'setuptools', 'typer>=0.9,<1'],
     zip_safe=False,
     maintainer='rbd_ros developers',
     maintainer_email='rbd_ros@example.org',
@@ -51,11 +54,7 @@ setup(
     },
     entry_points={
         'console_scripts': [
-            'controller = rbd_ros.nodes.controller.process:main',
-            'dashboard = rbd_ros.nodes.dashboard.node:main',
-            'make_config = rbd_ros.nodes.make_config:main',
             'rbd = rbd_ros.command_line.app:main',
-            'simulator = rbd_ros.nodes.simulator.process:main',
         ],
     },
 )

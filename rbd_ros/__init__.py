@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rbd_ros import source_state as _source_state    # noqa: F401 (before all others)
+from rbd_ros.version import VERSION as __version__  # noqa: F401
 
 if TYPE_CHECKING:
     from rbd_ros.public import *  # noqa: F401, F403, RUF100

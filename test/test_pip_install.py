@@ -38,7 +38,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 #: What pip sees of the checkout.
-SOURCES = ('rbd_ros', 'launch', 'config', 'urdf', 'resource', 'package.xml', 'setup.py',
+SOURCES = ('rbd_ros', 'scripts', 'launch', 'config', 'urdf', 'resource', 'package.xml', 'setup.py',
            'setup.cfg', 'pyproject.toml')
 PROGRAM = """
 import importlib.util, numpy as np, rbd_ros
@@ -126,6 +126,15 @@ def test_library(folder: Path) -> None:
     """The library computes compiled, from its own files, and finds the robot it carries."""
     backend, place = run(folder, 'python', '-c', PROGRAM).split()
     assert backend == 'llvm' and place.startswith(str(folder / 'venv'))
+
+
+def test_only_rbd_is_on_the_path(folder: Path) -> None:
+    """The nodes need ROS; without it a shell must not find them, and ros2 run must."""
+    assert not {'controller', 'simulator', 'dashboard', 'make_config'} & {
+        file.name for file in (folder / 'venv' / 'bin').iterdir()}
+    nodes = folder / 'venv' / 'lib' / 'rbd_ros'
+    assert {file.name for file in nodes.iterdir() if os.access(file, os.X_OK)} >= {
+        'controller', 'simulator', 'dashboard', 'make_config'}
 
 
 def test_command(folder: Path) -> None:

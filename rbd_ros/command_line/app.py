@@ -23,7 +23,7 @@ completion answer at once.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Any
 
 from rbd_ros.command_line import (
     bench, check, codegen, compare, config, identify, info, ops, plot, torque, view)
@@ -97,9 +97,8 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(version: Annotated[bool, typer.Option(
-        '--version', callback=_version, is_eager=True,
-        help='Print the version.')] = False) -> None:
+def options(version: bool = typer.Option(  # noqa: B008  Annotated loses it in typer 0.9
+        False, '--version', callback=_version, is_eager=True, help='Print the version.')) -> None:
     """Handle the options that come before the command."""
 
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from pathlib import Path
 import re
-from typing import Annotated
+from typing import Annotated, Optional
 
 from rbd_ros.command_line.options import AsJson, Floating, Robot
 from rbd_ros.command_line.output import progress, show, table
@@ -41,12 +41,12 @@ FRAME_QUANTITIES = ('pose', 'jacobian', 'jacobian_rate')
 def run(
     robot: Robot,
     out: Annotated[Path, typer.Option(metavar='DIR', help='Folder to write to.')],
-    quantity: Annotated[list[str] | None, typer.Option(
+    quantity: Annotated[Optional[list[str]], typer.Option(
         help='A quantity of the Python API, such as gravity; may be repeated. Default: those of '
              'joint space.')] = None,
-    frame: Annotated[str | None, typer.Option(
+    frame: Annotated[Optional[str], typer.Option(
         help='Add the pose, the Jacobian and its rate for this frame.')] = None,
-    prefix: Annotated[str | None, typer.Option(
+    prefix: Annotated[Optional[str], typer.Option(
         help='Prefix of every name. Default: the name of the robot.')] = None,
     scalar: Annotated[str, typer.Option(help='Type of the numbers: double or float.')] = 'double',
     floating_base: Floating = False,

@@ -25,7 +25,7 @@ other parameter as a comment, with its default and meaning.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 from rbd_ros.command_line.options import AsJson, Robot
 from rbd_ros.command_line.output import show
@@ -34,15 +34,15 @@ import typer
 
 def run(
     robot: Robot,
-    joints: Annotated[str | None, typer.Option(
+    joints: Annotated[Optional[str], typer.Option(
         metavar='A,B,C', help='Controlled joints, in command order. Default: all.',
     )] = None,
     rate: Annotated[float, typer.Option(metavar='HZ', help='Rate of joint_states.')] = 500.0,
-    driver_adds: Annotated[str | None, typer.Option(
+    driver_adds: Annotated[Optional[str], typer.Option(
         help='What the driver adds: none, gravity or gravity_and_coriolis.')] = None,
-    release_torque: Annotated[str | None, typer.Option(
+    release_torque: Annotated[Optional[str], typer.Option(
         help='Torque that remains when the controller ends: gravity or zero.')] = None,
-    effort_is_torque: Annotated[str | None, typer.Option(
+    effort_is_torque: Annotated[Optional[str], typer.Option(
         help='Whether effort in joint_states is the joint torque: true or false.')] = None,
     everything: Annotated[bool, typer.Option(
         '--all', help='Add every other parameter as a comment.')] = False,

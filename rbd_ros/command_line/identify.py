@@ -32,9 +32,9 @@ measure friction: use --effort joint.
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, TYPE_CHECKING
+from typing import Annotated, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson
 from rbd_ros.command_line.output import number, progress, show, table, warn
@@ -50,7 +50,7 @@ MAX_SAMPLES = 2000
 POOR_EXCITATION = 1e4
 
 
-class Effort(StrEnum):
+class Effort(str, Enum):
     """Where efforts are measured: at the motor, or behind the gear by a torque sensor."""
 
     motor = 'motor'
@@ -60,7 +60,7 @@ class Effort(StrEnum):
 def run(
     bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
     urdf: Annotated[str, typer.Option(metavar='ROBOT', help='URDF or xacro file of the robot.')],
-    payload: Annotated[str | None, typer.Option(
+    payload: Annotated[Optional[str], typer.Option(
         metavar='FRAME', help='Identify the payload at this frame; the robot is known.')] = None,
     topic: Annotated[str, typer.Option(help='Topic of the joint states.')] = '/joint_states',
     cutoff: Annotated[float, typer.Option(

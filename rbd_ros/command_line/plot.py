@@ -26,7 +26,7 @@ position and effort. Limits come from the URDF. The ending of --out chooses PNG,
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Optional
 
 from rbd_ros.command_line.options import AsJson
 from rbd_ros.command_line.output import progress, show, table
@@ -35,10 +35,10 @@ import typer
 
 def run(
     bag: Annotated[Path, typer.Argument(metavar='BAG', help='Folder of a rosbag.')],
-    urdf: Annotated[str | None, typer.Option(
+    urdf: Annotated[Optional[str], typer.Option(
         metavar='ROBOT', help='URDF or xacro file of the robot, for its torque limits.')] = None,
     out: Annotated[Path, typer.Option(metavar='FILE', help='Picture to write.')] = Path('run.png'),
-    topic: Annotated[str | None, typer.Option(
+    topic: Annotated[Optional[str], typer.Option(
         help='Topic of the controller state or of joint states; found by its type.')] = None,
     as_json: AsJson = False,
 ) -> None:

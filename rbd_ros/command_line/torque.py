@@ -25,7 +25,7 @@ rad/s^2 (m for sliding joints). Without --q the robot is in its zero position, w
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 from rbd_ros.command_line.options import AsJson, Floating, Robot
 from rbd_ros.command_line.output import number, show, table, warn
@@ -34,9 +34,9 @@ import typer
 
 def run(
     robot: Robot,
-    q: Annotated[str | None, typer.Option(help='Positions.', metavar='NUMBERS')] = None,
-    qd: Annotated[str | None, typer.Option(help='Velocities.', metavar='NUMBERS')] = None,
-    qdd: Annotated[str | None, typer.Option(help='Accelerations.', metavar='NUMBERS')] = None,
+    q: Annotated[Optional[str], typer.Option(help='Positions.', metavar='NUMBERS')] = None,
+    qd: Annotated[Optional[str], typer.Option(help='Velocities.', metavar='NUMBERS')] = None,
+    qdd: Annotated[Optional[str], typer.Option(help='Accelerations.', metavar='NUMBERS')] = None,
     gravity: Annotated[str, typer.Option(
         help='Free fall in the base frame, m/s^2.', metavar='X,Y,Z')] = '0,0,-9.81',
     floating_base: Floating = False,

@@ -25,7 +25,7 @@ stands. It is served to this machine only, unless --host says otherwise.
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any, TYPE_CHECKING
+from typing import Annotated, Any, Optional, TYPE_CHECKING
 
 from rbd_ros.command_line.options import AsJson, Robot
 from rbd_ros.command_line.output import number, progress, show, warn
@@ -41,7 +41,7 @@ def run(
     port: Annotated[int, typer.Option(
         min=1, max=65535, help='Port, or the next free one.')] = 8080,
     host: Annotated[str, typer.Option(help='Address to serve; 0.0.0.0 for all.')] = '127.0.0.1',
-    seconds: Annotated[float | None, typer.Option(
+    seconds: Annotated[Optional[float], typer.Option(
         min=0.0, help='End after this time; by default with Ctrl-C.')] = None,
     as_json: AsJson = False,
 ) -> None:

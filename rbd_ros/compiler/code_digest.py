@@ -81,7 +81,7 @@ def code_parts(code: types.CodeType) -> tuple[object, ...]:
     """Return what a piece of code does; where it stands in its file does not count."""
     return (code.co_code, code.co_consts, code.co_names, code.co_freevars, code.co_argcount,
             code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags,
-            code.co_exceptiontable)
+            getattr(code, 'co_exceptiontable', b''))    # Python 3.10 has it in its co_code
 
 
 def class_parts(kind: type) -> list[tuple[str, object]]:

@@ -168,5 +168,6 @@ class StartCheck:
             return likely_causes(self._settings)
         entries = ', '.join(f'{x + 0.0:.1f}' for x in vector.round(1))
         ceiling = vector @ self._settings.numbers('gravity') < 0.0
+        where = ' (on a ceiling?)' if ceiling else ''
         return (f'Gravity [{entries}] would fit: if the robot is mounted like '
-                f'that{' (on a ceiling?)' if ceiling else ""}, set the parameter gravity')
+                f'that{where}, set the parameter gravity')

@@ -64,6 +64,10 @@ class Dynamics(LoopDriveMethods, DerivativeMethods, FloatingBase, HandleStore):
         super().__init__(model, **options)
         self._hybrids = lru_cache(HANDLES)(self._hybrid)
 
+    def __repr__(self) -> str:
+        """Return the robot and how it computes."""
+        return f'<Dynamics of {self.model!r}, backend "{self._backend}">'
+
     # --- joint space --------------------------------------------------------------------------
 
     def inverse_dynamics(

@@ -22,13 +22,16 @@ The same two spaces, the same rules, a quarter of the numbers: an inertia has 4 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload, Self
+from typing import overload, TYPE_CHECKING
 
 from rbd_ros.compiler import atan2, cos, sin
 from rbd_ros.spatial.algebra import Scalar, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.inertia import RigidInertia
 from rbd_ros.spatial.transform import AxialScrew, Transform
 from rbd_ros.spatial.vectors import Force, Motion
+
+if TYPE_CHECKING:
+    from typing import Self     # Python 3.11
 
 
 class _Planar(Value):

@@ -22,9 +22,12 @@ product with a motion, a force none with a force, and neither has a magnitude.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final, overload, Self
+from typing import final, overload, TYPE_CHECKING
 
 from rbd_ros.spatial.algebra import Scalar, Value, Vec3, writers
+
+if TYPE_CHECKING:
+    from typing import Self     # Python 3.11
 
 
 class _Spatial(Value):

@@ -29,7 +29,7 @@ from rbd_env.failure import Failure, from_os_error
 from rbd_env.layout import Layout
 
 # what setup.py installs, and what says how
-INSTALLED = ('rbd_ros', 'launch', 'config', 'urdf', 'resource',
+INSTALLED = ('rbd_ros', 'scripts', 'launch', 'config', 'urdf', 'resource',
              'package.xml', 'setup.py', 'setup.cfg')
 LONGEST_LINE = 127  # bytes behind #! that every Linux takes
 

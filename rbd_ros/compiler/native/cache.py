@@ -27,7 +27,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 import hashlib
 import importlib.resources
-from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 import json
 import logging
@@ -37,7 +36,10 @@ import re
 import stat
 import tempfile
 import time
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable     # Python 3.11
 
 from rbd_ros import source_state
 

@@ -124,6 +124,9 @@ def _difference() -> str:
         return 'this Python has no global lock, or the processor is big-endian'
     if np.ndarray.__basicsize__ < FLAGS + 4 or float.__basicsize__ < FLOAT_VALUE + 8:
         return 'arrays or floats are smaller than expected'
+    missing = [name for name in TABLE[7:] if not hasattr(ctypes.pythonapi, name)]
+    if missing:     # Python 3.10 has some as macros only
+        return f'this Python has no function {missing[0]}'
     try:
         for name, check in (('floats or tuples', _scalars_verified), ('arrays', _arrays_verified),
                             ('new arrays', _allocation_verified)):
