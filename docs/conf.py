@@ -14,6 +14,8 @@
 
 """Settings of Sphinx, which builds the pages of the repository to HTML (./run docs)."""
 
+import re
+
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 
@@ -25,6 +27,8 @@ author = 'the rbd_ros developers'
 root_doc = 'docs/index'
 include_patterns = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.rst', 'QUALITY_DECLARATION.md',
                     'docs/*.md', 'docs/developers/*.md']
+# Sphinx looks through every folder that is not named here, also where no page can be
+exclude_patterns = ['.*', 'build', 'install', 'log', 'rbd_ros', 'test', 'tools']
 extensions = ['myst_parser']
 myst_heading_anchors = 4
 myst_fence_as_directive = ['math']
@@ -34,18 +38,45 @@ html_theme = 'furo'
 html_title = 'rbd_ros'
 html_show_sourcelink = False
 html_math_renderer = 'mathml'
+html_static_path = ['_static']
+html_css_files = ['pages.css']
+
+#: A letter with one or two dots in TeX, and the dots as characters that join the letter.
+DOTTED = re.compile(r'\\(d?)dot *(?:\{([a-z])\}|([a-z]))')
+DOT, TWO_DOTS = '\u0307', '\u0308'
+#: An alphabet that no formula uses: docutils takes each of its letters for one identifier.
+PLACEHOLDERS = 0x10428
+ITALIC = 0x1D44E    # the mathematical italic a
+
+
+def mathml(formula, *, block):
+    """
+    Return a formula as MathML, which browsers draw without a script.
+
+    A dot as an accent of its own touches the letter where no mathematical font is installed, and
+    docutils puts an index below both. So a letter with dots becomes one identifier.
+    """
+    dotted = []
+
+    def hide(match):
+        letter = chr(ITALIC + ord(match[2] or match[3]) - ord('a'))
+        dotted.append(letter + (TWO_DOTS if match[1] else DOT))
+        return chr(PLACEHOLDERS + len(dotted) - 1)
+    text = str(latex2mathml.tex2mathml(DOTTED.sub(hide, formula), as_block=block))
+    for k, letter in enumerate(dotted):
+        text = text.replace(chr(PLACEHOLDERS + k), letter)
+    return text
 
 
 def inline_math(writer, node):
-    """Write a formula in a line as MathML, which browsers draw without a script."""
-    writer.body.append(str(latex2mathml.tex2mathml(node.astext())))
+    """Write a formula in a line."""
+    writer.body.append(mathml(node.astext(), block=False))
     raise nodes.SkipNode
 
 
 def block_math(writer, node):
-    """Write a displayed formula as MathML."""
-    formula = latex2mathml.tex2mathml(node.astext(), as_block=True)
-    writer.body.append(f'<div class="math">{formula}</div>')
+    """Write a displayed formula."""
+    writer.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
     raise nodes.SkipNode
 
 

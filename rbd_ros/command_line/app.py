@@ -97,7 +97,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(version: bool = typer.Option(  # noqa: B008  Annotated loses it in typer 0.9
+def options(version: bool = typer.Option(  # inside Annotated, typer 0.9 loses the callback
         False, '--version', callback=_version, is_eager=True, help='Print the version.')) -> None:
     """Handle the options that come before the command."""
 

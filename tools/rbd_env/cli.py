@@ -52,7 +52,7 @@ SUBCOMMANDS = {
     'seeds': (EVERYTHING, 'rbd_env.seeds'),
     'bench': (EVERYTHING, 'benchmark'),
     'crosscheck': (EVERYTHING, 'benchmark.crosscheck'),
-    'docs': (('runtime', 'test', 'docs'), 'rbd_env.docs'),
+    'docs': (('runtime', 'docs'), 'rbd_env.docs'),
 }
 # what rbd compares with; its other commands need none of it
 PEERS = ('runtime', 'benchmark')
