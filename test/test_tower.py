@@ -33,8 +33,8 @@ pytestmark = pytest.mark.slow
 
 #: From the ground up. A part of a package may have a floor of its own.
 FLOORS = (
-    'version', 'source_state', 'errors', 'compiler.graph', 'compiler.scalar', 'compiler.kernel',
-    'compiler.source', 'compiler.native', 'compiler',
+    'version', 'source_state', 'errors', 'compiler.fork_lock', 'compiler.graph', 'compiler.scalar',
+    'compiler.kernel', 'compiler.source', 'compiler.native', 'compiler',
     'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'identification', 'peers',
     'control.throttle', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',

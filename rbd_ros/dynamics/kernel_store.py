@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-import threading
 from typing import Any, TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ import numpy as np
 from rbd_ros.algorithms.opspace import Handle
 from rbd_ros.compiler import emit_c
 from rbd_ros.compiler.content_digest import digest
+from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Kernel
 from rbd_ros.dynamics.declaration import check, declare
 from rbd_ros.dynamics.kernel_builder import KernelBuilder
@@ -112,7 +112,7 @@ class KernelStore(KernelBuilder):
         self._existence = Existence(model, self._payload_frames)
         self._calls = _Calls(self)
         self._kernels: dict[tuple[str, object, object], Kernel] = {}
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
 
     def __reduce__(self) -> tuple:
         """Pickle as the recipe; kernels come back from the cache."""

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import ctypes
 from functools import cache, partial
-import threading
 from typing import NamedTuple
 
 import numpy as np
 
+from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.compiler.kernel import Array, Bound, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
@@ -91,7 +91,7 @@ class Program(Kernel):
         self._count, self._zeros = OperationCount(*about['count']), about['zeros']
         self._source, self._key, self._options = source, key, options
         self.dtype = np.dtype(options.scalar.name)
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._batch: BatchProgram | None = None
         self._code = Code(entry.objects)
         self._function = _prototype(len(self.inputs) + len(self.outputs))(

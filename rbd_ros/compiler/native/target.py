@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from functools import cache
+import os
 from types import ModuleType
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -47,7 +48,23 @@ def binding() -> ModuleType:
     except (OSError, RuntimeError, AttributeError) as error:
         raise ImportError(f'llvmlite does not load: {error}; install it again (pip install '
                           "--force-reinstall llvmlite), or use backend='python'") from error
+    _fork_outside(module)
     return module
+
+
+def _fork_outside(module: ModuleType) -> None:
+    """
+    Let a fork wait until no thread is inside LLVM: a child could not end what one has begun.
+
+    A call makes one part of a kernel at most, which takes tenths of a second.
+    """
+    lock = getattr(module.ffi.lib, '_lock', None)
+    if lock is None or not hasattr(os, 'register_at_fork'):
+        return
+
+    def leave() -> None:
+        lock.__exit__(None, None, None)
+    os.register_at_fork(before=lock.__enter__, after_in_parent=leave, after_in_child=leave)
 
 
 def pointer(target: str) -> str:
