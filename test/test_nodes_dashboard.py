@@ -13,6 +13,7 @@
 # limitations under the License.
 """What the dashboard says and sends: shapes of numbers, words, and nothing without permission."""
 
+import re
 import signal
 import socket
 import subprocess
@@ -26,9 +27,11 @@ import urllib.request
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
 from isolation import own_domain
+from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 import rbd_ros
+from rbd_ros.control.safety.causes import Cause
 from rbd_ros.model.collision_shapes import Box
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.nodes.arrows import PER_NEWTON
@@ -36,7 +39,9 @@ from rbd_ros.nodes.dashboard import node as process, operator as operators
 from rbd_ros.nodes.dashboard.drawings import MAX_HALF_AXIS
 from rbd_ros.nodes.dashboard.operator import Operator, outcome
 from rbd_ros.nodes.dashboard.page import by_hand, Page, problems_text, PUSH_DURATION
+from rbd_ros.nodes.dashboard.status import status_of
 from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
+from rbd_ros.nodes.diagnostic_names import JOINT_STATES, LATENCY, RATE, SUPERVISOR
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.simulator.contacts import arrows, scene_marker
 from rbd_ros.sim import ContactForce
@@ -68,39 +73,132 @@ def node():
 
 
 def supervisor(level=DiagnosticStatus.OK, text='running', name='controller'):
-    """Return what the controller reports once per second."""
-    measured = [KeyValue(key='latency median [ms]', value='0.42'),
-                KeyValue(key='rate [Hz]', value='499.8')]
+    """Return what the controller reports once per second; test_nodes_diagnostics has its own."""
+    measured = [KeyValue(key=LATENCY, value='0.42'), KeyValue(key=RATE, value='499.8')]
     return DiagnosticArray(status=[
-        DiagnosticStatus(level=level, name=f'{name}: supervisor', message=text),
-        DiagnosticStatus(level=DiagnosticStatus.OK, name=f'{name}: joint states',
+        DiagnosticStatus(level=level, name=f'{name}: {SUPERVISOR}', message=text),
+        DiagnosticStatus(level=DiagnosticStatus.OK, name=f'{name}: {JOINT_STATES}',
                          values=measured)])
+
+
+def told(telemetry, commands=True):
+    """Return level and words of the status, as they are read."""
+    status = status_of(telemetry, commands=commands)
+    assert f'class="status {status.level}"' in status.html()
+    return status.level, re.sub('<[^>]*>', ' ', status.html()).replace('  ', ' ')
 
 
 def test_words_follow_what_is_heard(node, monkeypatch):
     """No states, no controller, a controller, a fault, a vanished controller: each is named."""
     telemetry = Telemetry(node, 'controller', 'simulator')
-    assert 'No joint states' in telemetry.words()
+    level, words = told(telemetry)
+    assert level == 'fault' and 'No joint states' in words
     names = list(MODEL.joint_names)
     telemetry.on_states(JointState(name=names, position=[0.1] * 7, effort=[1.0] * 7))
-    assert 'No controller yet' in telemetry.words() and 'Fault' not in telemetry.words()
+    level, words = told(telemetry)
+    assert level == 'waiting' and 'No controller yet' in words and 'Fault' not in words
     telemetry.on_diagnostics(supervisor(DiagnosticStatus.ERROR, 'holding'))
-    telemetry.state, telemetry.mode, telemetry.fault = 'holding', 'hold', 'stop requested'
-    words = telemetry.words()
-    assert 'State **holding**, mode **hold**' in words
-    assert 'Fault: stop requested' in words
+    telemetry.state, telemetry.mode, telemetry.fault = 'holding', 'hold', 'a <joint> is fast'
+    level, words = told(telemetry)
+    assert level == 'fault' and 'State holding , mode hold' in words
+    assert 'Fault: a &lt;joint&gt; is fast' in words and 'press Reset' in words
     assert 'Error: controller: supervisor: holding' in words
     assert telemetry.latency.arrays()[1].tolist() == [0.42]
     assert telemetry.rate.arrays()[1].tolist() == [499.8]
     late = time.monotonic() + 4.0
     monkeypatch.setattr(time, 'monotonic', lambda: late)
-    assert 'No joint states' in telemetry.words()
+    assert 'No joint states' in told(telemetry)[1]
     telemetry.on_states(JointState(name=names, position=[0.1] * 7))
-    assert 'The controller has vanished' in telemetry.words()
-    assert '4 s' in telemetry.words()
+    assert 'The controller has vanished' in told(telemetry)[1]
+    assert '4 s' in told(telemetry)[1]
     telemetry.on_diagnostics(supervisor(name='left/controller'))  # of another robot
-    assert 'The controller has vanished' in telemetry.words()
+    assert 'The controller has vanished' in told(telemetry)[1]
     assert telemetry.latency.arrays()[1].tolist() == [0.42]
+
+
+def heard(node, state, fault='', warning=''):
+    """Return what a page hears of a controller in a state."""
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    telemetry.on_states(JointState(name=['a'], position=[0.1]))
+    text = f'{state}: {fault}' if fault else state
+    telemetry.on_diagnostics(supervisor(
+        DiagnosticStatus.ERROR if fault else DiagnosticStatus.OK, text))
+    if warning:
+        telemetry.on_diagnostics(DiagnosticArray(status=[DiagnosticStatus(
+            level=DiagnosticStatus.WARN, name='controller: torque', message=warning)]))
+    telemetry.state, telemetry.mode, telemetry.fault = state, 'hold', fault
+    return telemetry
+
+
+@pytest.mark.parametrize(('state', 'fault', 'level', 'advice'), [
+    ('running', '', 'good', ''), ('ramping in', '', 'waiting', 'wait'),
+    ('inactive', '', 'waiting', 'activate'),
+    ('braking', f'{Cause.OPERATOR_STOP.text}: ~/stop', 'warning', 'being stopped'),
+    ('holding', f'{Cause.OPERATOR_STOP.text}: ~/stop', 'warning', 'press Reset to go on'),
+    ('holding', Cause.DEAD_MAN.text, 'warning', 'press Reset to go on'),
+    ('holding', f'{Cause.OVER_SPEED.text}: joint_2', 'fault', 'cause, then press Reset'),
+    ('braking', f'{Cause.OVER_SPEED.text}: joint_2', 'fault', 'being stopped'),
+    ('fault', f'{Cause.OPERATOR_STOP.text}: ~/stop; {Cause.STATE_STALE.text}', 'fault', 'Reset')])
+def test_a_colour_and_what_to_press_next(node, state, fault, level, advice):
+    """A stop that was asked for is no fault, and is not called one; with another cause it is."""
+    found, words = told(heard(node, state, fault))
+    assert found == level and advice in words and ('Next:' in words) == bool(advice)
+    assert ('Fault:' in words) == (level == 'fault')
+    assert 'Error' not in words  # said already
+    assert 'press' not in told(heard(node, state, fault), commands=False)[1]
+
+
+def test_a_warning_has_its_colour(node):
+    """The controller runs, but something is not as it should be."""
+    level, words = told(heard(node, 'running', warning='at the torque limit: joint_4'))
+    assert level == 'warning' and 'Warning: controller: torque: at the torque limit' in words
+
+
+def test_a_floating_base_is_where_its_odometry_says(node):
+    """The robot is drawn there, and what belongs to it with it; without, it is at the origin."""
+    shown, telemetry = page(node, 'tool0')
+    root = shown._drawn._base
+    shown.update()
+    message = Odometry(child_frame_id='link_1')
+    at, turn = message.pose.pose.position, message.pose.pose.orientation
+    at.x, at.y, at.z, turn.w = 0.3, -0.2, 0.5, 0.0
+    telemetry.on_odometry(message)
+    assert telemetry.base is None  # a quaternion of zeros is no orientation
+    turn.w = turn.z = np.sqrt(0.5)
+    telemetry.on_odometry(message)
+    shown._drawn.links['link_1'].position = np.array([0.1, 0.0, 0.15])
+    shown._drawn.links['link_1'].wxyz = np.array([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
+    shown.update()
+    # the link is turned in the robot as it is in the world: the robot is not turned
+    np.testing.assert_allclose(root.position, [0.2, -0.2, 0.35], atol=1e-12)
+    np.testing.assert_allclose(root.wxyz, [1.0, 0.0, 0.0, 0.0], atol=1e-12)
+    shown._drawn.links['link_1'].wxyz = np.array([1.0, 0.0, 0.0, 0.0])
+    telemetry.on_odometry(message)
+    shown.update()
+    np.testing.assert_allclose(root.position, [0.3, -0.3, 0.35], atol=1e-12)
+    np.testing.assert_allclose(root.wxyz, [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)], atol=1e-12)
+
+
+def test_the_way_home(node, monkeypatch):
+    """The simulator is reset, and the controller as soon as the jump has become its fault."""
+    shown, telemetry = page(node, 'tool0')
+    shown._operator, clock = MagicMock(answer='', simulated=True), [float(round(time.monotonic()))]
+    monkeypatch.setattr(time, 'monotonic', lambda: clock[0])
+
+    def look(state, seconds, fault='it jumped'):
+        telemetry.state, telemetry.fault = state, fault
+        clock[0] += seconds
+        shown.update()
+        return shown._operator.reset.call_count
+    shown._start_home()
+    assert shown._operator.home.call_count == 1
+    assert look('running', 0.25, '') == look('state lost', 0.75) == look('ramping down', 0.5) == 0
+    assert look('fault', 0.25) == look('fault', 1.0) == 1
+    shown._start_home()  # a jump so small that it is no fault
+    assert look('running', 1.0, '') == look('running', 5.0, '') == look('fault', 1.0) == 1
+    shown._start_home()  # it was stopped, and did not notice
+    assert look('holding', 1.0) == 1 and look('holding', 5.0) == 2
+    assert shown._simulator.visible is True
 
 
 def test_positions_come_by_name(node):
@@ -126,7 +224,7 @@ def page(node, frame):
     urdf = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf').read_text()
     server = MagicMock()
     for made in (server.scene.add_arrows, server.scene.add_icosphere, server.scene.add_box,
-                 server.gui.add_checkbox):
+                 server.scene.add_frame, server.gui.add_checkbox):
         made.side_effect = lambda *_, **__: MagicMock()  # one handle for each
     return Page(server, MODEL, urdf, frame, MODEL.joint_names, telemetry, operator), telemetry
 
@@ -423,6 +521,9 @@ def test_what_an_operator_sends():
     assert operator.answer == 'stop: braking'
     operator.reset()
     asked('/arm/reset', 'reset')
+    operator.home()
+    asked('/sim/reset', 'back to the start pose')
+    assert operator.simulated
     operator.pause(True)
     assert asked('/sim/pause', 'pause')[0].data is True
     operator.pause(False)

@@ -24,6 +24,7 @@ from rbd_ros.control.references.results import Outcome, ResultCode, Status
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.nodes.controller import diagnostics
 from rbd_ros.nodes.controller.statistics import LoopStatistics
+from rbd_ros.nodes.dashboard.telemetry import Telemetry
 
 OK, WARN, ERROR = diagnostics.OK, diagnostics.WARN, diagnostics.ERROR
 
@@ -296,3 +297,27 @@ def test_payload_and_gravity(subject):
     assert subject.look('load')[:2] == (ERROR, 'no direction of gravity: too old')
     subject.gravity_input.reason = 'no tf'
     assert subject.look('load')[1] == 'no direction of gravity: no tf'
+
+
+# -- who reads them ---------------------------------------------------------------------------
+
+
+def test_the_dashboard_plots_what_the_controller_sends(subject):
+    """Rate and latency of the real message arrive in its plots; of another robot's, nothing."""
+    node = SimpleNamespace(resolve_topic_name=lambda name: f'/left/{name}',
+                           create_subscription=lambda *_: None)
+    telemetry = Telemetry(node, 'controller', 'simulator')
+    subject.run()
+    subject.states(500)
+    subject.look()
+    message, = subject.node.sent
+    telemetry.on_diagnostics(message)
+    (rate,), (latency,) = telemetry.rate.arrays()[1], telemetry.latency.arrays()[1]
+    values = subject.look('joint states')[2]
+    assert rate > 100.0 and latency == pytest.approx(0.3)  # ms: 0.2 on the way, 0.1 in work
+    assert telemetry.age('controller') < 3.0 and values
+    other = Telemetry(SimpleNamespace(resolve_topic_name=lambda name: f'/right/{name}',
+                                      create_subscription=lambda *_: None), 'controller', '')
+    other.on_diagnostics(message)
+    assert other.latency.arrays()[1].tolist() == other.rate.arrays()[1].tolist() == [0.0]
+    assert other.age('controller') == float('inf')

@@ -181,7 +181,7 @@ def test_stop_and_reset_answer(monkeypatch):
     assert stop() == (True, 'nothing to stop: no torque is published')
     assert reset() == (False, 'nothing to reset, the controller is inactive')
     loop.start()
-    assert stop() == (True, 'stopping: braking')
+    assert stop() == (True, 'braking')
     assert loop.arm.cycle.fault_text().endswith('~/stop')
     assert reset()[0] is False
     loop.run(0.6)

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 from codec_oracle import Cdr, joint_state
 from geometry_msgs.msg import Vector3, WrenchStamped
+import numpy as np
 import pytest
 from rbd_ros.errors import RbdError
 from rbd_ros.nodes.codec import JointStateReader
@@ -53,7 +54,9 @@ def node(monkeypatch):
     made.__dict__.update(
         _simulation=Simulation(), _sim_stamps=False, _reader=JointStateReader(),
         get_logger=lambda: SimpleNamespace(**log), last_command=0.0, _clock_publisher=None,
-        _base=None, _settings=SimpleNamespace(number=lambda _: 0.5, integer=lambda _: 3),
+        _deaf_until=-np.inf,
+        _base=None, _settings=SimpleNamespace(number=lambda _: 0.5, integer=lambda _: 3,
+                                              flag=lambda _: False),
         _writer=SimpleNamespace(write=lambda stamp, sample: ('state', stamp)), _reports=[
             SimpleNamespace(report=lambda stamp: made.sent.append(('report', stamp)))],
         _states=SimpleNamespace(publish=made.sent.append))
@@ -118,6 +121,31 @@ def test_services(node):
     assert ask(node._on_reset) == (True, 'initial state, brakes closed', ('reset',))
     node._simulation.refusal = 'not paused'
     assert ask(node._on_step) == (False, 'not paused', ('step', 3, 50.0)) and len(node.sent) == 4
+
+
+def test_a_reset_is_not_undone_by_commands_for_the_pose_before(node, monkeypatch):
+    """They are ignored until they pause, as they do after the fault that the jump is."""
+    clock = [50.0]
+    monkeypatch.setattr(simulator, 'time', SimpleNamespace(
+        monotonic=lambda: clock[0], time_ns=lambda: 1000 * 10**9))
+
+    def taken(after):
+        clock[0] += after
+        node._simulation.asked.clear()
+        node._command([1.0, 2.0], None)
+        return bool(node._simulation.asked)
+
+    def reset():
+        node._on_reset(Trigger.Request(), Trigger.Response())
+    assert taken(0.002)
+    reset()
+    assert not any(taken(0.05) for _ in range(20))
+    assert taken(0.2) and taken(0.002)
+    reset()  # whoever never pauses has seen the new pose for long
+    assert sum(taken(0.05) for _ in range(100)) == pytest.approx(40, abs=1)
+    node._settings.flag = lambda name: name == 'lockstep'
+    reset()
+    assert taken(0.002)  # each state waits for its answer
 
 
 @pytest.mark.parametrize(('timeout', 'seconds'), [(0.5, 0.5), (0.0, float('inf'))])

@@ -104,6 +104,9 @@ _ROBOT = (
     _floats('initial_positions', 'rad or m, of the joints that take commands. Default: zero, or '
             'the nearest position within the limits (built-in arm: a bent pose).', -1e6,
             fixed=True),
+    _choice('start_pose', 'zero', ('zero', 'bent'), 'Where the joints start without '
+            'initial_positions: zero, or bent: inside the limits, above the base and far from '
+            'singular poses, for arms without closed loops.'),
     Setting('floating_base', 'bool', False, 'Let the root link of the description move freely: a '
             'legged or flying robot.', fixed=True),
     _floats('initial_base_pose', 'm and rad: x, y, z, roll, pitch, yaw of a floating base. '

@@ -34,6 +34,7 @@ from rbd_ros.sim.physics import per_joint, Physics
 from rbd_ros.sim.schedule import Schedule
 from rbd_ros.sim.sensors import Imperfections
 from rbd_ros.sim.setting_table import default_values, SETTINGS
+from rbd_ros.sim.start_pose import bent_pose
 from rbd_ros.sim.world import read_balls, read_scene, Surface, World
 
 if TYPE_CHECKING:
@@ -131,6 +132,9 @@ class Settings:
                 raise SettingError(f'initial_positions has {len(given)} entries; '
                                    f'{len(joints)} joints take commands')
             q[model.position_order(joints)] = given
+        elif (self.text('start_pose') == 'bent' and not model.loops
+              and not self.flag('floating_base')):
+            return bent_pose(model, joints)
         for name in joints:
             k = model.position_slice(name).start
             low, high = model.lower[k], model.upper[k]

@@ -55,6 +55,9 @@ LARGEST_MESH = 100 * 2**20
 #: The view: smallest radius of a robot, m; direction of the camera; its distance and the width of
 #: the floor, in units of the radius.
 MIN_RADIUS, VIEW_DIRECTION, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
+#: How far the camera stands to the right, in units of its distance: the panel covers that side.
+ASIDE = 0.25
+GRID_HEIGHT = 2e-3  # m
 
 
 def start_server(
@@ -121,6 +124,15 @@ def _pose(X: Transform) -> tuple[Array, Array]:
     return np.array(X.r.to_list(), float), np.array([w, x, y, z])
 
 
+def _matrix(wxyz: ArrayLike) -> Array:
+    """Return the rotation from a frame to its parent that a quaternion stands for."""
+    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(np.asarray(wxyz, float))
+    return np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)]])
+
+
 def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:
     """
     Return edges, centre and quaternion (w, x, y, z) of the box with a given inertia.
@@ -145,14 +157,16 @@ class Viewpoint(NamedTuple):
 
 
 def viewpoint(model: Model) -> Viewpoint:
-    """Return the viewpoint from which a robot in its neutral position fills the view."""
+    """Return the viewpoint from which a robot in its neutral position fills the free view."""
     poses = link_poses(model, neutral(model)).values()
     points = np.array([position for position, _ in poses])
     low, high = points.min(axis=0), points.max(axis=0)
     radius = max(0.5 * float(np.linalg.norm(high - low)), MIN_RADIUS)
     middle = 0.5 * (low + high)
-    eye = middle + DISTANCE * radius * np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
-    (a, b, c), (x, y, z) = eye.tolist(), middle.tolist()
+    back = np.array(VIEW_DIRECTION) / np.linalg.norm(VIEW_DIRECTION)
+    right = np.cross([0.0, 0.0, 1.0], back)
+    look = middle + ASIDE * DISTANCE * radius * right / np.linalg.norm(right)
+    (a, b, c), (x, y, z) = (look + DISTANCE * radius * back).tolist(), look.tolist()
     return Viewpoint((a, b, c), (x, y, z), math.ceil(FLOOR * radius))
 
 
@@ -182,9 +196,10 @@ class RobotScene:
         self._scene, self._near, self._root = server.scene, near, root
         place = viewpoint(model)
         server.initial_camera.position, server.initial_camera.look_at = place.eye, place.look
+        # A little above the ground: in one plane with a floor, the two would flicker.
         server.scene.add_grid('/floor', width=place.floor, height=place.floor, cell_size=0.1,
-                              section_size=1.0)
-        server.scene.add_frame(root, show_axes=False)
+                              section_size=1.0, position=(0.0, 0.0, GRID_HEIGHT))
+        self._base = server.scene.add_frame(root, show_axes=False)
         for name in model.frames:
             self.links[name] = server.scene.add_frame(f'{root}/{name}', show_axes=False)
         seen = set()
@@ -208,6 +223,20 @@ class RobotScene:
         for name, (position, turn) in link_poses(self.model, q).items():
             handle = self.links[name]
             handle.position, handle.wxyz = position, turn
+
+    def place(self, link: str, position: ArrayLike, wxyz: ArrayLike) -> None:
+        """
+        Put the robot where a floating base is.
+
+        :param link: that is there; others have the poses that they have to it.
+        :param position: of the link in the world, m.
+        :param wxyz: its orientation, quaternion.
+        """
+        held = self.links[link]  # in the robot
+        R = _matrix(wxyz) @ _matrix(held.wxyz).T
+        self._base.position = np.asarray(position, float) - R @ np.asarray(held.position, float)
+        x, y, z, w = quaternion.from_rotation(Mat3(tuple(map(tuple, R.T.tolist()))))
+        self._base.wxyz = np.array([w, x, y, z], float)
 
     def _add(self, shape: Shape, number: int) -> bool:
         """Draw a shape; return whether it can be seen."""

@@ -33,6 +33,7 @@ from rbd_ros.nodes.controller.action import TrajectoryAction
 from rbd_ros.nodes.controller.gravity_input import GravityInput
 from rbd_ros.nodes.controller.loop_node import LoopNode
 from rbd_ros.nodes.controller.statistics import Spread
+from rbd_ros.nodes.diagnostic_names import JOINT_STATES, MEDIAN, RATE, spread_key, SUPERVISOR
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
@@ -107,9 +108,9 @@ class Diagnostics:
     def _parts(self, cycle: Cycle | None, now: float) -> dict[str, Part]:
         parts = {'real time': self._realtime()}
         if cycle is None:
-            return {'supervisor': (OK, 'not configured', []), **parts}
+            return {SUPERVISOR: (OK, 'not configured', []), **parts}
         return {
-            'supervisor': _supervisor(cycle, now), 'joint states': self._statistics,
+            SUPERVISOR: _supervisor(cycle, now), JOINT_STATES: self._statistics,
             'torque': _torque(cycle), 'reference': self._reference(cycle),
             'load': self._load(cycle), **parts}
 
@@ -121,7 +122,7 @@ class Diagnostics:
         found = loop_node.statistics.summary(now, now + time.time() - time.monotonic())
         nominal = settings.number('nominal_rate')
         pairs: list[Pair] = [
-            ('rate [Hz]', f'{found.rate:.1f}'), ('nominal rate [Hz]', f'{nominal:g}'),
+            (RATE, f'{found.rate:.1f}'), ('nominal rate [Hz]', f'{nominal:g}'),
             ('minimum rate [Hz]', f'{settings.number("minimum_rate"):g}'),
             ('state age [ms]', f'{1e3 * found.age:.2f}'),
             *_spread('period', found.period, 1e3, 'ms'),
@@ -245,8 +246,8 @@ def _largest_error(cycle: Cycle) -> float:
 
 
 def _spread(name: str, spread: Spread, scale: float, unit: str) -> Iterator[Pair]:
-    for label, value in zip(('p50', 'p99', 'max'), spread):
-        yield f'{name} {label} [{unit}]', f'{scale * value:.3f}'
+    for label, value in zip((MEDIAN, 'p99', 'max'), spread):
+        yield spread_key(name, label, unit), f'{scale * value:.3f}'
 
 
 def _numbers(values: Iterable[float]) -> str:

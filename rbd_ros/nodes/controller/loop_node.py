@@ -278,7 +278,7 @@ class LoopNode(GuardedNode):
         cancelled = self.cancel_start()
         if cycle is not None and not cycle.supervisor.finished:
             cycle.supervisor.fault(monotonic(), Cause.OPERATOR_STOP, '~/stop')
-            response.message = f'stopping: {cycle.supervisor.state.value}'
+            response.message = cycle.supervisor.state.value
         response.message = (cancelled or response.message
                             or 'nothing to stop: no torque is published')
         return response

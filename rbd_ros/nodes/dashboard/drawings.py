@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['Drawings']
+__all__ = ['Drawings', 'OF_ROBOT']
 
 MAX_HALF_AXIS = 0.2  # m, longest half-axis of an ellipsoid
 MIN_FORCE = 0.5  # N, smallest force that has an arrow
 PIVOT = 1e-6  # m/rad; a frame that every joint moves less is a pivot, with no inertia to show
+OF_ROBOT = '/robot/~'  # what moves with the base; no link has such a name
 EXTERNAL, CONTACT = (220, 30, 60), (112, 72, 232)  # colours of arrows
 
 
@@ -57,15 +58,15 @@ class Drawings:
             self._reach_on = gui.add_checkbox('Manipulability', False)
             self._force_on = gui.add_checkbox('External force', True)
             self._contacts_on = gui.add_checkbox('Contact forces', True)
-        self.inertia = scene.add_icosphere('/inertia', color=(230, 120, 30), opacity=0.35,
-                                           visible=False)  # until the robot is somewhere
+        self.inertia = scene.add_icosphere(f'{OF_ROBOT}/inertia', color=(230, 120, 30),
+                                           opacity=0.35, visible=False)  # until the robot is somewhere
         # As wires: the two ellipsoids lie across each other, and one would hide the other.
-        self.reach = scene.add_icosphere('/manipulability', color=(20, 130, 60), wireframe=True,
-                                         visible=False)
+        self.reach = scene.add_icosphere(f'{OF_ROBOT}/manipulability', color=(20, 130, 60),
+                                         wireframe=True, visible=False)
         self.force, self.contacts = (scene.add_arrows(
             name, np.zeros((1, 2, 3)), colour, shaft_radius=0.008, head_radius=0.02,
             head_length=0.04, visible=False)
-            for name, colour in (('/force', EXTERNAL), ('/contacts', CONTACT)))
+            for name, colour in ((f'{OF_ROBOT}/force', EXTERNAL), ('/contacts', CONTACT)))
         self._condition: float | None = None  # condition number, None: the frame cannot move
         self._contacts: Array | None = None  # the arrows that are drawn
         self._obstacles: list[Any] = []  # handles

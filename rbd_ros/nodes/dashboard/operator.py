@@ -73,6 +73,7 @@ class Operator:
         self._stop = node.create_client(Trigger, f'{controller}/stop')
         self._reset = node.create_client(Trigger, f'{controller}/reset')
         self._pause = node.create_client(SetBool, f'{simulator}/pause')
+        self._home = node.create_client(Trigger, f'{simulator}/reset')
 
     def set(self, values: Mapping[str, Any]) -> None:
         """Set parameters of the controller, by name."""
@@ -124,6 +125,16 @@ class Operator:
         if self.allowed:
             self._call(self._pause, SetBool.Request(data=paused),
                        'pause' if paused else 'continue')
+
+    @property
+    def simulated(self) -> bool:
+        """Return whether there is a simulator."""
+        return self.allowed and self._home.service_is_ready()
+
+    def home(self) -> None:
+        """Put the simulated robot back to where it started."""
+        if self.allowed:
+            self._call(self._home, Trigger.Request(), 'back to the start pose')
 
     def aim(self, on: bool) -> None:
         """

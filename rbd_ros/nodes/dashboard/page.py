@@ -23,9 +23,10 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.nodes.dashboard.drawings import Drawings
+from rbd_ros.nodes.dashboard.drawings import Drawings, OF_ROBOT
 from rbd_ros.nodes.dashboard.operator import Operator
-from rbd_ros.nodes.dashboard.telemetry import History, STALE_AFTER, Telemetry
+from rbd_ros.nodes.dashboard.status import Status, status_of
+from rbd_ros.nodes.dashboard.telemetry import BasePose, History, STALE_AFTER, Telemetry
 from rbd_ros.view.figures import bars, quaternion
 from rbd_ros.view.scene import RobotScene
 from rbd_ros.view.shapes import read_shapes
@@ -42,7 +43,11 @@ MODES = ('gravity_compensation', 'hold', 'computed_torque', 'operational_space',
 SLOW_PERIOD = 0.2  # s between two updates of text, bars and plots
 READ_PERIOD = 2.0  # s between two reads of the parameters of the controller
 PUSH_DURATION = 0.5  # s that a push lasts
+HOME_PAUSE, HOME_TIMEOUT = 0.5, 4.0  # s, earliest and latest reset on the way home
 MOTION_THRESHOLD = 1e-4  # rad or m that a joint moves without being drawn anew
+PAYLOAD_HINT = 'what the controller expects at the payload frame; the robot must carry it'
+PAYLOAD_NOTE = ('The payload is told to the **controller only**: a simulated robot carries none, '
+                'and is pushed up by what the controller adds.')
 MAX_LISTED = 5  # shapes that cannot be drawn, named one by one
 
 
@@ -72,9 +77,11 @@ class Page:
                         for name in joints]
         self._next_slow = self._push_until = self._next_read = 0.0  # steady times
         self._shown: Array | None = None  # position that is drawn
+        self._base: BasePose | None = None  # of the base that is drawn
+        self._homing: tuple[float, float] | None = None  # when a way home began and is given up
         self._mode_shown, self._look_again = '', np.inf  # and when to look, a steady time
         self._edited: set[str] = set()  # numbers that differ by hand from those of the controller
-        self._status = self._gui.add_markdown('Waiting for the robot')
+        self._status = self._gui.add_html(Status('waiting', 'Waiting for the robot').html())
         self._answer = self._gui.add_markdown(operator.answer)
         self._add_drive()
         if self._drawn.problems:  # below the button that stops
@@ -85,7 +92,10 @@ class Page:
 
     def update(self) -> None:
         """Show the present; to be called some 25 times per second."""
-        q = self._telemetry.position(self._model)
+        q, base = self._telemetry.position(self._model), self._telemetry.base
+        if base is not None and base is not self._base and base.link in self._drawn.links:
+            self._drawn.place(*base)
+            self._base = base
         slow = time.monotonic() >= self._next_slow
         if q is not None:
             # What does not change is not sent: a browser would draw it all the same.
@@ -102,8 +112,11 @@ class Page:
             self._operator.push(self._frame, self._force.value)
         if slow:
             self._next_slow = time.monotonic() + SLOW_PERIOD
-            self._status.content = self._telemetry.words()
+            self._status.content = status_of(
+                self._telemetry, commands=self._operator.allowed).html()
             self._answer.content = self._operator.answer
+            self._simulator.visible = self._operator.simulated
+            self._finish_home()
             self._show_bars()
             self._show_mode()
             self._operator.expire()
@@ -124,16 +137,21 @@ class Page:
             stop.on_click(lambda _: operator.stop())
             reset = gui.add_button('Reset', disabled=off)
             reset.on_click(lambda _: operator.reset())
-            paused = gui.add_checkbox('Pause the simulator', False, disabled=off)
-            paused.on_update(by_hand(lambda: operator.pause(paused.value)))
             self._aim = gui.add_checkbox(
                 'Drag a target', False, disabled=off,
                 hint='in mode operational_space the controlled frame follows it')
             self._aim.on_update(lambda _: self._show_gizmo())
+        self._simulator = gui.add_folder('Simulated robot', visible=False)  # if there is one
+        with self._simulator:
+            home = gui.add_button('Back to the start pose', disabled=off)
+            home.on_click(lambda _: self._start_home())
             self._force = gui.add_vector3('Push, N', (15.0, 0.0, 0.0), step=1.0, disabled=off)
-            push = gui.add_button('Push', disabled=off, hint='the tool of the simulated robot')
+            push = gui.add_button('Push', disabled=off, hint='the tool, for half a second')
             push.on_click(lambda _: self._start_push())
-        self._gizmo = self._scene.add_transform_controls('/target', scale=0.25, visible=False)
+            paused = gui.add_checkbox('Pause the simulator', False, disabled=off)
+            paused.on_update(by_hand(lambda: operator.pause(paused.value)))
+        self._gizmo = self._scene.add_transform_controls(f'{OF_ROBOT}/target', scale=0.25,
+                                                         visible=False)
         self._gizmo.on_update(lambda _: operator.target(self._gizmo.position, self._gizmo.wxyz))
 
     def _choose_mode(self) -> None:
@@ -153,6 +171,26 @@ class Page:
 
     def _start_push(self) -> None:
         self._push_until = time.monotonic() + PUSH_DURATION
+
+    def _start_home(self) -> None:
+        now = time.monotonic()
+        self._homing = now + HOME_PAUSE, now + HOME_TIMEOUT
+        self._operator.home()
+
+    def _finish_home(self) -> None:
+        """
+        Reset the controller, too, as soon as it has noticed that the robot is elsewhere.
+
+        A robot that jumps is a fault, which ends in silence; only then it can start again.
+        """
+        if self._homing is None or time.monotonic() < self._homing[0]:
+            return
+        late = time.monotonic() > self._homing[1]
+        if self._telemetry.state == 'fault' or (late and self._telemetry.fault):
+            self._operator.reset()
+            self._homing = None
+        elif late:
+            self._homing = None
 
     def _show_gizmo(self) -> None:
         """Put the target where the frame is, and let it be dragged."""
@@ -174,12 +212,13 @@ class Page:
         with gui.add_folder('Adjust', expand_by_default=False, visible=self._operator.allowed):
             self._numbers = {
                 'payload.mass': gui.add_number('Payload, kg', 0.0, min=0.0, step=0.1,
-                                               disabled=True),
+                                               disabled=True, hint=PAYLOAD_HINT),
                 'stiffness': gui.add_number('Stiffness, 1/s²', 0.0, min=0.0, step=10.0,
                                             disabled=True),
                 'damping': gui.add_number('Damping, 1/s', 0.0, min=0.0, step=1.0, disabled=True),
                 'gravity': gui.add_vector3('Gravity, m/s²', (0.0, 0.0, 0.0), step=0.01,
                                            disabled=True)}
+            self._payload_note = gui.add_markdown(PAYLOAD_NOTE)
             self._apply = gui.add_button('Apply', disabled=True,
                                          hint='send the numbers that you have changed')
         for name, field in self._numbers.items():

@@ -22,7 +22,9 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+from nav_msgs.msg import Odometry
 import numpy as np
+from rbd_ros.nodes.diagnostic_names import JOINT_STATES, LATENCY, RATE, SUPERVISOR
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String, UInt8MultiArray
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['History', 'LATCHED', 'Obstacle', 'STALE_AFTER', 'Telemetry']
+__all__ = ['BasePose', 'History', 'LATCHED', 'Obstacle', 'STALE_AFTER', 'Telemetry']
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -70,6 +72,14 @@ class Obstacle(NamedTuple):
     colour: tuple[int, int, int]
 
 
+class BasePose(NamedTuple):
+    """Where a floating base is in the world, m; quaternion w, x, y, z."""
+
+    link: str
+    position: tuple[float, float, float]
+    wxyz: tuple[float, float, float, float]
+
+
 class Telemetry:
     """
     Subscribe to what a controller and a driver publish, and keep the newest of it.
@@ -91,9 +101,10 @@ class Telemetry:
         self.force: Array = np.zeros(3)  # external, along the axes of the controlled frame, N
         self.contacts: Array = np.zeros((0, 2, 3))  # both ends of each arrow, in the base, m
         self.obstacles: list[Obstacle] = []
+        self.base: BasePose | None = None  # None: the base is fixed, or nobody says where it is
         self.diagnostics: dict[str, tuple[str, str]] = {}
         self.rate, self.latency = History(), History()
-        self._plotted = {'rate [Hz]': self.rate, 'latency median [ms]': self.latency}
+        self._plotted = {RATE: self.rate, LATENCY: self.latency}
         self._received: dict[str, float] = {}
         self._count, self._since = 0, time.monotonic()
         self._name = node.resolve_topic_name(controller).strip('/')  # as in /diagnostics
@@ -111,6 +122,7 @@ class Telemetry:
         node.create_subscription(MarkerArray, f'{simulator}/contact_markers', self.on_contacts,
                                  10)
         node.create_subscription(MarkerArray, f'{simulator}/scene', self.on_scene, LATCHED)
+        node.create_subscription(Odometry, f'{simulator}/odometry', self.on_odometry, NEWEST)
         node.create_subscription(DiagnosticArray, '/diagnostics', self.on_diagnostics, 10)
 
     def age(self, what: str) -> float:
@@ -133,24 +145,6 @@ class Telemetry:
             if place.stop - place.start == 1:
                 qd[place] = self.velocities.get(name, 0.0)
         return qd
-
-    def words(self) -> str:
-        """Return the condition of robot and controller, as Markdown."""
-        if self.age('states') > STALE_AFTER:
-            lines = ['**No joint states.** Is the driver or the simulator running?']
-        elif 'controller' not in self._received:
-            lines = ['**No controller yet.** Waiting for its diagnostics.']
-        elif self.age('controller') > STALE_AFTER:
-            lines = ['**The controller has vanished.** Nothing was heard from it for '
-                     f'{self.age("controller"):.0f} s: the robot depends on its driver.']
-        else:
-            lines = [f'State **{self.state or "unknown"}**, mode **{self.mode or "unknown"}**']
-        if self.fault:
-            lines.append(f'Fault: {self.fault}')
-        lines += [f'{level.capitalize()}: {name}: {text}'
-                  for name, (level, text) in sorted(self.diagnostics.items())
-                  if level != 'OK' and not (self.fault and self.fault in text)]  # said already
-        return '\n\n'.join(lines)
 
     def on_states(self, message: JointState) -> None:
         """Keep what the driver measured, and count if no controller does: it misses none."""
@@ -193,14 +187,21 @@ class Telemetry:
         """Keep the things that the robot may touch."""
         self.obstacles = [_obstacle(each) for each in message.markers if each.type == Marker.CUBE]
 
+    def on_odometry(self, message: Odometry) -> None:
+        """Keep where the base is."""
+        at, turn = message.pose.pose.position, message.pose.pose.orientation
+        numbers = (at.x, at.y, at.z), (turn.w, turn.x, turn.y, turn.z)
+        if all(map(math.isfinite, (*numbers[0], *numbers[1]))) and any(numbers[1]):
+            self.base = BasePose(message.child_frame_id, *numbers)
+
     def on_diagnostics(self, message: DiagnosticArray) -> None:
         """Keep level and text of each part, and the rate and the latency of our controller."""
         for status in message.status:
             level = _LEVELS.get(int.from_bytes(status.level, 'little'), 'stale')
             self.diagnostics[status.name] = (level, status.message)
-            if status.name == f'{self._name}: supervisor':
+            if status.name == f'{self._name}: {SUPERVISOR}':
                 self._received['controller'] = time.monotonic()
-            if status.name == f'{self._name}: joint states':
+            if status.name == f'{self._name}: {JOINT_STATES}':
                 for pair in status.values:
                     if pair.key in self._plotted and _is_number(pair.value):
                         self._plotted[pair.key].add(float(pair.value))

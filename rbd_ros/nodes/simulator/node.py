@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from rbd_ros.sim import Sample
     from rclpy.parameter import Parameter
 
+#: After a reset, s: a stream of commands is ignored until it pauses so long, or for this time.
+SILENCE, DEAF_TIME = 0.15, 3.0
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -74,6 +76,7 @@ class Simulator(Node):
                                 self._settings.text('robot_description_file'))
         self._simulation = self._build(text)
         self.last_command = -math.inf  # steady time of the last command, s
+        self._deaf_until = -math.inf  # steady time until which a stream of commands is ignored, s
         self._sim_stamps = self._settings.flag('lockstep') or self._settings.flag('publish_clock')
         self._make_publishers(text)
         self._make_inputs()
@@ -227,8 +230,13 @@ class Simulator(Node):
     def _command(
         self, efforts: Sequence[float] | NDArray[np.float64], stamp_ns: int | None,
     ) -> None:
-        before = self._simulation.released
+        before, silence = self._simulation.released, time.monotonic() - self.last_command
         self.last_command = time.monotonic()
+        if self.last_command < self._deaf_until:
+            # These commands are for the pose before the reset: they would throw the robot.
+            if silence < SILENCE:
+                return
+            self._deaf_until = -math.inf
         if not self._sim_stamps and stamp_ns is not None:
             # States carry the stamps of the wall clock; here they are simulated time.
             stamp_ns += self._simulation.time_ns - time.time_ns()
@@ -275,6 +283,8 @@ class Simulator(Node):
 
     def _on_reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._simulation.reset()
+        if not self._settings.flag('lockstep'):  # where each state waits for its answer
+            self._deaf_until = time.monotonic() + DEAF_TIME
         response.success, response.message = True, 'initial state, brakes closed'
         return response
 

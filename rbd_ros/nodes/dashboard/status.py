@@ -1,0 +1,129 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The condition of robot and controller on the page: a colour, words, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.states import State
+from rbd_ros.nodes.dashboard.telemetry import STALE_AFTER, Telemetry
+
+__all__ = ['is_asked_for', 'Level', 'Status', 'status_of']
+
+Level = str
+#: Colours of the frame and of the ground behind the words, by level.
+COLOURS: dict[Level, tuple[str, str]] = {
+    'good': ('#2b8a3e', '#ebfbee'), 'waiting': ('#495057', '#f1f3f5'),
+    'warning': ('#e8a600', '#fff9db'), 'fault': ('#c92a2a', '#fff0f0')}
+_ORDER = ('good', 'waiting', 'warning', 'fault')
+_STARTING = (State.PROBING.value, State.RAMPING_IN.value)
+_BY_OPERATOR = tuple(cause.text for cause in Cause if cause.by_operator)
+
+
+class Status(NamedTuple):
+    """
+    What a person should know first.
+
+    :param level: good, waiting, warning or fault.
+    :param headline: one line, HTML.
+    :param lines: more of them.
+    :param advice: what to press or to do next; empty: nothing.
+    """
+
+    level: Level
+    headline: str
+    lines: Sequence[str] = ()
+    advice: str = ''
+
+    def html(self) -> str:
+        """Return a coloured box with all of it."""
+        frame, ground = COLOURS[self.level]
+        parts = [f'<div>{self.headline}</div>', *(f'<div>{line}</div>' for line in self.lines)]
+        if self.advice:
+            parts.append(f'<div style="margin-top:4px"><b>Next:</b> {self.advice}</div>')
+        return (f'<div class="status {self.level}" style="border-left:6px solid {frame};'
+                f'background:{ground};padding:6px 10px;margin:2px 8px;font-size:13px;'
+                f'overflow-wrap:anywhere;color:#212529">{"".join(parts)}</div>')
+
+
+def is_asked_for(fault: str) -> bool:
+    """
+    Return whether a person asked for a stop, and nothing else is wrong.
+
+    :param fault: all that the controller has latched, as on ``~/fault``.
+    """
+    return bool(fault) and all(part.startswith(_BY_OPERATOR) for part in fault.split('; '))
+
+
+def status_of(telemetry: Telemetry, *, commands: bool) -> Status:
+    """
+    Return the status.
+
+    :param telemetry: what was heard.
+    :param commands: whether the page has buttons that act.
+    """
+    found = _of_controller(telemetry, commands)
+    if not telemetry.fault or is_asked_for(telemetry.fault):
+        lines, level = list(found.lines), found.level
+    else:
+        lines, level = [f'Fault: {escape(telemetry.fault)}', *found.lines], 'fault'
+    for name, (rank, text) in sorted(telemetry.diagnostics.items()):
+        if rank == 'OK' or (telemetry.fault and telemetry.fault in text):  # said already
+            continue
+        lines.append(f'{rank.capitalize()}: {escape(name)}: {escape(text)}')
+        level = max(level, 'fault' if rank == 'error' else 'warning', key=_ORDER.index)
+    return found._replace(lines=lines, level=level)
+
+
+def _of_controller(telemetry: Telemetry, commands: bool) -> Status:
+    """Return what the controller is doing, or what there is in its place."""
+    if telemetry.age('states') > STALE_AFTER:
+        return Status('fault', '<b>No joint states.</b>', (),
+                      'is the driver or the simulator running, and not paused?')
+    if telemetry.age('controller') == float('inf'):
+        return Status('waiting', '<b>No controller yet.</b> Waiting for its diagnostics.')
+    if telemetry.age('controller') > STALE_AFTER:
+        return Status('fault', '<b>The controller has vanished.</b> Nothing was heard from it for '
+                      f'{telemetry.age("controller"):.0f} s: the robot depends on its driver.', (),
+                      'start it again.')
+    state = telemetry.state or 'unknown'
+    headline = (f'State <b>{escape(state)}</b>, mode '
+                f'<b>{escape(telemetry.mode or "unknown")}</b>')
+    if telemetry.fault:
+        return _stopped(telemetry, headline, commands)
+    if state == State.RUNNING.value:
+        return Status('good', headline)
+    if state in _STARTING:
+        return Status('waiting', headline, (), 'wait, the torque is ramped in.')
+    if state in (State.INACTIVE.value, State.RELEASED.value):
+        return Status('waiting', headline, (), 'configure and activate the controller '
+                      '(<code>ros2 lifecycle set</code>).')
+    return Status('warning', headline)
+
+
+def _stopped(telemetry: Telemetry, headline: str, commands: bool) -> Status:
+    """Return what to do after a stop; one that a person asked for is no fault."""
+    act = 'press Reset' if commands else 'call <code>~/reset</code> of the controller'
+    over = telemetry.state in (State.HOLDING.value, State.FAULT.value)
+    if is_asked_for(telemetry.fault):
+        return Status('warning', headline, (f'Stopped as asked ({escape(telemetry.fault)}).',),
+                      f'{act} to go on.' if over else 'wait, the robot is being stopped.')
+    if not over:
+        return Status('fault', headline, (), 'wait, the robot is being stopped.')
+    lines = (('No torque is sent any more.',) if telemetry.state == State.FAULT.value else ())
+    return Status('fault', headline, lines, f'remove the cause, then {act}.')
