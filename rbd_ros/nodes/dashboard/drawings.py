@@ -59,7 +59,7 @@ class Drawings:
             self._force_on = gui.add_checkbox('External force', True)
             self._contacts_on = gui.add_checkbox('Contact forces', True)
         self.inertia = scene.add_icosphere(f'{OF_ROBOT}/inertia', color=(230, 120, 30),
-                                           opacity=0.35, visible=False)  # until the robot is somewhere
+                                           opacity=0.35, visible=False)  # until it is somewhere
         # As wires: the two ellipsoids lie across each other, and one would hide the other.
         self.reach = scene.add_icosphere(f'{OF_ROBOT}/manipulability', color=(20, 130, 60),
                                          wireframe=True, visible=False)
