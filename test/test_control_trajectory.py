@@ -675,3 +675,127 @@ def test_bounds_of_what_may_be_asked_for(q, qd, qdd, word):
     subject.check(np.array([[0.0, 40.0]]), np.array([[0.0, 999.0]]))
     with pytest.raises(GoalError, match='joint b'):
         subject.check(np.zeros((1, 2)), np.array([[0.0, 1001.0]]))
+
+
+# -- streams of single points -----------------------------------------------------------------
+
+KP, KD = 400.0, 40.0  # of the law
+
+
+def path(rng):
+    """Return a gentle path of two joints as position and velocity at a time."""
+    w, size = 2.0 * math.pi * rng.uniform(0.1, 0.4, 2), rng.uniform(0.02, 0.25, 2)
+
+    def at(t):
+        return size * (1.0 - np.cos(w * t)), size * w * np.sin(w * t)
+    return at
+
+
+def demanded(send, sends, duration):
+    """
+    Return accelerations asked of joints under computed torque, and where they were.
+
+    With a right model a joint is a double integrator, and what is asked is torque by inertia.
+    """
+    subject = reference(velocity=[2.0, 2.0], acceleration=[10.0, 10.0])
+    subject.start(np.zeros(2))
+    q, qd, asked, went, k = np.zeros(2), np.zeros(2), [], [], 0
+    for step in range(round(duration / DT)):
+        now = step * DT
+        while k < len(sends) and sends[k] <= now:
+            send(subject, now, k)
+            k += 1
+        x, v, a = subject.update(now)
+        asked.append(a + KD * (v - qd) + KP * (x - q))
+        qd = qd + DT * asked[-1]
+        q = q + DT * qd
+        went.append(q)
+    return np.array(asked), np.array(went)
+
+
+def by_set_point(at, times, velocities):
+    """Send points as set-points."""
+    def send(subject, now, k):
+        q, qd = at(times[k])
+        subject.take(now, Knots(np.zeros(1), q[None], qd[None] if velocities else None, None), now)
+    return send
+
+
+def by_trajectory(at, times, horizon, velocities, stamped):
+    """Send points as trajectories that end at them."""
+    def send(subject, now, k):
+        q, qd = at(times[k])
+        begin = times[k] - horizon if stamped else now
+        subject.take(now, Knots(np.array([horizon]), q[None], qd[None] if velocities else None,
+                                None), begin)
+    return send
+
+
+@pytest.mark.parametrize('velocities', [False, True])
+@pytest.mark.parametrize('seed', range(12))
+def test_stream_of_short_trajectories_is_as_smooth_as_set_points(seed, velocities):
+    """
+    At 20 to 100 Hz, with jitter, peaks and steps are at most 1.2 times those of set-points.
+
+    What is below 6 % of the acceleration limit is not compared.
+    """
+    rng = np.random.default_rng(seed)
+    at, rate = path(rng), rng.uniform(20.0, 100.0)
+    horizon = rng.uniform(1.0, 1.7) / rate
+    stamped = bool(rng.random() < 0.5) and not velocities
+    regular = np.arange(0.0, 1.5, 1.0 / rate)
+    jitter = rng.uniform(0.0, 0.4) / rate
+    sends = regular + jitter * rng.random(len(regular))
+    times = regular + horizon
+    if stamped:  # the sender stamps when it sends, and the message is on its way for some time
+        sends = regular + min(jitter, 0.5 * horizon) * rng.random(len(regular))
+    asked, went = demanded(by_trajectory(at, times, min(horizon, 0.099), velocities, stamped),
+                           sends, 1.5)
+    usual, _ = demanded(by_set_point(at, times, velocities), sends, 1.5)
+    for j in range(2):
+        assert np.abs(asked[:, j]).max() <= max(1.2 * np.abs(usual[:, j]).max(), 0.6)
+        step, usual_step = (np.abs(np.diff(x[:, j])).max() for x in (asked, usual))
+        assert step <= max(1.2 * usual_step, 0.6)
+    wanted = np.array([at(t)[0] for t in np.arange(len(went)) * DT])
+    speed = max(np.abs(at(t)[1]).max() for t in np.linspace(0.0, 1.5, 100))
+    # late by the message before, by what the next may be late, by braking, and by the law
+    assert np.abs(went - wanted).max() <= speed * (horizon + 1.0 / rate + jitter + 0.15)
+
+
+@pytest.mark.parametrize('way', [0.3, -0.05, 1.5])
+def test_single_short_trajectory_goes_to_its_end(way):
+    """One point that is due soon is reached without overshoot, and stays the target."""
+    subject = reference(velocity=[1.0, 1.0], acceleration=[10.0, 10.0], timeout=0.1)
+    subject.start(np.zeros(2))
+    subject.take(0.0, Knots(np.array([0.03]), np.array([[way, 0.0]]), None, None), 0.0)
+    assert subject.source is Source.STREAM
+    run = follow(subject, 6.0)
+    np.testing.assert_allclose(run[-1, 0], [way, 0.0], atol=1e-9)
+    assert (np.abs(run[:, 0, 0]) <= abs(way) + 1e-5).all() and not subject.timed_out
+    assert np.abs(run[:, 1]).max() <= 1.0 + 1e-9
+
+
+def test_reversed_stream_comes_back():
+    """A joint at its point that moves away from it gets there again: no pace is zero."""
+    subject = reference(velocity=[1.0, 1.0], acceleration=[10.0, 10.0])
+    subject.start(np.zeros(2), np.array([0.8, 0.0]))
+    subject.take(0.0, Knots(np.array([0.02]), np.zeros((1, 2)), None, None), 0.0)
+    run = follow(subject, 5.0)
+    assert run[:, 0, 0].max() > 0.02
+    np.testing.assert_allclose(run[-1, 0], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('times, begin, source', [
+    ([0.1], 0.0, Source.STREAM), ([0.1001], 0.0, Source.TRAJECTORY), ([0.0], 0.0, Source.STREAM),
+    ([0.05], 0.06, Source.TRAJECTORY), ([0.05], 0.04, Source.STREAM),
+    ([0.01, 0.02], 0.0, Source.TRAJECTORY), ([0.05], -0.049, Source.STREAM)])
+def test_what_is_a_stream(times, begin, source):
+    """One point due within 0.1 s is; its pace ends with whatever comes next."""
+    subject = reference()
+    subject.start(np.zeros(2))
+    subject.take(0.0, Knots(np.array(times), np.full((len(times), 2), 0.1), None, None), begin)
+    assert subject.source is source
+    subject.hold()
+    np.testing.assert_array_equal(subject.limiter._most, subject.limiter.velocity)
+    with pytest.raises(GoalError, match=r'the trajectory ended 0\.01 s ago'):
+        subject.take(0.0, Knots(np.array([0.02]), np.zeros((1, 2)), None, None), -0.03)

@@ -142,6 +142,28 @@ def test_trajectories_and_set_points(monkeypatch):
     assert reference.source is Source.HOLD
 
 
+def test_stream_of_a_servoing_node_is_smooth(monkeypatch):
+    """Points 34 ms ahead, 50 times per second: the arm is shaken less than by set-points."""
+    peaks = []
+    for ahead in (0, 34_000_000):
+        rig = Listeners(monkeypatch, 'computed_torque')
+        arm = rig.arm
+        arm.external, start = np.zeros(7), arm.q.copy()
+        arm.forget()
+        for k in range(20):
+            point = JointTrajectoryPoint(
+                positions=(start + 0.2 * (1.0 - math.cos(2.0 * (0.02 * k + 0.034)))).tolist(),
+                time_from_start=Duration(nanosec=ahead))
+            rig.take('joint_trajectory', JointTrajectory(
+                joint_names=list(arm.robot.joints), points=[point]), 0.02)
+        assert rig.cycle.reference.source is Source.STREAM
+        law = np.array(arm.law_log)
+        peaks.append((np.abs(law - law[0]).max(axis=0)[:4],
+                      np.abs(np.diff(law, axis=0)).max(axis=0)[:4]))
+    (usual, usual_step), (peak, step) = peaks
+    assert (peak <= usual).all() and (step <= usual_step).all()
+
+
 def test_refused_references_are_counted_and_payloads_are_not(monkeypatch):
     """A sender of nonsense has lost the robot; a load that cannot be is only told."""
     rig = Listeners(monkeypatch, 'computed_torque')

@@ -95,8 +95,8 @@ class ReferenceIntake:
         joint, task = self._cycle.reference, self._cycle.task_reference
         joint.timeout = settings.number('reference.timeout')
         joint.speed[:] = settings.velocity_limits
-        joint.limiter.velocity[:] = settings.reference_velocity
-        joint.limiter.acceleration[:] = settings.joints('reference.acceleration')
+        joint.limiter.limit(settings.reference_velocity,
+                            settings.joints('reference.acceleration'))
         task.timeout = settings.number('task.timeout')
         task.limits = settings.task_limits()
         task.wrench_limit[:] = settings.wrench_limit()

@@ -43,6 +43,16 @@ _MAX_SPEED, _MAX_ACCELERATION = 1e3, 1e5
 #: planners end a little above the velocity limits that they were given
 _SLACK = 1.01
 
+#: a single point that is due within this time, s, is one of a stream
+STREAM_HORIZON = 0.1
+
+#: how late the next point of a stream may come before the reference stops, as a share of the time
+#: that the point lies ahead
+LATENESS = 0.5
+
+#: share of a velocity limit at which a joint of a stream that hardly moves goes to its point
+_CREEP = 0.001
+
 
 class Source(enum.Enum):
     """Where the reference comes from."""
@@ -135,6 +145,7 @@ class JointReference:
         self.goals.abort('the reference is held')
         self._trajectory = Trajectory(Knots(np.array([duration]), end[None], still, still), now,
                                       now, (q, qd, qdd))
+        self.limiter.pace(None)
         self.source, self.resting = Source.HOLD, False
 
     def hold(self) -> None:
@@ -143,6 +154,7 @@ class JointReference:
         self.target[0] = self._clipped(q, q + qd * np.abs(qd) / (2.0 * self.limiter.acceleration))
         self.target[1:] = 0.0
         self._trajectory = None
+        self.limiter.pace(None)
         self.source, self.resting = Source.HOLD, False
 
     def _clipped(self, q: Array, end: Array) -> Array:
@@ -167,7 +179,7 @@ class JointReference:
         return moved
 
     def set_point(self, now: float, q: Array, qd: Array | None = None,
-                  qdd: Array | None = None) -> None:
+                  qdd: Array | None = None, within: float = 0.0) -> None:
         """
         Take a streamed set-point, held until the next one or the timeout.
 
@@ -175,6 +187,8 @@ class JointReference:
         :param q: position.
         :param qd: velocity; None: zero.
         :param qdd: acceleration; None: zero.
+        :param within: s of motion at an even speed, before it brakes; 0: as fast as the limits
+            allow.
         """
         rates = [None if x is None else np.asarray(x, dtype=float)[None] for x in (qd, qdd)]
         self.check(np.asarray(q, dtype=float)[None], *rates)
@@ -183,8 +197,37 @@ class JointReference:
         self.target[1] = 0.0 if qd is None else qd
         self.target[2] = 0.0 if qdd is None else qdd
         self._trajectory = None
-        self._received = now
+        self.limiter.pace(self._even_speed(within) if within > 0.0 else None)
+        # A point that was due at some time stays the target; a set-point is good for a moment.
+        self._received = math.inf if within > 0.0 else now
         self.source, self.timed_out, self.resting = Source.STREAM, False, False
+
+    def take(self, now: float, knots: Knots, start_time: float) -> None:
+        """
+        Take the points of a message that is no goal.
+
+        A single point that is due at once or soon is one of a stream, as servoing nodes send them:
+        a trajectory would come to rest at each of them, twenty times per second or more.
+
+        :param now: control time, s.
+        :param knots: its points.
+        :param start_time: control time of its time_from_start 0.
+        """
+        ahead = float(knots.times[0])
+        left = start_time + ahead - now
+        if len(knots.times) > 1 or ahead > STREAM_HORIZON or left > STREAM_HORIZON:
+            self.follow(now, knots, start_time)
+            return
+        if left < 0.0:
+            raise GoalError(ResultCode.OLD_HEADER_TIMESTAMP,
+                            f'the trajectory ended {-left:.4g} s ago')
+        if ahead == 0.0:
+            self.set_point(now, knots.q[0], None if knots.qd is None else knots.qd[0],
+                           None if knots.qdd is None else knots.qdd[0])
+            return
+        self.check(knots.q, knots.qd, knots.qdd)
+        # The point is one to pass at a speed that lasts until the next one comes, somewhat late.
+        self.set_point(now, knots.q[0], within=left + LATENESS * ahead)
 
     def follow(self, now: float, knots: Knots, start_time: float) -> Trajectory:
         """
@@ -201,6 +244,7 @@ class JointReference:
         trajectory = Trajectory(moved, start_time, now, (q, qd, qdd), linear=self.linear)
         self.goals.abort('pre-empted by a new trajectory')
         self._trajectory = trajectory
+        self.limiter.pace(None)
         self.source, self.timed_out, self.resting = Source.TRAJECTORY, False, False
         return trajectory
 
@@ -274,6 +318,14 @@ class JointReference:
             turn = way[self.continuous]
             way[self.continuous] = np.remainder(turn + math.pi, math.tau) - math.pi
         return way
+
+    def _even_speed(self, within: float) -> Array:
+        """Return the speeds of which v t + v^2/2a is the way: braking begins after that time."""
+        (q, qd, _), a = self.state, self.limiter.acceleration
+        stop = q + qd * np.abs(qd) / (2.0 * a)  # a reference that moves away comes back from there
+        way = np.maximum(np.abs(self.target[0] - q), np.abs(self.target[0] - stop))
+        speed = a * (np.sqrt(within * within + 2.0 * way / a) - within)
+        return np.maximum(speed, _CREEP * self.limiter.velocity)
 
     def _nearest_turn(self, q: Array) -> Array:
         """Shift continuous joints to the turn of the present reference."""

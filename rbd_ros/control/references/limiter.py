@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rbd_ros.control.references.profiles import joint_kernel
 
@@ -51,8 +52,10 @@ class ReferenceLimiter:
                 raise ValueError(f'reference {name} limits must be positive and finite: {value}')
         self._bound = joint_kernel(len(self.velocity)).bind()
         inputs = self._bound.inputs
-        inputs['velocity'][:], inputs['acceleration'][:] = self.velocity, self.acceleration
-        self.velocity, self.acceleration = inputs['velocity'], inputs['acceleration']
+        inputs['acceleration'][:] = self.acceleration
+        self.acceleration, self._most = inputs['acceleration'], inputs['velocity']
+        self._pace: npt.NDArray[np.float64] | None = None
+        self.pace(None)
         inputs['lower'][:], inputs['upper'][:] = lower or -np.inf, upper or np.inf
         self.state = inputs['state']  # position, velocity, acceleration of the reference, (3, n)
         self.target = inputs['target']  # wanted position, velocity, acceleration, (3, n), finite
@@ -60,6 +63,26 @@ class ReferenceLimiter:
         # Copies between flat memoryviews take a fraction of what NumPy takes.
         self._state, self._next, self._wanted = (memoryview(a.reshape(-1)) for a in (
             self.state, self._bound.outputs['next'], self.target))
+
+    def pace(self, speed: npt.NDArray[np.float64] | None) -> None:
+        """
+        Move no faster than at some speed, however far the target is.
+
+        :param speed: per joint; None: no slower than the velocity limit.
+        """
+        self._pace = speed
+        self._most[:] = self.velocity if speed is None else np.minimum(self.velocity, speed)
+
+    def limit(self, velocity: npt.NDArray[np.float64],
+              acceleration: npt.NDArray[np.float64]) -> None:
+        """
+        Change the limits.
+
+        :param velocity: largest reference velocity per joint.
+        :param acceleration: largest reference acceleration per joint.
+        """
+        self.velocity[:], self.acceleration[:] = velocity, acceleration
+        self.pace(self._pace)
 
     def step(self, dt: float) -> None:
         """

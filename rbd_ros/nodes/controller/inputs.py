@@ -269,9 +269,4 @@ class ReferenceInputs:
             f'{self._cycle.settings.number("payload.ramp_time"):g} s', throttle_duration_sec=1.0)
 
     def _follow(self, knots: Knots, begin: float, now: float) -> None:
-        reference = self._cycle.reference
-        if len(knots.times) == 1 and knots.times[0] == 0.0:
-            reference.set_point(now, knots.q[0], None if knots.qd is None else knots.qd[0],
-                                None if knots.qdd is None else knots.qdd[0])
-        else:
-            reference.follow(now, knots, begin)
+        self._cycle.reference.take(now, knots, begin)
