@@ -126,6 +126,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     entry = _outcomes.setdefault(report.nodeid, {
         'outcome': 'passed', 'seeds': properties.get('seeds', []),
         'oracle': properties.get('oracle', [])})
+    entry['seconds'] = round(float(str(entry.get('seconds', 0.0))) + report.duration, 3)
     if _RANK.index(report.outcome) > _RANK.index(str(entry['outcome'])):
         entry['outcome'] = report.outcome
         if report.skipped:

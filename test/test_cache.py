@@ -22,6 +22,7 @@ import time
 
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.compiler import compile as compile_graph, sin, trace
 from rbd_ros.compiler.native import cache
 
@@ -293,7 +294,7 @@ for n in range(1, 9):
     assert k(np.zeros(n)).tolist() == [0.0] * n
 """
     tasks = [subprocess.Popen([sys.executable, '-c', code]) for _ in range(2)]
-    assert [task.wait(timeout=120) for task in tasks] == [0, 0]
+    assert [task.wait(timeout=patient(120)) for task in tasks] == [0, 0]
     assert len(list(home.glob('*.rbd'))) == 8 and not list(home.glob('*.tmp'))
 
 
@@ -303,7 +304,7 @@ def test_no_address_of_the_process_is_kept(home):
             'compile(trace(lambda x: [sin(a) for a in x], {"x": 70}), backend="llvm")')
     contents = []
     for _ in range(2):
-        subprocess.run([sys.executable, '-c', code], check=True, timeout=60)
+        subprocess.run([sys.executable, '-c', code], check=True, timeout=patient(60))
         file, = home.iterdir()
         contents.append(file.read_bytes())
         file.unlink()

@@ -29,6 +29,7 @@ from types import SimpleNamespace
 from command_rig import ARM, data, PLANAR, rbd
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.command_line import info, ops, plausibility
 from rbd_ros.command_line.app import app
@@ -276,7 +277,7 @@ def without_ros() -> dict[str, str]:
 def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the installed command without ROS."""
     return subprocess.run([script(), *map(str, words)], env={**without_ros(), **environment},
-                          capture_output=True, text=True, check=False, timeout=120)
+                          capture_output=True, text=True, check=False, timeout=patient(120))
 
 
 def test_installed_command() -> None:
@@ -301,7 +302,7 @@ def test_help_is_quick() -> None:
     program = ('import sys\nfrom rbd_ros.command_line.app import app\n'
                'print(*{name.partition(".")[0] for name in sys.modules})')
     done = subprocess.run([sys.executable, '-c', program], env=without_ros(), text=True,
-                          capture_output=True, check=True, timeout=60)
+                          capture_output=True, check=True, timeout=patient(60))
     assert not {'numpy', 'scipy', 'llvmlite', 'matplotlib', 'viser'} & set(done.stdout.split())
 
 

@@ -27,6 +27,7 @@ from command_rig import app, ARM, data, rbd
 from linted import ROOT
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.command_line.plausibility import TESTS
 from rbd_ros.identification import bag as bags
@@ -163,7 +164,7 @@ def test_commands_of_the_document(
         words, _, target = line.partition(' > ')
         name, *rest = shlex.split(words)
         if name != 'rbd':
-            subprocess.run([name, *rest], check=True, capture_output=True, timeout=120)
+            subprocess.run([name, *rest], check=True, capture_output=True, timeout=patient(120))
             continue
         told = rbd(*rest, *(['--seconds', '0.1'] if rest[0] == 'view' else []))[0]
         if target:

@@ -23,6 +23,7 @@ import sys
 
 from command_rig import data, PLANAR, rbd
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.command_line import bench
 from rbd_ros.peers import comparison
 
@@ -43,10 +44,10 @@ def build(folder: Path) -> subprocess.CompletedProcess[str]:
     for words in (['-S', folder, '-B', folder / 'build', '-DCMAKE_C_FLAGS=-Wall -Wextra -Werror'],
                   ['--build', folder / 'build']):
         done = subprocess.run(['cmake', *map(str, words)], capture_output=True, text=True,
-                              check=False, timeout=120)
+                              check=False, timeout=patient(120))
         assert done.returncode == 0, done.stdout + done.stderr
     return subprocess.run([str(folder / 'build' / 'example')], capture_output=True, text=True,
-                          check=False, timeout=20)
+                          check=False, timeout=patient(20))
 
 
 def test_codegen(planar: Path, tmp_path: Path) -> None:

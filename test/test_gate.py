@@ -25,6 +25,7 @@ import weakref
 
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.compiler import compile as compile_graph, cos, sin, trace
 from rbd_ros.errors import NonFiniteError, ShapeError
 
@@ -486,7 +487,7 @@ class Last:
 last = Last()
 last.k, last.me = k, last
 """
-    subprocess.run([sys.executable, '-c', code], check=True, timeout=60)
+    subprocess.run([sys.executable, '-c', code], check=True, timeout=patient(60))
 
 
 @pytest.mark.parametrize('operations', [1, 3000])

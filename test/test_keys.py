@@ -30,6 +30,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.compiler import cos, sin
 from rbd_ros.compiler.content_digest import digest, look
@@ -358,8 +359,9 @@ class A:
 print(digest(A, A(), A().f, {'p', 'q', 'r'}, functools.partial(A, 1), math.sin, np.sin, np.eye(2),
              lambda: A))
 """
-    seen = {subprocess.run([sys.executable, '-c', code], check=True, timeout=60, text=True,
-                           stdout=subprocess.PIPE, env=os.environ | {'PYTHONHASHSEED': seed}
+    seen = {subprocess.run([sys.executable, '-c', code], check=True, text=True,
+                           timeout=patient(60), stdout=subprocess.PIPE,
+                           env=os.environ | {'PYTHONHASHSEED': seed}
                            ).stdout for seed in ('1', '2', '77')}
     assert len(seen) == 1
 
@@ -421,7 +423,7 @@ print(*keys, sys.modules['rbd_ros'].__file__)
 def keys_of(place):
     """Return the keys of four kernels of the package at a place: folder or archive."""
     path = os.pathsep.join([str(place), *sys.path[1:]])
-    out = subprocess.run([sys.executable, '-c', KEYS], check=True, timeout=300, text=True,
+    out = subprocess.run([sys.executable, '-c', KEYS], check=True, timeout=patient(300), text=True,
                          stdout=subprocess.PIPE, cwd=place.parent,
                          env=os.environ | {'PYTHONPATH': path, 'PYTHONDONTWRITEBYTECODE': '1'})
     *keys, file = out.stdout.split()
@@ -438,7 +440,7 @@ def copy_of(place):
 def without_sources(place):
     """Leave byte code alone, as in an installation that hides its sources."""
     subprocess.run([sys.executable, '-m', 'compileall', '-q', '-b', place], check=True,
-                   timeout=300)
+                   timeout=patient(300))
     for file in place.rglob('*.py'):
         file.unlink()
     return place

@@ -20,6 +20,7 @@ import threading
 import time
 
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.nodes.controller.autostart import Autostart, LifecycleActions
 
 
@@ -70,7 +71,7 @@ class Node:
         """Let the timer fire, each time until nothing is under way."""
         for _ in range(times):
             self.start.step()
-            assert self.start.join(10.0)
+            assert self.start.join(patient(10.0))
 
 
 def test_it_configures_and_activates_once():
@@ -117,7 +118,7 @@ def test_a_request_cancels_an_activation_that_waits():
     node = Node(states=False)
     node.step(1)
     node.start.step()
-    assert node.waits.wait(10.0)
+    assert node.waits.wait(patient(10.0))
     assert node.start.yield_to('deactivate')
     assert not node.start.busy
     assert node.label == 'inactive'
@@ -131,7 +132,7 @@ def test_a_request_for_what_is_under_way_waits_for_it():
     node = Node(states=False)
     node.step(1)
     node.start.step()
-    assert node.waits.wait(10.0)
+    assert node.waits.wait(patient(10.0))
     threading.Timer(0.05, node.states.set).start()
     assert node.start.yield_to('activate')
     assert node.label == 'active'

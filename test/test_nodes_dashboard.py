@@ -30,6 +30,7 @@ from isolation import own_domain
 from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.model.collision_shapes import Box
@@ -598,7 +599,7 @@ def test_an_interrupted_process_ends_with_zero(monkeypatch):
 
         def shutdown(self, timeout_sec):
             self.over.set()
-            assert raised.wait(10.0)
+            assert raised.wait(patient(10.0))
             time.sleep(0.05)  # until the thread has reported
 
     monkeypatch.setattr(signal, 'signal', lambda *_: None)
@@ -679,7 +680,7 @@ def test_a_signal_in_another_thread_ends_the_wait(handlers):
     taker.start()
     began.set()
     assert not ending.wait(0.001)
-    assert ending.wait(10.0)
+    assert ending.wait(patient(10.0))
     taker.join()
 
 
@@ -699,14 +700,14 @@ def test_the_process_ends_after_two_signals(node, file, code, tmp_path):
         stderr=subprocess.STDOUT, text=True)
     try:
         assert f'open http://127.0.0.1:{port}' in running.stdout.readline()
-        page = urllib.request.urlopen(f'http://127.0.0.1:{port}', timeout=60)
+        page = urllib.request.urlopen(f'http://127.0.0.1:{port}', timeout=patient(60))
         assert page.status == 200
         if file == 'bad':
             assert '2 links are the child of no joint' in running.stdout.readline()
         running.send_signal(signal.SIGINT)
         time.sleep(0.1)
         running.send_signal(signal.SIGINT)
-        words, _ = running.communicate(timeout=60.0)
+        words, _ = running.communicate(timeout=patient(60.0))
     finally:
         running.kill()
     assert running.returncode == code, words

@@ -23,6 +23,7 @@ from types import SimpleNamespace
 from input_rig import clocked, Handle, Node
 from isolation import own_domain
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.control.throttle import Budget
 from rbd_ros.nodes.controller import (
     bounded_action, bounded_services, responses)
@@ -358,7 +359,7 @@ def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
     held, told, sent, freed = threading.Event(), [], [], []
     monkeypatch.setattr(responses, '_MAX_WAITING', 3)
     monkeypatch.setattr(responses.Responder, '_hand_over', lambda _, response: (
-        held.wait(10.0), sent.append(response.message)))
+        held.wait(patient(10.0)), sent.append(response.message)))
     responder = responses.Responder(told.append)
     service = SimpleNamespace(srv_name='/ask')
 

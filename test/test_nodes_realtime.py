@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 import pytest
+from rbd_env.pace import patient
 
 pytest.importorskip('rclpy', reason='ROS is not sourced')
 ROOT = Path(__file__).parents[1]
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 def run(code):
     """Return what a fresh process prints; what it changes ends with it."""
     done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, capture_output=True, text=True,
-                          check=False, timeout=60)
+                          check=False, timeout=patient(60))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

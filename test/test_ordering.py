@@ -20,6 +20,8 @@ from pathlib import Path
 import subprocess
 import sys
 
+from rbd_env.pace import patient
+
 CONFTEST = """
 import sys
 sys.path.insert(0, {folder!r})
@@ -42,6 +44,6 @@ def test_files_marked_as_slow_begin(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, '-m', 'pytest', '--collect-only', '-q', '-p', 'no:cacheprovider',
          '-p', 'no:launch_testing', '-p', 'no:launch_ros', str(tmp_path)],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        cwd=tmp_path, capture_output=True, text=True, timeout=patient(120), check=False)
     files = [line.partition('::')[0] for line in done.stdout.splitlines() if '::' in line]
     assert files == ['test_3_slow.py', *['test_2_many.py'] * 3, 'test_1_few.py'], done.stdout

@@ -34,6 +34,7 @@ import zipfile
 
 from linted import ROOT
 import pytest
+from rbd_env.pace import patient
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +108,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
               'install', '--find-links', str(here / 'wheels'), str(here / 'source')])
     for words in steps:
         done = subprocess.run(words, env=environment(here / 'home'), text=True, check=False,
-                              capture_output=True, timeout=250, cwd=here)
+                              capture_output=True, timeout=patient(250), cwd=here)
         assert done.returncode == 0, done.stdout + done.stderr
     yield here
     shutil.rmtree(here, ignore_errors=True)         # some 300 MB
@@ -117,7 +118,7 @@ def run(folder: Path, *words: str) -> str:
     """Run a command of the environment and return what it prints."""
     done = subprocess.run([str(folder / 'venv' / 'bin' / words[0]), *words[1:]], text=True,
                           env=environment(folder / 'home'), capture_output=True, check=False,
-                          timeout=120, cwd=folder)
+                          timeout=patient(120), cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

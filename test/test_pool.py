@@ -21,6 +21,7 @@ import threading
 import time
 
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.compiler.native import pool
 
 #: Interrupts a batch of many states as Ctrl-C does, again and again, and looks whether anything
@@ -87,7 +88,7 @@ def alone(monkeypatch):
 def test_nothing_is_written_after_ctrl_c():
     """Real interrupts in the middle of 150,000 states: no row is written once it has raised."""
     pytest.importorskip('llvmlite', reason='llvmlite is not installed')
-    done = subprocess.run([sys.executable, '-c', INTERRUPTED], timeout=300, text=True,
+    done = subprocess.run([sys.executable, '-c', INTERRUPTED], timeout=patient(300), text=True,
                           stderr=subprocess.PIPE, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -104,7 +105,7 @@ def test_an_error_of_the_caller_waits_for_the_others(kind, alone):
 
     def failing():
         if threading.current_thread() is threading.main_thread():
-            begun.wait(10.0)
+            begun.wait(patient(10.0))
             raise kind('mine')
         slow()
     with pytest.raises(kind, match='mine'):
@@ -145,7 +146,7 @@ def test_interruptions_while_waiting(alone, monkeypatch):
 
     def task():
         if threading.current_thread() is threading.main_thread():
-            begun.wait(10.0)
+            begun.wait(patient(10.0))
             return
         begun.set()
         time.sleep(0.25)

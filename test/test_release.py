@@ -21,6 +21,7 @@ import weakref
 
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.compiler import compile as compile_graph, sin, trace
 from rbd_ros.control.robot import make_robot
@@ -234,7 +235,7 @@ def test_a_finaliser_may_bring_a_kernel_back(engines):
 def test_memory_stays(tmp_path, monkeypatch):
     """A hundred rounds of loading, binding and dropping a kernel leave the memory as it was."""
     monkeypatch.setenv('RBD_ROS_CACHE', str(tmp_path))
-    done = subprocess.run([sys.executable, '-c', ROUNDS], check=True, timeout=300, text=True,
-                          stdout=subprocess.PIPE)
+    done = subprocess.run([sys.executable, '-c', ROUNDS], check=True, text=True,
+                          timeout=patient(300), stdout=subprocess.PIPE)
     # The machine code of one round takes about 500 kB; a page or two may go astray.
     assert float(done.stdout) < 10_000

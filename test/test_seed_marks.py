@@ -406,15 +406,16 @@ def test_summary_says_what_was_repeated_and_skipped(
     file = stages.results_file(tmp_path, 'launch tests')
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({
-        'a': {'outcome': 'repeated', 'repeated': 'stood still'},
+        'a': {'outcome': 'repeated', 'repeated': 'stood still', 'seconds': 12.3},
         'b': {'outcome': 'failed', 'repeated': 'stood still too'},
         'c': {'outcome': 'skipped', 'reason': 'no arm'}, 'd': {'outcome': 'passed'}}))
     done = [stages.Stage('launch tests', [], 1),
             stages.Stage('browser tests', [], skipped='no browser')]
     lines, total = testing.summary(done, tmp_path)
     assert not done[1].failed
-    assert [line.strip() for line in lines[-6:-1]] == [
+    assert [line.strip() for line in lines[-7:-1]] == [
         'launch tests   FAILED  1 passed, 1 failed, 1 repeated, 1 skipped in 0 s',
+        'longest: a 12 s',
         'repeated (passed then): a: stood still', 'repeated (failed then): b: stood still too',
         'skipped 1: no arm', 'browser tests  skipped no browser']
     assert total == {'passed': 1, 'failed': 1, 'repeated': 1, 'skipped': 1}

@@ -215,5 +215,5 @@ def test_one_alone_waits_for_all_others_and_they_for_it(tmp_path: Path) -> None:
     assert not order
     leave.set()
     for thread in threads:
-        thread.join(10.0)
+        thread.join(patient(10.0))
     assert order == ['first', 'alone', 'later']

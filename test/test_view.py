@@ -25,6 +25,7 @@ import urllib.request
 from command_rig import ARM, data, PLANAR, rbd
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from rbd_ros.view import scene as scenes, shapes
@@ -117,7 +118,7 @@ def test_scene(tmp_path: Path) -> None:
         np.testing.assert_allclose(stick.points[0], [np.zeros(3), model.X_T[2].r.to_list()])
         made.show([0.0, np.pi / 2])
         np.testing.assert_allclose(made.links['tip'].position, [0.5, 0.0, -0.3], atol=1e-6)
-        page = urllib.request.urlopen(f'http://127.0.0.1:{server.get_port()}', timeout=20)
+        page = urllib.request.urlopen(f'http://127.0.0.1:{server.get_port()}', timeout=patient(20))
         assert page.status == 200 and b'<html' in page.read()
     finally:
         scenes.stop_server(server)

@@ -23,6 +23,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.errors import RbdError
 from rbd_ros.view import gate as gates
 from rbd_ros.view.frames import is_like, is_wanted, read_frame
@@ -137,7 +138,7 @@ def test_a_rebound_host_is_refused(open_page, host):
         open_page.connect(host=host)
     asked = urllib.request.Request(f'http://127.0.0.1:{open_page.port}/', headers={'Host': host})
     with pytest.raises(urllib.error.HTTPError, match='403') as refused:
-        urllib.request.urlopen(asked, timeout=20)
+        urllib.request.urlopen(asked, timeout=patient(20))
     assert 'allowed_hosts' in refused.value.read().decode()
 
 
@@ -179,7 +180,7 @@ def test_the_token_opens_the_page(page):
     base = f'http://127.0.0.1:{page.port}/'
     for path in ('', '?token=', '?token=wrong'):
         with pytest.raises(urllib.error.HTTPError, match='401') as refused:
-            urllib.request.urlopen(base + path, timeout=20)
+            urllib.request.urlopen(base + path, timeout=patient(20))
         assert '<form>' in refused.value.read().decode()
         assert refused.value.headers['Set-Cookie'] is None
 
@@ -188,12 +189,13 @@ def test_the_token_opens_the_page(page):
         def redirect_request(self, *_):
             return None
     with pytest.raises(urllib.error.HTTPError, match='303') as led:
-        urllib.request.build_opener(Stay).open(f'{base}?fixedDpr=0.5&token={TOKEN}', timeout=20)
+        urllib.request.build_opener(Stay).open(
+            f'{base}?fixedDpr=0.5&token={TOKEN}', timeout=patient(20))
     assert led.value.headers['Location'] == '/?fixedDpr=0.5'
     cookie = led.value.headers['Set-Cookie']
     assert 'HttpOnly' in cookie and 'SameSite=Lax' in cookie
     shown = urllib.request.urlopen(urllib.request.Request(base, headers={
-        'Cookie': f'other=1; {cookie.partition(";")[0]}'}), timeout=20)
+        'Cookie': f'other=1; {cookie.partition(";")[0]}'}), timeout=patient(20))
     assert shown.status == 200 and shown.headers['X-Frame-Options'] == 'DENY'
     assert "frame-ancestors 'none'" in shown.headers['Content-Security-Policy']
 
@@ -203,7 +205,7 @@ def test_the_page_itself_is_obeyed(page):
     with page.connect() as line:
         sent(line, CAMERA, page.update(page.number, 2), page.update(page.choice, 'damping'),
              page.update(page.force, [1, 2, 3]), page.update(page.button, True))
-        assert page.pressed.wait(60.0)
+        assert page.pressed.wait(patient(60.0))
         assert until(lambda: page.number.value == 2.0 and page.choice.value == 'damping'
                      and page.force.value == (1.0, 2.0, 3.0))
 
@@ -230,7 +232,7 @@ def test_a_malformed_frame_ends_its_connection_and_prints_nothing(page, frame, c
     with page.connect() as line, pytest.raises(ConnectionClosed, match='1007'):
         line.send(frame)
         while True:
-            line.recv(timeout=60.0)
+            line.recv(timeout=patient(60.0))
     with page.connect() as line:
         assert line.recv()
     said = ''.join(capfd.readouterr())

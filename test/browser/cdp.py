@@ -283,6 +283,11 @@ class Element:
         return str(self._get('this.value'))
 
     @property
+    def checked(self) -> bool:
+        """Return whether it is ticked."""
+        return bool(self._get('this.checked'))
+
+    @property
     def enabled(self) -> bool:
         """Return whether it can be used."""
         return not self._get('this.disabled')

@@ -20,6 +20,7 @@ import io
 import os
 from pathlib import Path
 import socket
+import time
 from typing import Any
 
 from cdp import Element, Page, until
@@ -83,19 +84,28 @@ def field(page: Page, label: str, number: int = 1) -> Element:
 
 
 def tick(page: Page, label: str) -> None:
-    """Click at the box beside a label, as soon as its folder has opened so far."""
-    wait(lambda: _click(field(page, label)), label)
+    """Click at the box beside a label, until it has changed: its folder may still be opening."""
+    before: list[bool] = []
+
+    def changed() -> bool:
+        box = field(page, label)
+        before[:] = before or [box.checked]
+        if box.checked == before[0]:
+            box.click()
+            time.sleep(0.5)
+        return box.checked != before[0]
+    wait(changed, label)
 
 
 def fill(page: Page, label: str, value: str, number: int = 1) -> None:
-    """Type into the input beside a label, in the place of what is there."""
+    """Type a number into the input beside a label, in the place of what is there."""
     def typed() -> bool:
         box = field(page, label, number)
         if not box.enabled:
             return False
         box.click()
         box.fill(value)
-        return True
+        return bool(box.value) and float(box.value) == float(value)
     wait(typed, label)
 
 

@@ -23,6 +23,7 @@ from chrome import address, free_port, picture, wait
 from isolation import own_domain
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.nodes.description import built_in_robot
 from rbd_ros.nodes.executors import spin_in_thread
@@ -58,7 +59,7 @@ def running(executable, expected, **parameters):
     finally:
         os.killpg(process.pid, signal.SIGINT)
         try:
-            process.wait(20.0)
+            process.wait(patient(20.0))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()

@@ -25,6 +25,7 @@ from cdp import Page
 from chrome import COARSE, free_port, picture, scenery, wait
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.model.urdf.resources import find_resource
 
 ARM = find_resource('package://rbd_ros/urdf/seven_joint_arm.urdf')
@@ -50,7 +51,7 @@ def page(empty_page: Page) -> Iterator[Page]:
         yield empty_page
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(20.0) == 0
+        assert process.wait(patient(20.0)) == 0
 
 
 def test_the_robot_is_seen(page: Page) -> None:

@@ -27,6 +27,7 @@ import sys
 
 import arm
 import numpy as np
+from rbd_env.pace import patient
 import rclpy
 import rig
 
@@ -100,7 +101,7 @@ class Standing:
         """End everything; returns the exit code of the process."""
         self.process.send_signal(signal.SIGINT)
         try:
-            return self.process.wait(10.0)
+            return self.process.wait(patient(10.0))
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise

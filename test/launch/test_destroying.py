@@ -17,6 +17,7 @@
 import threading
 
 import pytest
+from rbd_env.pace import patient
 from rbd_ros.nodes.callback_guard import Guard, GuardedNode
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 import rclpy
@@ -64,7 +65,7 @@ def test_destroying_does_not_end_the_executor(kind, monkeypatch):
             node.destroy_publisher(publisher)
             node.destroy_subscription(subscription)
         node.create_timer(0.01, ticks.set)
-        assert ticks.wait(10.0), 'the executor serves nothing any more'
+        assert ticks.wait(patient(10.0)), 'the executor serves nothing any more'
         assert not failures, failures[0]
         assert threads == ['test'] * ROUNDS * len(KINDS)
         assert len(list(node.publishers)) == before, 'some are left'

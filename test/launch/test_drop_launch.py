@@ -36,6 +36,7 @@ from launch_testing.actions import ReadyToTest
 import launch_testing.markers
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 from rbd_ros import Dynamics
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.model.collision_shapes import sample_balls
@@ -212,7 +213,7 @@ class TestRefusals(unittest.TestCase):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             for name, (given, _) in cases.items()}
         for name, process in started.items():
-            said = process.communicate(timeout=120)[0]
+            said = process.communicate(timeout=patient(120))[0]
             self.assertEqual(process.returncode, 1, said)
             self.assertIn(cases[name][1], said)
             self.assertNotIn('Traceback', said)

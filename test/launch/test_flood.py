@@ -31,6 +31,7 @@ from arm import GRAVITY
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 from rig import MARGIN
 from standing import Standing
 
@@ -65,7 +66,7 @@ def test_floods_on_the_slow_path(system: Standing) -> None:
                      'description', 'names'):
             flood(system, flooder, kind)
     finally:
-        flooder.communicate(timeout=60.0)
+        flooder.communicate(timeout=patient(60.0))
     assert flooder.returncode == 0
 
 

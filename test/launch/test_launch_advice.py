@@ -82,7 +82,7 @@ class Launched:
     def close(self) -> int:
         """Press Ctrl-C; return the exit code."""
         self._process.send_signal(signal.SIGINT)
-        return self._process.wait(30.0)
+        return self._process.wait(patient(30.0))
 
 
 def advised(text: str) -> list[str]:
@@ -123,12 +123,12 @@ def typed(command: str, wanted: str) -> tuple[int, str]:
             lines.append(line)
             if wanted in line and 'echo' in command:  # would go on for ever
                 return 0, ''.join(lines)
-        return process.wait(60.0), ''.join(lines)
+        return process.wait(patient(60.0)), ''.join(lines)
     finally:
         patience.cancel()
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(30.0)
+        process.wait(patient(30.0))
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_advice(ros2: str, env: dict[str, str], tmp_path: Path, client: rig.Clie
     finally:
         before = len(launched.text)
         ended = launched.close()
-        subprocess.run([ros2, 'daemon', 'stop'], env=env, check=False, timeout=60)
+        subprocess.run([ros2, 'daemon', 'stop'], env=env, check=False, timeout=patient(60))
     assert ended == 0, launched.text
     expect_quiet_end(launched.text[before:])
 
@@ -218,7 +218,7 @@ def test_missing_file(ros2: str, env: dict[str, str]) -> None:
         [ros2, 'launch', 'rbd_ros', 'controller.launch.py', 'params_file:=/no/such.yaml'],
         env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         start_new_session=True)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=patient(120))
     with pytest.raises(ProcessLookupError):  # nobody of its session is alive
         os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode != 0
@@ -232,7 +232,8 @@ def test_wrong_parameters(ros2: str, env: dict[str, str], tmp_path: Path) -> Non
     for node, known in (('controller', True), ('simulator', False)):
         done = subprocess.run(
             [ros2, 'run', 'rbd_ros', node, '--ros-args', '--params-file', str(file), '-p',
-             'state_rate:=100'], env=env, capture_output=True, text=True, check=False, timeout=60)
+             'state_rate:=100'], env=env, capture_output=True, text=True, check=False,
+            timeout=patient(60))
         said = done.stderr + done.stdout
         assert done.returncode != 0
         assert 'Traceback' not in said

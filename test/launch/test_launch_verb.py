@@ -27,6 +27,7 @@ import sys
 import time
 
 import pytest
+from rbd_env.pace import patient
 
 ROOT = Path(__file__).resolve().parents[2]
 TALK = """\
@@ -59,7 +60,7 @@ def launch_file(folder: Path, then: str = 'true') -> str:
 def call(ros2: str, env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     """Run ``ros2 launch`` to its end."""
     return subprocess.run([ros2, 'launch', *words], env=env, capture_output=True, text=True,
-                          check=False, timeout=120, stdin=subprocess.DEVNULL)
+                          check=False, timeout=patient(120), stdin=subprocess.DEVNULL)
 
 
 def test_path_and_argument(ros2: str, logs: dict[str, str], tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_interrupt(ros2: str, logs: dict[str, str], tmp_path: Path) -> None:
             break
     time.sleep(0.2)  # for the trap to be set
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+    rest, _ = process.communicate(timeout=patient(60))
     assert process.returncode == 0, ''.join(lines) + rest
     assert mark.read_text() == 'yes\n'
 
@@ -165,7 +166,7 @@ def test_other_commands(ros2: str, words: str, said: str, fine: bool) -> None:
     if importlib.util.find_spec('ros2action'):
         pytest.skip('the real commands are installed, and ours step aside')
     done = subprocess.run([ros2, *words.split()], capture_output=True, text=True, check=False,
-                          timeout=60)
+                          timeout=patient(60))
     assert said in done.stdout + done.stderr
     assert 'Traceback' not in done.stderr
     assert (done.returncode == 0) == fine

@@ -22,6 +22,7 @@ import re
 import subprocess
 
 import pytest
+from rbd_env.pace import patient
 
 rclpy = pytest.importorskip('rclpy', reason='ROS is not sourced')
 from rbd_ros.control.parameters.file import read_file  # noqa: E402, I100
@@ -43,7 +44,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 def run(env: dict[str, str], *words: str) -> tuple[int, str]:
     """Run a command to its end."""
-    done = subprocess.run(words, env=env, text=True, check=False, timeout=120, cwd=ROOT,
+    done = subprocess.run(words, env=env, text=True, check=False, timeout=patient(120), cwd=ROOT,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
@@ -70,10 +71,10 @@ def test_from_the_refusal_to_a_finished_goal(
     code, text = run(env, ros2, *command[1].split(), '--rate', '100', '--driver-adds', 'none',
                      '--release-torque', 'gravity', '--effort-is-torque', 'true')
     assert code == 0, text
-    for strict, patient in (('state_timeout: 0.2', 'state_timeout: 1.0'),
-                            ('minimum_rate: 50.0', 'minimum_rate: 5.0')):
+    for strict, loose in (('state_timeout: 0.2', 'state_timeout: 1.0'),
+                          ('minimum_rate: 50.0', 'minimum_rate: 5.0')):
         assert strict in text
-        text = text.replace(strict, patient)  # a busy machine stands still now and then
+        text = text.replace(strict, loose)  # a busy machine stands still now and then
     file.write_text(text)
     robot = tmp_path / 'robot.yaml'
     robot.write_text('/**:\n  simulator:\n    ros__parameters:\n      state_rate: 100.0\n'
@@ -88,7 +89,7 @@ def test_from_the_refusal_to_a_finished_goal(
     finally:
         ended = controller.close()
         driver.close()
-        subprocess.run([ros2, 'daemon', 'stop'], env=env, check=False, timeout=60)
+        subprocess.run([ros2, 'daemon', 'stop'], env=env, check=False, timeout=patient(60))
     assert ended == 0, controller.text
 
 

@@ -45,6 +45,7 @@ import launch_testing.markers
 import mujoco_rig
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.publisher import Publisher
@@ -203,7 +204,7 @@ class TestRobot(unittest.TestCase):
             yield
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(10.0)
+            process.wait(patient(10.0))
 
     @contextmanager
     def wrench(self, size: float) -> Iterator[None]:

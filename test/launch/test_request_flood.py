@@ -24,6 +24,7 @@ import time
 
 from geometry_msgs.msg import TransformStamped
 import pytest
+from rbd_env.pace import patient
 from standing import Standing
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
@@ -79,4 +80,5 @@ def test_flood_of_requests(system: Standing) -> None:
     assert lines < LINES * (seconds + 1.0)
     assert answer.success and took < system.answer_margin(asked, dropped)
     client.wait_text('state', 'braking', asked)
-    flooder.communicate(timeout=60.0)  # it stays until now: answers to those who left take long
+    # it stays until now: answers to those who left take long
+    flooder.communicate(timeout=patient(60.0))

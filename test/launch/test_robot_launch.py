@@ -42,6 +42,7 @@ import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 from rbd_ros import load_urdf
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
@@ -232,7 +233,7 @@ class TestSources(Case):
     def test_unknown_parameter(self, bare: object, proc_output: object) -> None:
         """A parameter that does not exist is warned about, with the one that was meant."""
         proc_output.assertWaitFor('parameter stifness is unknown and has no effect; did you mean '
-                                  '"stiffness"?', process=bare, timeout=20.0)
+                                  '"stiffness"?', process=bare, timeout=patient(20.0))
 
     def test_descriptions(self) -> None:
         """Every parameter can be asked for its type, meaning and bounds."""
@@ -373,7 +374,7 @@ class Gripper:
 
 def allowed(code: str) -> bool:
     """Return whether the system lets a process of ours do something."""
-    return subprocess.run([sys.executable, '-c', code], check=False, timeout=60,
+    return subprocess.run([sys.executable, '-c', code], check=False, timeout=patient(60),
                           capture_output=True).returncode == 0
 
 

@@ -43,6 +43,7 @@ from launch_testing.actions import ReadyToTest
 import launch_testing.markers
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rclpy
 from rclpy.duration import Duration
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -214,7 +215,7 @@ class TestEndings(unittest.TestCase):
             print(threads_of(process.pid), *(
                 f'{said.time - begin:.3f} s: {said.text}' for kind in ('state', 'log')
                 for said in client.texts[kind] if said.time > begin), sep='\n')
-            code = process.wait(30.0)
+            code = process.wait(patient(30.0))
         took = time.monotonic() - begin
         print(f'terminal_closes: ended after {took:.2f} s with {code}')
         time.sleep(0.3)

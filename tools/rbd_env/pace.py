@@ -35,7 +35,8 @@ def measure() -> float:
         for number in range(1_500_000):
             total += number & 7
         taken.append(time.perf_counter() - begin)
-    return min(max(sorted(taken)[-2] / USUAL, 1.0), SLOWEST)
+    alone = 2.0 if len(os.sched_getaffinity(0)) == 1 else 1.0  # for a test and what it starts
+    return min(max(alone * sorted(taken)[-2] / USUAL, 1.0), SLOWEST)
 
 
 def known(environ: Mapping[str, str] = os.environ) -> float:

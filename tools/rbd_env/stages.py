@@ -29,6 +29,7 @@ from typing import Any
 from rbd_env import pace
 from rbd_env.layout import made_folder
 
+SHOWN = 8  # files that took longest, in the summary
 NO_TESTS = 5  # pytest's exit code when nothing was selected
 LINTERS = ('copyright', 'layout', 'mypy', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
@@ -117,11 +118,17 @@ class Stage:
         return Counter(entry['outcome'] for entry in read_results(root, self.name).values())
 
     def reasons(self, root: Path) -> list[str]:
-        """Return a line for each test that was repeated and for each reason of skips."""
+        """Return the slowest files, each test that was repeated, each reason of skips."""
         found = read_results(root, self.name)
-        lines = [f'repeated ({"failed" if entry["outcome"] == "failed" else "passed"} then): '
-                 f'{name}: {entry["repeated"]}'
-                 for name, entry in found.items() if 'repeated' in entry]
+        files: Counter[str] = Counter()
+        for name, entry in found.items():
+            files[Path(name.partition('::')[0]).stem] += entry.get('seconds', 0.0)
+        slow = [f'{name} {seconds:.0f} s' for name, seconds in files.most_common(SHOWN)
+                if seconds >= 1.0]
+        lines = [f'longest: {", ".join(slow)}'] if slow and len(files) > 1 else []
+        lines += [f'repeated ({"failed" if entry["outcome"] == "failed" else "passed"} then): '
+                  f'{name}: {entry["repeated"]}'
+                  for name, entry in found.items() if 'repeated' in entry]
         skips = Counter(entry.get('reason', 'no reason') for entry in found.values()
                         if entry['outcome'] == 'skipped')
         return lines + [f'skipped {count}: {reason}' for reason, count in skips.items()]
