@@ -162,6 +162,28 @@ def test_augmented_bodies():
     assert_near(other.rnea(s.qdd, model.gravity), one.rnea(s.qdd, model.gravity))
 
 
+@pytest.mark.seed('RBDA 9-23')
+@pytest.mark.parametrize('whole', [False, True])
+def test_augmented_bodies_carry_particles_at_their_joints(whole):
+    """First and second moments are those of the body and of a particle at each outward joint."""
+    model = samples.random_tree(7, 5, joints=('revolute', 'spherical', 'universal'))
+    found = equivalence.augmented_bodies(model, whole=whole)
+    inner = [i for i in range(1, model.nb + 1) if model.children[i]]
+    assert len(inner) >= 3
+    for i in range(1, model.nb + 1):
+        h = np.array(list(model.inertia[i].h))
+        second = np.array(model.inertia[i].I.to_list())
+        for k in model.children[i]:
+            beyond = sum(model.inertia[j].m for j in model.subtree[k])
+            r = np.array(list(model.X_T[k].r))
+            assert np.linalg.norm(r) > 0.05
+            h += beyond * r
+            second += beyond * (r @ r * np.eye(3) - np.outer(r, r))
+        # what lies towards the base is a particle at the origin: it adds to the mass alone
+        np.testing.assert_allclose(list(found[i].h), h, rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(found[i].I.to_list(), second, rtol=1e-13, atol=1e-14)
+
+
 def test_refusals():
     """A joint without a centre and a form that does not exist are named."""
     model = samples.random_tree(2, 0, joints=('prismatic',))

@@ -96,6 +96,17 @@ def test_small_angles():
         assert_close(slope[:, :, k], 0.5 * skew(np.eye(3)[k]), 1e-15)
 
 
+@pytest.mark.parametrize('turns', [0.51, 0.99, 1.01, 1.49, 1.51, 2.49, 2.51, 7.3])
+def test_shorter_vector_after_many_turns(turns):
+    """However many turns a vector has, the shorter one has at most half of one."""
+    n = np.array([2.0, -3.0, 6.0]) / 7.0
+    q = Vec3(*(2.0 * np.pi * turns * n))
+    found = exponential.shorter(q)
+    assert np.linalg.norm(list(found)) <= np.pi
+    np.testing.assert_allclose(exponential.rotation(found).to_list(),
+                               exponential.rotation(q).to_list(), atol=1e-13)
+
+
 def test_shorter_vector_is_the_same_rotation():
     """Beyond half a turn the vector is rewound; place and motion stay."""
     joint = RotationVector()

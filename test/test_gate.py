@@ -86,6 +86,15 @@ def test_objects_look_as_expected():
     assert object_layout.verified()
 
 
+def test_looking_at_objects_keeps_their_reference_counts():
+    """NumPy's constructor takes a reference to the type: the check must have added one before."""
+    kind = np.dtype(np.float64)
+    before = sys.getrefcount(kind)
+    for _ in range(200):
+        assert object_layout._allocation_verified()
+    assert abs(sys.getrefcount(kind) - before) < 20
+
+
 def test_right_arrays_never_reach_the_slow_path(kernel, single, monkeypatch):
     """Arrays as they should be are handled by machine code from end to end."""
     def refuse(self, *arrays, out=None):

@@ -124,6 +124,30 @@ def test_gamma_and_its_derivatives(geared):
     np.testing.assert_allclose(graph.evaluate(y, yd), plain, rtol=1e-14)
 
 
+@pytest.mark.seed('RBDA 9-17')
+def test_differential_of_three_inputs():
+    """A joint that follows three others: G and g are those of the law, by hand."""
+    law = rbd_ros.Gear(('j2', 'j4', 'j5'), lambda a, b, c: a * b + 0.5 * sin(c) - 0.2 * a * c)
+    model = rbd_ros.load_urdf(urdf(), gears={'j7': law})
+    free = list(model.independent_joint_names)
+    y = np.linspace(0.3, -0.7, len(free))
+    yd = np.linspace(-1.1, 0.9, len(free))
+    at, rate = dict(zip(free, y)), dict(zip(free, yd))
+    a, b, c = (at[name] for name in law.joints)
+    row = model.joint_names.index('j7')
+    expected = dict.fromkeys(free, 0.0) | {
+        'j2': b - 0.2 * c, 'j4': a, 'j5': 0.5 * np.cos(c) - 0.2 * a}
+    coupling = model.coupling
+    assert coupling.gamma(y.tolist())[row] == pytest.approx(
+        a * b + 0.5 * np.sin(c) - 0.2 * a * c, rel=1e-14)
+    np.testing.assert_allclose(coupling.G(y.tolist())[row], list(expected.values()), atol=1e-14)
+    ad, bd, cd = (rate[name] for name in law.joints)
+    second = 2.0 * ad * bd - 0.4 * ad * cd - 0.5 * np.sin(c) * cd * cd
+    assert coupling.g(y.tolist(), yd.tolist())[row] == pytest.approx(second, rel=1e-13)
+    tree = model.expand_v(yd, y)
+    assert tree[row] == pytest.approx(np.dot(list(expected.values()), yd), rel=1e-13)
+
+
 def test_linear_differential_costs_no_more_than_a_mimic(geared):
     """A law whose slopes are constant is kept as numbers, whatever the function looks like."""
     laws = {'j7': LAWS['j7'], 'j6': rbd_ros.Mimic('j7', 3.0, 1.0),

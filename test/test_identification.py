@@ -193,6 +193,22 @@ def test_physical_fit(arm, states):
         ident.physical_fit(A, b, 8)
 
 
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+def test_physical_fit_refuses_what_is_not_finite(bad):
+    """One such number in any argument would make every parameter one."""
+    A, b = np.eye(10), np.ones(10)
+    for kind in ('A', 'b', 'prior'):
+        given = {'A': A.copy(), 'b': b.copy(), 'prior': np.zeros(10)}
+        given[kind].flat[3] = bad
+        with pytest.raises(rbd_ros.NonFiniteError, match=kind if kind == 'prior' else 'finite'):
+            ident.physical_fit(given['A'], given['b'], 1, prior=given['prior'])
+    with pytest.raises(rbd_ros.ShapeError, match='prior has shape'):
+        ident.physical_fit(A, b, 1, prior=np.zeros(3))
+    for weight in (-1.0, bad):
+        with pytest.raises(rbd_ros.SettingError, match='weight'):
+            ident.physical_fit(A, b, 1, weight=weight)
+
+
 def test_physical_fit_is_the_nearest():
     """Of one body with a negative moment, the projection is the best among many real bodies."""
     target = np.array([1.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 0.3])

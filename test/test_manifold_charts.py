@@ -84,8 +84,13 @@ def test_coordinates_are_valid_where_the_theorem_says():
         # the same for (q, qd) with the coordinates and their rates: 4 x 4 instead of 2 x 2
         v = np.array([-q[1], q[0]])
         H = invariant_jacobian(system, q, v)
+        np.testing.assert_allclose(H, [[*2.0 * q, 0.0, 0.0], [*2.0 * v, *2.0 * q]], atol=1e-14)
+        both = np.vstack([np.kron(np.eye(2), [[1.0, 0.0]]), H])
+        assert np.linalg.det(both) == pytest.approx(-4.0 * q[1]**2, abs=1e-13)
         whole = validity(np.kron(np.eye(2), [[1.0, 0.0]]), -np.eye(2), H)
-        assert whole.valid == found.valid
+        assert whole.valid == found.valid and whole.own == 1.0
+        if whole.valid:
+            assert whole.manifold == pytest.approx(np.linalg.cond(both), rel=1e-9)
     assert not validity([[1.0, 0.0]], [[0.0]], [[0.0, 2.0]]).valid
     with pytest.raises(SingularError, match='choose others'):
         choose(system, np.array([1.0, 0.0]), [0])

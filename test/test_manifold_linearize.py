@@ -170,6 +170,11 @@ def test_only_the_manifold_decides():
     np.testing.assert_allclose(H @ P, 0.0, atol=1e-13)
     np.testing.assert_allclose(P @ P, P, atol=1e-13)
     assert np.linalg.matrix_rank(P) == 4
+    np.testing.assert_allclose(P, np.eye(8) - H.T @ np.linalg.solve(H @ H.T, H), atol=1e-12)
+    np.testing.assert_allclose(orthogonal_projector(np.vstack([H, H[:1]])), P, atol=1e-12)
+    along, across = np.linalg.svd(H)[2][4:].T, H.T      # A is Df along the manifold, zero across
+    np.testing.assert_allclose(on_manifold(one, P) @ along, one @ along, atol=1e-10)
+    np.testing.assert_allclose(on_manifold(one, P) @ across, 0.0, atol=1e-10)
     np.testing.assert_allclose(on_manifold(one, P), on_manifold(two, P), atol=1e-8)
     for method in METHODS:
         form = LocalForm(system, state.q, method=method)

@@ -235,6 +235,22 @@ def test_a_joint_that_moves_only_the_payload(name, backend):
     assert np.array_equal(np.asarray(call(robot, q)[0]), np.asarray(first[0]))
 
 
+def test_a_joint_that_no_payload_can_help():
+    """A payload elsewhere does not help: refused at once, without advice that could not work."""
+    builder = rbd_ros.ModelBuilder('two')
+    builder.add_body('arm', 'base', Revolute((0, 1, 0)), None, ROD)
+    for name in ('left', 'right'):
+        builder.add_body(name, 'arm', Revolute((0, 1, 0)), xlt(0.4, 0.0, 0.0), joint_name=name)
+        builder.add_frame(f'{name}_tool', name, xlt(0.1, 0.0, 0.0))
+    model, q = builder.build(), np.full(3, 0.2)
+    robot = rbd_ros.Dynamics(model, payload_frame='left_tool', backend='reference')
+    for mass in (0.0, 1.0):
+        robot.set_payload(mass, [0.0, 0.0, 0.0], np.zeros((3, 3)))
+        with pytest.raises(rbd_ros.SingularError, match='joint "right" of "two"') as caught:
+            robot.forward_dynamics(q, q, q)
+        assert 'set_payload' not in str(caught.value)
+
+
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_the_loaded_wrist_is_right(backend):
     """With a payload, forward dynamics are those of the robot with the mass built in."""

@@ -329,6 +329,7 @@ def test_distances_of_all_pairs_at_once():
     assert one[1] == pytest.approx(-0.025)      # a corner in the middle of the table's thickness
 
 
+@pytest.mark.seed('RBDA 11-24')
 def test_traced_distance_is_that_of_the_box():
     """Outside, inside, at every face: normal and distance of the kernel are those of NumPy."""
     rng = np.random.default_rng(2)

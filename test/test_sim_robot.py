@@ -383,3 +383,12 @@ def test_messages(arm):
         robot.physics = Physics.of(arm[0], integrator='semi_implicit')
     with pytest.raises(SettingError, match='integrator is "euler"; it must be one of rk4'):
         Physics.of(arm[0], integrator='euler')
+
+
+@pytest.mark.parametrize('name', ['friction', 'damping'])
+@pytest.mark.parametrize('value', [np.inf, -np.inf, np.nan, -1.0])
+def test_impossible_friction_is_refused(name, value):
+    """Infinite friction is a brake, not friction: no step could be computed with it."""
+    model = load_urdf(ARM)
+    with pytest.raises(SettingError, match=name):
+        Physics.of(model, **{name: np.array([0.1, value, *[0.1] * 5])})

@@ -149,6 +149,21 @@ def test_effort_of_motor_or_joint():
     assert joint.effort == pytest.approx(Dynamics(model).gravity(BENT), abs=1e-10)
 
 
+def test_efforts_beside_a_floating_base():
+    """Efforts are those of the joints that are read, not of the six velocities of the base."""
+    model = load_urdf(ARM, floating_base=True)
+    robot = SimulatedRobot(model)
+    tau = np.arange(1.0, model.nv + 1.0)
+    robot.command(tau)
+    robot.step(1e-4)
+    sensors = Sensors(robot, Imperfections())
+    sensors.read(MS)
+    sample, = sensors.delivered(MS)
+    assert len(sensors.names) == 7 and sample.base.shape == (13,)
+    np.testing.assert_array_equal(sample.effort, robot.motor_torque[6:])
+    assert np.unique(sample.effort).size == 7
+
+
 def test_latency(robot):
     """A reading arrives when its latency is over, with the time at which it was taken."""
     sensors = Sensors(robot, Imperfections(latency=3e-3))

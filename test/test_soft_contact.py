@@ -245,6 +245,26 @@ def test_one_node_of_an_array_is_a_single_spring():
 
 
 @pytest.mark.seed('RBDA 11-25')
+def test_surface_under_a_moving_body_stays_with_it():
+    """While they touch, the height of the surface below the body changes as the body's does."""
+    rng = np.random.default_rng(4)
+    climbs = []
+    for _ in range(20):
+        surface = SpringArray(500.0, 5.0, 0.1, (4, 5))
+        surface.z[:] = -0.05 * rng.uniform(size=(4, 5))         # dented all over: it has slopes
+        position, travel = rng.uniform(-0.14, 0.14, size=2), rng.normal(size=2)
+        p, p_rate, h = -0.08, -0.2, 1e-6
+        found = surface.contact(position, travel, p, p_rate)
+        before = surface.height(position)
+        assert found.normal > 0.0 and before == pytest.approx(p, abs=1e-15)
+        surface.advance(found.rate, h)
+        after = surface.height(position + h * travel)
+        assert (after - before) / h == pytest.approx(p_rate, abs=1e-4)
+        climbs.append(-found.tangential @ travel / found.normal)
+    assert np.abs(climbs).max() > 0.1               # without slopes the test would miss them
+
+
+@pytest.mark.seed('RBDA 11-25')
 def test_moving_a_dent_costs_exactly_what_springs_store_and_dampers_take():
     """A body dragged at constant depth works against the array: no energy from nowhere."""
     surface = SpringArray(500.0, 5.0, 0.05, (9, 3))

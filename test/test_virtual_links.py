@@ -85,6 +85,11 @@ def test_a_loop_is_cut_into_a_tree_and_a_virtual_link():
     # six rows, of which three hold by themselves in the plane: one freedom is left
     chart = choose(system, q)
     assert chart.p == 1 and len(chart.rows) == 3
+    # the mechanism by trigonometry: both ways to the cut joint end at one point, at one angle
+    left, top, right, last = q
+    ends = (np.exp(1j * left) + 0.8 * np.exp(1j * (left + top)), 0.5 + 0.9 * np.exp(1j * right))
+    assert ends[0] == pytest.approx(ends[1], abs=1e-11)
+    assert np.exp(1j * (left + top + last)) == pytest.approx(np.exp(1j * right), abs=1e-11)
     # the frames meet: a point off the origin of one is where it is in the other
     frames = [system.robot.pose(q, name) for name in (closures[0].virtual, closures[0].partner)]
     np.testing.assert_allclose(frames[0], frames[1], atol=1e-12)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import RbdError, ShapeError
+from rbd_ros.errors import NonFiniteError, RbdError, SettingError, ShapeError
 from rbd_ros.identification.fit import refuse_non_finite
 from rbd_ros.identification.parameters import pseudo_inertia
 
@@ -66,6 +66,13 @@ def physical_fit(
                          f'b, and ten columns for each of {bodies} bodies')
     refuse_non_finite(A, b)
     start = np.zeros(p) if prior is None else np.asarray(prior, float)
+    if start.shape != (p,):
+        raise ShapeError(f'prior has shape {start.shape}; A has {p} columns, one for each entry')
+    if not np.isfinite(start).all():
+        raise NonFiniteError(f'entry {int(np.flatnonzero(~np.isfinite(start))[0])} of prior is '
+                             'not finite')
+    if not 0.0 <= weight < np.inf:
+        raise SettingError(f'weight is {weight}; it must be finite and not negative')
     # Columns of equal length and few rows, so that the solver works with numbers near one.
     size = np.linalg.norm(A, axis=0)
     size = np.where(size > 1e-9 * size.max(initial=0.0), size, size.max(initial=1.0) or 1.0)
