@@ -33,7 +33,7 @@ PARTS = {
     'scaling': ('benchmark.scaling', 'cost against the number of joints, 2 to 64, with a plot'),
     'loops': ('benchmark.loops', 'closed loops next to Pinocchio, and ladders of 2 to 50 loops'),
     'ik': ('benchmark.inverse_kinematics',
-           'targets that inverse kinematics reaches, compared with pink and mink'),
+           'inverse kinematics compared with a loop around Pinocchio, pink and mink'),
     'handles': ('benchmark.handles',
                 'cost of the inertia of 1 to 12 handles by each method, with a plot'),
     'contact': ('benchmark.contact', 'steps of an arm and a quadruped in contact next to MuJoCo'),

@@ -15,6 +15,7 @@
 """The public names of the package, and where each of them lives."""
 
 from rbd_ros.algorithms.opspace import FULL, Handle, POINT
+from rbd_ros.dynamics.kinematic_search import InverseKinematics
 from rbd_ros.dynamics.prescribed import HybridDynamics
 from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
 from rbd_ros.dynamics.uncompiled import (
@@ -31,8 +32,9 @@ from rbd_ros.model.urdf import load_urdf
 
 __all__ = [
     'bias', 'Dynamics', 'forward_dynamics', 'FULL', 'Gear', 'gravity', 'Handle',
-    'hybrid_dynamics', 'HybridDynamics', 'inverse_dynamics', 'jacobian', 'JointData',
-    'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder', 'ModelError',
-    'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT', 'RbdError',
-    'RbdWarning', 'SettingError', 'ShapeError', 'SingularError', 'UnknownName', 'UnseenError',
+    'hybrid_dynamics', 'HybridDynamics', 'inverse_dynamics', 'InverseKinematics', 'jacobian',
+    'JointData', 'load_urdf', 'LoopError', 'mass_matrix', 'Mimic', 'Model', 'ModelBuilder',
+    'ModelError', 'NonFiniteError', 'operational_space', 'OperationalSpace', 'POINT',
+    'RbdError', 'RbdWarning', 'SettingError', 'ShapeError', 'SingularError', 'UnknownName',
+    'UnseenError',
 ]

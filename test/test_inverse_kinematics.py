@@ -19,18 +19,31 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.dynamics.inverse_kinematics import (
-    _bounded_step, _slope, _vector, inverse_kinematics)
+from rbd_ros.algorithms.damped_steps import (
+    bounded_step, rotation_error, rotation_slope, shortened)
 from rbd_ros.errors import ModelError, NonFiniteError, RbdError, ShapeError, UnknownName
-from rbd_ros.joints import Free, Revolute
-from rbd_ros.model import positions, samples
+from rbd_ros.joints import Free, Planar, Prescribed, Prismatic, Revolute, Spherical
+from rbd_ros.model import mechanisms, positions, samples
 from rbd_ros.model.builder import JointData, Mimic
-from rbd_ros.spatial import shapes, xlt
+from rbd_ros.spatial import Mat3, shapes, xlt
 from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 from spatial_oracle import assert_close, derivative
 
 Y, Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def _vector(R):
+    return np.array(rotation_error(Mat3(R.T.tolist())))
+
+
+def _slope(e):
+    return np.array(rotation_slope(e.tolist()))
+
+
+def inverse_kinematics(robot, *arguments, **options):
+    """Return what a robot finds."""
+    return robot.inverse_kinematics(*arguments, **options)
 
 
 def robot_of(model):
@@ -83,22 +96,29 @@ def test_slope_of_the_angular_error():
 
 
 def test_steps_within_bounds():
-    """The step is the least-squares one within bounds, as SciPy finds it."""
-    rng = np.random.default_rng(7)
-    for k in range(40):
+    """The least-squares step, also by SciPy where what is outside at first stays at its bounds."""
+    rng, bent = np.random.default_rng(7), 0
+    for k in range(60):
         n = 3 + k % 6
-        J, e = rng.normal(size=(6, n)), 3.0 * rng.normal(size=6)
+        J, e = rng.normal(size=(6, n)), 0.3 * rng.normal(size=6)
         low, high = -rng.uniform(0.0, 0.3, n), rng.uniform(0.0, 0.3, n)
         low[0], high[1] = -np.inf, 0.0
-        full = np.vstack([J, 0.1 * np.eye(n)])
-        expected = lsq_linear(full, np.r_[e, np.zeros(n)], (low, np.maximum(high, 1e-15)),
-                              method='bvls', tol=1e-14).x
-        d = _bounded_step(J, e, 0.01, low, high)
-        if np.abs(expected).max() < 1.0:
-            assert_close(d, expected, 1e-9)
-        else:                               # a long step is shortened, not bent
-            assert_close(d, expected / np.abs(expected).max(), 1e-9)
+        full, right = np.vstack([J, 0.1 * np.eye(n)]), np.r_[e, np.zeros(n)]
+        plain = np.linalg.lstsq(full, right, rcond=None)[0]
+        d = np.array(bounded_step(J.tolist(), e.tolist(), 0.01,
+                                  [None, *low[1:].tolist()], high.tolist()))
         assert (d >= low).all() and (d <= high).all()
+        outside = (plain > high).astype(int) - (plain < low)
+        best = lsq_linear(full, right, (low, np.maximum(high, 1e-15)), method='bvls', tol=1e-14)
+        held = (high - best.x < 1e-12).astype(int) - (best.x - low < 1e-12)
+        if (outside == held).all():
+            bent += outside.any()
+            assert_close(d, best.x, 1e-9)
+        free = bounded_step(J.tolist(), e.tolist(), 0.01, [None] * n, [None] * n)
+        assert_close(free, plain, 1e-9)
+    assert bent > 10
+    assert shortened([0.5, -3.0, 1.0], [1.0, 1.5, 1.0]) == [0.25, -1.5, 0.5]
+    assert shortened([0.5, -1.0], [1.0, 1.5]) == [0.5, -1.0]
 
 
 @pytest.mark.seed('SIXD P12')
@@ -201,6 +221,148 @@ def test_followers_of_mimic_joints_follow():
     assert found.success and found.q == pytest.approx([0.7], abs=1e-5)
 
 
+def hinge_on(joint, lower, upper):
+    """Return a hinge with limits on a body that a joint carries, uncompiled."""
+    builder = rbd_ros.ModelBuilder('hinge')
+    builder.add_body('trunk', 'base', joint, None, shapes.rod(1.0, 1.0))
+    builder.add_body('link', 'trunk', Revolute(Z), xlt(1.0, 0.0, 0.0), shapes.rod(1.0, 1.0),
+                     joint_name='door', data=JointData(lower=lower, upper=upper))
+    builder.add_frame('tip', 'link', xlt(1.0, 0.0, 0.0))
+    return robot_of(builder.build())
+
+
+@pytest.mark.parametrize('joint', [Free(), Spherical()], ids=lambda joint: joint.type_name)
+@pytest.mark.parametrize('lower, upper, goal', [(-0.2, 0.4, -0.7), (-0.4, 0.2, 0.7)])
+def test_limits_next_to_quaternions(joint, lower, upper, goal):
+    """A hinge on a body that turns by quaternions stops at either of its limits, by value."""
+    robot = hinge_on(joint, lower, upper)
+    nq = joint.nq
+    turned = positions.neutral(robot.model)
+    turned[nq] = goal
+    targets = {'trunk': robot.pose(turned, 'trunk'), 'tip': robot.pose(turned, 'tip')}
+    found = inverse_kinematics(robot, targets, restarts=0, max_iterations=60)
+    assert not found.success and found.at_limits == ('door',)
+    limit = lower if goal < 0.0 else upper
+    assert found.q[nq] == pytest.approx(limit, abs=1e-3) and lower <= found.q[nq] <= upper
+    turned[nq] = 0.5 * limit
+    targets = {'trunk': robot.pose(turned, 'trunk'), 'tip': robot.pose(turned, 'tip')}
+    inner = inverse_kinematics(robot, targets, restarts=0)
+    assert inner.success and inner.q[nq] == pytest.approx(0.5 * limit, abs=1e-5)
+
+
+def test_limits_of_joints_whose_positions_do_not_add():
+    """A planar joint, whose velocity turns with it, does not leave its limits either."""
+    builder = rbd_ros.ModelBuilder('sledge')
+    builder.add_body('sledge', 'base', Planar(Z), None, shapes.rod(1.0, 1.0),
+                     data=JointData(lower=(-1.0, -0.5, -0.5), upper=(1.0, 0.5, 0.5)))
+    robot = robot_of(builder.build())
+    found = inverse_kinematics(robot, {'sledge': robot.pose([0.3, 0.4, -0.4], 'sledge')})
+    assert found.success and inside(robot.model, found.q)
+    far = inverse_kinematics(robot, {'sledge': robot.pose([0.3, 2.0, 0.0], 'sledge')}, restarts=2)
+    assert not far.success and inside(robot.model, far.q)
+
+
+@pytest.mark.parametrize('away', [374.0, 1e8, 1e200])
+def test_far_targets_of_a_floating_base(away):
+    """Near enough in numbers they are reached; where numbers end, no success is claimed."""
+    robot = hinge_on(Free(), -1.0, 1.0)
+    target = robot.pose(positions.neutral(robot.model), 'tip')
+    target[:3, 3] += [away, -away, 0.5 * away]
+    found = inverse_kinematics(robot, {'tip': target}, restarts=1)
+    reached = robot.pose(found.q, 'tip')
+    assert np.isfinite(found.q).all()
+    away_by = np.abs(reached[:3, 3] - target[:3, 3]).max()
+    assert found.success == bool(away_by <= 1e-6)
+    if away < 1e3:
+        assert found.success
+
+
+def test_a_search_that_meets_no_number_fails():
+    """Where a joint cannot say where it is, the search ends without success and without NaN."""
+    builder = rbd_ros.ModelBuilder('broken')
+    builder.add_body('slide', 'base', Prescribed(Revolute(), lambda t: ([t], [1.0], [0.0])), None,
+                     shapes.rod(1.0, 1.0))
+    builder.add_body('link', 'slide', Prismatic(Z), None, shapes.rod(1.0, 1.0))
+    robot = robot_of(builder.build())
+    robot._common['time'][:] = np.nan                   # set_time refuses it
+    found = inverse_kinematics(robot, {'link': [0.0, 0.0, 1.0]}, restarts=1)
+    assert not found.success and np.isfinite(found.q).all()
+    many = inverse_kinematics(robot, {'link': [[0.0, 0.0, 1.0]] * 2}, restarts=1)
+    assert not many.success.any() and np.isfinite(many.q).all()
+
+
+@pytest.mark.parametrize('name', ['four_bar', 'delta'])
+def test_loops_are_closed(name):
+    """Success means closed loops; a place that the tree alone could reach is not reached."""
+    model, q = getattr(mechanisms, name)()
+    robot = robot_of(model)
+    frame = {'four_bar': 'bar_3', 'delta': 'tool'}[name]
+    place = robot.pose(q, frame)[:3, 3]
+    start = positions.integrate(model, list(q), [0.15, -0.1, 0.1] + [0.0] * (model.nv - 3))
+    found = inverse_kinematics(robot, {frame: place}, start, restarts=0)
+    assert found.success and np.abs(robot.loop_error(found.q)).max() < 1e-9
+    assert np.linalg.norm(robot.pose(found.q, frame)[:3, 3] - place) < 1e-6
+    out = place + [0.0, 0.0, 0.05] if name == 'four_bar' else place - [0.0, 0.0, 2.0]
+    far = inverse_kinematics(robot, {frame: out}, start, restarts=0, max_iterations=25)
+    assert not far.success and 'loops open by' in far.text
+
+
+def test_many_targets_side_by_side(arm):
+    """Each row is an answer to its target; starts, points and errors go by row."""
+    rng = np.random.default_rng(0)
+    goals = np.array([positions.random_position(arm.model, rng) for _ in range(25)])
+    targets = arm.pose(goals, 'tool0')
+    found = arm.inverse_kinematics({'tool0': targets})
+    assert found.success.all() and found.q.shape == (25, 7)
+    assert all(inside(arm.model, q) for q in found.q)
+    reached = arm.pose(found.q, 'tool0')
+    assert np.linalg.norm(reached[:, :3, 3] - targets[:, :3, 3], axis=1).max() <= 1e-6
+    assert found.attempts.max() > 1 and (found.iterations > 0).all()
+    assert found.text == 'frame "tool0" reached for 25 of 25 targets'
+    assert found.require() is found.q
+    # from a start of each that is the answer, nothing moves; one target for many starts
+    warm = arm.inverse_kinematics({'tool0': targets}, found.q)
+    assert (warm.q == found.q).all() and not warm.iterations.any()
+    same = arm.inverse_kinematics({'tool0': targets[0, :3, 3]}, goals[:3] + 0.1)
+    assert same.success.all() and same.q.shape == (3, 7)
+    # one that cannot be reached does not hold up the others, and is named
+    targets[3, :3, 3] = [0.0, 0.0, 5.0]
+    some = arm.inverse_kinematics({'tool0': targets}, restarts=5)
+    assert not some.success[3] and 3.0 < some.linear_error[3] < 4.5 and some.attempts[3] == 6
+    assert some.success.sum() == 24
+    with pytest.raises(RbdError, match='reached for 24 of 25 targets; not for number 3'):
+        some.require()
+    none = arm.inverse_kinematics({'tool0': targets}, max_iterations=0, restarts=0)
+    assert not none.success.any() and not none.iterations.any()
+
+
+def test_one_and_many_walk_alike(arm):
+    """Without restarts a search gives the same alone and among others, but for rounding."""
+    rng = np.random.default_rng(8)
+    goals = np.array([positions.random_position(arm.model, rng) for _ in range(8)])
+    targets, start = arm.pose(goals, 'tool0'), np.clip(goals + 0.2, arm.model.lower,
+                                                       arm.model.upper)
+    many = arm.inverse_kinematics({'tool0': targets}, start, restarts=0)
+    for k in range(8):
+        one = arm.inverse_kinematics({'tool0': targets[k]}, start[k], restarts=0)
+        assert one.success == many.success[k]
+        if one.success:
+            assert_close(one.q, many.q[k], 1e-5)
+            assert one.iterations == many.iterations[k] == len(one.history) - 1
+            assert one.linear_error == pytest.approx(many.linear_error[k], abs=1e-7)
+
+
+def test_warm_start_takes_few_steps(arm):
+    """From the position of now to a target 1 cm away the search takes a few steps, one start."""
+    q = np.array([0.3, 0.5, -0.2, -1.2, 0.4, 0.8, 0.1])
+    target = arm.pose(q, 'tool0')
+    assert arm.inverse_kinematics({'tool0': target}, q).iterations == 0
+    target[:3, 3] += [0.01, 0.0, -0.005]
+    found = arm.inverse_kinematics({'tool0': target}, q)
+    assert found.success and found.attempts == 1 and found.iterations <= 5
+    assert np.abs(found.q - q).max() < 0.1
+
+
 def test_bad_input_is_named(arm):
     """Unknown frames, wrong shapes, matrices that are no pose, nothing to reach."""
     pose = arm.pose(np.zeros(7), 'tool0')
@@ -214,19 +376,31 @@ def test_bad_input_is_named(arm):
         inverse_kinematics(arm, {'tool0': pose + np.diag([0.1, 0.0, 0.0, 0.0])})
     with pytest.raises(ShapeError, match='start must hold nq = 7 finite numbers'):
         inverse_kinematics(arm, {'tool0': pose}, [0.0])
+    with pytest.raises(NonFiniteError, match=r'start\[2\] is nan'):
+        inverse_kinematics(arm, {'tool0': pose}, [0.0, 0.0, np.nan, 0.0, 0.0, 0.0, 0.0])
+    with pytest.raises(ShapeError, match='start holds 3 positions, there are 2 targets'):
+        inverse_kinematics(arm, {'tool0': [pose, pose]}, np.zeros((3, 7)))
+    with pytest.raises(ShapeError, match='as many as each other, got 2 of "tool0", 3 of "link_3"'):
+        inverse_kinematics(arm, {'tool0': [pose, pose], 'link_3': np.zeros((3, 3))})
+    with pytest.raises(ModelError, match='frame "tool0": .* last row is 0 0 0 1'):
+        inverse_kinematics(arm, {'tool0': np.vstack([pose[:3], np.ones(4)])})
+    with pytest.raises(RbdError, match='linear_tolerance is 0.0; it must be positive'):
+        inverse_kinematics(arm, {'tool0': pose}, linear_tolerance=0.0)
+    with pytest.raises(RbdError, match='max_iterations must not be negative, got -2'):
+        inverse_kinematics(arm, {'tool0': pose}, max_iterations=-2)
     with pytest.raises(RbdError, match='restarts must not be negative, got -1'):
         inverse_kinematics(arm, {'tool0': pose}, restarts=-1)
     with pytest.raises(RbdError, match='at least one frame'):
         inverse_kinematics(arm, {})
 
 
-@pytest.mark.parametrize('peer', ['pink', 'mink'])
+@pytest.mark.parametrize('peer', ['pink', 'mink', 'pinocchio'])
 def test_at_least_as_good_as_others(peer):
     """Of the same targets of a real arm at least as many are reached as by pink and mink."""
     pytest.importorskip(peer)
     pytest.importorskip('pinocchio')
     from benchmark import inverse_kinematics as bench
     case = bench.Case('ur5', 25, seed=3)
-    ours, theirs = (case.share(search, restarts)[0] for search, restarts in (
+    ours, theirs = (case.times(search, restarts)[0] for search, restarts in (
         (case.ours, bench.RESTARTS), (getattr(case, peer), 0)))
     assert ours >= theirs and ours == 1.0 and theirs > 0.5

@@ -150,7 +150,7 @@ def _damped(K: Array, delta: Array, damping: float) -> Array:
 def _judged(mechanism: Mechanism, q: Array, delta: Array, steps: int) -> Assembly:
     model = mechanism.model
     worst = float(np.abs(delta).max(initial=0.0))
-    if worst <= CLOSED and not (turned := _turned(mechanism, q)):
+    if worst <= CLOSED and not (turned := turned_joint(mechanism, q)):
         return Assembly(q, True, worst, steps, f'all loops closed after {steps} steps')
     if worst <= CLOSED:
         text = f'loop joint "{turned}" of "{model.name}" is closed the wrong way round'
@@ -163,7 +163,7 @@ def _judged(mechanism: Mechanism, q: Array, delta: Array, steps: int) -> Assembl
     return Assembly(q, False, worst, steps, text)
 
 
-def _turned(mechanism: Mechanism, q: Array) -> str:
+def turned_joint(mechanism: Mechanism, q: Array) -> str:
     """Return the name of a loop joint that no position of its own can give, '' if all can."""
     model, t = mechanism.model, mechanism.time()
     tree = links(model, model.expand_q(q.tolist()), t)

@@ -27,6 +27,7 @@ from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.derivatives import DerivativeMethods
 from rbd_ros.dynamics.floating_base import FloatingBase
 from rbd_ros.dynamics.handle_store import cacheable, chosen, HandleStore
+from rbd_ros.dynamics.inverse_kinematics import KinematicMethods
 from rbd_ros.dynamics.kernel_store import HANDLES
 from rbd_ros.dynamics.loop_drives import LoopDriveMethods
 from rbd_ros.dynamics.operational_space import (
@@ -50,7 +51,9 @@ NO_BOUND = bound(None)
 _new = tuple.__new__        # of a named tuple, without the named arguments
 
 
-class Dynamics(LoopDriveMethods, DerivativeMethods, FloatingBase, HandleStore):
+class Dynamics(
+    LoopDriveMethods, KinematicMethods, DerivativeMethods, FloatingBase, HandleStore,
+):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 
