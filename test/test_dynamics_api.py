@@ -29,6 +29,7 @@ from rbd_ros.joints import Revolute
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.samples import random_tree
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.version import VERSION
 
 AXES = ('revolute', 'prismatic', 'spherical')
 
@@ -360,3 +361,13 @@ def test_import_needs_neither_ros_nor_scipy():
     result = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True,
                             check=True)
     assert result.stdout.strip() == '[]'
+
+
+def test_what_a_newcomer_asks_first():
+    """A version, a robot that says what it is, and where gravity torques are to be had."""
+    model = random_tree(3, 0, joints=('revolute',))
+    assert rbd_ros.__version__ == VERSION
+    assert repr(rbd_ros.Dynamics(model)).startswith(f'<Dynamics of {model!r}, backend')
+    with pytest.raises(TypeError, match=r'rbd_ros.Dynamics\(model\).gravity\(q\)'):
+        model.gravity(np.zeros(3))
+    assert model.gravity == (0.0, 0.0, -9.81) and pickle.loads(pickle.dumps(model)) == model

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 import math
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from rbd_ros.compiler.content_digest import digest, look, Seen
 from rbd_ros.errors import ModelError, UnknownName, UnseenError
@@ -309,7 +309,7 @@ class Model(LoopStructure, CoupledCoordinates):
         :raises UnseenError: where the code of a joint uses what cannot be seen.
         """
         seen = self._looked if not self.has_user_code else self._look()
-        return digest(seen.text, self.gravity) if gravity else seen.text
+        return digest(seen.text, tuple(self.gravity)) if gravity else seen.text
 
     @cached_property
     def has_user_code(self) -> bool:
@@ -330,12 +330,23 @@ class Model(LoopStructure, CoupledCoordinates):
         return look(state)
 
 
+class Gravity(tuple[float, float, float]):
+    """Three numbers in m/s^2, which say where torques are to be had when they are called."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: object) -> NoReturn:
+        """Refuse a call meant for the compiled robot."""
+        raise TypeError('the gravity of a model is a vector in m/s^2; torques against gravity are '
+                        'rbd_ros.Dynamics(model).gravity(q), or rbd_ros.gravity(model, q)')
+
+
 def gravity_vector(gravity: Sequence[float]) -> tuple[float, float, float]:
     """Return gravity as plain floats, or refuse what is not three finite numbers."""
     vector = tuple(float(g) for g in gravity)
     if len(vector) != 3 or not all(map(math.isfinite, vector)):
         raise ModelError(f'gravity {vector} must be three finite numbers in m/s^2')
-    return vector
+    return Gravity(vector)
 
 
 def _range(part: slice) -> range:
