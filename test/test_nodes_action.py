@@ -170,29 +170,36 @@ def test_start_in_the_future(desk):
 
 
 def test_refusals_name_their_reason(desk):
-    """What cannot be followed is refused before anything moves, and counted."""
+    """What cannot be followed is aborted before anything moves, with the reason, and counted."""
     slow = float(desk.arm.cycle.reference.limiter.velocity.min())
     joints = desk.arm.robot.joints
 
-    def refused(goal, text):
+    def refused(goal, text, code=ResultCode.INVALID_GOAL, answer=ACCEPT):
         count = desk.action.refused
-        assert desk.send(goal)[0] is REJECT
+        given, handle = desk.send(goal)
+        assert given is answer
         assert text in desk.action.refusal and text in desk.logged[-1]
         assert desk.action.refused == count + 1 and not desk.action.goals
+        if answer is ACCEPT:  # so that the client hears why
+            assert handle.ended == 'aborted' and handle.result.error_code == code
+            assert handle.result.error_string == desk.action.refusal
+        assert not desk.arm.cycle.loop.requests and desk.action.last is None
     good = desk.goal((0.2, 0.02))
     goal = desk.goal((0.2, 0.02))
     goal.multi_dof_trajectory.joint_names = ['base']
-    refused(goal, 'multi_dof_trajectory is not supported')
+    refused(goal, 'multi_dof_trajectory is not supported', ResultCode.INVALID_JOINTS)
     refused(desk.goal((1.0, 9.0)), 'is outside')
     refused(desk.goal((0.1, 0.0), (0.2, 0.11 * slow)), 'beyond its reference.velocity')
     fast = desk.goal((1.0, 0.0))
     fast.trajectory.points[0].velocities = [0.0] * 6 + [-1.01 * slow]
     desk.arm.cycle.reference.limiter.velocity[6] = slow
     refused(fast, f'{joints[6]} would move at')
-    refused(desk.goal((0.2, 0.02), start=desk.arm.time - 0.25), 'lies in the past')
-    refused(desk.goal((0.2, 0.02), path_tolerance=[JointTolerance(name='x')]), 'unknown joint x')
+    refused(desk.goal((0.2, 0.02), start=desk.arm.time - 0.25), 'lies in the past',
+            ResultCode.OLD_HEADER_TIMESTAMP)
+    refused(desk.goal((0.2, 0.02), path_tolerance=[JointTolerance(name='x')]), 'unknown joint x',
+            ResultCode.INVALID_JOINTS)
     desk.server.known = 200
-    refused(good, '200 goals have come within 10 s')
+    refused(good, '200 goals have come within 10 s', answer=REJECT)
     desk.server.known = 199
     assert desk.judge(good) is ACCEPT
     desk.arm.cycle.set_mode('gravity_compensation')
@@ -252,6 +259,34 @@ def test_cancel_that_fails_stops_the_robot(desk, monkeypatch):
     monkeypatch.setattr(desk.arm.cycle.loop, 'post', lambda _: math.sqrt(-1.0))
     assert desk.cancel(handle) is CancelResponse.REJECT
     assert len(desk.failed) == 1 and 'math domain error' in desk.failed[0]
+
+
+def test_each_goal_runs_its_own_plan(desk):
+    """Goals that are judged together and start in another order go where each of them says."""
+    start, goals = desk.arm.q.copy(), [desk.goal((0.2, way)) for way in (0.02, 0.04, 9.0)]
+    assert [desk.judge(goal) for goal in goals] == [ACCEPT] * 3
+    handles = [Handle(goal, 60 + k) for k, goal in enumerate(goals)]
+    for k in (1, 2):
+        desk.begin(handles[k])
+    assert handles[2].ended == 'aborted' and 'is outside' in handles[2].result.error_string
+    desk.run(0.3)
+    assert handles[1].ended == 'succeeded'
+    np.testing.assert_allclose(desk.arm.q, start + 0.04, atol=0.01)
+    desk.begin(handles[0])
+    desk.run(0.4)
+    assert handles[0].ended == 'succeeded'
+    np.testing.assert_allclose(desk.arm.q, start + 0.02, atol=0.01)
+
+
+def test_goals_that_never_start_are_forgotten(desk):
+    """Of those judged the newest ten are kept."""
+    goals = [desk.goal((0.2, 0.0)) for _ in range(11)]
+    for goal in goals:
+        assert desk.judge(goal) is ACCEPT
+    assert len(desk.action._judged) == 10
+    handle = Handle(goals[0], 70)
+    desk.begin(handle)
+    assert handle.ended == 'aborted' and 'too many goals' in handle.result.error_string
 
 
 def test_new_goal_ends_the_old_one(desk):

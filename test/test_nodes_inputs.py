@@ -354,6 +354,30 @@ def test_a_client_that_has_gone_is_waited_for_once(monkeypatch):
     assert answer(b'c', 7) == [6, 7] and len(told) == 3
 
 
+def test_of_many_clients_that_have_gone_the_oldest_is_forgotten(monkeypatch):
+    """The age of one that was waited for again counts from then; a hundred are remembered."""
+    now, asked = [10.0], []
+    monkeypatch.setattr(responses, 'time', SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(responses, '_send', lambda: lambda _service, request, _message: (
+        asked.append(int.from_bytes(request[:16], 'big')) or 2))
+    responder = responses.Responder(lambda _: None)
+    service = SimpleNamespace(handle=contextlib.nullcontext(), srv_name='/stop')
+    service.handle.pointer = 1
+
+    def is_waited_for(client):
+        before = len(asked)
+        responder._hand_over(responses._Response(
+            service, client.to_bytes(16, 'big') + b'12345678', 1, lambda _: None))
+        return asked[before:] == [client]
+    assert all(is_waited_for(client) for client in range(100))
+    now[0] += 1.1
+    assert is_waited_for(50)
+    assert all(is_waited_for(client) for client in range(200, 299))
+    assert len(responder._gone) == 100
+    assert not is_waited_for(50) and not is_waited_for(200)
+    assert is_waited_for(300) and is_waited_for(50) and not is_waited_for(201)
+
+
 def test_responses_that_cannot_be_sent_are_bounded(monkeypatch):
     """The oldest make room and are let go; that is logged once until all have been sent."""
     held, told, sent, freed = threading.Event(), [], [], []

@@ -136,6 +136,23 @@ def test_a_place_has_its_share_of_lines():
     assert queue.lines[0].name == 'robot' and queue.lines[0].severity == 30
 
 
+def test_the_last_lines_are_written_before_the_end():
+    """Closing waits for a slow disk until every line is written, the suppressed ones too."""
+    queue = Kept()
+    keep = queue._write
+    queue._write = lambda line: (time.sleep(0.01), keep(line))
+    logger = QueuedLogger('robot', queue)
+    for k in range(30):
+        logger.info(f'line {k}')
+    logger.fatal('the last one')
+    begin = time.monotonic()
+    queue.close(60.0)
+    assert time.monotonic() - begin < 30.0 and not queue._thread.is_alive()
+    assert [line.text for line in queue.lines] == [
+        *(f'line {k}' for k in range(10)), 'the last one',
+        'line 29 (19 similar lines suppressed)']
+
+
 def test_throttle_and_once():
     """A throttled place says one line per duration, a place with once a single one."""
     queue = Kept()

@@ -29,7 +29,7 @@ from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.controller import activation, loop_node, transitions
 from rbd_ros.nodes.controller.statistics import LoopStatistics
 from rclpy.node import Node
-from std_msgs.msg import Bool, UInt64
+from std_msgs.msg import Bool, Float64MultiArray, UInt64
 from std_srvs.srv import Trigger
 
 # -- loop node --------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ class Start:
     def __init__(self, monkeypatch, **values):
         self.arm = cycle_rig.Arm(ramp_time=0.02, **values)
         self.clock, self.each, self.others, self.logged = 100.0, lambda: None, 0, []
-        self.stopped, self.publishers = [], 1
+        self.stopped, self.publishers, self.deaf, self.hear = [], 1, [], None
         self.begin, self.ending, self.gravity_input = 100.0, threading.Event(), None
         monkeypatch.setattr(activation, 'time', SimpleNamespace(monotonic=lambda: self.clock))
         node = SimpleNamespace(
@@ -364,9 +364,17 @@ class Start:
             count_publishers=lambda topic: (
                 1 + self.others if topic == '/arm/commands' else self.publishers),
             get_parameter=lambda _: SimpleNamespace(value=2.0),
+            create_subscription=self._listen, destroy_subscription=self.deaf.append,
+            get_publishers_info_by_topic=lambda _: [SimpleNamespace(
+                node_namespace='/', node_name=name) for name in ('first', 'second')],
             get_logger=lambda: SimpleNamespace(
                 error=self.logged.append, warning=self.logged.append))
         self.made = activation.Activation(node, self.arm.cycle, host=self)
+
+    def _listen(self, kind, topic, hear, qos, *, raw):
+        assert kind is Float64MultiArray and topic == '/arm/commands' and raw
+        self.hear = hear
+        return 'subscription'
 
     def stop(self, cause):
         """Note who stops."""
@@ -380,6 +388,36 @@ class Start:
             self.clock = round(self.clock + 0.01, 9)
             self.each()
         return condition()
+
+
+def test_remains_of_a_killed_process_are_waited_for(monkeypatch):
+    """A silent publisher that goes within 25 s leaves the way free; one that stays does not."""
+    for goes, free in ((18.0, True), (90.0, False)):
+        start = Start(monkeypatch)
+        start.others, begin = 1, start.clock
+
+        def each(start=start, end=begin + goes):
+            start.others = int(start.clock < end)
+        start.each = each
+        assert start.made.output_is_free() is free
+        assert start.made.latched is not free and start.deaf == ['subscription']
+        assert start.clock - begin == pytest.approx(goes if free else 26.0, abs=0.3)
+
+
+def test_another_controller_that_sends_ends_the_start(monkeypatch):
+    """One command of somebody else is enough, and the end of that one changes nothing."""
+    start = Start(monkeypatch)
+    start.others = 1
+
+    def each():
+        if start.clock > 103.0:
+            start.hear(b'a command')
+            start.others = 0  # and it is gone
+    start.each = each
+    assert not start.made.output_is_free() and start.made.latched
+    assert start.clock < 103.2 and start.deaf == ['subscription']
+    assert ('somebody else sends commands on /arm/commands (its publishers: /first, /second)'
+            in start.logged[-1])
 
 
 def test_activation_ends_with_torque(monkeypatch):

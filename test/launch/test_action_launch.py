@@ -254,16 +254,19 @@ class TestAction(SteppedCase):
     # -- refusals -------------------------------------------------------------------------------
 
     def refuse(self, message: JointTrajectory, reason: str, **more: object) -> None:
-        """Expect a goal to be refused, and the log to say why."""
+        """Expect a goal to be aborted at once, and the client and the log to be told why."""
         count = len(self.client.texts['log'])
         goal = FollowJointTrajectory.Goal(trajectory=message, **more)
         sent = Sent(self.bench, self.server, goal)
-        self.assertFalse(sent.handle.accepted, reason)
+        status, result = sent.result()
+        self.assertEqual(status, GoalStatus.STATUS_ABORTED, reason)
+        self.assertNotEqual(result.error_code, Result.SUCCESSFUL)
         self.client.wait(lambda: any('goal rejected' in said.text for said in
                                      self.client.texts['log'][count:]), 'a reason')
         texts = [said.text for said in self.client.texts['log'][count:]
                  if 'goal rejected' in said.text]
         self.assertRegex(texts[-1], reason)
+        self.assertIn(result.error_string, texts[-1])
 
     def test_refusals(self) -> None:
         """What cannot be followed is refused with its reason, and the robot stays."""

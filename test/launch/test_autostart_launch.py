@@ -16,11 +16,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 import unittest
 
 import arm
 from launch import LaunchDescription
+from launch_ros.actions import Node as NodeAction
 from launch_testing.actions import ReadyToTest
 import launch_testing.markers
 import pytest
@@ -33,16 +36,27 @@ LONG = 1.0
 
 ROUNDS = 8
 
+COMMANDS = '/first/controller/commands'  # of two controllers
+
 
 @pytest.mark.launch_test
 @launch_testing.markers.keep_alive
-def generate_test_description() -> LaunchDescription:
-    """Start controllers that start by themselves: with a robot, without, and without states."""
+def generate_test_description() -> tuple[LaunchDescription, dict[str, NodeAction]]:
+    """
+    Start controllers that start by themselves: with a robot, without, and without states.
+
+    The last two are of one robot; the second gets its description later.
+    """
     quick = arm.PARAMETERS | {'autostart': True, 'brake_time': 0.1, 'release_time': 0.1}
     bare = {name: value for name, value in quick.items() if name != 'robot_description_file'}
+    first = rig.controller('first', **quick)
+    rival = NodeAction(
+        package='rbd_ros', executable='controller', name='controller', namespace='rival',
+        output='screen', parameters=[bare], remappings=[
+            ('joint_states', '/first/joint_states'), ('~/commands', COMMANDS)])
     return LaunchDescription([
         rig.controller('deaf', **quick), rig.controller('bare', **bare),
-        rig.controller('whole', **quick), ReadyToTest()])
+        rig.controller('whole', **quick), first, rival, ReadyToTest()]), {'first': first}
 
 
 class TestAutostart(unittest.TestCase):
@@ -116,3 +130,22 @@ class TestAutostart(unittest.TestCase):
                 self.assertTrue(asked.result().success)
         self.assertTrue(client.transition(rig.DEACTIVATE))
         self.expect_down(client, 'inactive', len(client.commands))
+
+    def test_second_controller_does_not_take_over(self, first: NodeAction) -> None:
+        """While another one sends, it ends its start; after Ctrl-C of that one nothing is sent."""
+        client, rival = self.client('first'), self.client('rival')
+        self.drive(client)
+        client.wait(lambda: client.last('state') == 'running', 'running')
+        begin = time.monotonic()
+        topic = rival.node.create_publisher(String, 'robot_description', rig.LATCHED)
+        topic.publish(String(data=arm.URDF.read_text()))
+        rival.wait_text('log', 'somebody else sends commands on ' + COMMANDS, begin, 120.0)
+        os.kill(first.process_details['pid'], signal.SIGINT)
+        rival.wait(lambda: rival.node.count_publishers(COMMANDS) == 1, 'the end of the first')
+        self.expect_down(rival, 'inactive', 0)
+        sent = len(client.commands)
+        time.sleep(2.0 * LONG)
+        self.assertEqual(len(client.commands), sent, 'a torque was sent')
+        self.assertTrue(rival.transition(rig.ACTIVATE), rival.last('log'))  # asked for: done
+        rival.wait(lambda: rival.last('state') == 'running', 'running')
+        rival.wait(lambda: len(client.commands) > sent, 'a torque')

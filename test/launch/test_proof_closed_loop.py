@@ -361,11 +361,14 @@ class TestClosedLoop(ClosedLoop):
                          FollowJointTrajectory.Result.GOAL_TOLERANCE_VIOLATED)
 
     def test_goal_is_refused(self) -> None:
-        """A goal for other joints is not accepted."""
+        """A goal for other joints is aborted at once, and the client hears why."""
         self.settle()
         goal = self.goal(self.path(3))
         goal.trajectory.joint_names[0] = 'somebody'
-        self.assertFalse(self.send(goal).accepted)
+        status, result = self.result(self.send(goal))
+        self.assertEqual(status, GoalStatus.STATUS_ABORTED)
+        self.assertEqual(result.error_code, FollowJointTrajectory.Result.INVALID_JOINTS)
+        self.assertIn('unknown: somebody', result.error_string)
 
 
 @launch_testing.post_shutdown_test()

@@ -182,9 +182,12 @@ class TestCallbacks(unittest.TestCase):
     # -- what is refused ------------------------------------------------------------------------
 
     def test_goal(self) -> None:
-        """A goal that raises while it is judged is rejected; the robot runs on."""
+        """A goal that raises while it is judged is aborted; the robot runs on."""
         rig.break_it(FOLDER, 'goal')
-        self.assertFalse(self.goal().accepted)
+        result = self.goal().get_result_async()
+        self.client.wait(result.done, 'the result')
+        self.assertEqual(result.result().status, GoalStatus.STATUS_ABORTED)
+        self.assertIn('sabotage of goal', result.result().result.error_string)
         self.expect_running('goal')
         self.assertTrue(self.goal(0.5).accepted)
 

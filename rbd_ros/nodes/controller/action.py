@@ -15,9 +15,10 @@
 """
 The action ~/follow_joint_trajectory: goals are checked here and followed by the loop.
 
-A goal that cannot be followed is refused before anything moves, and the log says why. One that
-was accepted is answered when the loop has ended it. No coroutine waits for that: the executors
-of rclpy run a waiting coroutine again and again, which would take time from the loop.
+A goal that cannot be followed is aborted before anything moves: a goal that is rejected gets no
+text, an aborted one gets its error_code and error_string. Only a flood is rejected. One that can
+be followed is answered when the loop has ended it. No coroutine waits for that: the executors of
+rclpy run a waiting coroutine again and again, which would take time from the loop.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ Array = npt.NDArray[np.float64]
 _PERIOD = 0.02  # s between two checks for goals that have ended
 _SLACK = 1e-3  # fraction of a velocity limit that is allowed for rounding
 _MODE = 'computed_torque'
+_MAX_JUDGED = 10  # goals between their judgement and their start
 _MAX_GOALS = 200  # goals that are not answered yet, or whose results are still kept
 RESULTS_KEPT = 10  # s that the result of a goal can be asked for, as in rcl_action
 
@@ -69,6 +71,18 @@ class _Plan:
     knots: Knots
     tolerances: Tolerances
     start: float | None  # control time at which it begins, s; None: now
+
+
+@dataclass
+class _Refusal:
+    """A goal that has not passed them."""
+
+    goal: FollowJointTrajectory.Goal
+    outcome: Outcome
+
+
+class _TooManyGoals(GoalError):
+    """One more goal than can be remembered."""
 
 
 class TrajectoryAction:
@@ -86,7 +100,7 @@ class TrajectoryAction:
         self._node, self._loop_node, self._lock = node, loop_node, lock
         self._cycle: Cycle | None = None
         self._handles: dict[Hashable, ServerGoalHandle] = {}
-        self._plan: _Plan | None = None  # checked, not yet accepted
+        self._judged: dict[int, _Plan | _Refusal] = {}  # not yet accepted, by their identity
         self._feedback = GoalFeedback(node)
         self.refused = 0
         self.refusal = ''  # reason of the last one
@@ -133,25 +147,31 @@ class TrajectoryAction:
     def _on_goal(self, goal: FollowJointTrajectory.Goal) -> GoalResponse:
         try:
             with self._lock:
-                self._plan = self._read(goal)
+                judged: _Plan | _Refusal = self._read(goal)
         except GoalError as error:
             self.refused += 1
             self.refusal = str(error)
             self._node.get_logger().warning(
                 f'goal rejected ({error.code.name}): {error}')
-            return GoalResponse.REJECT
+            if isinstance(error, _TooManyGoals):
+                return GoalResponse.REJECT
+            judged = _Refusal(goal, Outcome(Status.ABORTED, error.code, str(error)))
         except Exception:
             self.refused += 1
             self.refusal = self._log_exception('goal rejected')
-            return GoalResponse.REJECT
+            judged = _Refusal(goal, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL,
+                                            self.refusal))
+        while len(self._judged) >= _MAX_JUDGED:
+            del self._judged[next(iter(self._judged))]
+        self._judged[id(goal)] = judged
         return GoalResponse.ACCEPT
 
     def _read(self, goal: FollowJointTrajectory.Goal) -> _Plan:
         """Return what the loop needs; a goal that cannot be followed raises GoalError."""
-        cycle = _require_ready(self._cycle)
         if self._server.known >= _MAX_GOALS:  # each is named in every message of status
-            raise GoalError(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals have come within '
-                            f'{RESULTS_KEPT} s: wait for the answer to a goal')
+            raise _TooManyGoals(ResultCode.INVALID_GOAL, f'{_MAX_GOALS} goals have come within '
+                                f'{RESULTS_KEPT} s: wait for the answer to a goal')
+        cycle = _require_ready(self._cycle)
         if goal.multi_dof_trajectory.points or goal.multi_dof_trajectory.joint_names:
             raise GoalError(ResultCode.INVALID_JOINTS,
                             'multi_dof_trajectory is not supported')
@@ -183,12 +203,15 @@ class TrajectoryAction:
 
     def _start_goal(self, key: bytes, handle: ServerGoalHandle) -> None:
         """Hand an accepted goal to the loop."""
-        plan, cycle = self._plan, self._cycle
-        if cycle is None or plan is None or plan.goal is not handle.request:
-            self._answer(key, Outcome(Status.ABORTED, ResultCode.INVALID_GOAL,
-                                      'the controller is not configured'))
+        plan, cycle = self._judged.pop(id(handle.request), None), self._cycle
+        if isinstance(plan, _Refusal):
+            self._end_goal(self._handles.pop(key), plan.outcome)
             return
-        self._plan = None
+        if cycle is None or plan is None:
+            self._answer(key, Outcome(
+                Status.ABORTED, ResultCode.INVALID_GOAL, 'the controller is not configured'
+                if cycle is None else 'too many goals came at once'))
+            return
 
         def request(now: float, _: float) -> None:
             """Run in the thread of the loop."""
@@ -251,7 +274,10 @@ class TrajectoryAction:
             self._node.get_logger().warning(text)
         else:
             self._node.get_logger().info(text)
+        self._end_goal(handle, outcome)
 
+    def _end_goal(self, handle: ServerGoalHandle, outcome: Outcome) -> None:
+        """Send the result of a goal."""
         def finish(goal: ServerGoalHandle) -> FollowJointTrajectory.Result:
             if outcome.status is Status.SUCCEEDED:
                 goal.succeed()

@@ -22,6 +22,7 @@ cancelled while it waits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 import threading
 import time
 from typing import Protocol, TYPE_CHECKING
@@ -31,7 +32,9 @@ from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.guards import Access, OutputGuard
 from rbd_ros.control.safety.supervisor import State
 from rbd_ros.nodes.controller.gravity_input import GravityInput
+from rbd_ros.nodes.controller.outputs import OUTPUTS
 from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 if TYPE_CHECKING:
     from rbd_ros.control.cycle import Cycle
@@ -42,6 +45,7 @@ __all__ = ['Activation']
 DISCOVERY_TIME = 1.0
 
 _REPEAT_AFTER = 5.0  # s after which the reason for waiting is repeated
+_ANY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)  # matches every publisher
 _WAITING = (State.INACTIVE, State.PROBING, State.RELEASED)
 
 
@@ -96,25 +100,54 @@ class Activation:
         self._cancelled.set()
 
     def output_is_free(self) -> bool:
-        """Wait until nobody else publishes on our output and log why; return False if refused."""
+        """
+        Wait until nobody else publishes on our output and log why; return False if refused.
+
+        The remains of a killed process are waited for. Somebody who sends is not: the robot is in
+        other hands, and taking over when these let go would be a surprise. Only a person may.
+        """
         node, host = self._node, self._host
         topic = node.resolve_topic_name('~/commands')
         guard = OutputGuard()
         logged = -_REPEAT_AFTER
         host.wait(lambda: time.monotonic() - host.begin > DISCOVERY_TIME, DISCOVERY_TIME)
-        while not host.ending.is_set():
-            now = time.monotonic()
-            access, text = guard.check(now, node.count_publishers(topic) - 1)
-            if access is Access.FREE:
-                return True
-            if access is Access.REFUSED or self._cancelled.is_set():
-                self._refuse(text)
-                return False
-            if now - logged >= _REPEAT_AFTER:
-                logged = now
-                node.get_logger().warning(text)
-            host.wait(self._cancelled.is_set, 0.1)
+        heard = threading.Event()  # a command that is not ours: we are silent
+        with ExitStack() as listening:
+            while not host.ending.is_set():
+                now = time.monotonic()
+                access, text = guard.check(now, node.count_publishers(topic) - 1)
+                if heard.is_set():
+                    access, text = Access.REFUSED, (
+                        f'somebody else sends commands on {topic}{self._senders(topic)}: two '
+                        'controllers must not drive one robot')
+                if access is Access.FREE:
+                    return True
+                if access is Access.REFUSED or self._cancelled.is_set():
+                    self.latched = True
+                    self._refuse(f'{text}. It does not start by itself any more: end the other '
+                                 'one, then activate this one')
+                    return False
+                if now - logged >= _REPEAT_AFTER:
+                    if logged < 0.0:
+                        listening.callback(self._listen(topic, heard))
+                    logged = now
+                    node.get_logger().warning(text)
+                host.wait(lambda: self._cancelled.is_set() or heard.is_set(), 0.1)
         return False
+
+    def _listen(self, topic: str, heard: threading.Event) -> Callable[[], object]:
+        """Set an event when somebody sends commands; return what ends listening."""
+        node = self._node
+        kind = OUTPUTS[self._cycle.settings.text('command_type')].message_type
+        subscription = node.create_subscription(kind, topic, lambda _: heard.set(), _ANY,
+                                                raw=True)
+        return lambda: node.destroy_subscription(subscription)
+
+    def _senders(self, topic: str) -> str:
+        """Name the nodes that publish on a topic, ours among them."""
+        nodes = sorted({f'{each.node_namespace.rstrip("/")}/{each.node_name}'
+                        for each in self._node.get_publishers_info_by_topic(topic)})
+        return f' (its publishers: {", ".join(nodes)})'
 
     def run(self) -> bool:
         """Wait for the first torque; if it does not come, undo the attempt and return False."""

@@ -15,9 +15,11 @@
 """
 The automatic start: configure and activate once, unless somebody else decides first.
 
-It ends for good as soon as the controller was active, was refused, or anybody asked for a
-transition or a stop: a controller that was shut down must not come back by itself. It works in a
-thread of its own, so that a request finds the thread of the transitions free and can cancel it.
+It waits for a description, for states, and for the remains of a killed process on the command
+topic. It ends for good as soon as the controller was active, was refused (by the start check, or
+because another controller sends), or anybody asked for a transition or a stop: a controller that
+was shut down must not come back by itself. It works in a thread of its own, so that a request
+finds the thread of the transitions free and can cancel it.
 """
 
 from __future__ import annotations
