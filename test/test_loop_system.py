@@ -58,6 +58,11 @@ def test_every_method_moves_a_loop_model_alike(name):
     np.testing.assert_allclose(ydd, form.chart.R @ expected, rtol=1e-8, atol=1e-8)
     robust = robust_acceleration(system, *state, tau, Options(nominal=rank))
     np.testing.assert_allclose(robust.qdd, expected, rtol=1e-8, atol=1e-8)
+    system.nominal_rank = None      # a system that does not know it: it is looked for
+    for each in (system, system_of(name)[0]):
+        found_there = robust_acceleration(each, *state, tau)
+        np.testing.assert_allclose(found_there.qdd, expected, rtol=1e-8, atol=1e-8)
+        assert not found_there.singular
 
 
 @pytest.mark.parametrize('name', NAMES)

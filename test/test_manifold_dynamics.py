@@ -24,6 +24,7 @@ from rbd_ros.algorithms.constraints import explicit, implicit
 from rbd_ros.algorithms.loop_dynamics import METHODS, solve
 from rbd_ros.algorithms.manifold import nullspace, projection, underlying
 from rbd_ros.algorithms.manifold.chart import choose
+from rbd_ros.algorithms.manifold.implicit import implicit_step
 from rbd_ros.algorithms.manifold.local_form import LocalForm
 from rbd_ros.algorithms.manifold.nullspace import (
     by_full_solve, by_newton_euler, by_small_solve, differentiable, differentiable_rate,
@@ -278,6 +279,35 @@ def test_charts_change_where_they_become_poor():
         assert np.abs(underlying.invariants(system, *state)).max() < 1e-11
     assert turned > 2.0 * np.pi and 4 <= form.changes <= 8
     assert abs(system.energy(*state) - energy) < 5e-3
+
+
+def test_charts_are_left_before_their_edge():
+    """By default, charts cost no more accuracy than the steps: those of the projected rule."""
+    system, start = rig.moving_five_bar()
+
+    def projected(h):
+        state = start
+        for _ in range(round(2.0 / h)):
+            state = projection.projected_step(system, rig.lagrange(system), state, h)
+        return np.concatenate(state)
+    form, state, reference = LocalForm(system, start.q), start, projected(2.5e-3)
+    for _ in range(200):
+        state = form.step(state, 0.01)
+    error = np.abs(np.concatenate(state) - reference).max()
+    assert form.changes and error < 5.0 * np.abs(projected(0.01) - reference).max()
+
+
+def test_implicit_steps_change_the_chart_too():
+    """A pendulum goes round by the trapezoidal rule, which no chart of it covers."""
+    system = Pendulum()
+    state = State(np.array([0.0, -1.0]), np.array([8.0, 0.0]))
+    form, turned = LocalForm(system, state.q), 0.0
+    energy = system.energy(*state)
+    for _ in range(120):
+        before, state = state.q, implicit_step(form, system, state, 0.01, theta=0.5).state
+        turned += np.arcsin(before[0] * state.q[1] - before[1] * state.q[0])
+    assert turned > 2.0 * np.pi and form.changes >= 2
+    assert system.energy(*state) == pytest.approx(energy, rel=1e-2)
 
 
 # --- singular values ------------------------------------------------------------------------

@@ -57,6 +57,7 @@ class LoopSystem(TreeSystem):
                              'a constrained system takes joints that do neither')
         super().__init__(robot.sibling(model=model.spanning_tree))
         self.closed = robot
+        self.nominal_rank = robot.loop_report.rank
 
     def constraint(self, q: Array) -> Array:
         """Return by how much the loops are open, rad and m."""

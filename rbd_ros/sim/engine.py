@@ -28,6 +28,7 @@ from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.soft_world import soft_shapes, touching
 from rbd_ros.sim.step import advance, input_shapes, Plant
+from rbd_ros.sim.turning import Turning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,12 +95,14 @@ def _plant(s: State) -> Plant:
     model = s.model
     method = 'aba' if model.nb > _MAX_CRBA_BODIES else 'crba'
 
-    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
-        return s.compute('forward_dynamics', method=method, q=q, qd=v, tau=tau, f_ext=f_ext)
+    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix, t: Scalar) -> Values:
+        return s.compute('forward_dynamics', method=method, q=q, qd=v, tau=tau, f_ext=f_ext,
+                         time=[t])
 
     def inertia(q: Values) -> Matrix:
         return s.compute('mass_matrix', q=q, f_ext=None)
-    return Plant(Coordinates(model), sparsity(model), forward, inertia)
+    space = Coordinates(model)
+    return Plant(space, sparsity(model), forward, inertia, Turning(model, space))
 
 
 class PlainEngine:
@@ -111,24 +114,28 @@ class PlainEngine:
     :param forward_dynamics: qdd(q, qd, tau, f_ext), where f_ext is None or (nb, 6).
     :param mass_matrix: H(q); computed from ``forward_dynamics`` when not given.
     :param soft: which bodies may touch soft obstacles.
+    :param set_time: tells the dynamics the time of the calls that follow, s.
     """
 
     def __init__(
         self, model: Model, integrator: str, forward_dynamics: ForwardDynamics,
         mass_matrix: MassMatrix | None = None, soft: Pattern | None = None,
+        set_time: Callable[[float], None] | None = None,
     ) -> None:
+        self._set_time = set_time
         self._model, self._integrator, self._soft = model, integrator, soft
         self._forward = forward_dynamics
         self._mass = mass_matrix or self._mass_by_columns
         # The structure of H is unknown here: assume a chain, for which no entry is zero.
-        self._plant = Plant(Coordinates(model), range(-1, model.nv - 1), self._acceleration,
-                            lambda q: self._mass(np.array(q)).tolist())
+        space = Coordinates(model)
+        self._plant = Plant(space, range(-1, model.nv - 1), self._acceleration,
+                            lambda q: self._mass(np.array(q)).tolist(), Turning(model, space))
         shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
         self.inputs: dict[str, Array] = {
             name: np.zeros(shape) for name, shape in shapes.items()}
         sizes = {'q': model.nq, 'status': 2}
         self.outputs: dict[str, Array] = {name: np.zeros(sizes.get(name, model.nv)) for name in (
-            'q', 'v', 'motor', 'contact', 'held', 'sign', 'status')}
+            'q', 'v', 'motor', 'contact', 'held', 'sign', 'w', 'status')}
         if soft is not None:
             self.outputs |= {'contact_forces': np.zeros((len(soft.pairs), 6)),
                              'new_dents': np.zeros(shapes['dents'])}
@@ -136,12 +143,18 @@ class PlainEngine:
     def __call__(self) -> None:
         """Compute one step."""
         x = {name: array.tolist() for name, array in self.inputs.items()}
+        if self._set_time is not None and 'time' in x:
+            self._set_time(x['time'][0])
         touch = touching(self._model, self._soft, x)
         for name, values in advance(self._plant, self._integrator, x, touch).items():
             self.outputs[name][:] = values
 
-    def _acceleration(self, q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
+    def _acceleration(
+        self, q: Values, v: Values, tau: Values, f_ext: Matrix, t: Scalar,
+    ) -> Values:
         force = np.array(f_ext)
+        if self._set_time is not None:
+            self._set_time(float(t))
         return self._forward(np.array(q), np.array(v), np.array(tau),
                              force if force.any() else None).tolist()
 

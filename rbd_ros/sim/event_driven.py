@@ -89,6 +89,9 @@ class EventSimulation:
         self.system, self.points, self.rules = system, points, rules or Rules()
         if self.rules.method not in STEPS:
             raise SettingError(f'method is "{self.rules.method}"; it must be heun or euler')
+        if system.model.time_dependent:
+            raise SettingError(f'"{system.model.name}" has joints that move with time, which the '
+                               'event-driven simulation does not follow: use SimulatedRobot')
         self._torque = torque
         self._space = Coordinates(system.model)
         self._nq = system.model.nq

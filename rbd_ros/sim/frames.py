@@ -71,9 +71,14 @@ class Frames:
                            modules=(__name__,)))
         self._kernel = robot.bind('placements')
 
-    def moving(self, q: ArrayLike) -> list[Pose]:
-        """Return the pose of every movable body relative to its parent, at position ``q``."""
-        E, r = self._bodies(q)
+    def moving(self, q: ArrayLike, t: float = 0.0) -> list[Pose]:
+        """
+        Return the pose of every movable body relative to its parent.
+
+        :param q: position.
+        :param t: time, s, for joints that move with it; likewise below.
+        """
+        E, r = self._bodies(q, t)
         names, poses = self.model.body_names, []
         for i in range(1, self.model.nb + 1):
             j = self.model.parent[i]
@@ -87,7 +92,7 @@ class Frames:
                       np.array(list(frame.placement.r)))
                 for name, frame in self.model.frames.items() if name != names[frame.body]]
 
-    def push(self, q: ArrayLike, wrenches: dict[str, Array]) -> Array:
+    def push(self, q: ArrayLike, wrenches: dict[str, Array], t: float = 0.0) -> Array:
         """
         Return the external forces on all bodies due to wrenches at some frames.
 
@@ -96,7 +101,7 @@ class Frames:
             its origin.
         :returns: ``f_ext`` (nb, 6), in base coordinates about the base origin.
         """
-        E, r = self._bodies(q)
+        E, r = self._bodies(q, t)
         f_ext = np.zeros((self.model.nb, 6))
         for name, wrench in wrenches.items():
             frame = self.model.frame(name)
@@ -109,7 +114,9 @@ class Frames:
             f_ext[frame.body - 1, 3:] += force
         return f_ext
 
-    def at_body(self, q: ArrayLike, body: int, point: Array, force: Array) -> Array:
+    def at_body(
+        self, q: ArrayLike, body: int, point: Array, force: Array, t: float = 0.0,
+    ) -> Array:
         """
         Return a force at a point as a wrench at the origin of a body, in body coordinates.
 
@@ -117,7 +124,7 @@ class Frames:
         :param force: in base coordinates, N.
         :returns: moment then force, (6,).
         """
-        E, r = self._bodies(q)
+        E, r = self._bodies(q, t)
         return np.concatenate([E[body] @ np.cross(point - r[body], force), E[body] @ force])
 
     def checked_wrench(self, name: str, wrench: ArrayLike) -> Array:
@@ -135,9 +142,11 @@ class Frames:
         check_finite(f'the wrench at "{name}"', array)
         return array
 
-    def _bodies(self, q: ArrayLike) -> tuple[Array, Array]:
+    def _bodies(self, q: ArrayLike, t: float) -> tuple[Array, Array]:
         """Return E and r of i_X_0 for all bodies, the base included."""
         self._kernel.inputs['q'][:] = q
+        if 'time' in self._kernel.inputs:
+            self._kernel.inputs['time'][:] = t
         self._kernel()
         return self._kernel.outputs['E'], self._kernel.outputs['r']
 

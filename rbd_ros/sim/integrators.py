@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Values = Sequence[Scalar]
     Acceleration = Callable[[Values, Values], Values]
+    TimedAcceleration = Callable[[Values, Values, Scalar], Values]
     State = tuple[list[Scalar], list[Scalar]]
 
 
@@ -50,7 +51,6 @@ def semi_implicit_step(
 
 def rk4_step(
     space: Coordinates, acceleration: Acceleration, q: Values, v: Values, h: Scalar,
-    first: Values | None = None,
 ) -> State:
     """
     Return the state after ``h`` seconds by the classical Runge-Kutta rule (order 4).
@@ -63,16 +63,28 @@ def rk4_step(
     :param q: position at the start.
     :param v: velocity at the start.
     :param h: length of the step, s.
+    """
+    return timed_rk4_step(space, lambda q, v, _: acceleration(q, v), q, v, h)
+
+
+def timed_rk4_step(
+    space: Coordinates, acceleration: TimedAcceleration, q: Values, v: Values, h: Scalar,
+    first: Values | None = None,
+) -> State:
+    """
+    Return the same where the acceleration depends on time, too.
+
+    :param acceleration: a(q, v, elapsed), (nv,), with the time since the start of the step.
     :param first: the acceleration at the start, if already known.
     """
     half, sixth = 0.5 * h, h / 6.0
-    q1, a1 = space.q_dot(q, v), acceleration(q, v) if first is None else first
+    q1, a1 = space.q_dot(q, v), acceleration(q, v, 0.0) if first is None else first
     q_2, v_2 = _ahead(q, half, q1), _ahead(v, half, a1)
-    q2, a2 = space.q_dot(q_2, v_2), acceleration(q_2, v_2)
+    q2, a2 = space.q_dot(q_2, v_2), acceleration(q_2, v_2, half)
     q_3, v_3 = _ahead(q, half, q2), _ahead(v, half, a2)
-    q3, a3 = space.q_dot(q_3, v_3), acceleration(q_3, v_3)
+    q3, a3 = space.q_dot(q_3, v_3), acceleration(q_3, v_3, half)
     q_4, v_4 = _ahead(q, h, q3), _ahead(v, h, a3)
-    q4, a4 = space.q_dot(q_4, v_4), acceleration(q_4, v_4)
+    q4, a4 = space.q_dot(q_4, v_4), acceleration(q_4, v_4, h)
     q_end = _ahead(q, sixth, _weighted(q1, q2, q3, q4))
     return space.normalise(q, q_end), _ahead(v, sixth, _weighted(a1, a2, a3, a4))
 

@@ -32,6 +32,7 @@ from rbd_ros.sim.engine import PlainEngine
 from rbd_ros.sim.loop_step import closed, Loops, NEWTON_STEPS, stiffened
 from rbd_ros.sim.soft_world import soft_shapes, touching
 from rbd_ros.sim.step import advance, input_shapes, Plant
+from rbd_ros.sim.turning import Turning
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -83,7 +84,7 @@ class LoopEngine:
         self.outputs: Mapping[str, Array] = self._kernel.outputs
         self._space = Coordinates(model)
         self._plain = PlainEngine(
-            model, integrator, robot.forward_dynamics, self.inertia, soft)
+            model, integrator, robot.forward_dynamics, self.inertia, soft, robot.set_time)
         self._plain.inputs = dict(self.inputs)
 
     def __call__(self) -> None:
@@ -117,6 +118,8 @@ class LoopEngine:
         self.singular += 1
         self._plain()
         robot, results = self.dynamics, self._plain.outputs
+        if 'time' in self.inputs:
+            robot.set_time(float(self.inputs['time'][0] + self.inputs['setting'][0]))
         q, v = results['q'], results['v']
         if np.isfinite(q).all() and np.isfinite(v).all() and v.any():
             H = robot.mass_matrix(q)
@@ -131,28 +134,32 @@ class LoopEngine:
 
 def _advanced(s: State, integrator: str, soft: Pattern | None) -> dict[str, Sequence]:
     """Return the results of a step, with the state projected onto the loops."""
-    loops = _loops(s)
+    t = s.conditions.t
+    loops, end = _loops(s, t), _loops(s, t + s.inputs['setting'][0])
 
-    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix) -> Values:
-        return s.compute('forward_dynamics', q=q, qd=v, tau=tau, f_ext=f_ext,
+    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix, t: Scalar) -> Values:
+        return s.compute('forward_dynamics', q=q, qd=v, tau=tau, f_ext=f_ext, time=[t],
                          stabilization=[0.0, 0.0])
 
     def inertia(q: Values) -> Matrix:
         return stiffened(loops.inertia(q), loops.jacobian(q), loops.nominal.scale)
-    plant = Plant(loops.space, range(-1, s.model.nv - 1), forward, inertia)
+    plant = Plant(loops.space, range(-1, s.model.nv - 1), forward, inertia,
+                  Turning(s.model, loops.space))
     results = advance(plant, integrator, s.inputs, touching(s.model, soft, s.inputs))
-    q, v = closed(loops, results['q'], results['v'])
+    q, v = closed(end, results['q'], results['v'])
     total: Scalar = 0.0
     for x in (*q, *v):
         total = total + x
     return {**results, 'q': q, 'v': v, 'status': [results['status'][0], total]}
 
 
-def _loops(s: State) -> Loops:
+def _loops(s: State, t: Scalar) -> Loops:
+    """Return the loops at a time."""
+    now = [t]
     return Loops(
         Coordinates(s.model), sparsity(s.model),
-        inertia=lambda q: s.compute('mass_matrix', q=q, f_ext=None),
-        jacobian=lambda q: s.compute('loop_jacobian', q=q, f_ext=None),
-        error=lambda q: s.compute('loop_error', q=q, f_ext=None),
-        velocity=lambda q, v: s.compute('loop_velocity', q=q, qd=v, f_ext=None),
+        inertia=lambda q: s.compute('mass_matrix', q=q, time=now, f_ext=None),
+        jacobian=lambda q: s.compute('loop_jacobian', q=q, time=now, f_ext=None),
+        error=lambda q: s.compute('loop_error', q=q, time=now, f_ext=None),
+        velocity=lambda q, v: s.compute('loop_velocity', q=q, qd=v, time=now, f_ext=None),
         nominal=s.surroundings.nominal())

@@ -110,16 +110,20 @@ class RigidContacts:
 
     def push(
         self, q: Array, v: Array, free: Callable[[], Array], braked: Array, h: float,
-        mass_scale: float,
+        mass_scale: float, t: float = 0.0,
     ) -> Array | None:
         """
         Return the forces on all bodies that prevent penetration in a step; None for no contact.
 
-        :param free: function that returns the velocity after the step without contact.
+        :param free: function that returns the velocity after the step without contact, in the
+            axes that the bodies have at its start.
         :param braked: 1 for velocities held by brakes, which no impulse changes, else 0.
+        :param t: time, s, for joints that move with it.
         """
         inputs, found = self._kernel.inputs, self._kernel.outputs
         inputs['q'][:], inputs['braked'][:] = q, braked
+        if 'time' in inputs:
+            inputs['time'][:] = t
         self._kernel()
         self.forces[:], self.residual = 0.0, 0.0
         near = np.flatnonzero(found['distance'] < NEAR)
@@ -131,9 +135,12 @@ class RigidContacts:
         movable = np.abs(response).max(axis=0) > 0.0            # else brakes hold both bodies
         if not movable.all():
             near, T = near[movable], T[np.repeat(movable, 3)]
+            if not near.size:
+                return None
         M = T @ inverse @ T.T / mass_scale
-        d = T @ free()
-        d[2::3] += self._wanted(found['distance'][near], T[2::3] @ v, h)
+        drift = found['drift'][near].ravel()
+        d = T @ free() + drift
+        d[2::3] += self._wanted(found['distance'][near], T[2::3] @ v + drift[2::3], h)
         size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
         solution = coulomb(M, d, self._surface.friction, start=h * self._last[near],
                            tolerance=max(RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE / size),
@@ -181,6 +188,9 @@ def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:
     columns: list[Motion] = []
     for i in range(1, model.nb + 1):
         columns += [X_0[i].inv_apply(axis) for axis in links.S[i]]
+    # What moves with time by itself moves at zero joint velocity, too.
+    still, _ = kinematics.velocities(model, links, s.q, [0.0] * model.tree_nv, s.conditions.t)
+    drift = []
     distance, point, frame, T = [], [], [], []
     for (i, k), gap in zip(pattern.pairs, gaps(pattern, X_0, s.inputs), strict=True):
         carrier, body = pattern.carriers[k], pattern.bodies[i]
@@ -192,7 +202,9 @@ def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:
         point.append(list(place))
         frame.append([list(axis) for axis in axes])
         T.append(_rows(s, columns, place, axes, body, carrier))
-    return {'distance': distance, 'point': point, 'frame': frame, 'T': T,
+        moving = X_0[body].inv_apply(still[body]) - X_0[carrier].inv_apply(still[carrier])
+        drift.append([axis.dot(moving.lin + moving.ang.cross(place)) for axis in axes])
+    return {'distance': distance, 'point': point, 'frame': frame, 'T': T, 'drift': drift,
             'inverse': _inverse(s)}
 
 

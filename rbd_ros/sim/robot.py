@@ -93,6 +93,9 @@ class SimulatedRobot:
         if soft and forward_dynamics is not None:
             raise SettingError('soft contact is part of the compiled step: leave '
                                'forward_dynamics out, or use rigid contact')
+        if model.time_dependent and forward_dynamics is not None:
+            raise SettingError(f'"{model.name}" has joints that move with time, which forward '
+                               'dynamics of your own is not told: leave forward_dynamics out')
         physics = physics or Physics.of(model)
         pattern = world.pattern() if world is not None and soft else None
         self._engine: Engine
@@ -120,6 +123,8 @@ class SimulatedRobot:
                 model, world, backend,
                 inertia=None if self._loops is None else self._loops.inertia)
         self._pushed = np.zeros((model.nb, 6))
+        #: Time since the robot was placed or reset, s, which joints that move with time follow.
+        self.time = 0.0
         #: Number of steps in which friction or rigid contacts were not solved. Friction stays
         #: within its bounds; unsolved contacts may penetrate, see ``contact_residual``.
         self.unresolved = 0
@@ -264,6 +269,7 @@ class SimulatedRobot:
     def reset(self) -> None:
         """Return to the initial state; clears command and external forces, keeps the brakes."""
         self._in['q'][:], self._in['v'][:] = self._initial
+        self._set_time(0.0)
         self._pushed[:] = 0.0
         for name in ('command', 'f_ext', 'held', 'sign', 'dents'):
             if name in self._in:
@@ -281,7 +287,7 @@ class SimulatedRobot:
         if self._rigid is not None:
             self._in['f_ext'][:] = self._pushed
             force = self._rigid.push(self._in['q'], self._in['v'], self._free,
-                                     self._in['braked'], h, self._physics.mass_scale)
+                                     self._in['braked'], h, self._physics.mass_scale, self.time)
             if force is not None:
                 self._in['f_ext'][:] += force
             if self._rigid.residual > UNSOLVED:
@@ -294,6 +300,12 @@ class SimulatedRobot:
                 'finite; use a shorter step, or check masses, inertias and commands')
         for old, new in self._carried:
             old[:] = new
+        self._set_time(self.time + h)
+
+    def _set_time(self, t: float) -> None:
+        self.time = t
+        if 'time' in self._in:
+            self._in['time'][:] = t
 
     def _compute(self) -> None:
         self._in['setting'][4] = 0.0
@@ -302,10 +314,14 @@ class SimulatedRobot:
             self._resolve()
 
     def _free(self) -> Array:
-        """Return the velocity after the step without contact, from which impulses are solved."""
+        """
+        Return the velocity after the step without contact, from which impulses are solved.
+
+        It is in the axes that the bodies have at the start, in which the contacts are described.
+        """
         self._in['setting'][5] = 1.0
         self._compute()
-        return self._out['v']
+        return self._out['w']
 
     def _resolve(self) -> None:
         """Take the step again with corrected guesses until they are right."""

@@ -289,7 +289,8 @@ class Simulation:
         self._pushes = {frame: push for frame, push in self._pushes.items()
                         if push[1] > self.time_ns}
         wrenches = {frame: push[0] for frame, push in self._pushes.items()}
-        self.robot.push(self._known_frames().push(self.robot.q, wrenches) if wrenches else None)
+        self.robot.push(self._known_frames().push(self.robot.q, wrenches, self.robot.time)
+                        if wrenches else None)
 
     def _known_frames(self) -> Frames:
         if self._frames is None:

@@ -71,12 +71,13 @@ def soft_contacts(
     """
     Return the forces of all contacts, and the new state of the surfaces.
 
-    :param x: inputs by the names of ``soft_shapes``, and ``f_ext``.
+    :param x: inputs by the names of ``soft_shapes``, ``f_ext``, and ``time`` if it matters.
     """
-    tree = kinematics.links(model, model.expand_q(q))
+    t = x['time'][0] if 'time' in x else 0.0
+    tree = kinematics.links(model, model.expand_q(q), t)
     X_0 = kinematics.placements(model, tree)
     velocity, _ = kinematics.velocities(
-        model, tree, model.expand_q(q), model.expand_v(v, q))
+        model, tree, model.expand_q(q), model.expand_v(v, q), t)
     f_ext = [Force.from_list(row) for row in x['f_ext']]
     rows, dents = [], []
     contact: Scalar = 0.0

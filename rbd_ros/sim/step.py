@@ -21,12 +21,13 @@ from typing import NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms import ltl
 from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, minimum, where
-from rbd_ros.sim.integrators import rk4_step
+from rbd_ros.sim.integrators import timed_rk4_step
 from rbd_ros.sim.nonsmooth import attempt, Guess, Problem, Trial
 
 if TYPE_CHECKING:
     from rbd_ros.compiler import Scalar
     from rbd_ros.sim.coordinates import Coordinates
+    from rbd_ros.sim.turning import Turning
 
     Values = Sequence[Scalar]
     Matrix = Sequence[Sequence[Scalar]]
@@ -47,14 +48,16 @@ class Plant(NamedTuple):
 
     :param space: where positions live.
     :param sparsity: expanded parent array of the inertia matrix.
-    :param forward: qdd(q, v, tau, f_ext).
-    :param inertia: H(q).
+    :param forward: qdd(q, v, tau, f_ext, t).
+    :param inertia: H(q) at the start of the step.
+    :param turning: joints whose velocity variables turn with their body.
     """
 
     space: Coordinates
     sparsity: Sequence[int]
-    forward: Callable[[Values, Values, Values, Matrix], Values]
+    forward: Callable[[Values, Values, Values, Matrix, Scalar], Values]
     inertia: Callable[[Values], Matrix]
+    turning: Turning
 
 
 class Touched(NamedTuple):
@@ -110,45 +113,51 @@ def advance(
     An event is a joint that starts or stops sliding, or meets a stop. A step with an event is
     taken by the semi-implicit rule, for which the implicit impulses are exact. So is a step that
     touches a soft surface, with the contact force of its start, and one with the impulses of rigid
-    contacts.
+    contacts. Its velocities are solved in the axes that the bodies have at its start; for joints
+    whose axes turn, :mod:`rbd_ros.sim.turning` finds the state at its end.
 
     :param plant: the rigid-body part.
     :param integrator: ``'rk4'`` or ``'semi_implicit'``.
-    :param x: values by the names of ``input_shapes``.
+    :param x: values by the names of ``input_shapes``; with ``time``, s, for joints that move with
+        it.
     :param touch: function for the forces of soft contacts; None for a robot without them.
     :returns: ``q``, ``v``, ``motor`` and ``contact`` torques, the guess ``held`` and ``sign``
-        for the next step, and ``status``: the number of wrong guesses (0: the step is good) and
-        a sum that is finite only if the state is.
+        for the next step, ``w``: the velocity at the end by the semi-implicit rule, in the axes
+        of the start, and ``status``: the number of wrong guesses (0: the step is good) and a sum
+        that is finite only if the state is.
     """
     q, v, s = x['q'], x['v'], _Setting(*x['setting'])
+    t = x['time'][0] if 'time' in x else 0.0
     motor = [where(b, 0.0, clamp(c, -limit, limit))
              for b, c, limit in zip(x['braked'], x['command'], x['effort_limit'], strict=True)]
     touched = Touched(x['f_ext'], 0.0, {}) if touch is None else touch(q, v, s.h)
     f_ext = [[f / s.mass_scale for f in row] for row in touched.f_ext]
 
-    def acceleration(q: Values, v: Values, tau: Values) -> Values:
+    def acceleration(q: Values, v: Values, tau: Values, elapsed: Scalar) -> Values:
         # Masses scaled by s move under tau as those of the model do under tau / s.
-        return plant.forward(q, v, [t / s.mass_scale for t in tau], f_ext)
+        return plant.forward(q, v, [k / s.mass_scale for k in tau], f_ext, t + elapsed)
 
     H = [[s.mass_scale * entry for entry in row] for row in plant.inertia(q)]
-    a = acceleration(q, v, motor)
+    a = acceleration(q, v, motor, 0.0)
     slow = _slow_damping(plant, integrator, H, x['damping'], s.h)
     drag = [d * k for d, k in zip(slow, v, strict=True)]
     if integrator == 'rk4':
         lost = ltl.solve(H, plant.sparsity, drag)
         a = [k - l for k, l in zip(a, lost, strict=True)]
-    problem = _problem(plant, x, s, H, [k + s.h * l for k, l in zip(v, a, strict=True)], slow)
+    axes = plant.turning.apparent(v)
+    v_free = [k + s.h * (l + c) for k, l, c in zip(v, a, axes, strict=True)]
+    problem = _problem(plant, x, s, H, v_free, slow)
     trial = _settle(problem, Guess(x['held'], x['sign']), s.one_by_one)
     reaction = [p / s.h for p in trial.impulse]
-    end_q = plant.space.integrate(q, [s.h * w for w in trial.w])
-    end_v: Values = trial.w
+    end_q, end_v = _moved(plant, q, v, trial, s.h, t)
     if integrator == 'rk4':
         tau = [m + r for m, r in zip(motor, reaction, strict=True)]
 
-        def smooth(q: Values, v: Values) -> Values:
-            return acceleration(q, v, [t - d * k for t, d, k in zip(tau, slow, v, strict=True)])
-        first = [(w - k) / s.h for w, k in zip(trial.w, v, strict=True)]
-        rk_q, rk_v = rk4_step(plant.space, smooth, q, v, s.h, first)
+        def smooth(q: Values, v: Values, elapsed: Scalar) -> Values:
+            force = [m - d * k for m, d, k in zip(tau, slow, v, strict=True)]
+            return acceleration(q, v, force, elapsed)
+        first = [(w - k) / s.h - c for w, k, c in zip(trial.w, v, axes, strict=True)]
+        rk_q, rk_v = timed_rk4_step(plant.space, smooth, q, v, s.h, first)
         event = maximum(_event(problem, x['braked'], v, trial.w), _beyond(plant, x, rk_q))
         event = maximum(event, maximum(touched.contact, s.impulsive))
         end_q = [where(event, a, b) for a, b in zip(end_q, rk_q, strict=True)]
@@ -160,10 +169,19 @@ def advance(
     return {
         'q': end_q, 'v': end_v, 'motor': motor,
         'contact': [r - d for r, d in zip(reaction, drag, strict=True)],
-        'held': trial.guess.held, 'sign': trial.guess.sign,
+        'held': trial.guess.held, 'sign': trial.guess.sign, 'w': trial.w,
         'status': [_total(trial.wrong), _total([*end_q, *end_v])],
         **touched.outputs,
     }
+
+
+def _moved(
+    plant: Plant, q: Values, v: Values, trial: Trial, h: Scalar, t: Scalar,
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the state at the end of a semi-implicit step."""
+    if plant.turning:
+        return plant.turning.end(q, v, trial.w, trial.guess.held, h, t)
+    return plant.space.integrate(q, [h * w for w in trial.w]), list(trial.w)
 
 
 def _slow_damping(

@@ -65,12 +65,21 @@ def implicit_step(
     """
     Return the state after h seconds by x_1 = x_0 + h ((1 - theta) f(x_0) + theta f(x_1)).
 
-    :param form: whose chart and joint forces are used.
+    :param form: whose joint forces are used, and whose chart, which is renewed where it is poor.
     :param theta: 1 for the rule of Euler (order 1, damps), 1/2 for trapezoids (order 2).
     :param applied: derivatives of the joint forces by q and qd, where they follow the state.
     :param tolerance: length of the last step of Newton's method.
     :raises SingularError: where it does not converge: the step is too long.
     """
+    return form.within_chart(state, lambda: _in_chart(
+        form, system, state, h, theta, applied, tolerance))
+
+
+def _in_chart(
+    form: LocalForm, system: DifferentiableSystem, state: State, h: float, theta: float,
+    applied: AppliedDerivatives | None, tolerance: float,
+) -> Implicit:
+    """Return the end of an implicit step in the present chart."""
     x_0 = np.concatenate(form.coordinates(state))
     start = x_0 if theta == 1.0 else x_0 + (1.0 - theta) * h * form.vector_rate(x_0)
     x, sizes = x_0, []

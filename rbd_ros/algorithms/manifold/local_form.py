@@ -17,12 +17,16 @@ The local state-space form: the equation of motion in coordinates of the manifol
 
 The state is (y, u): y of a chart, and u = R qd, the rates of y where coordinates add up. Every
 state stands for a point of the manifold, so that no step can leave it. A chart stays the same
-over all stages of a step; a new one is made between steps, when the old one becomes poor.
+over all stages of a step. A new one is made where the old one is poor at the start of a step, or
+becomes so on the way: a step that crosses the edge of its chart would continue on another branch
+of the mechanism, so that it is taken again in a chart about its start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+import math
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +37,11 @@ from rbd_ros.algorithms.manifold.system import Applied, ConstrainedSystem, State
 from rbd_ros.errors import SingularError
 
 Array = npt.NDArray[np.float64]
+Result = TypeVar('Result')
+
+#: Condition number of [R; K] above which a chart is given up. It says by how much more than y the
+#: other coordinates move; beyond ten, a step that is short for the motion is long for the chart.
+POOR = 10.0
 
 
 def unforced(q: Array, qd: Array) -> Array:
@@ -59,12 +68,12 @@ class LocalForm:
     :param tau: joint forces tau(q, qd) on the tree.
     :param method: of the charts, as for :func:`rbd_ros.algorithms.manifold.chart.choose`.
     :param limit: condition number of [R; K] above which a chart is given up; a new one is only
-        taken where it is less than half of that, so that charts do not alternate.
+        taken where it has less than half of the old one's, so that charts do not alternate.
     """
 
     def __init__(
         self, system: ConstrainedSystem, q: Array, tau: Applied = unforced, *,
-        method: str | Sequence[int] | Array = 'partition', limit: float = 100.0,
+        method: str | Sequence[int] | Array = 'partition', limit: float = POOR,
     ) -> None:
         self.system, self.tau = system, tau
         self._method, self._limit = method, limit
@@ -72,6 +81,7 @@ class LocalForm:
         #: How often the chart was changed.
         self.changes = 0
         self._near = np.array(q, float)     # where Newton's method starts
+        self._worst = 1.0                   # condition number since the step began
 
     def coordinates(self, state: State) -> tuple[Array, Array]:
         """Return y and u of a state on the manifold."""
@@ -82,7 +92,9 @@ class LocalForm:
         """Return the point of the manifold at y, u (2.11)."""
         q = position(self.system, self.chart, y, self._near).q
         self._near = q
-        K = self.chart.reduced(self.system.jacobian(q))
+        K = self.system.jacobian(q)
+        self._worst = max(self._worst, self.chart.validity(K).manifold)
+        K = self.chart.reduced(K)
         zero = np.zeros(len(K))
         return State(q, by_small_solve(self.chart.R_bar, self.chart.S_bar, K, zero).G @ u)
 
@@ -108,8 +120,31 @@ class LocalForm:
 
     def step(self, state: State, h: float) -> State:
         """Return the state after h seconds by the classical Runge-Kutta rule, on the manifold."""
-        self._renew(state.q)
-        self._near = state.q
+        return self.within_chart(state, lambda: self._runge_kutta(state, h))
+
+    def within_chart(self, state: State, advance: Callable[[], Result]) -> Result:
+        """
+        Return what a step gives in a chart that is good at its start and on its way.
+
+        :param state: at the start.
+        :param advance: takes the step in the present chart; called again after a change.
+        """
+        self._renew(state.q, self._condition(self.chart, state.q))
+        self._near, self._worst = state.q, 1.0
+        try:
+            found = advance()
+        except SingularError:
+            if not self._renew(state.q, math.inf):
+                raise
+        else:
+            if not self._renew(state.q, self._worst):
+                return found
+        return advance()
+
+    def _condition(self, chart: Chart, q: Array) -> float:
+        return chart.validity(self.system.jacobian(q)).manifold
+
+    def _runge_kutta(self, state: State, h: float) -> State:
         x = np.concatenate(self.coordinates(state))
         k1 = self.vector_rate(x)
         k2 = self.vector_rate(x + 0.5 * h * k1)
@@ -118,16 +153,21 @@ class LocalForm:
         x = x + (h / 6.0) * (k1 + 2.0 * (k2 + k3) + k4)
         return self.state(x[:self.chart.p], x[self.chart.p:])
 
-    def _renew(self, q: Array) -> None:
-        """Take a new chart about q where the present one is poor."""
-        now = self.chart.validity(self.system.jacobian(q)).manifold
-        if now <= self._limit:
-            return
+    def _renew(self, q: Array, now: float) -> bool:
+        """
+        Take a new chart about q where the present one is poor; return whether it was taken.
+
+        :param now: condition number of the present one, at q or on the way from there.
+        """
+        if now <= self._limit or np.array_equal(self.chart.q_bar, q):
+            return False
         chart = choose(self.system, q, self._method, limit=LIMIT)
-        better = chart.validity(self.system.jacobian(q)).manifold
-        if better < 0.5 * now:
-            self.chart, self._near = chart, q
-            self.changes += 1
-        elif now > LIMIT:
-            raise SingularError(f'every chart here is poor, condition number {better:.1e}: the '
-                                'mechanism is near a singular position')
+        better = self._condition(chart, q)
+        if better >= 0.5 * now:
+            if now > LIMIT:
+                raise SingularError(f'every chart here is poor, condition number {better:.1e}: '
+                                    'the mechanism is near a singular position')
+            return False
+        self.chart, self._near = chart, q
+        self.changes += 1
+        return True

@@ -36,6 +36,10 @@ from rbd_ros.algorithms.rank import decompose, Decomposition, Rank, TOLERANCE
 
 Array = npt.NDArray[np.float64]
 
+#: Neighbours of a position at which the rank is looked for, their distance, rad or m, the steps
+#: that close them, and the error at which they count as closed.
+_SAMPLES, _APART, _CLOSING, _CLOSED = 6, 0.1, 20, 1e-12
+
 
 class Options(NamedTuple):
     """
@@ -44,8 +48,8 @@ class Options(NamedTuple):
     :param tolerance: share of the largest singular value below which one is left out. A larger
         one is softer: it bounds g by |k| / (tolerance s_1), and lets the constraint drift there.
     :param damping: damped least squares instead: s / (s^2 + damping^2) in place of 1 / s.
-    :param nominal: rank of K at a position that is not singular; None for all rows. Rows beyond
-        it are redundant everywhere.
+    :param nominal: rank of K at a position that is not singular; rows beyond it are redundant
+        everywhere. None for that of the system; where only matrices are given, for all rows.
     :param release: whether a direction that the constraint loses becomes a freedom; otherwise
         the number of freedoms stays nv - nominal.
     :param weighted: decide on L^-T K^T instead of K, and take g of least kinetic energy.
@@ -140,6 +144,8 @@ def robust_acceleration(
 ) -> Robust:
     """Return the motion of a system by singular values: the robust underlying equation (3.5)."""
     K = system.jacobian(q)
+    if options.nominal is None:
+        options = options._replace(nominal=_nominal(system, q, K))
     return robust_dynamics(system.mass_matrix(q), system.bias(q, qd), tau, K,
                            stabilised_bias(system, q, qd, pull, K), options, previous)
 
@@ -147,3 +153,28 @@ def robust_acceleration(
 def nominal_rank(system: ConstrainedSystem, samples: Iterable[Array]) -> int:
     """Return the largest rank of K among positions: that of the mechanism, not of a pose."""
     return max(decompose(system.jacobian(q)).rank for q in samples)
+
+
+def _nominal(system: ConstrainedSystem, q: Array, K: Array) -> int:
+    """Return the rank of K at closed positions near to q that are not singular."""
+    if system.nominal_rank is not None:
+        return system.nominal_rank
+    here = decompose(K)
+    if here.rank == min(K.shape):
+        return here.rank
+    return max(here.rank, nominal_rank(system, _neighbours(system, q, here)))
+
+
+def _neighbours(system: ConstrainedSystem, q: Array, here: Decomposition) -> Iterable[Array]:
+    """Return closed positions in directions that the constraint permits to first order."""
+    directions = here.Vt[here.rank:]
+    rng = np.random.default_rng(0)
+    for _ in range(_SAMPLES if len(directions) else 0):
+        step = rng.normal(size=len(directions)) @ directions
+        near = system.integrate(q, step * (_APART / np.linalg.norm(step)))
+        for _ in range(_CLOSING):
+            phi = system.constraint(near)
+            if np.linalg.norm(phi) < _CLOSED:
+                yield near
+                break
+            near = system.integrate(near, -decompose(system.jacobian(near)).solve(phi))

@@ -46,9 +46,12 @@ class ConstrainedSystem(ABC):
     A mechanism H qdd + C = tau + K^T lambda whose positions satisfy phi(q) = 0 (2.1).
 
     :param nv: number of velocity variables of the mechanism without its constraint.
+    :param nominal_rank: rank of K at positions that are not singular. Where it is not known, the
+        methods that need it look for it in the neighbourhood of a position.
     """
 
     nv: int
+    nominal_rank: int | None = None
 
     @abstractmethod
     def mass_matrix(self, q: Array) -> Array:

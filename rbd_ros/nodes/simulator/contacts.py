@@ -72,7 +72,7 @@ class ContactReports:
         for each in forces:
             key = (each.body, each.obstacle)
             sums[key] = sums.get(key, np.zeros(6)) + self._frames.at_body(
-                q, each.body, each.point, each.force)
+                q, each.body, each.point, each.force, self._robot.time)
         for (body, _), wrench in sums.items():
             message = WrenchStamped()
             message.header.frame_id, message.header.stamp = names[body], stamp

@@ -56,7 +56,8 @@ class TransformReports:
         self._count += 1
         if self._count % self._every == 0:
             self._moving.publish(
-                transforms(self._frames.moving(self._robot.q), time_message(stamp_ns)))
+                transforms(self._frames.moving(self._robot.q, self._robot.time),
+                           time_message(stamp_ns)))
 
 
 class BaseReports:
