@@ -14,7 +14,6 @@
 
 """What does each foot of a quadruped carry while someone pushes its trunk? (RBDA 11.8)."""
 
-from importlib.metadata import files
 import sys
 
 import numpy as np
@@ -22,8 +21,8 @@ import rbd_ros
 from rbd_ros.model.collision_shapes import CollisionShape, Sphere
 from rbd_ros.sim import Physics, read_scene, SimulatedRobot, Surface, World
 
-path = next(file for file in files('example-robot-data') if file.name == 'go2.urdf').locate()
-model = rbd_ros.load_urdf(path, floating_base=True, on_warning=lambda text: None)
+model = rbd_ros.load_urdf('package://example-robot-data/robots/go2_description/urdf/go2.urdf',
+                          floating_base=True, on_warning=lambda text: None)
 dynamics, feet, h = rbd_ros.Dynamics(model), ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot'), 5e-4
 balls = [CollisionShape(foot, model.frame(foot).body, Sphere(0.022),
                         p=np.array(list(model.frame(foot).placement.r))) for foot in feet]

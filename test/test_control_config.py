@@ -17,15 +17,21 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rbd_ros.control.parameters.rules import activation_refusals
 from rbd_ros.control.parameters.table import defaults, PARAMETERS
 from rbd_ros.control.parameters.validation import refusals
+from rbd_ros.control.robot import make_robot
+from rbd_ros.errors import SettingError
+from rbd_ros.model.urdf import load_urdf
 from rbd_ros.sim import SETTINGS, Settings
+from rbd_ros.sim.setting_table import default_values
 
 yaml = pytest.importorskip('yaml', reason='PyYAML is not installed: source ROS 2 or use ./run')
 ROOT = Path(__file__).parents[1]
-FILES = ('controller.yaml', 'simulated.yaml', 'panda.yaml', 'ur_effort.yaml', 'ros2_control.yaml')
+FILES = ('controller.yaml', 'simulated.yaml', 'panda.yaml', 'ur_effort.yaml', 'ros2_control.yaml',
+         'delta.yaml')
 
 
 @pytest.mark.parametrize('name', FILES)
@@ -109,9 +115,27 @@ def test_document_of_the_simulator():
     assert rows('simulator.md') == wanted
 
 
-def test_simulator_example_is_valid():
+def test_every_robot_of_the_package_can_be_launched():
+    """Of one with closed loops, a file says which joints are driven and how it is assembled."""
+    values, simulated = section('delta.yaml', 'controller'), section('delta.yaml', 'simulator')
+    model = load_urdf(ROOT / 'urdf' / 'delta.urdf')
+    near = dict(zip(values['assembly.joints'], values['assembly.values'], strict=True))
+    robot = make_robot(model, values['joints'], tip=values['task.frame'], assembly=near)
+    assert simulated['joints'] == values['joints'] == list(robot.joints)
+    driven = [robot.assembly[k] for k in robot.index]
+    assert driven == pytest.approx(simulated['initial_positions'], abs=1e-9)
+    start = Settings(default_values() | simulated).initial_positions(model, np.zeros(model.nq))
+    assert np.abs(start - robot.assembly).max() < 0.01  # near enough to be closed
+    with pytest.raises(SettingError, match='has 7 names, assembly.values 1 numbers'):
+        Settings(default_values() | simulated | {'assembly.values': [1.0]}).initial_positions(
+            model, np.zeros(model.nq))
+    assert len(robot.assembly) == model.nq and not robot.passive  # the others are solved
+
+
+@pytest.mark.parametrize('name', ['simulator.yaml', 'delta.yaml', 'quadruped.yaml'])
+def test_simulator_example_is_valid(name):
     """The parameters of the simulated arm are known, and accepted as a set."""
-    content = yaml.safe_load((ROOT / 'config' / 'simulator.yaml').read_text())
+    content = yaml.safe_load((ROOT / 'config' / name).read_text())
     values = content['/**']['simulator']['ros__parameters']
     assert not set(values) - set(SETTINGS)
     Settings(values)

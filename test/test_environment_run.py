@@ -258,6 +258,20 @@ def test_a_command_gets_what_it_needs(words: str, groups: tuple[str, ...]) -> No
     assert cli.groups_of(words.split()) == groups
 
 
+@pytest.mark.parametrize(('words', 'groups'), [
+    ('python examples/quadruped_stands.py', cli.PEERS),
+    ('python examples/quadruped_node.py', cli.PEERS),
+    ('ros2 run rbd_ros simulator --ros-args --params-file config/quadruped.yaml', cli.PEERS),
+    ('ros2 launch x simulator_params_file:=config/quadruped.yaml', cli.PEERS),
+    ('python examples/gravity_torques.py', ('runtime',)), ('python no_such.py', ('runtime',)),
+    (f'python {"x" * 5000}.py', ('runtime',))])
+def test_examples_get_their_robots(
+        words: str, groups: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a fresh clone, too, and only those that need them."""
+    monkeypatch.chdir(ROOT)
+    assert cli.groups_of(words.split()) == groups
+
+
 #: What colcon declares for its own tests.
 UNUSED = {'pytest', 'pytest-cov', 'pytest-repeat', 'pytest-rerunfailures'}
 

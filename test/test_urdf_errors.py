@@ -191,6 +191,16 @@ def test_refused(case):
         load_urdf(text)
 
 
+def test_robots_that_can_be_installed_have_a_remedy(monkeypatch):
+    """One line says what to do, with no list of places around it."""
+    for run, remedy in (('1', './run prepare'), ('', 'pip install example-robot-data')):
+        monkeypatch.setenv('RBD_ROS_RUN', run)
+        with pytest.raises(ModelError) as refused:
+            load_urdf('package://example-robot-data/robots/nobody.urdf')
+        assert str(refused.value).endswith(f'to install it: {remedy}')
+        assert 'searched' not in str(refused.value)
+
+
 def test_name_of_the_floating_joint_is_kept_free():
     """A joint of the file cannot take the name of the floating base's joint."""
     with pytest.raises(ModelError, match=r'joint "root_joint" \(line 4\): this is also the name'):

@@ -107,6 +107,10 @@ _ROBOT = (
     _choice('start_pose', 'zero', ('zero', 'bent'), 'Where the joints start without '
             'initial_positions: zero, or bent: inside the limits, above the base and far from '
             'singular poses, for arms without closed loops.'),
+    Setting('assembly.joints', 'strs', None, 'Passive joints of a robot with closed loops whose '
+            'approximate initial positions are given; they select how it is assembled.',
+            fixed=True),
+    _floats('assembly.values', 'rad or m, of assembly.joints. Default: zero.', -1e6, fixed=True),
     Setting('floating_base', 'bool', False, 'Let the root link of the description move freely: a '
             'legged or flying robot.', fixed=True),
     _floats('initial_base_pose', 'm and rad: x, y, z, roll, pitch, yaw of a floating base. '

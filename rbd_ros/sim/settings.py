@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.errors import SettingError
+from rbd_ros.model.positions import neutral as zero_position
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.model.urdf.resources import find_resource
 from rbd_ros.sim.floating import placed_base
@@ -127,6 +128,13 @@ class Settings:
         """Return the initial position, within the stops."""
         q, given = np.array(neutral, dtype=float), self.numbers('initial_positions')
         joints = self.joints(model)
+        near, values = self.names('assembly.joints') or [], self.numbers('assembly.values') or []
+        if len(near) != len(values):
+            raise SettingError(f'assembly.joints has {len(near)} names, assembly.values '
+                               f'{len(values)} numbers: give one for each')
+        if near:  # a closed position that was found from zero is another assembly
+            q = np.array(zero_position(model), dtype=float)
+            q[model.position_order(near)] = values
         if given is not None:
             if len(given) != len(joints):
                 raise SettingError(f'initial_positions has {len(given)} entries; '

@@ -57,6 +57,8 @@ SUBCOMMANDS = {
 # what rbd compares with; its other commands need none of it
 PEERS = ('runtime', 'benchmark')
 COMPARING = ('compare', 'bench')
+# a package among them that has the robots of some examples
+ROBOTS = 'package://example-robot-data/'
 OLD_DISTROS = ('ardent', 'bouncy', 'crystal', 'dashing', 'eloquent', 'foxy', 'galactic', 'humble',
                'iron')
 
@@ -78,7 +80,19 @@ def groups_of(arguments: list[str]) -> tuple[str, ...]:
         return EVERYTHING
     if name == 'rbd' and set(arguments[1:]).intersection(COMPARING):
         return PEERS
-    return SUBCOMMANDS[name][0] if name in SUBCOMMANDS else ('runtime',)
+    if name in SUBCOMMANDS:
+        return SUBCOMMANDS[name][0]
+    return PEERS if any(map(takes_robots, arguments[1:])) else ('runtime',)
+
+
+def takes_robots(word: str) -> bool:
+    """Return whether a word of a command is a file that takes its robot from a peer."""
+    path = Path(word.rpartition(':=')[2])
+    try:
+        return (path.suffix in ('.py', '.yaml') and path.is_file()
+                and ROBOTS in path.read_text(errors='replace'))
+    except OSError:  # a name that is too long, a file that may not be read: not ours to judge
+        return False
 
 
 def is_prepared(layout: Layout, groups: tuple[str, ...]) -> bool:

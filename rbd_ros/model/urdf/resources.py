@@ -24,6 +24,8 @@ from urllib.parse import unquote, urlsplit
 
 from rbd_ros.errors import ModelError
 
+#: Packages of robot descriptions that pip installs, and that examples and tests use.
+FROM_PIP = ('example-robot-data',)
 OWN_SOURCE = Path(__file__).resolve().parents[3]
 
 
@@ -56,6 +58,11 @@ def find_resource(address: str | os.PathLike[str], *,
                 return candidate
         except OSError as error:
             raise ModelError(f'"{text[:80]}" is not a valid path: {error.strerror}') from None
+    if text.startswith('package://') and package in FROM_PIP:
+        # Its place is known: a list of all the others would hide what to do.
+        install = './run prepare' if os.environ.get('RBD_ROS_RUN') else f'pip install {package}'
+        raise ModelError(f'file "{text}" not found: the package "{package}" with descriptions of '
+                         f'robots is not installed, or has no such file; to install it: {install}')
     searched = ', '.join(map(str, dict.fromkeys(candidates))) or 'no folder of that package'
     hint = ('; source the workspace or set AMENT_PREFIX_PATH'
             if text.startswith('package://') else '')
