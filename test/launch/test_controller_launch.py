@@ -28,6 +28,7 @@ from launch_testing.actions import ReadyToTest
 import launch_testing.asserts
 import launch_testing.markers
 import pytest
+from rbd_env.pace import patient
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
@@ -85,7 +86,7 @@ class TestController(unittest.TestCase):
             JointState, 'joint_states', states.append, qos_profile_sensor_data)
         self.node.create_subscription(
             Float64MultiArray, 'controller/commands', commands.append, 10)
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + patient(60.0)
         while time.monotonic() < end and not (states and commands):
             rclpy.spin_once(self.node, timeout_sec=0.1)
         self.assertTrue(states, 'no joint state within a minute')
@@ -97,7 +98,7 @@ class TestController(unittest.TestCase):
         heard: list[Float64MultiArray] = []
         self.node.create_subscription(
             Float64MultiArray, 'controller/commands', heard.append, 10)
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + patient(60.0)
         nodes = {'controller', 'controller_loop', 'controller_transitions', 'simulator'}
         while time.monotonic() < end and not (  # then everything has been made, and discovered
                 heard and nodes <= set(self.node.get_node_names())):

@@ -71,7 +71,7 @@ class Launched:
         """Return what it printed."""
         return self._file.read_text()
 
-    def wait(self, condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
         """Wait for something."""
         end = time.monotonic() + seconds
         while not condition():

@@ -32,6 +32,7 @@ import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 from rbd_ros import Dynamics, load_urdf
 from rcl_interfaces.srv import SetParameters
 import rclpy
@@ -83,7 +84,8 @@ class Client:
         if self.on_state is not None:
             self.on_state(state)
 
-    def wait(self, condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], bool], what: str,
+             seconds: float = patient(60.0)) -> None:
         """Spin until a condition holds; fail with what was awaited."""
         end = time.monotonic() + seconds
         while not condition():

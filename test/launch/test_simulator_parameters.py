@@ -35,6 +35,8 @@ import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
+from rbd_env.pace import patient
+from rbd_ros.nodes.simulator.node import SILENCE
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import SetParametersAtomically
 import rclpy
@@ -105,6 +107,7 @@ class Bench:
         self.node = rclpy.create_node('client', namespace=namespace)
         self.states: list[JointState] = []
         self.log: list[str] = []
+        self._commanded = time.monotonic()  # last, s
         self.transforms: list[TFMessage] = []
         create = self.node.create_subscription
         create(JointState, 'joint_states', self.states.append, STATES)
@@ -129,7 +132,8 @@ class Bench:
         self._thread.join(5.0)
         self.node.destroy_node()
 
-    def wait(self, condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+    def wait(self, condition: Callable[[], object], what: str,
+             seconds: float = patient(60.0)) -> None:
         """Wait for something."""
         end = time.monotonic() + seconds
         while not condition():
@@ -161,10 +165,16 @@ class Bench:
         assert self.call('reset', Trigger.Request()).success
 
     def command(self, torque: float) -> None:
-        """Send a command, and wait until it is taken: services come after it."""
+        """
+        Send a command, and wait until it is taken: services come after it.
+
+        After a reset, one that comes too soon after another is held for part of an old stream.
+        """
+        time.sleep(max(self._commanded + 2.0 * SILENCE - time.monotonic(), 0.0))
         self.commands.publish(Float64MultiArray(data=[torque]))
         time.sleep(0.1)
         self.pause(True)
+        self._commanded = time.monotonic()
 
     def step(self, periods: int = 1) -> JointState:
         """Go on by so many periods; return the state after the last one."""

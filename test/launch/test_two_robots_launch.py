@@ -27,6 +27,7 @@ import launch_testing.asserts
 import launch_testing.markers
 import numpy as np
 import pytest
+from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.nodes.description import built_in_robot
 import rclpy
@@ -68,7 +69,7 @@ class TestTwoRobots(unittest.TestCase):
         self.node.destroy_node()
         rclpy.shutdown()
 
-    def spin_until(self, condition: object, limit: float = 90.0) -> bool:
+    def spin_until(self, condition: object, limit: float = patient(90.0)) -> bool:
         """Spin until a condition holds."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
