@@ -159,6 +159,7 @@ class Case:
         rng = np.random.default_rng(SEED)
         q = rng.uniform(self.model.lower, self.model.upper, (count, self.model.nq))
         targets = self.robot.pose(q, self.frame)
+
         def search(rows: slice) -> rbd_ros.InverseKinematics:
             return self.robot.inverse_kinematics(
                 {self.frame: targets[rows]}, self.start, linear_tolerance=TOLERANCE,

@@ -118,6 +118,15 @@ def test_without_a_browser_the_stage_is_skipped_in_one_line(
     assert len(said) == 1 and 'no network' in said[0] and 'install chromium' in said[0]
 
 
+def test_none_is_fetched_for_a_choice_by_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``./run test -k rnea`` does not wait for the network."""
+    monkeypatch.setattr(browser, 'find', lambda: None)
+    monkeypatch.setattr(browser, 'provide', lambda cache: pytest.fail('fetched'))
+    stage = stages.Stage('browser tests', [], whole=True)
+    testing.find_browser([stage])
+    assert stage.skipped == 'they need a browser: none is installed'
+
+
 def test_with_a_browser_the_tests_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was found is named to them, so that none is looked for again."""
     mine = program(tmp_path / 'browser', STARTS)

@@ -50,11 +50,18 @@ def summary(done: list[stages.Stage], root: Path) -> tuple[list[str], Counter[st
 
 
 def find_browser(chosen: list[stages.Stage]) -> None:
-    """Give the browser tests a browser, or skip them with the reason."""
+    """
+    Give the browser tests a browser, or skip them with the reason.
+
+    One is fetched for them, not for a choice by a word among all tests, which may choose none.
+    """
     for stage in chosen:
         if stage.name == 'browser tests':
-            progress.step('looking for a browser')
-            found, reason = browser.provide(user_cache(dict(os.environ)))
+            if stage.complete or not stage.whole:
+                progress.step('looking for a browser')
+                found, reason = browser.provide(user_cache(dict(os.environ)))
+            else:
+                found, reason = browser.find(), 'none is installed'
             if found:
                 os.environ[browser.VARIABLE] = found
             else:
