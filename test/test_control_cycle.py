@@ -117,6 +117,23 @@ def test_dead_man_must_be_held_before_and_while():
     assert 'dead-man' in arm.cycle.fault_text()
 
 
+def test_stamps_that_jump_an_hour_ahead_are_told():
+    """The clock of a driver was set: it is logged, the states are checked anew, nothing stops."""
+    arm = Arm()
+    arm.activate()
+    arm.run(0.5)
+    sent = len(arm.sent)
+    for _ in range(50):
+        arm.time += PERIOD
+        arm.cycle.state(arm.time, arm.time, arm.robot.joints, arm.q, arm.qd, (),
+                        arm.time + 1e4 + 3600.0)
+    assert arm.state == 'running' and len(arm.sent) == sent + 45  # five probes
+    told = [text for kind, text in arm.cycle.events if kind == 'warning' and 'ahead' in text]
+    assert told == ['stamps of joint states are 3600 s ahead: the clock that stamps was set, or '
+                    'is another one. The states are checked anew']
+    assert arm.cycle.joints.leaps == 1
+
+
 # -- bad commands -----------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from rbd_ros.control.safety.freshness import Freshness, RateMeter, StateAge
 
-PROBE, FRESH, OLD, REPEATED = Freshness
+PROBE, FRESH, OLD, REPEATED, AHEAD = Freshness
 
 
 def feed(age, start, count, period=0.001, lag=0.0, offset=1e4):
@@ -123,6 +123,33 @@ def test_lag_is_not_forgotten_while_old_states_come():
     kinds = set(feed(age, 10.2, 5000, lag=0.15))
     assert Freshness.FRESH not in kinds
     assert age.excess >= 0.15 - 1e-3 * 5.5
+
+
+@pytest.mark.parametrize('jump, seen', [(0.09, False), (0.11, True), (3600.0, True)])
+@pytest.mark.parametrize('gap', [0.001, 0.3])
+def test_stamps_that_jump_ahead_are_checked_anew(jump, seen, gap):
+    """A clock that was set ahead for good is noticed, also across a gap; its age counts anew."""
+    age = StateAge(0.1, probes=2)
+    feed(age, 10.0, 50)
+    begin = 10.049 + gap
+    kinds = feed(age, begin, 5, offset=1e4 + jump)
+    anew = seen or gap > 0.1
+    assert kinds == ([PROBE, PROBE] if anew else []) + [FRESH] * (3 if anew else 5)
+    assert age.leaps == seen and (not seen or age.lead == pytest.approx(jump, abs=1e-3))
+    assert age.observe(begin + 0.1, 1e4 + jump + begin + 0.01) is FRESH  # 90 ms late
+    assert age.excess == pytest.approx(0.09, abs=1e-3)
+    assert age.observe(begin + 0.15, 1e4 + jump + begin + 0.03) is OLD  # 120 ms late
+
+
+def test_stamps_ahead_of_their_own_clock_are_not_used():
+    """Where clocks are one, a state from the future is none, at first and later."""
+    age = StateAge(0.1, probes=1, offset=-1e4)
+    assert set(feed(age, 5.0, 5, offset=1e4 + 0.2)) <= {PROBE, AHEAD}
+    assert 'ahead of the clock' in age.reason
+    age.restart()
+    assert feed(age, 6.0, 4)[-1] is FRESH
+    assert feed(age, 6.004, 3, offset=1e4 + 3600.0) == [AHEAD] * 3
+    assert feed(age, 6.007, 2) == [FRESH] * 2
 
 
 def test_slow_drift_of_clocks_is_no_lag():

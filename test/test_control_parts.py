@@ -151,7 +151,11 @@ def test_a_torque_of_no_law_ends_the_fading():
     (1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.5], 'impossible for a rigid body'),
     (1.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.2001], 'impossible for a rigid body'),
     (1.0, [0, 0, 0], [-0.1, 0, 0, 0.1, 0, 0.1], 'impossible for a rigid body'),
-    (0.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], 'without mass')])
+    (0.0, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], 'without mass'),
+    (1e300, [0, 0, 0], [0.1, 0, 0, 0.1, 0, 0.1], r'mass 1e\+300 kg is beyond 10000 kg'),
+    (1.0, [0, -1e300, 0], [0.1, 0, 0, 0.1, 0, 0.1], r'centre of mass -1e\+300 m is beyond 100'),
+    (1.0, [0, 0, 0], [1e300, 0, 0, 1e300, 0, 1e300], r'inertia 1e\+300 kg.m\^2 is beyond')])
+@pytest.mark.filterwarnings('error')
 def test_impossible_payloads_are_refused(mass, com, inertia, word):
     """Each impossible payload has its reason."""
     with pytest.raises(PayloadError, match=word):

@@ -170,7 +170,10 @@ def test_wrench_is_bounded_and_times_out():
     (lambda s: s.target_pose(0.0, [0, 0, math.nan], [0, 0, 0, 1]), 'not finite'),
     (lambda s: s.target_pose(0.0, [0, 0, 0], [0, 0, 0, 0]), 'length 0'),
     (lambda s: s.target_twist(0.0, [0, 0, 0, 0, 0, math.inf]), 'twist must be six'),
-    (lambda s: s.target_wrench(0.0, [0, 0, 0]), 'wrench must be six')])
+    (lambda s: s.target_wrench(0.0, [0, 0, 0]), 'wrench must be six'),
+    (lambda s: s.target_pose(0.0, [0, -1e300, 0], [0, 0, 0, 1]), r'-1e\+300 m is beyond'),
+    (lambda s: s.target_twist(0.0, [0, 0, 1e300, 0, 0, 0]), r'twist has 1e\+300'),
+    (lambda s: s.target_wrench(0.0, [0, -1e300, 0, 0, 0, 0]), r'wrench has 1e\+300')])
 def test_bad_targets_are_refused(call, word):
     """NaN, degenerate quaternions and wrong sizes are refused and change nothing."""
     subject = started()

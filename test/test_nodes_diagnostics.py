@@ -79,7 +79,11 @@ class Node:
     """Keeps what is published."""
 
     def __init__(self):
-        self.sent = []
+        self.sent, self.logged, self.nanoseconds = [], [], 7_000_000_000
+
+    def get_logger(self):
+        """Return something to log with."""
+        return SimpleNamespace(warning=lambda text, **_: self.logged.append(text))
 
     def get_fully_qualified_name(self):
         """Return a name with its namespace."""
@@ -95,7 +99,8 @@ class Node:
 
     def get_clock(self):
         """Return the clock of the stamps."""
-        return SimpleNamespace(now=lambda: SimpleNamespace(to_msg=lambda: Time(sec=7)))
+        return SimpleNamespace(now=lambda: SimpleNamespace(
+            nanoseconds=self.nanoseconds, to_msg=lambda: Time(sec=7)))
 
     def get_parameter(self, name):
         """Return the one parameter that is asked for."""
@@ -161,6 +166,29 @@ def test_before_configuration(subject):
     assert subject.look('real time')[:2] == (OK, 'as configured')
     message, = subject.node.sent
     assert message.header.stamp.sec == 7 and message.status[0].hardware_id == ''
+
+
+def test_simulated_time_that_does_not_come_is_told(subject):
+    """Without /clock nothing can begin: a warning, in the log too, until it comes."""
+    subject.node.nanoseconds = 0
+    assert subject.look('supervisor', 3.0) == (OK, 'not configured', {})  # time of the machine
+    subject.loop_node.simulated = True
+    told = 'use_sim_time is true, but nothing has come on /clock'
+    assert subject.look('supervisor') == (WARN, f'not configured; {told}', {})
+    assert subject.node.logged[-1].startswith(told)
+    subject.run()
+    assert subject.look('supervisor')[:2] == (WARN, f'running; {told}')
+    subject.arm.cycle.supervisor.fault(subject.arm.time, Cause.TRACKING, 'far')
+    assert subject.look('supervisor')[0] == ERROR
+    count, subject.node.nanoseconds = len(subject.node.logged), 1
+    assert told not in subject.look('supervisor')[1] and len(subject.node.logged) == count
+
+
+def test_clock_has_time_to_come(subject):
+    """In the first two seconds nothing is said."""
+    subject.node.nanoseconds, subject.loop_node.simulated = 0, True
+    assert subject.look('supervisor', 1.9) == (OK, 'not configured', {})
+    assert subject.look('supervisor', 0.2)[0] == WARN
 
 
 def test_once_per_second_and_when_a_level_changes(subject):

@@ -206,3 +206,13 @@ def test_lines_reach_rcutils(monkeypatch, found):
     write = log._writer()
     write(log._Line('arm', 30, 'too 5 % warm', 'turn', 'a.py', 12))
     assert calls == [(30, 'arm', 'too 5 % warm', 'turn', 'a.py', 12)]
+
+
+@pytest.mark.parametrize('text, shown', [
+    ('goal reached', 'goal reached'), ('größer als 5 µs', 'größer als 5 µs'),
+    ('frame x\n[INFO] [arm]: running', 'frame x\n    [INFO] [arm]: running'),
+    ('a\rb\x1b[2Jc\x00d\x85e\u2028f\tg', r'a\rb\x1b[2Jc\x00d\x85e\u2028f    g')])
+def test_no_text_passes_for_a_line_of_its_own(text, shown):
+    """Names in messages of others cannot forge a log line, nor clear the screen."""
+    assert log.printable(text) == shown
+    assert log._text(text) == shown.encode()

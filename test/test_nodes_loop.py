@@ -441,6 +441,18 @@ def test_activation_without_states_says_why(monkeypatch):
     assert 'nobody publishes joint_states' in start.logged[-1]
 
 
+def test_activation_without_a_clock_says_so(monkeypatch):
+    """Where time is simulated and none comes, that is the reason, whatever else is missing."""
+    start = Start(monkeypatch)
+    monkeypatch.setattr(start.arm.cycle.settings, 'simulated', True)
+    start.made._node.get_clock = lambda: SimpleNamespace(
+        now=lambda: SimpleNamespace(nanoseconds=0))
+    start.each = lambda: start.arm.silence(0.01)
+    assert not start.made.run()
+    assert start.logged[-1] == ('cannot activate: use_sim_time is true, but nothing has come on '
+                                '/clock')
+
+
 def test_activation_ends_with_a_fault(monkeypatch):
     """A robot that fails its checks is named with the fault; only a person may try again."""
     start = Start(monkeypatch)

@@ -33,6 +33,9 @@ from rbd_ros.errors import RbdError
 __all__ = ['GravitySource', 'PayloadError', 'PayloadRamp', 'payload_vector', 'rotation']
 
 Array = npt.NDArray[np.float64]
+
+#: what no payload has, kg, m and kg.m^2; far beyond, squares overflow
+MOST_MASS, MOST_DISTANCE, MOST_INERTIA = 1e4, 100.0, 1e4
 _UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
@@ -73,6 +76,12 @@ def payload_vector(mass: float, com: Sequence[float], inertia: Sequence[float],
         raise PayloadError(f'payload has entries that are not finite: {numbers.tolist()}')
     if mass < 0.0:
         raise PayloadError(f'payload mass {mass:g} kg is negative')
+    for name, values, most, unit in (
+            ('mass', (mass,), MOST_MASS, 'kg'), ('centre of mass', com, MOST_DISTANCE, 'm'),
+            ('inertia', inertia, MOST_INERTIA, 'kg.m^2')):
+        largest = max(values, key=abs)
+        if abs(largest) > most:
+            raise PayloadError(f'payload {name} {largest:g} {unit} is beyond {most:g} {unit}')
     I_c = np.zeros((3, 3))
     for (i, j), value in zip(_UPPER, inertia):
         I_c[i, j] = I_c[j, i] = value

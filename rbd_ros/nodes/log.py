@@ -40,7 +40,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.logging import LoggingSeverity
 
-__all__ = ['LogQueue', 'QueuedLogger']
+__all__ = ['LogQueue', 'QueuedLogger', 'printable']
 
 #: lines per second: of one place in the program, of the whole
 _RATE_PER_PLACE, _RATE_OVERALL = 10, 100
@@ -222,7 +222,8 @@ def _writer() -> Callable[[_Line], None]:
         log = library.rcutils_log
     except (OSError, AttributeError):
         return lambda line: _rclpy.rclpy_logging_rcutils_log(
-            LoggingSeverity(line.severity), line.name, line.text, line.function, line.file,
+            LoggingSeverity(line.severity), line.name, printable(line.text), line.function,
+            line.file,
             line.number)
     log.restype = None
 
@@ -233,5 +234,21 @@ def _writer() -> Callable[[_Line], None]:
     return write
 
 
+def printable(text: str) -> str:
+    """
+    Return a text that cannot pass for anything else on a console or in a log file.
+
+    Names of joints and frames come from messages of others. Control characters are escaped, and
+    what follows a line break is indented: it cannot look like a line of its own.
+
+    :param text: of a line; a traceback has several.
+    """
+    if text.isprintable():
+        return text
+    return ''.join(
+        c if c.isprintable() else '\n    ' if c == '\n' else '    ' if c == '\t'
+        else c.encode('unicode_escape').decode('ascii') for c in text)
+
+
 def _text(text: str) -> bytes:
-    return text.replace('\0', '?').encode(errors='replace')
+    return printable(text).encode(errors='replace')

@@ -97,6 +97,7 @@ class JointMap:
         self.rejected = 0
         self.accepted = 0  # messages taken by ``update``
         self.unreadable = 0  # messages whose bytes are no joint state
+        self.leaps = 0  # stamps that were ahead of reception
         self.generation = 0  # of the layouts: layouts of an earlier one are no longer used
         self.restart()
 
@@ -172,6 +173,8 @@ class JointMap:
                                        'reception only')
         if freshness is not _FRESH:
             self.reason = age.reason
+            if age.leaps:
+                self._note_leap(age)
             return Arrival.PROBE if freshness is Freshness.PROBE else Arrival.REJECTED
         self.reason = ''
         layout.until = age.expiry
@@ -189,6 +192,17 @@ class JointMap:
             self.rate.event(now)
         self._seen = seen
         return _STATE
+
+    def _note_leap(self, age: StateAge) -> None:
+        """Announce stamps that are ahead: each time that a clock was set, else once."""
+        self.leaps += age.leaps
+        text = (f'stamps of joint states are {age.lead:.4g} s ahead: the clock that stamps was '
+                'set, or is another one')
+        if age.known_offset is None:
+            self.notices.append(f'{text}. The states are checked anew')
+        else:
+            self.notices.once('ahead', f'{text} than that of the controller. They are not used')
+        age.leaps = 0
 
     def ready(self, now: float) -> bool:
         """

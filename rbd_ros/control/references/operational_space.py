@@ -49,6 +49,9 @@ _STREAM_GAP = 0.25
 #: s between two poses of a burst, of which the last one counts
 _BURST_GAP = 0.0005
 
+#: m of a position, and SI units of a twist or wrench, that nobody means; their squares overflow
+_FAR, _LARGE = 1e4, 1e9
+
 
 class TaskLimits:
     """Largest velocities and accelerations of the reference pose, and its lead."""
@@ -195,6 +198,9 @@ class TaskReference:
         """
         if not all(math.isfinite(x) for x in (*position, *quaternion)):
             raise GoalError(ResultCode.INVALID_GOAL, 'the target pose is not finite')
+        if abs(farthest := max(position, key=abs)) > _FAR:
+            raise GoalError(ResultCode.INVALID_GOAL,
+                            f'the target position {farthest:g} m is beyond {_FAR:g} m')
         norm = math.sqrt(sum(x * x for x in quaternion))
         if not 0.9 < norm < 1.1:
             raise GoalError(ResultCode.INVALID_GOAL, f'the quaternion has length {norm:.4g}')
@@ -321,4 +327,7 @@ def _six_numbers(name: str, values: Sequence[float]) -> Array:
     array = np.array(values, dtype=float)
     if array.shape != (6,) or not np.isfinite(array).all():
         raise GoalError(ResultCode.INVALID_GOAL, f'the target {name} must be six finite numbers')
+    if (largest := float(np.abs(array).max())) > _LARGE:
+        raise GoalError(ResultCode.INVALID_GOAL,
+                        f'the target {name} has {largest:g}, which is beyond {_LARGE:g}')
     return array

@@ -18,9 +18,10 @@ How old a received state is, by two independent measures, and how often states a
 The first measure is the reception on a steady clock. It cannot see a message that waited
 in a queue while this process stood still: such a message is old and looks fresh. The second
 measure is the stamp of the message: it must advance, and its offset to the reception must
-not grow. This needs no synchronised clocks, only a constant offset. The smallest offset is
-remembered across gaps: a stream that returns with a larger delay is not trusted until the
-controller is reset, because a lag and a clock set back look the same.
+not grow. This needs no synchronised clocks, only a constant offset. A stamp that is ahead by
+more than the timeout comes from a clock that was set: the stream is checked anew. The smallest
+offset is remembered across gaps: a stream that returns with a larger delay is not trusted until
+the controller is reset, because a lag and a clock set back look the same.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Freshness(enum.IntEnum):
     FRESH = 1  # proven: its age is below the timeout
     OLD = 2  # it has just arrived, but it is older than the timeout
     REPEATED = 3  # the stamp did not advance: the same state again, or an earlier one
+    AHEAD = 4  # the stamp is later than the clock by more than the timeout
 
 
 _FRESH = Freshness.FRESH  # looking it up takes time in each cycle
@@ -76,6 +78,7 @@ class StateAge:
         self.proven = False
         self.unstamped = False
         self.excess = 0.0  # s, delay of the last message above the smallest one
+        self.leaps, self.lead = 0, 0.0  # stamps that were ahead, and by how much s the last one
         self.expiry = -math.inf  # time until which the last fresh state may be used
         self.reason = ''  # why the last message was not fresh; empty: it was
         self._count = -1
@@ -109,6 +112,9 @@ class StateAge:
                 self.refuse(now, f'the stamp went back by {back:.4g} s' if back > 0.0
                             else 'the stamp does not advance')
                 return Freshness.REPEATED
+            lead = self._lead(now, stamp)
+            if lead > timeout:
+                return self._leap(now, stamp, lead)
             excess = self._measure(now, stamp)
             if excess > timeout:
                 self.refuse(now, self.lag())
@@ -201,9 +207,32 @@ class StateAge:
         self.excess = excess
         return excess
 
+    def _lead(self, now: float, stamp: float) -> float:
+        """Return by how much a stamp is ahead of all that came before, or of its clock."""
+        smallest = self._offset if self.known_offset is None else self.known_offset
+        return smallest - (now - stamp) if math.isfinite(smallest) else 0.0
+
+    def _leap(self, now: float, stamp: float, lead: float) -> Freshness:
+        """
+        Handle a stamp that is ahead by more than the timeout.
+
+        Where clocks are synchronised it is wrong. Else the clock of the stamps was set, or all
+        states before were old: the stream must prove again that it is fresh, by its new clock.
+        """
+        self.leaps += 1
+        self.lead = lead
+        if self.known_offset is not None:
+            self.excess = 0.0
+            self.refuse(now, f'the stamp is {lead:.4g} s ahead of the clock')
+            return Freshness.AHEAD
+        self._offset = math.inf
+        return self._begin(now, stamp, f'stamps jumped ahead of reception by {lead:.4g} s')
+
     def _begin(self, now: float, stamp: float, reason: str) -> Freshness:
         if stamp == 0.0:
             self.excess = 0.0
+        elif self.known_offset is None and self._lead(now, stamp) > self.timeout:
+            return self._leap(now, stamp, self._lead(now, stamp))
         else:
             self._measure(now, stamp)
         self.proven = False

@@ -175,6 +175,8 @@ class Activation:
     def _missing_input(self) -> str:
         """Return which input the start check is waiting for."""
         cycle = self._cycle
+        if cycle.settings.simulated and not self._node.get_clock().now().nanoseconds:
+            return 'use_sim_time is true, but nothing has come on /clock'
         missing = cycle.joints.diagnose(cycle.now)[1]
         if missing:
             topic = self._node.resolve_topic_name('joint_states')

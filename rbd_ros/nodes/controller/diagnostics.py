@@ -47,6 +47,8 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 Pair = tuple[str, object]
 Part = tuple[bytes, str, list[Pair]]  # level, message, values
 
+_NO_CLOCK = 'use_sim_time is true, but nothing has come on /clock'
+_CLOCK_PATIENCE = 2.0  # s after the start
 _CHECK_PERIOD = 0.25  # s between two checks of the levels
 _PERIOD = 1.0  # s between two messages without change
 _LOW_RATE = 0.8  # fraction of nominal_rate below which there is a warning
@@ -78,6 +80,7 @@ class Diagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._levels: list[bytes] = []
         self._due = 0.0
+        self._begin = time.monotonic()
         self._statistics: Part = (OK, 'no states yet', [])
         self._timer = node.create_timer(
             _CHECK_PERIOD, self.update, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -107,12 +110,26 @@ class Diagnostics:
 
     def _parts(self, cycle: Cycle | None, now: float) -> dict[str, Part]:
         parts = {'real time': self._realtime()}
+        supervisor = (OK, 'not configured', []) if cycle is None else _supervisor(cycle, now)
+        if self._waits_for_clock(now):
+            supervisor = (max(WARN, supervisor[0]), f'{supervisor[1]}; {_NO_CLOCK}',
+                          supervisor[2])
         if cycle is None:
-            return {SUPERVISOR: (OK, 'not configured', []), **parts}
+            return {SUPERVISOR: supervisor, **parts}
         return {
-            SUPERVISOR: _supervisor(cycle, now), JOINT_STATES: self._statistics,
+            SUPERVISOR: supervisor, JOINT_STATES: self._statistics,
             'torque': _torque(cycle), 'reference': self._reference(cycle),
             'load': self._load(cycle), **parts}
+
+    def _waits_for_clock(self, now: float) -> bool:
+        """Return whether simulated time should come and does not; the log is told as well."""
+        if (not self._subject.loop_node.simulated or now - self._begin < _CLOCK_PATIENCE
+                or self._node.get_clock().now().nanoseconds):
+            return False
+        self._node.get_logger().warning(
+            f'{_NO_CLOCK}: start what publishes it, or set use_sim_time to false',
+            throttle_duration_sec=5.0)
+        return True
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -133,6 +150,7 @@ class Diagnostics:
             ('superseded states', loop_node.statistics.superseded),
             ('refused messages', joints.rejected), ('last refusal', joints.reason),
             ('unreadable messages', joints.unreadable),
+            ('stamps that jumped ahead', joints.leaps),
             ('messages of unusual form', loop_node.unusual_messages),
             ('lost messages', loop_node.lost)]
         if not found.states:

@@ -27,6 +27,7 @@ from rbd_ros.errors import RbdError
 from rbd_ros.model.urdf import load_urdf
 from rbd_ros.nodes.codec import JointStateReader
 from rbd_ros.nodes.description import description_text
+from rbd_ros.nodes.log import printable
 from rbd_ros.nodes.simulator import parameters
 from rbd_ros.nodes.simulator.contacts import ContactReports
 from rbd_ros.nodes.simulator.messages import (
@@ -248,7 +249,7 @@ class Simulator(Node):
             self.get_logger().info('the brakes are open')
 
     def _warn(self, text: str) -> None:
-        self.get_logger().warning(text, throttle_duration_sec=1.0)
+        self.get_logger().warning(printable(text), throttle_duration_sec=1.0)
 
     def _on_wrench(self, message: WrenchStamped) -> None:
         torque, force = message.wrench.torque, message.wrench.force
