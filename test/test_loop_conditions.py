@@ -57,7 +57,7 @@ def mechanism(joint, seed):
     X_P = joint.transform(q_J, TIME).inverse() @ X_S @ X_0[s] @ X_0[p].inverse()
     return dataclasses.replace(
         tree, loops=(LoopJoint(name='close', joint=joint, predecessor=p, successor=s, X_P=X_P,
-                              X_S=X_S),)), np.array(q)
+                               X_S=X_S),)), np.array(q)
 
 
 def loaded(robot, gravity):
