@@ -37,7 +37,6 @@ from rbd_ros.dynamics.kinematic_search import Search
 from rbd_ros.dynamics.loops import LoopMethods
 from rbd_ros.dynamics.reaching import Aim
 from rbd_ros.errors import ModelError, NonFiniteError, RbdError, ShapeError
-from rbd_ros.model import positions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
 
 #: Entries of R^T R - 1 of a target may be this large.
 ROTATION = 1e-6
+_ONE = np.eye(3)
 
 
 def _numbers(name: str, value: ArrayLike) -> tuple[Array, bool]:
@@ -66,7 +66,7 @@ def _numbers(name: str, value: ArrayLike) -> tuple[Array, bool]:
     if (target[..., 3, :] != [0.0, 0.0, 0.0, 1.0]).any():
         raise ModelError(f'target of frame "{name}": a pose is a 4 x 4 matrix whose last row is '
                          '0 0 0 1')
-    wrong = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    wrong = np.abs(np.swapaxes(R, -1, -2) @ R - _ONE).max(initial=0.0)
     if not wrong < ROTATION or (np.linalg.det(R) < 0.0).any():
         raise ModelError(f'target of frame "{name}": the upper left 3 x 3 of a pose must be a '
                          'rotation matrix')
@@ -86,9 +86,11 @@ def _assembled(parts: Mapping[str, Array]) -> Array:
                            for part in parts.values()], axis=1)
 
 
-def _begin(search: Search, start: ArrayLike | None, nq: int, neutral: list[float]) -> Array:
+def _begin(search: Search, start: ArrayLike | None, nq: int) -> Array:
     """Return the starts, (nq,) or (count, nq), inside the limits."""
-    begin: Array = np.array(neutral if start is None else start, dtype=float)
+    if start is None:
+        return search.neutral
+    begin: Array = np.array(start, dtype=float)
     if begin.ndim not in (1, 2) or begin.shape[-1] != nq:
         raise ShapeError(f'start must hold nq = {nq} finite numbers, or (count, {nq}), got shape '
                          f'{begin.shape}')
@@ -139,7 +141,7 @@ class KinematicMethods(LoopMethods):
             parts[name], oriented = _numbers(name, value)
             aims.append(Aim(frame, oriented))
         search, target = self._searches(tuple(aims)), _assembled(parts)
-        begin = _begin(search, start, self.model.nq, positions.neutral(self.model))
+        begin = _begin(search, start, self.model.nq)
         settings = (linear_tolerance, angular_tolerance), max_iterations, restarts, seed
         if target.ndim == begin.ndim == 1:
             return search.one(begin, target, *settings)

@@ -21,6 +21,7 @@ from random positions where it stalls. It ends after a known number of steps.
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -125,6 +126,8 @@ class Search:
         self._low, self._high = np.array(self._model.lower), np.array(self._model.upper)
         self._bounded = bool(np.isfinite([self._low, self._high]).all())
         self._time = robot._common['time']
+        #: Where a search begins if nothing is said.
+        self.neutral = self.clipped(np.array(positions.neutral(self._model), dtype=float))
         self._lock = threading.Lock()           # a bound kernel belongs to one thread at a time
 
     def _names(self) -> str:
@@ -139,12 +142,13 @@ class Search:
 
     def clipped(self, q: Array) -> Array:
         """Return positions brought inside the limits."""
-        return np.clip(q, self._low, self._high)
+        return np.minimum(np.maximum(q, self._low), self._high)
 
     def one(self, q: Array, target: Array, tolerances: tuple[float, float], limit: int,
             restarts: int, seed: int) -> InverseKinematics:
         """Return what the search for one target has found."""
-        rng, steps, attempts = np.random.default_rng(seed), 0, 0
+        steps = attempts = 0
+        rng: np.random.Generator | None = None          # costs as much as a short search
         best: _Walk | None = None
         with self._lock:
             self._bound.inputs['target'][:] = target
@@ -152,7 +156,10 @@ class Search:
             if 'time' in self._bound.inputs:
                 self._bound.inputs['time'][:] = self._time
             for attempts in range(1, restarts + 2):
-                walk = self._walk(q if attempts == 1 else self.starts(rng, 1)[0], limit)
+                if attempts > 1:
+                    rng = rng or np.random.default_rng(seed)
+                    q = self.starts(rng, 1)[0]
+                walk = self._walk(q, limit)
                 steps += len(walk.history) - 1
                 if best is None or walk.reached or walk.cost < best.cost:
                     best = walk
@@ -195,7 +202,7 @@ class Search:
         linear, angular, gap = walk.errors
         near = (walk.q <= self._low + NEAR) | (walk.q >= self._high - NEAR)
         stopped = tuple(name for name in self._model.independent_joint_names
-                        if near[self._model.position_slice(name)].any())
+                        if near[self._model.position_slice(name)].any()) if near.any() else ()
         names = self._names()
         if walk.reached:
             text = f'frame {names} reached in {steps} steps, {attempts} starts'
@@ -205,7 +212,7 @@ class Search:
             text = (f'frame {names} not reached after {attempts} starts of the search: nearest '
                     f'{linear:.3g} m and {angular:.3g} rad from the target{loops}{limits}. The '
                     'target may be out of reach; give another start, or more restarts')
-        history = tuple(np.sqrt(walk.history).tolist())
+        history = tuple(map(math.sqrt, walk.history))
         return InverseKinematics(walk.q, walk.reached, linear, angular, steps, attempts, stopped,
                                  history, text)
 
