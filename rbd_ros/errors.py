@@ -29,6 +29,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
 class RbdError(Exception):
     """Root of all errors of this package."""
 
+    def __reduce__(self) -> tuple:
+        """Pickle message and attributes: an error may have other arguments than its message."""
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(kind: type[RbdError], args: tuple, state: dict[str, object]) -> RbdError:
+    error = kind.__new__(kind)
+    error.args = args
+    vars(error).update(state)
+    return error
+
 
 class RbdWarning(UserWarning):
     """Something doubtful that is kept; the message names the element."""
@@ -64,6 +75,10 @@ class UnseenError(RbdError, TypeError):
     def __init__(self, value: object, reason: str) -> None:
         self.value, self.reason = value, reason
         super().__init__(f'cannot make a digest of {value!r:.120}: {reason}')
+
+    def __reduce__(self) -> tuple:
+        """Pickle the value as text: it is one that hides its content."""
+        return _again, (type(self), self.args, vars(self) | {'value': f'{self.value!r:.120}'})
 
 
 class UnknownName(RbdError, KeyError):

@@ -69,6 +69,11 @@ def as_handles(
     items = [frames] if isinstance(frames, (str, Handle)) else list(frames or ())
     handles = tuple(
         item if isinstance(item, Handle) else Handle(model.frame(item)) for item in items)
+    for handle in handles:
+        frame = handle.frame
+        if frame.body > model.nb or model.frames.get(frame.name, frame).body != frame.body:
+            raise RbdError(f'the handle at "{frame.name}" is not of "{model.name}": it is on body '
+                           f'{frame.body} of another robot; make it with handle() of this one')
     if not any(any(handle.rows if handle.mask is None else handle.mask) for handle in handles):
         raise RbdError(f'an operational space needs at least one frame or handle with a '
                        f'direction, got {frames!r}')

@@ -37,6 +37,8 @@ _FLOAT64 = np.dtype(np.float64)
 Source = Union[Graph, Callable[[], Graph]]
 #: Called with the name of a kernel and the share done, 0 to 1.
 Progress = Callable[[str, float], None]
+#: Makes an error of the arguments of a call whose result is not finite.
+Explain = Callable[[Sequence[ArrayLike]], Exception]
 
 
 class Buffers(dict):
@@ -88,6 +90,10 @@ class Bound:
         for name, value in (('inputs', Buffers(inputs)), ('outputs', Buffers(outputs)),
                             ('run', run), ('__call__', run)):
             object.__setattr__(self, name, value)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse a copy: its arrays would not be those that the machine code works on."""
+        raise TypeError('a bound kernel can be neither copied nor pickled; bind another one')
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse what would not reach the machine code."""
@@ -156,7 +162,8 @@ class Kernel:
         return finish(targets, buffers)
 
     def caller(self, *fixed: Array, result: type[tuple] = tuple,
-               otherwise: Callable | None = None) -> Callable[..., Array | tuple[Array, ...]]:
+               otherwise: Callable | None = None, explain: Explain | None = None,
+               ) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
@@ -167,6 +174,8 @@ class Kernel:
         :param result: type of tuple for several results, such as a named one; a given ``out`` is
             returned as it is.
         :param otherwise: returned instead, where there is no call in machine code.
+        :param explain: makes an error of the arguments where a result is not finite; without it
+            such a result is returned.
         """
         if otherwise is not None:
             return otherwise
@@ -175,8 +184,16 @@ class Kernel:
                  ) -> Array | tuple[Array, ...]:
             values = (*arrays, *fixed)
             many = any(_axes(x) == len(a.shape) + 1 for a, x in zip(self.inputs, values))
-            found = (self.batch(*values, out=out) if many
-                     else Kernel.__call__(self, *values, out=out))
+            try:
+                found = (self.batch(*values, out=out) if many
+                         else Kernel.__call__(self, *values, out=out))
+            except (OverflowError, ZeroDivisionError):      # of the uncompiled algorithms
+                if explain is None:
+                    raise
+                raise explain(arrays) from None
+            if explain is not None and not all(np.isfinite(x).all() for x in (
+                    found if isinstance(found, tuple) else (found,))):
+                raise explain(arrays)
             if out is not None or not isinstance(found, tuple):
                 return found
             return tuple.__new__(result, found)

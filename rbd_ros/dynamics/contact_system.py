@@ -32,7 +32,8 @@ from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import tree
-from rbd_ros.errors import RbdError, ShapeError
+from rbd_ros.dynamics.singular_inertia import massless_joint
+from rbd_ros.errors import RbdError, ShapeError, SingularError
 from rbd_ros.spatial import Motion
 
 if TYPE_CHECKING:
@@ -80,6 +81,10 @@ class ContactSystem:
     def __init__(self, model: Model, *, backend: str = 'auto') -> None:
         self.model = model
         robot = Dynamics(model, backend=backend)
+        if (joint := massless_joint(model.spanning_tree)) is not None:
+            raise SingularError(f'joint "{joint}" of "{model.name}" moves without inertia, and '
+                                'contacts need its acceleration; give what it carries a mass or '
+                                'the joint a rotor inertia')
         robot.add(Quantity('contact_terms', ('q', 'qd'), {'bodies': _terms},
                            environment=('gravity',), modules=(__name__,)))
         self._kernel = robot.bind('contact_terms')

@@ -121,7 +121,7 @@ class DerivativeMethods(KernelStore):
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
     ) -> FrameDerivatives:
         """Return the derivatives of the velocity and acceleration of a frame."""
-        return self._calls['frame_derivatives', frame](q, qd, qdd)
+        return self._of_frame('frame_derivatives', frame)(q, qd, qdd)
 
     def operational_space_derivatives(
         self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle],

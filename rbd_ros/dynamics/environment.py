@@ -59,6 +59,7 @@ class Environment:
         self.model = model
         self._payload_frames: tuple[Frame, ...] = tuple(model.frame(name) for name in names)
         self._payloads = rows
+        self._replaced: dict[int, int] = {}     # by body, the payload frame that replaces it
         self._common: dict[str, Array] = {
             'gravity': np.array(model.gravity), 'time': np.zeros(1), 'stabilization': np.zeros(2),
             'payload': rows if payload_frame is None else rows[0]}
@@ -87,7 +88,11 @@ class Environment:
         :param inertia: 3 x 3 rotational inertia about the centre of mass, payload-frame axes.
         :param frame: which of the payload frames, where the robot has several.
         """
-        self._payloads[self._place(frame)] = _ten(_rigid(mass, com, inertia))
+        place, load = self._place(frame), _ten(_rigid(mass, com, inertia))
+        body = self._payload_frames[place].body
+        if self._replaced.get(body) == place:
+            del self._replaced[body]
+        self._payloads[place] = load
 
     def set_inertia(
         self, frame: str, mass: float, com: ArrayLike, inertia: ArrayLike,
@@ -96,7 +101,8 @@ class Environment:
         Replace the inertia of a body for all later calls; nothing is compiled anew.
 
         :param frame: one of the payload frames, such as that of the body itself; what follows is
-            given in its coordinates, and replaces all that the model has in that body.
+            given in its coordinates, and replaces all that the model has in that body, or what
+            replaced it before. Payloads at other frames of the body stay.
         :param mass: kg.
         :param com: centre of mass, m.
         :param inertia: 3 x 3 rotational inertia about the centre of mass.
@@ -104,7 +110,15 @@ class Environment:
         place = self._place(frame)
         at = self._payload_frames[place]
         own = at.placement @ self.model.inertia[at.body]
-        self._payloads[place] = _ten(_rigid(mass, com, inertia)) - _ten(own)
+        load = _ten(_rigid(mass, com, inertia)) - _ten(own)
+        if self._replaced.get(at.body, place) != place:
+            self._payloads[self._replaced[at.body]] = 0.0
+        self._replaced[at.body] = place
+        self._payloads[place] = load
+        self._inertia_replaced()
+
+    def _inertia_replaced(self) -> None:
+        """Hear that a body has another inertia than in the model."""
 
     def set_time(self, t: float) -> None:
         """Set the time of joints and rules that depend on it, for all later calls, s."""

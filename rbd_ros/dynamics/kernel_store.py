@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TYPE_CHECKING, TypeVar
 
@@ -29,12 +30,14 @@ from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Kernel
 from rbd_ros.dynamics.declaration import check, declare
 from rbd_ros.dynamics.kernel_builder import KernelBuilder
+from rbd_ros.dynamics.no_result import FINITE, no_result, watched
 from rbd_ros.dynamics.operational_space import UNBOUNDED
 from rbd_ros.dynamics.quantity import Computation, find, Quantity, Rule
 from rbd_ros.dynamics.results import RESULTS
-from rbd_ros.dynamics.singular_inertia import Existence
+from rbd_ros.dynamics.singular_inertia import Existence, has_weak_body, SOLVING
+from rbd_ros.dynamics.state import with_payloads
 from rbd_ros.dynamics.table import TABLE
-from rbd_ros.errors import UnseenError
+from rbd_ros.errors import RbdError, UnseenError
 from rbd_ros.model.model import Model
 
 if TYPE_CHECKING:
@@ -117,7 +120,7 @@ class KernelStore(KernelBuilder):
     def __reduce__(self) -> tuple:
         """Pickle as the recipe; kernels come back from the cache."""
         own = [row for name, row in self._table.items() if name not in TABLE]
-        return _restore, (type(self), self.model, self._recipe, self._common, own)
+        return _restore, (type(self), self.model, self._recipe, self._common, own, self._replaced)
 
     def sibling(self: _Store, *, model: Model | None = None, backend: str | None = None) -> _Store:
         """
@@ -251,15 +254,25 @@ class KernelStore(KernelBuilder):
         """
         Return C99 ``source`` and ``header`` of quantities of this robot, for firmware.
 
-        :param names: as for ``compile``.
+        :param names: as for ``compile``. A character that C does not know becomes ``_``; where
+            two functions would have one name, the later ones end in ``_2``, ``_3`` and so on.
         :param prefix: begins every name and names the header.
         """
-        graphs = [self._graph(self._item(*_pair(name))) for name in names or STANDARD]
+        items = [self._item(*_pair(name)) for name in names or STANDARD]
+        graphs = [self._graph(item) for item in items]
+        if len({item.name for item in items}) == len(items):
+            taken: set[str] = set()
+            for k, graph in enumerate(graphs):
+                own, number = graph.name, 1
+                while graph.name in taken:
+                    number += 1
+                    graph = graphs[k] = replace(graph, name=f'{own}_{number}')
+                taken.add(graph.name)
         return emit_c(graphs, prefix)
 
     def _existing(self, item: Computation) -> Kernel:
         """Return the kernel of a quantity that exists with the payload of now."""
-        if self._existence.depends_on_payload(item.quantity.name, item.held):
+        if self._depends_on_payload(item):
             self._existence.check(item.quantity.name, self._common['payload'], item.held)
         return self._kernel(item)
 
@@ -275,6 +288,31 @@ class KernelStore(KernelBuilder):
                 del self._kernels[each]
             return kernel
 
+    def _of_frame(self, name: str, frame: str) -> Call:
+        """Return the call of a quantity of a frame."""
+        try:
+            return self._calls[name, frame]
+        except TypeError:               # a list is no key
+            if isinstance(frame, str):
+                raise
+            raise RbdError(f'{name} needs the name of a frame, got {frame!r}') from None
+
+    def _depends_on_payload(self, item: Computation) -> bool:
+        kind = item.quantity.name
+        # an inertia that was replaced may be one of nothing
+        replaced = bool(self._replaced) and kind in SOLVING
+        return self._existence.depends_on_payload(kind, item.held) or replaced
+
+    def _inertia_replaced(self) -> None:
+        """Hear that a body has another inertia than in the model."""
+        for key in [k for k in self._calls if (k if type(k) is str else k[0]) in SOLVING]:
+            del self._calls[key]
+
+    def _no_result(self, kind: str, arrays: Sequence[ArrayLike]) -> Exception:
+        """Return the error for a result that is not finite."""
+        inertia = with_payloads(self.model, self._payload_frames, self._payloads.tolist())
+        return no_result(self.model, kind, arrays, inertia)
+
     def _call_made(self, key: str | tuple) -> None:
         """Hear that a quantity has been called for the first time, by its key in ``_calls``."""
 
@@ -286,12 +324,17 @@ class KernelStore(KernelBuilder):
             code without it, it gets only what that refuses, and is returned elsewhere.
         """
         kind, held = item.quantity.name, item.held
-        depends = self._existence.depends_on_payload(kind, held)
+        depends = self._depends_on_payload(item)
         own = {name: np.array(value, dtype=float) for name, value in item.values.items()}
         given = {**self._common, **own}
         call = self._kernel(item).caller(
             *[given[name] for name in item.common], result=RESULTS.get(kind, tuple),
-            otherwise=otherwise)
+            otherwise=otherwise,
+            explain=partial(self._no_result, kind) if kind in FINITE else None)
+        if (kind == 'forward_dynamics' and otherwise is None and not self.model.loops
+                and has_weak_body(self.model)):
+            inverse = ('inverse_dynamics', None, 'f_ext' in item.inputs)
+            call = watched(call, lambda: self._calls[inverse], self.model.name)
         if not depends:
             return call
         if otherwise is not None:
@@ -306,9 +349,10 @@ class KernelStore(KernelBuilder):
 
 def _restore(
     kind: type[KernelStore], model: Model, recipe: Mapping[str, Any],
-    common: Mapping[str, Array], own: Sequence[Quantity],
+    common: Mapping[str, Array], own: Sequence[Quantity], replaced: Mapping[int, int],
 ) -> KernelStore:
     robot = kind(model, **recipe)
+    robot._replaced.update(replaced)
     for name, value in common.items():
         robot._common[name][...] = value
     for quantity in own:

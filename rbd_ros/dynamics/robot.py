@@ -34,7 +34,7 @@ from rbd_ros.dynamics.operational_space import (
     bound, invert, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
 from rbd_ros.dynamics.prescribed import (
     HybridDynamics, known_side, prescribed_joints, prescribed_variables, refuse_unknown)
-from rbd_ros.errors import NonFiniteError, RbdError
+from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Transform, Vec3
 
@@ -240,7 +240,9 @@ class Dynamics(
         ``rbd_ros.identification.body_parameters(model)``. Rotors, damping, friction and payload
         are not in it: ``rbd_ros.identification`` adds their columns.
         """
-        return self._calls['torque_regressor'](q, qd, qdd, out=out)
+        if self.model.nv:
+            return self._calls['torque_regressor'](q, qd, qdd, out=out)
+        return _empty(self._calls['torque_regressor'](q, qd, qdd), (0, 10 * self.model.nb), out)
 
     def energy_regressor(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
@@ -252,29 +254,31 @@ class Dynamics(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
     ) -> Array:
         """Return the momentum about the base origin per parameter, base axes, (6, 10 nb)."""
-        return self._calls['momentum_regressor'](q, qd, out=out)
+        if self.model.nb:
+            return self._calls['momentum_regressor'](q, qd, out=out)
+        return _empty(self._calls['momentum_regressor'](q, qd), (6, 0), out)
 
     # --- frames and handles -------------------------------------------------------------------
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """Return the homogeneous matrix from frame to base coordinates, (4, 4)."""
-        return self._calls['pose', frame](q, out=out)
+        return self._of_frame('pose', frame)(q, out=out)
 
     def jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
         """Return the Jacobian of a frame in its own coordinates, angular rows first, (6, nv)."""
-        return self._calls['jacobian', frame](q, out=out)
+        return self._of_frame('jacobian', frame)(q, out=out)
 
     def velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
     ) -> Array:
         """Return the spatial velocity of a frame in its own coordinates, (6,)."""
-        return self._calls['velocity', frame](q, qd, out=out)
+        return self._of_frame('velocity', frame)(q, qd, out=out)
 
     def jacobian_rate(
         self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
     ) -> Array:
         """Return J-dot q-dot, the spatial acceleration of a frame at zero qdd, (6,)."""
-        return self._calls['jacobian_rate', frame](q, qd, out=out)
+        return self._of_frame('jacobian_rate', frame)(q, qd, out=out)
 
     def handle(
         self, frame: str, *, point: ArrayLike = (0.0, 0.0, 0.0),
@@ -337,3 +341,13 @@ class Dynamics(
             return _new(OperationalSpace, (Lambda, bias, J, J_bar, size, Phi, b))
         refuse_singular(space.handles, condition, bounded=max_condition is not None)
         return OperationalSpace(Lambda, bias, J, J_bar, condition[:, 0], Phi, b)
+
+
+def _empty(found: Array, shape: tuple[int, int], out: Array | None) -> Array:
+    """Return a matrix without entries, whose shape a kernel does not know."""
+    shaped = found.reshape(*found.shape[:-1], *shape)
+    if out is None:
+        return shaped
+    if out.shape != shaped.shape:
+        raise ShapeError(f'out has shape {out.shape}, expected {shaped.shape}')
+    return out

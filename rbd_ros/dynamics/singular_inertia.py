@@ -144,23 +144,45 @@ def lacking(
             'a rotor inertia, or fix it')
 
 
+def has_weak_body(model: Model) -> bool:
+    """Return whether a joint feels no inertia of the body it carries, but only of others."""
+    for i, name in enumerate(model.joint_names, 1):
+        joint, inertia = model.joint[i], model.inertia[i]
+        S = joint.subspace(joint.neutral())
+        own = np.array([[float(a.dot(inertia @ b)) for a in S] for b in S]).reshape(len(S), -1)
+        if model.coupling is None:
+            own += np.diag(model.rotor_inertia[model.velocity_slice(name)])
+        if len(S) and np.linalg.eigvalsh(own)[0] <= SMALLEST * np.abs(own).max():
+            return True
+    return False
+
+
 def massless_joint(
     model: Model, inertia: Sequence[RigidInertia] | None = None, held: Held = (),
+    at: Sequence[float] | None = None,
 ) -> str | None:
     """
-    Return a joint that can move while no inertia does, at a pose without symmetry.
+    Return a joint that can move while no inertia does.
 
     :param held: names of joints whose motion is given, and for which nothing is solved.
+    :param at: position; None for one without symmetry.
     """
     free = np.flatnonzero(~prescribed_variables(model, held))
     if free.size == 0:
         return None
-    y = random_position(model, np.random.default_rng(0))
+    y = random_position(model, np.random.default_rng(0)) if at is None else at
     q, coupling = model.expand_q(y), model.coupling
     G = np.array(np.eye(model.nv) if coupling is None else coupling.G(y)).reshape(-1, model.nv)
-    H = G.T @ np.array(crba(model, links(model, q), inertia)).reshape(G.shape[0], -1) @ G
-    H = (H + np.diag(model.rotor_inertia))[np.ix_(free, free)]
-    size = np.sqrt(np.maximum(np.diag(H), 0.0))
+    tree, rotors = links(model, q), np.diag(model.rotor_inertia)
+
+    def joint_space(inertia: Sequence[RigidInertia]) -> Array:
+        H = G.T @ np.array(crba(model, tree, inertia)).reshape(G.shape[0], -1) @ G
+        return (H + rotors)[np.ix_(free, free)]
+
+    H = joint_space(inertia or model.inertia)
+    own = np.diag(H if inertia is None else joint_space(model.inertia))
+    # what is left of an inertia that was taken away is rounding
+    size = np.sqrt(np.where(np.diag(H) > SMALLEST * own, np.diag(H), 0.0))
     share = np.where(size > 0.0, 0.0, 1.0)
     if not share.any():
         values, vectors = np.linalg.eigh(H / np.outer(size, size))

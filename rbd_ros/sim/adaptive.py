@@ -84,7 +84,8 @@ def integrate(
     :param shortest: step length below which the motion counts as diverged, s.
     :raises NonFiniteError: if the motion needs shorter steps, or is not finite.
     """
-    for name, value in (('duration', duration), ('tolerance', tolerance), ('shortest', shortest)):
+    for name, value in (('duration', duration), ('tolerance', tolerance), ('shortest', shortest),
+                        ('first', 1.0 if first is None else first)):
         if not 0.0 < value < math.inf:
             raise SettingError(f'{name} is {value}; it must be positive and finite')
     x = np.concatenate([np.asarray(q, float), np.asarray(v, float)])

@@ -22,6 +22,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.dynamics.no_result import impossible_position
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
@@ -255,6 +256,8 @@ class SimulatedRobot:
         """
         v = np.zeros(self.model.nv) if v is None else v
         q, v = self._checked('q', q, (self.model.nq,)), self._checked('v', v, (self.model.nv,))
+        if reason := impossible_position(self.model, q.tolist()):
+            raise NonFiniteError(f'"{self.model.name}" cannot be placed: {reason}')
         if self._loops is not None:
             q = self._loops.assembled(q, fixed)
             v = self._loops.dynamics.consistent_velocity(q, v) if v.any() else v
@@ -281,7 +284,9 @@ class SimulatedRobot:
             self._rigid.reset()
 
     def step(self, h: float) -> None:
-        """Advance by ``h`` seconds."""
+        """Advance by ``h`` seconds, zero or more."""
+        if not 0.0 <= h < math.inf:
+            raise SettingError(f'step is {h} s; it must be finite and not negative')
         setting, status = self._in['setting'], self._out['status']
         setting[0], setting[5] = h, 0.0
         if self._rigid is not None:

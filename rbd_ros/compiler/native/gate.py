@@ -19,7 +19,8 @@ The call from Python as machine code: checks, allocation and kernel in one built
 and finiteness of every array, makes the results unless ``out`` is given, and runs the kernel.
 Its ``self`` is a tuple: the checked Python path, the type of tuple for several results, then
 arrays that stand for the last inputs where the caller gives fewer. Whatever it does not recognise
-at once it hands, untouched, to the Python path, which converts or raises. ``rbd_bound`` takes
+at once it hands, untouched, to the Python path, which converts or raises; so it does where a
+result is not finite, for the Python path to explain. ``rbd_bound`` takes
 nothing, checks nothing and works on one block of memory. Neither contains an address of the
 process; they read them from a table.
 """
@@ -110,7 +111,7 @@ def module(inputs: Sequence[Argument], outputs: Sequence[Argument],
     shapes = {a.shape for a in outputs if a.shape}
     constants = [f'{_shape_name(s)} = private constant [{len(s)} x i64] ['
                  + ', '.join(f'i64 {n}' for n in s) + ']' for s in sorted(shapes)]
-    largest = max([a.size for a in inputs], default=0)
+    largest = max([a.size for a in (*inputs, *outputs)], default=0)
     loop = _finite_loop() if largest > _UNROLLED else []
     return [table, *constants, *loop, *_call(inputs, outputs), *_bound(inputs, outputs, bound)]
 
@@ -143,8 +144,18 @@ def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
     w.lines += [f'br i1 {absent}, label %allocate, label %given', 'allocate:']
     answer, taken = _allocate(w, outputs)
     _run(w, given + taken)
-    w.lines += [f'ret i64 {answer}', 'given:']
-    _run(w, given + _given_out(w, outputs, item))
+    for argument, data in zip(outputs, taken, strict=True):
+        _finite(w, data, argument.size, 'drop')
+    w.lines += [f'ret i64 {answer}']
+    if outputs:
+        w.lines += ['drop:']
+        w.call('Py_DecRef', 'void', [('i64', answer)])
+        w.lines += ['br label %slow']
+    w.lines += ['given:']
+    taken = _given_out(w, outputs, item)
+    _run(w, given + taken)
+    for argument, data in zip(outputs, taken, strict=True):
+        _finite(w, data, argument.size)
     w.call('Py_IncRef', 'void', [('i64', item)])
     w.lines += [f'ret i64 {item}', 'slow:']
     slow = w.load('%self', object_layout.TUPLE_ITEMS)
@@ -180,11 +191,11 @@ def _number(w: Writer, item: str, k: int) -> str:
     return w.value(f'phi i64 [ {inside}, %float{k} ], [ {data}, %from{k} ]')
 
 
-def _finite(w: Writer, data: str, size: int) -> None:
+def _finite(w: Writer, data: str, size: int, otherwise: str = 'slow') -> None:
     """Go on only if no element is NaN or infinite."""
     if size > _UNROLLED:
         whole = w.value(f'call i1 @finite(i64 {data}, i64 {size})')
-        w.require(whole)
+        w.require(whole, otherwise)
         return
     masks: dict[int, str] = {}
     start = 0
@@ -198,7 +209,7 @@ def _finite(w: Writer, data: str, size: int) -> None:
     for count, mask in masks.items():
         if count > 1:
             mask = w.value(f'bitcast <{count} x i1> {mask} to i{count}')
-        w.require(w.value(f'icmp eq i{count} {mask}, 0'))
+        w.require(w.value(f'icmp eq i{count} {mask}, 0'), otherwise)
 
 
 def _not_finite(w: Writer, lanes: Lanes, place: str) -> str:

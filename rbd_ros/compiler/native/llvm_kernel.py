@@ -25,7 +25,7 @@ import numpy as np
 
 from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
-from rbd_ros.compiler.kernel import Array, Bound, Kernel, Progress, Source
+from rbd_ros.compiler.kernel import Array, Bound, Explain, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
 from rbd_ros.compiler.native.loader import Code
@@ -122,7 +122,8 @@ class Program(Kernel):
         self._function(*[x.ctypes.data for x in inputs], *[y.ctypes.data for y in outputs])
 
     def caller(self, *fixed: Array, result: type[tuple] = tuple,
-               otherwise: Callable | None = None) -> Callable[..., Array | tuple[Array, ...]]:
+               otherwise: Callable | None = None, explain: Explain | None = None,
+               ) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
@@ -132,8 +133,10 @@ class Program(Kernel):
             returned as it is.
         :param otherwise: what gets the arguments that the machine code does not take at once, by
             default the same call in Python.
+        :param explain: makes an error of the arguments where a result is not finite; without it
+            such a result is returned.
         """
-        slow = super().caller(*fixed, result=result, otherwise=otherwise)
+        slow = super().caller(*fixed, result=result, otherwise=otherwise, explain=explain)
         if not self._call_definition:
             return slow
         # The tuple keeps this object, and so the code, alive.
