@@ -214,6 +214,31 @@ def test_polygons_hit_the_floor_with_each_corner_and_spheres_do_not():
     assert box.counts['impact'] >= 3 and energy(box) < start - 0.02
 
 
+@pytest.mark.parametrize('gap', [0.0, 1e-4])
+def test_a_cradle_passes_an_impact_on(gap):
+    """Of five equal balls the first stops and the last leaves; at once, all of them leave."""
+    radius, builder = 0.05, ModelBuilder('cradle')
+    inertia = RigidInertia.from_com(1.0, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(*[0.001] * 3))
+    for k in range(5):
+        builder.add_body(f'ball_{k}', 'base', Prismatic((1.0, 0.0, 0.0)), inertia=inertia)
+    system = ContactSystem(builder.build(), backend='python')
+    shapes = [CollisionShape(f'ball_{k}', k + 1, Sphere(radius)) for k in range(5)]
+    points = ContactPoints(shapes, [], between=[
+        (f'ball_{k}', f'ball_{k + 1}') for k in range(4)])
+    start = np.arange(5) * (2.0 * radius + gap)
+    start[0] -= 5e-4
+    for impacts in ('sequential', 'simultaneous'):
+        sim = EventSimulation(system, points, Rules(restitution=1.0, impacts=impacts))
+        sim.place(start, [1.0, 0.0, 0.0, 0.0, 0.0])
+        sim.step(2e-3)
+        apart = impacts == 'sequential' or gap > 0.0
+        after = [0.0, 0.0, 0.0, 0.0, 1.0] if apart else [-0.6, 0.4, 0.4, 0.4, 0.4]
+        assert sim.qd == pytest.approx(after, abs=1e-6)
+        assert sim.qd @ sim.qd == pytest.approx(1.0, abs=1e-9)
+    with pytest.raises(SettingError, match='impacts is "both"; it must be sequential or'):
+        EventSimulation(system, points, Rules(impacts='both'))
+
+
 def test_refusals():
     """A start inside an obstacle and an unknown method are named."""
     sim = simulation(UP, Sphere(0.1))

@@ -164,6 +164,24 @@ def test_impacts_of_a_robot_at_one_and_at_several_points():
     assert_close(t.T @ slow.qd, [0.0], 1e-12)   # too slow to bounce
 
 
+@pytest.mark.parametrize('restitution', [0.0, 0.4, 1.0])
+def test_impacts_one_after_the_other(restitution):
+    """They part all contacts, push only, and keep the energy if each of them does."""
+    rng = np.random.default_rng(6)
+    for _ in range(20):
+        root = rng.normal(size=(6, 6))
+        H, T, qd = root @ root.T + np.eye(6), rng.normal(size=(6, 3)), rng.normal(size=6)
+        found = impact.sequential_impact(H, T, qd, restitution, rest_speed=1e-9)
+        assert (T.T @ found.qd > -1e-9).all() and (found.impulse >= 0.0).all()
+        np.testing.assert_allclose(H @ (found.qd - qd), T @ found.impulse, atol=1e-10)
+        before, after = qd @ H @ qd, found.qd @ H @ found.qd
+        assert after == pytest.approx(before, rel=1e-9) if restitution == 1.0 else (
+            after <= before * (1.0 + 1e-12))
+        one = impact.sequential_impact(H, T[:, :1], qd, restitution)
+        np.testing.assert_allclose(
+            one.qd, impact.joint_impact(H, T[:, :1], qd, restitution).qd, atol=1e-12)
+
+
 def test_refusals():
     """Restitution beyond one, and walls that collide, are refused."""
     n = contact.normal((0, 0, 0), (1.0, 0, 0))

@@ -216,7 +216,9 @@ def _distance(model: Model, one: Array, two: Array) -> float:
 # --- velocities and accelerations -----------------------------------------------------------
 
 
-def nearest_motion(H: Array, K: Array, right: Array, wanted: Array) -> Array:
+def nearest_motion(
+    H: Array, K: Array, right: Array, wanted: Array, nominal: int | None = None,
+) -> Array:
     """
     Return x with K x = right that is nearest to what is wanted, in the metric of H.
 
@@ -224,11 +226,13 @@ def nearest_motion(H: Array, K: Array, right: Array, wanted: Array) -> Array:
     Where rows contradict each other they are satisfied as well as can be. Joints without inertia
     follow the others.
 
+    :param nominal: rank of K at closed positions, see :func:`rbd_ros.algorithms.rank.counted`.
     :raises SingularError: where a motion that the constraints allow moves no inertia.
     """
     method = 'multipliers' if definite(H) else 'projection'
     missing = right - K @ wanted
-    return wanted + solve(H, np.zeros(len(H)), K, missing, np.ones(len(K)), method=method).qdd
+    return wanted + solve(H, np.zeros(len(H)), K, missing, np.ones(len(K)), method=method,
+                          nominal=nominal).qdd
 
 
 # --- what is decided once -------------------------------------------------------------------

@@ -36,6 +36,9 @@ Array = npt.NDArray[np.float64]
 #: Approach speed, m/s, below which an impact does not bounce: contact is reached in finite time.
 REST_SPEED = 1e-3
 
+#: Impacts one after the other, times the number of contacts, before the rest is done at once.
+MOST = 100
+
 
 class Collision(NamedTuple):
     """
@@ -194,6 +197,41 @@ def joint_impact(
         raise RbdError('no impulses keep the contacts from penetrating: their normals cancel and '
                        'the bodies are pressed together from both sides')
     return JointImpact(qd + response @ found.force, found.force, found.status)
+
+
+def sequential_impact(
+    H: npt.ArrayLike, T: npt.ArrayLike, qd: npt.ArrayLike, restitution: npt.ArrayLike, *,
+    rest_speed: float = REST_SPEED, most: int = MOST,
+) -> JointImpact:
+    """
+    Return joint velocities after impacts that follow each other, the fastest approach first.
+
+    An impact takes time to cross a body, so that touching bodies pass it on one after the other:
+    the first of a row of equal balls stops, and the last one leaves. Each impact is one of two
+    bodies, so that the energy never grows, and stays for restitution 1. Where more than ``most``
+    impacts follow, as in a row that comes to rest together, the rest is done at once, without
+    restitution.
+
+    :param H: joint-space inertia matrix; the others as for :func:`joint_impact`.
+    :param most: impacts one after the other, times the number of contacts.
+    """
+    H, T, qd = (np.asarray(x, float) for x in (H, T, qd))
+    e = np.broadcast_to(np.asarray(restitution, float), T.shape[1:])
+    for each in e.tolist():
+        _check(each)
+    response = np.linalg.solve(H, T)
+    compliance = np.einsum('ij,ij->j', T, response)
+    impulse = np.zeros(T.shape[1])
+    for _ in range(most * impulse.size):
+        zeta = T.T @ qd
+        k = int(np.argmin(zeta))
+        if zeta[k] >= -rest_speed:
+            break
+        size = -(1.0 + e[k]) * zeta[k] / compliance[k]                                   # 11.65
+        impulse[k] += size
+        qd = qd + response[:, k] * size
+    last = joint_impact(H, T, qd, 0.0, rest_speed=rest_speed)
+    return JointImpact(last.qd, impulse + last.impulse, last.status)
 
 
 def _check(restitution: float) -> None:

@@ -23,6 +23,7 @@ radians and metres comparable; never on A = Y^T Y, whose condition is the square
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -33,13 +34,14 @@ from rbd_ros.compiler import divide, maximum, minimum, sqrt
 from rbd_ros.errors import RbdError, SingularError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.compiler import Scalar
 
     Array = NDArray[np.float64]
+    Decide = Callable[[ArrayLike], int]
     Values = Sequence[Scalar]
     Matrix = list[list[Scalar]]
 
@@ -202,7 +204,7 @@ class LoopMotion(NamedTuple):
 
 def solve(
     H: ArrayLike, force: ArrayLike, K: ArrayLike, k: ArrayLike, scale: ArrayLike | None = None, *,
-    method: str = 'multipliers', rank: int | None = None,
+    method: str = 'multipliers', rank: int | None = None, nominal: int | None = None,
 ) -> LoopMotion:
     """
     Solve H qdd = force + K^T lambda with K qdd = k for K of any rank (8.36).
@@ -214,6 +216,7 @@ def solve(
         first, ``'projection'`` on the motions that the loops allow: methods 1, 2 and 3 of
         RBDA 8.5. The first and the last need no inverse of H.
     :param rank: that of the step before, see :func:`rbd_ros.algorithms.rank.counted`.
+    :param nominal: rank at closed positions, see there.
     """
     if method not in METHODS:
         raise RbdError(f'no method "{method}" for loops (known: {", ".join(METHODS)})')
@@ -222,7 +225,8 @@ def solve(
     used = np.flatnonzero(size > 0.0)
     D = 1.0 / size[used]
     solvers = {'direct': _direct, 'multipliers': _multipliers, 'projection': _projection}
-    qdd, scaled, found = solvers[method](H, force, D[:, None] * K[used], D * k[used], rank)
+    qdd, scaled, found = solvers[method](H, force, D[:, None] * K[used], D * k[used],
+                                          partial(counted, previous=rank, nominal=nominal))
     multipliers = np.zeros(len(k))
     multipliers[used] = D * scaled
     residual = float(np.abs(K @ qdd - k).max(initial=0.0))
@@ -269,14 +273,14 @@ def factor(H: Array) -> Array:
 
 
 def _multipliers(
-    H: Array, force: Array, K: Array, k: Array, rank: int | None,
+    H: Array, force: Array, K: Array, k: Array, decide: Decide,
 ) -> tuple[Array, Array, int]:
     """Solve for lambda first, by the singular values of Y (8.37 to 8.41)."""
     L = factor(H)
     Y = np.linalg.solve(L.T, K.T)                                                          # 8.38
     z = np.linalg.solve(L.T, force)
     V, sigma, U = np.linalg.svd(Y, full_matrices=False)
-    r = counted(sigma, previous=rank)
+    r = decide(sigma)
     V, sigma, U = V[:, :r], sigma[:r], U[:r]
     missing = (U @ (k - Y.T @ z)) / sigma
     qdd = np.linalg.solve(L, z + V @ missing)              # A and its condition never occur
@@ -284,13 +288,13 @@ def _multipliers(
 
 
 def _direct(
-    H: Array, force: Array, K: Array, k: Array, rank: int | None,
+    H: Array, force: Array, K: Array, k: Array, decide: Decide,
 ) -> tuple[Array, Array, int]:
     """Solve for both unknowns at once, dependent rows by least squares (8.36)."""
     n, m = H.shape[0], K.shape[0]
     size = float(np.sqrt(np.linalg.norm(H)))               # puts K between 1 and H
     U, sigma, V = np.linalg.svd(K)
-    r = counted(sigma, previous=rank)
+    r = decide(sigma)
     _refuse_free(V[r:] @ H @ V[r:].T)
     K = size * (V[:r].T * sigma[:r]).T                     # r independent combinations of rows
     system = np.block([[H, K.T], [K, np.zeros((r, r))]])
@@ -300,11 +304,11 @@ def _direct(
 
 
 def _projection(
-    H: Array, force: Array, K: Array, k: Array, rank: int | None,
+    H: Array, force: Array, K: Array, k: Array, decide: Decide,
 ) -> tuple[Array, Array, int]:
     """Solve on the motions that the loops allow (8.42 to 8.46)."""
     U, sigma, V = np.linalg.svd(K)
-    r = counted(sigma, previous=rank)
+    r = decide(sigma)
     G, g = V[r:].T, V[:r].T @ ((U[:, :r].T @ k) / sigma[:r])          # g = K^+ k, KG = 0
     _refuse_free(G.T @ H @ G)
     ydd = np.linalg.solve(G.T @ H @ G, G.T @ (force - H @ g))                              # 8.45

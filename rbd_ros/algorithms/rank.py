@@ -37,6 +37,9 @@ Array = npt.NDArray[np.float64]
 TOLERANCE = 1e-8
 #: Factor of the band about the threshold within which an earlier decision stays.
 BAND = 10.0
+#: Share of the largest from which on a value beyond the nominal rank counts. Rows that depend on
+#: others at closed positions only do not quite do so where a step has opened the loops a little.
+OFF = 1e-3
 
 
 class Rank(NamedTuple):
@@ -143,6 +146,7 @@ def decompose(
 
 def counted(
     values: npt.ArrayLike, tolerance: float = TOLERANCE, previous: int | None = None,
+    nominal: int | None = None,
 ) -> int:
     """
     Return how many values, none negative, count against the largest.
@@ -150,6 +154,8 @@ def counted(
     :param values: singular values or pivots, in any order.
     :param previous: what was decided before: values that counted then count down to
         tolerance / ``BAND``, the others only from tolerance * ``BAND`` on.
+    :param nominal: rank of the mechanism at closed positions; values beyond it count only where
+        they are large, from ``OFF`` on.
     """
     s = np.sort(np.asarray(values, float))[::-1]
     if not s.size or s[0] <= 0.0:
@@ -158,4 +164,6 @@ def counted(
     if previous is not None:
         threshold[:previous] /= BAND
         threshold[previous:] *= BAND
+    if nominal is not None:
+        threshold[nominal:] = np.maximum(threshold[nominal:], OFF)
     return int(np.count_nonzero(s > threshold * s[0]))

@@ -193,7 +193,7 @@ class LoopMethods(KernelStore):
             # without inertia in some joint H has no inverse, but the loops may still decide
             method = 'multipliers' if definite(H) else 'projection'
         found = solve(H, tau - C, self.mechanism.jacobian(q), k, self._nominal().scale,
-                      method=method, rank=rank)
+                      method=method, rank=rank, nominal=len(self._nominal().rows))
         return LoopDynamics(found.qdd, found.multipliers, self._forces(q, found.multipliers),
                             found.rank, found.residual, found.method)
 
@@ -295,11 +295,13 @@ class LoopMethods(KernelStore):
         q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
         K = self.mechanism.jacobian(q)
         right = K @ qd - self.loop_velocity(q, qd)
-        return closure.nearest_motion(self.mechanism.inertia(q), K, right, qd)
+        return closure.nearest_motion(
+            self.mechanism.inertia(q), K, right, qd, len(self._nominal().rows))
 
     def consistent_acceleration(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """Return the acceleration nearest to qdd, in the metric of H, that the loops allow."""
         q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
         qdd = vector('qdd', qdd, self.model.nv)
         return closure.nearest_motion(
-            self.mechanism.inertia(q), self.mechanism.jacobian(q), self.loop_bias(q, qd), qdd)
+            self.mechanism.inertia(q), self.mechanism.jacobian(q), self.loop_bias(q, qd), qdd,
+            len(self._nominal().rows))

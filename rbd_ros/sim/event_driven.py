@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     Torque = Callable[[Array, Array], ArrayLike]
 
 
+#: Rules for contacts that collide at the same time.
+_IMPACTS: dict[str, Callable[..., impact.JointImpact]] = {
+    'sequential': impact.sequential_impact, 'simultaneous': impact.joint_impact}
+
+
 class Rules(NamedTuple):
     """
     How events are handled.
@@ -61,6 +66,9 @@ class Rules(NamedTuple):
         many the simulation stops with an error.
     :param stabilisation: rate at which the drift of active contacts is corrected, 1/s.
     :param method: ``'heun'`` or ``'euler'``.
+    :param impacts: what happens where several contacts collide at the same time: ``'sequential'``,
+        one after the other, as in a cradle of balls; or ``'simultaneous'``, one complementarity
+        problem for all, which does not depend on an order.
     """
 
     restitution: float = 0.0
@@ -70,6 +78,7 @@ class Rules(NamedTuple):
     events: int = 20
     stabilisation: float = 20.0
     method: str = 'heun'
+    impacts: str = 'simultaneous'
 
 
 class EventSimulation:
@@ -89,6 +98,9 @@ class EventSimulation:
         self.system, self.points, self.rules = system, points, rules or Rules()
         if self.rules.method not in STEPS:
             raise SettingError(f'method is "{self.rules.method}"; it must be heun or euler')
+        if self.rules.impacts not in _IMPACTS:
+            raise SettingError(f'impacts is "{self.rules.impacts}"; it must be sequential or '
+                               'simultaneous')
         if system.model.time_dependent:
             raise SettingError(f'"{system.model.name}" has joints that move with time, which the '
                                'event-driven simulation does not follow: use SimulatedRobot')
@@ -218,8 +230,8 @@ class EventSimulation:
         T, H = contact.generalized_normals(contacts, motions.J), motions.H.copy()
         speed = T.T @ self.y[nq:]
         if (speed < -rules.rest).any():
-            found = impact.joint_impact(H, T, self.y[nq:], restitution,
-                                        rest_speed=rules.rest_speed)
+            found = _IMPACTS[rules.impacts](H, T, self.y[nq:], restitution,
+                                            rest_speed=rules.rest_speed)
             self.y = np.concatenate([q, found.qd])
             self.counts['impact'] += int((found.impulse > 0.0).sum())
             speed = T.T @ found.qd

@@ -125,7 +125,8 @@ class LoopEngine:
             H = robot.mass_matrix(q)
             for _ in range(NEWTON_STEPS):
                 step = closure.nearest_motion(
-                    H, robot.loop_jacobian(q), -robot.loop_error(q), np.zeros_like(v))
+                    H, robot.loop_jacobian(q), -robot.loop_error(q), np.zeros_like(v),
+                    robot.loop_report.rank)
                 q[:] = self._space.integrate(q.tolist(), step.tolist())
             v[:] = robot.consistent_velocity(q, v)
         for name, values in results.items():
