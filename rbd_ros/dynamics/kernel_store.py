@@ -327,10 +327,12 @@ class KernelStore(KernelBuilder):
         depends = self._depends_on_payload(item)
         own = {name: np.array(value, dtype=float) for name, value in item.values.items()}
         given = {**self._common, **own}
+        # near a singularity of loops NaN asks for a decision on the rank, which follows
+        decided = kind == 'forward_dynamics' and bool(self.model.loops)
         call = self._kernel(item).caller(
             *[given[name] for name in item.common], result=RESULTS.get(kind, tuple),
             otherwise=otherwise,
-            explain=partial(self._no_result, kind) if kind in FINITE else None)
+            explain=partial(self._no_result, kind) if kind in FINITE and not decided else None)
         if (kind == 'forward_dynamics' and otherwise is None and not self.model.loops
                 and has_weak_body(self.model)):
             inverse = ('inverse_dynamics', None, 'f_ext' in item.inputs)
