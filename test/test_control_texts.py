@@ -85,7 +85,7 @@ def test_missing_velocity_is_told():
 # -- notices ------------------------------------------------------------------------------------
 
 #: a loop that carries little damping
-SLOW = {'nominal_rate': 10.0, 'minimum_rate': 5.0, 'state_timeout': 0.3, 'stop_time': 0.5}
+SLOW = {'nominal_rate': 20.0, 'minimum_rate': 5.0, 'state_timeout': 0.3, 'stop_time': 0.5}
 
 
 def test_nothing_is_said_about_defaults():

@@ -57,7 +57,7 @@ class Disturbance:
         """
         self.observed = False  # whether the parameters ask for it
         self._bound, self._external = bound, external
-        self._observer = MomentumObserver(settings.joints('observer_gain').tolist(),
+        self._observer = MomentumObserver(settings.observer_gain.tolist(),
                                           settings.robot.model.nv)
         self._time = -math.inf
         self._share = np.zeros_like(external)  # bound of the load, N.m
@@ -72,7 +72,7 @@ class Disturbance:
         :param settings: valid set.
         """
         self.observed = settings.flag('observer_feedback')
-        self._observer.gain[:] = settings.joints('observer_gain')
+        self._observer.gain[:] = settings.observer_gain
         self._usual_share[:] = settings.number('hold_torque') * settings.torque_limits
         self._share[:] = self._usual_share
         if not self.observed:

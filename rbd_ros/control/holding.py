@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.modes import JointLaw
-from rbd_ros.control.settings import Settings
+from rbd_ros.control.settings import DAMPED, Settings
 
 __all__ = ['Holding']
 
@@ -63,6 +63,7 @@ class Holding:
         # described needs more: as stiff as its damper can settle, and no stiffer than reaches the
         # bound at hold_distance.
         self._stiffness, self._damping = np.zeros((2, n))
+        self._gains, self._usual = np.zeros((2, 2, n))  # of the law: while it holds, else
         self._announced = -np.inf
 
     @property
@@ -79,7 +80,9 @@ class Holding:
         self._most[:] = settings.joints('hold_distance')
         self._bound[:] = settings.number('hold_torque') * settings.torque_limits
         self._damping[:] = settings.damper('brake_damping')
-        self._stiffness[:] = np.minimum(self._damping / _SETTLE, self._bound / self._most)
+        settle = max(_SETTLE, 4.0 * settings.loop_delay / DAMPED)
+        self._stiffness[:] = np.minimum(self._damping / settle, self._bound / self._most)
+        self._gains[:] = settings.hold_gains
 
     def enter(self, now: float) -> None:
         """
@@ -103,7 +106,11 @@ class Holding:
         if moved.any():
             self._way += moved
             self._warn(now)
+        stiffness, damping = law.inputs['stiffness'], law.inputs['damping']
+        self._usual[0], self._usual[1] = stiffness, damping
+        stiffness[:], damping[:] = self._gains
         law.compute(now)
+        stiffness[:], damping[:] = self._usual
         torque, gravity = law.outputs['law'], law.outputs['gravity']
         torque += self._stiffness * law.error
         torque -= self._damping * self._joints.qd[self._joints.controlled]

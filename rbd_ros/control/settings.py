@@ -35,13 +35,20 @@ from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.limits import check_limits
 from rbd_ros.control.safety.supervisor import Timing
 
-__all__ = ['Settings']
+__all__ = ['DAMPED', 'Settings']
 
 Array = npt.NDArray[np.float64]
 
 #: dampers, and the fraction of the stable damping that each may use: barriers add up
 _DAMPERS = ('free_damping', 'brake_damping', 'barrier.damping', 'barrier.velocity_damping')
 _DAMPER = 0.5
+
+#: largest rate of a damper times the delay of its loop, where that is given: x' = -r x(t - T)
+#: overshoots from r T = 1/e on and diverges from pi/2 on
+DAMPED = 0.3
+
+#: the same for what observes a load and compensates it
+_OBSERVED = 0.6
 
 #: share of the range of a joint that the zone before each of its limits may take
 _ZONE = 0.1
@@ -242,14 +249,47 @@ class Settings:
         goal[1] = _or_infinite(self.joints('tolerance.goal_velocity'))
         return Tolerances(path, goal, self.number('tolerance.goal_time') or math.inf)
 
+    @property
+    def loop_delay(self) -> float:
+        """
+        Return the time in s from a motion to the torque that answers it; 0: nobody says.
+
+        A state waits for up to a period, a torque acts half a period late on average, and
+        velocities that are missing are differences behind a filter.
+        """
+        delay = self.number('delay')
+        return delay and (delay + 1.5 / self.number('nominal_rate')
+                          + self.number('velocity_filter'))
+
+    @property
+    def fastest_damper(self) -> float:
+        """Return the rate in 1/s at which a damper may let a velocity decay."""
+        most = _DAMPER * self.number('nominal_rate')
+        return min(most, DAMPED / self.loop_delay) if self.loop_delay else most
+
     def damper(self, name: str) -> Array:
         """
-        Return a damping per joint, no larger than is stable in a sampled loop.
+        Return a damping per joint, no larger than is stable in a sampled loop with its delay.
 
         :param name: of the parameter.
         """
-        most = _DAMPER * np.array(self.robot.damped_inertia) * self.number('nominal_rate')
-        return np.minimum(self.joints(name), most)
+        return np.minimum(self.joints(name),
+                          self.fastest_damper * np.array(self.robot.damped_inertia))
+
+    @property
+    def hold_gains(self) -> tuple[Array, Array]:
+        """Return stiffness and damping of a hold, soft enough for the delay of the loop."""
+        stiffness, damping = self.joints('stiffness'), self.joints('damping')
+        if not self.loop_delay:
+            return stiffness, damping
+        damping = np.minimum(damping, DAMPED / self.loop_delay)
+        return np.minimum(stiffness, 0.25 * damping * damping), damping
+
+    @property
+    def observer_gain(self) -> Array:
+        """Return the bandwidth of the observer, whose result a stop compensates."""
+        gain = self.joints('observer_gain')
+        return np.minimum(gain, _OBSERVED / self.loop_delay) if self.loop_delay else gain
 
     @property
     def barrier_margins(self) -> Array:
@@ -283,8 +323,15 @@ class Settings:
                 self.robot.joints, wanted, used) if b < a]
             if less:
                 texts.append(f'{name} in N.m.s/rad is reduced, because more would oscillate '
-                             f'at nominal_rate: {", ".join(less)}')
+                             f'{self._late()}: {", ".join(less)}')
         return texts
+
+    def _late(self) -> str:
+        """Return the delay of the loop in words."""
+        if not self.loop_delay:
+            return 'at nominal_rate'
+        return (f'when velocities act {1e3 * self.loop_delay:.3g} ms late (delay, 1.5 periods of '
+                'nominal_rate, velocity_filter)')
 
     def _asked(self, name: str) -> bool:
         """Return whether a value was chosen; a default that is too large needs no notice."""

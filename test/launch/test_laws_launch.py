@@ -320,7 +320,7 @@ class TestComputedTorque(Case):
         q[joint] -= 0.005
         self.place(q, np.zeros(7))
         self.assertGreater(self.term()[joint], 0.0)
-        self.client.must_set({'stiffness': [3000.0]})
+        self.client.must_set({'stiffness': [3000.0], 'damping': [40.0]})
         far = START.copy()
         far[joint] -= 0.4
         self.place(far, np.zeros(7))
@@ -329,7 +329,7 @@ class TestComputedTorque(Case):
         for _ in range(100):
             self.assertAlmostEqual(abs(self.command()[joint]), limit[joint], places=9)
         lasted = (self.bench.now - begin) * 1e-9
-        self.client.must_set({'stiffness': [STIFFNESS]})
+        self.client.must_set({'stiffness': [STIFFNESS], 'damping': [RATE]})
         self.bench.q = START.copy()
         self.bench.run(0.5)
         wound = gain * 0.4 * lasted

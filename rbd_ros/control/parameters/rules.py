@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.payload import payload_vector, PayloadError
 from rbd_ros.control.safety.limits import stop_reasons
 from rbd_ros.control.safety.states import Timing
@@ -65,7 +66,7 @@ def rules(values: Mapping[str, object]) -> list[str]:
     axes = [direction(axis) for axis in cast(Sequence[str], values['task.axes'])]
     if not axes or len(set(axes)) != len(axes):
         reasons.append('task.axes must name at least one direction, each once')
-    return reasons + _payload(values)
+    return reasons + gain_reasons(values) + _payload(values)
 
 
 def stop_timing(number: Mapping[str, float]) -> Timing:

@@ -60,8 +60,8 @@ _LAW = (
     joints('gravity_scale', [1.0], '', 0.0, 1.5,
            'Fraction of g(q) applied in gravity_compensation.'),
     joints('free_damping', [0.5], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'Damping in '
-           'gravity_compensation, capped at what is stable at nominal_rate. Without damping, a '
-           'frictionless robot drifts forever.'),
+           'gravity_compensation, capped at what is stable at nominal_rate with delay. Without '
+           'damping, a frictionless robot drifts forever.'),
     joints('friction.viscous', [0.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
            'Viscous friction, compensated along the reference velocity.'),
     joints('friction.coulomb', [0.0], 'N.m or N', 0.0, 1e4,
@@ -175,8 +175,11 @@ _SAFETY = (
            'Tracking errors beyond which there is a fault.'),
     scalar('tracking_patience', 0.1, 's', 0.0, 5.0,
            'Time over a tracking limit that is tolerated.'),
-    joints('brake_damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4,
-           'D of the braking law g(q) - D qd, capped at what is stable at nominal_rate.'),
+    scalar('delay', 0.0, 's', 0.0, 0.5, 'Largest time from measuring a state to applying the '
+           'torque computed from it. Damping, stops and holds are made for it; gains that cannot '
+           'be stable with it are refused.', True),
+    joints('brake_damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'D of the braking law g(q) - '
+           'D qd, capped at what is stable at nominal_rate with delay.'),
     scalar('hold_torque', 0.3, '', 0.0, 1.0, 'Bound, as a fraction of torque_limits, of what a '
            'stop adds to g(q) besides damping: the observed load, and the push of a hold.'),
     joints('hold_distance', [0.1], 'rad or m', 1e-3, 10.0,

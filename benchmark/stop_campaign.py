@@ -1,0 +1,307 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Does a stop throw the arm? Moving robots, simulated by MuJoCo, are stopped with late states.
+
+    python -m benchmark.stop_campaign              # every case, some minutes
+    python -m benchmark.stop_campaign --every 20   # one case in 20
+
+A case is a robot with or without rotors, a delay of the states or of the commands, a rate, a kind
+of sensor and a motion. The model is right, the parameter ``delay`` is given, and no friction
+helps. In each case two numbers are measured from the first torque of the stop that acts until the
+robot is held: the largest speed of a joint over the larger of its speed until then and 10 % of its
+limit, and the largest kinetic energy over that until then.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import deque
+from collections.abc import Sequence
+import dataclasses
+from functools import cache
+import itertools
+from pathlib import Path
+from typing import NamedTuple, TYPE_CHECKING
+
+from benchmark.mujoco_plant import Plant, PlantOptions
+from benchmark.robots import robots_folder
+import numpy as np
+from rbd_ros import load_urdf
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot, Robot
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.tick import KERNELS, TickKernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ['Case', 'Result', 'cases', 'run_case']
+
+ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
+
+_UR = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
+       'wrist_2_joint', 'wrist_3_joint')
+_UR_POSE = (0.3, -1.0, 1.2, -0.6, -1.0, 0.3)
+
+#: file, joints, tip and a pose amid the range of the joints
+ROBOTS = {
+    'built-in': ('', tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
+                 (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5)),
+    'panda': ('panda_description/urdf/panda.urdf', tuple(f'panda_joint{k}' for k in range(1, 8)),
+              'panda_hand', (0.2, -0.5, 0.3, -1.8, 0.2, 1.7, 0.6)),
+    'ur5': ('ur_description/urdf/ur5_robot.urdf', _UR, 'tool0', _UR_POSE),
+    'ur10': ('ur_description/urdf/ur10_robot.urdf', _UR, 'tool0', _UR_POSE),
+}
+#: kg.m^2 at the joints, of robots with rotors
+ROTORS = (0.6, 0.6, 0.4, 0.4, 0.2, 0.15, 0.1)
+DELAYS = (0.0, 0.01, 0.02, 0.03, 0.05)
+RATES = (100.0, 300.0, 1000.0)
+SENSORS = ('velocities', 'positions', '10 bit')
+
+#: share of the velocity limits in the motions before the stop
+_SPEED = 0.6
+
+_STEP = 0.5e-3  # s of the plant
+
+
+class Case(NamedTuple):
+    """What is stopped, and how late its states are."""
+
+    robot: str
+    rotors: bool
+    delay: float  # s
+    rate: float  # Hz
+    sensor: str
+    motion: int  # seed
+    late: str = 'states'  # what is late: states or commands
+
+
+class Result(NamedTuple):
+    """What a stop did."""
+
+    speed: float  # largest one of a joint, relative to what it may have
+    energy: float  # largest kinetic energy over that at the stop
+    left: float  # speed at the end of braking over that at the stop
+    states: tuple[str, ...]  # of the supervisor
+
+
+def cases(motions: int = 2) -> list[Case]:
+    """
+    Return all cases.
+
+    :param motions: number of motions in each.
+    """
+    return [Case(*case, late=('states', 'commands')[k % 2]) for k, case in enumerate(
+        itertools.product(ROBOTS, (True, False), DELAYS, RATES, SENSORS, range(motions)))]
+
+
+@cache
+def described(name: str, rotors: bool) -> tuple[str, Robot, TickKernels]:
+    """
+    Return the description of a robot, what the controller makes of it, and its kernels.
+
+    :param name: out of ``ROBOTS``.
+    :param rotors: whether its rotors have inertia.
+    """
+    file, joints, _, _ = ROBOTS[name]
+    path = robots_folder() / file if file else ARM
+    text = path.read_text()
+    model = load_urdf(text, on_warning=lambda _: None)
+    fixed = {other: 0.0 for other in model.independent_joint_names if other not in joints}
+    inertia = dict(zip(joints, ROTORS if rotors else (0.0,) * len(joints)))
+    model = dataclasses.replace(model, rotor_inertia=tuple(
+        inertia.get(name, 0.0) for name in model.independent_joint_names))
+    robot = make_robot(model, joints, fixed=fixed)
+    return text, robot, TickKernels(robot, driver_adds='none', driver_knows_payload=False)
+
+
+class Stopped:
+    """
+    One robot in motion under the controller, whose states or commands are late.
+
+    :param case: what to do.
+    :param values: parameters of the controller.
+    """
+
+    def __init__(self, case: Case, **values: object) -> None:
+        self.case = case
+        _, joints, tip, start = ROBOTS[case.robot]
+        text, self.robot, ticks = described(case.robot, case.rotors)
+        n = len(joints)
+        self.plant = Plant(text, PlantOptions(
+            joints, start, tip, step=_STEP, armature=(ROTORS if case.rotors else (0.0,) * n)[:n],
+            damping=[0.0] * n, friction=[0.0] * n, brakes_hold=False))
+        self.values = defaults() | {
+            'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': case.rate,
+            'minimum_rate': 0.5 * case.rate, 'start.time': 0.0, 'start.watch_time': 0.0,
+            'ramp_time': 0.0, 'start.velocity': 100.0, 'delay': max(case.delay, 1e-4)} | values
+        self.settings = Settings(self.robot, self.values, simulated=False)
+        self.command = np.zeros(n)
+        self.cycle = Cycle(self.settings, {kernel: ticks.compile(kernel) for kernel in KERNELS},
+                           lambda torque: np.copyto(self.command, torque))
+        self.time, self.qd, self.energy, self.states = 50.0, [], [], []
+        late = round(case.delay / _STEP)
+        ours = case.late == 'states'
+        self.dead_steps = late * (not ours) + round(1.0 / (case.rate * _STEP))
+        self._seen: deque[tuple[float, Array, Array]] = deque(maxlen=late * ours + 1)
+        self._acts: deque[Array] = deque(maxlen=late * (not ours) + 1)
+        self._joints, self._moves, self._steps = joints, False, 0
+        self.deaf = False  # whether states have ceased
+
+    def run(self, duration: float) -> None:
+        """
+        Let time pass.
+
+        :param duration: s.
+        """
+        plant, period = self.plant, round(1.0 / (self.case.rate * _STEP))
+        for _ in range(round(duration / _STEP)):
+            self.time += _STEP
+            self._steps += 1
+            self._seen.append((self.time, plant.position, plant.velocity))
+            if self._steps % period == 0:
+                if not self.deaf:
+                    self._send_state(*self._seen[0])
+                self.cycle.tick(self.time, self.time)
+            self._acts.append(self.command.copy())
+            if self._moves:
+                plant.step(self._acts[0])
+            self.qd.append(plant.velocity)
+            self.energy.append(0.5 * self.qd[-1] @ plant.mass_matrix() @ self.qd[-1])
+            self.states.append(self.cycle.supervisor.state.value)
+
+    def _send_state(self, measured: float, q: Array, qd: Array) -> None:
+        """Hand a state over as the driver does; nobody knows the clock of its stamps."""
+        velocity: Sequence[float] = qd
+        if self.case.sensor != 'velocities':
+            velocity = ()
+        if self.case.sensor == '10 bit':
+            q = np.round(q * (1024 / (2.0 * np.pi))) * (2.0 * np.pi / 1024)
+        self.cycle.state(self.time, self.time, self._joints, q, velocity, (), measured + 1e4)
+
+    def move(self, qd: Array, duration: float = 0.1) -> None:
+        """
+        Let strong hands move the robot, faster and faster.
+
+        :param qd: velocities at the end.
+        :param duration: s.
+        """
+        self._moves = True
+        steps = round(duration / _STEP)
+        for k in range(steps):
+            self.plant.data.qvel[self.plant._v] = qd * ((k + 1) / steps)
+            self.run(_STEP)
+
+
+def moving(case: Case, **values: object) -> Stopped:
+    """
+    Return a robot that has been pushed under a controller that compensates gravity.
+
+    :param case: what to do.
+    :param values: parameters of the controller.
+    """
+    arm = Stopped(case, **values)
+    arm.cycle.loop.post(arm.cycle.activate)
+    arm.run(20.0 / case.rate + case.delay + 0.05)
+    if arm.cycle.supervisor.state.value != 'running':
+        raise RuntimeError(f'{case}: {arm.cycle.supervisor.state.value} '
+                           f'{arm.cycle.fault_text()}')
+    limits = arm.settings.velocity_limits
+    rng = np.random.default_rng(case.motion)
+    arm.move(_SPEED * limits * rng.uniform(-1.0, 1.0, len(limits)))
+    arm.run(case.delay + 0.03)
+    return arm
+
+
+def run_case(case: Case, **values: object) -> Result:
+    """
+    Stop a moving robot, and watch for 1.5 s.
+
+    :param case: what to do.
+    :param values: parameters of the controller.
+    """
+    arm = moving(case, **values)
+    limits, first = arm.settings.velocity_limits, len(arm.qd)
+    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.run(1.5)
+    before = 1 + arm.dead_steps  # until the first torque of the stop acts, nobody can do anything
+    since = np.abs(arm.qd[first - 1:])
+    begin, after = since[:before].max(axis=0), since[before:]
+    speed = (after / np.maximum(begin, 0.1 * limits)).max()
+    braked = arm.states[first:].count('braking')
+    left = np.linalg.norm(since[braked]) / np.linalg.norm(begin)
+    energy = arm.energy[first - 1:]
+    return Result(float(speed), max(energy[before:]) / max(energy[:before]), float(left),
+                  tuple(dict.fromkeys(arm.states[first:])))
+
+
+def lose_states(case: Case) -> tuple[float, float, float]:
+    """
+    Let the states of a moving robot cease until the last gravity torque is no longer held.
+
+    :param case: what to do.
+    :returns: largest speed over its limit before and at the end, and the way of the tip in m.
+    """
+    arm = moving(case)
+    limits, start = arm.settings.velocity_limits, arm.plant.tip().position
+    before = float((np.abs(arm.qd[-1]) / limits).max())
+    arm.deaf = True
+    arm.run(arm.settings.number('state_timeout') + arm.settings.number('hold_time'))
+    way = float(np.linalg.norm(arm.plant.tip().position - start))
+    return before, float((np.abs(arm.qd[-1]) / limits).max()), way
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run cases and print a table, and every case beyond its bounds.
+
+    :param arguments: of the command line.
+    :returns: exit status: 1 if an arm was thrown.
+    """
+    parser = argparse.ArgumentParser(description=__doc__.partition('\n\n')[0].strip())
+    parser.add_argument('--every', type=int, default=1, help='run one case in so many')
+    parser.add_argument('--first', type=int, default=0, help='number of the first one')
+    parser.add_argument('--lost', action='store_true', help='let the states cease instead')
+    chosen = parser.parse_args(arguments)
+    if chosen.lost:
+        for robot, rotors, motion in itertools.product(ROBOTS, (True, False), range(2)):
+            before, after, way = lose_states(Case(robot, rotors, 0.0, 1000.0, SENSORS[0], motion))
+            print(f'{robot:9} rotors {"on" if rotors else "off":3} speed {before:.2f} to '
+                  f'{after:.2f} of its limit, tip {way:.2f} m', flush=True)
+        return 0
+    worst: dict[tuple[str, bool, float], list[Result]] = {}
+    thrown = 0
+    for case in cases()[chosen.first::chosen.every]:
+        result = run_case(case)
+        worst.setdefault((case.robot, case.rotors, case.delay), []).append(result)
+        if result.speed > 1.1 or result.energy > 1.02:
+            thrown += 1
+            print(f'{case}: speed {result.speed:.3f}, energy {result.energy:.3f}, '
+                  f'{result.states}', flush=True)
+    print('robot     rotors  delay/ms  cases  speed  energy  left after braking')
+    for (robot, rotors, delay), results in worst.items():
+        speed, energy, left = (max(r[k] for r in results) for k in range(3))
+        print(f'{robot:9} {"on" if rotors else "off":6} {1e3 * delay:9.0f} {len(results):6} '
+              f'{speed:6.3f} {energy:7.3f} {left:8.3f}')
+    return 1 if thrown else 0
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,101 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Gains that cannot be stable are refused; the poles of the sampled loop are the judge."""
+
+from __future__ import annotations
+
+from cycle_rig import Arm
+import numpy as np
+import pytest
+from rbd_ros.control.parameters.gains import largest_damping, largest_stiffness
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.parameters.validation import refusals
+
+
+def growth(stiffness: float, damping: float, period: float, delay: int) -> float:
+    """Return by how much x'' = -Kd x' - Kp x grows per period, answered some periods later."""
+    h, n = period, 2 + delay
+    A = np.eye(n, k=1)                                   # torques that wait
+    A[:2, :] = 0.0
+    A[:2, :2] = [[1.0, h], [0.0, 1.0]]
+    answer = np.zeros(n)
+    answer[:2] = -stiffness, -damping
+    if delay:
+        A[:2, 2] = 0.5 * h * h, h
+        A[-1] = answer
+    else:
+        A[:2] += np.outer([0.5 * h * h, h], answer)
+    return float(np.abs(np.linalg.eigvals(A)).max())
+
+
+@pytest.mark.parametrize('delay', [0, 1, 3, 20])
+def test_largest_gains_are_those_of_the_poles(delay):
+    """Below the bound a sampled loop settles, beyond it it grows, at any rate and delay."""
+    rng = np.random.default_rng(delay)
+    for _ in range(100):
+        h = 10.0 ** rng.uniform(-3.5, -1.5)
+        most = largest_damping(h, delay * h)
+        damping = most * rng.uniform(0.02, 0.7)
+        stiffness = largest_stiffness(damping, h, delay * h)
+        assert growth(0.9 * stiffness, damping, h, delay) < 1.0
+        assert growth(1.35 * stiffness, damping, h, delay) > 1.0
+        assert growth(1e-9 / h, 0.9 * most, h, delay) < 1.0
+        assert growth(1e-9 / h, 1.2 * most, h, delay) > 1.0
+
+
+@pytest.mark.parametrize(('values', 'words'), [
+    ({'stiffness': [1e5], 'damping': [0.0]}, 'with this damping give less than 0'),
+    ({'stiffness': [1e5]}, 'stiffness 100000 1/s^2 with damping 20 1/s cannot be stable at '
+                           'nominal_rate 1000 Hz: with this damping give less than 4e+04'),
+    ({'stiffness': [100.0, 5e4]}, 'stiffness 50000'),
+    ({'damping': [2500.0]}, 'damping 2500 1/s cannot be stable at nominal_rate 1000 Hz: give less '
+                            'than 2000'),
+    ({'delay': 0.05, 'stiffness': [250.0]}, 'stiffness 250 1/s^2 with damping 20 1/s cannot be '
+     'stable at nominal_rate 1000 Hz with a delay of 0.05 s: with this damping give less than '),
+    ({'task.linear_stiffness': 1e5}, 'task.linear_stiffness 100000'),
+    ({'task.angular_damping': 5e3}, 'task.angular_damping 5000'),
+    ({'posture.stiffness': [1e5]}, 'posture.stiffness 100000'),
+    ({'integral': [2000.0]}, 'integral 2000 1/s^3 with stiffness 100 1/s^2 and damping 20 1/s '
+                             'cannot be stable: give less than their product 2000')])
+def test_unstable_gains_are_refused_with_the_largest_ones(values, words):
+    """The reason names what is wrong, the loop that it is wrong for, and what would do."""
+    reasons = refusals(values)
+    assert len(reasons) == 1 and words in reasons[0], reasons
+
+
+@pytest.mark.parametrize(('values', 'rate'), [
+    ({}, 500.0), ({'delay': 0.02, 'velocity_filter': 0.0}, 0.3 / 0.0215),
+    ({'delay': 0.05, 'velocity_filter': 0.01}, 0.3 / 0.0615)])
+def test_everything_that_damps_is_made_for_the_delay(values, rate):
+    """Dampers, hold and observer are bounded by what a late loop can carry."""
+    arm = Arm(**values, brake_damping=[1e4], free_damping=[1e4])
+    settings = arm.cycle.settings
+    assert settings.fastest_damper == pytest.approx(rate)
+    for name in ('free_damping', 'brake_damping'):
+        np.testing.assert_allclose(
+            settings.damper(name), rate * np.array(settings.robot.damped_inertia))
+    stiffness, damping = settings.hold_gains
+    assert (damping <= rate).all() and (stiffness <= 0.25 * damping ** 2).all()
+    np.testing.assert_allclose(arm.cycle._disturbance._observer.gain, min(30.0, 2.0 * rate))
+    assert ('ms late' in settings.notices()[0]) is bool(values)
+
+
+def test_usual_gains_pass():
+    """The defaults pass at every usual rate, and with the delay that stops are made for."""
+    for rate in (20.0, 50.0, 100.0, 1000.0):
+        few = {'nominal_rate': rate, 'minimum_rate': 0.0, 'state_timeout': 0.3, 'stop_time': 0.5}
+        assert refusals(few, defaults()) == []
+        assert refusals({**few, 'stiffness': [0.0], 'damping': [0.0]}, defaults()) == []
+    assert refusals({'delay': 0.05}) == []
