@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.algorithms import ltl
-from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.crba import crba, crba_in_base
 from rbd_ros.algorithms.kinematics import links
 from rbd_ros.compiler import trace
-from rbd_ros.model import connectivity, samples
+from rbd_ros.model import connectivity, samples, tree_cost
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, columns, DenseTree, SEEDS, State, TREES
 
@@ -30,6 +30,46 @@ many = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 # --- composite bodies ----------------------------------------------------------------------------
+
+@pytest.mark.seed('RBDA 6-09')
+@pytest.mark.parametrize('seed', range(4))
+def test_columns_in_base_coordinates(seed):
+    """Both ways give the matrix whose quadratic form is the kinetic energy, on any tree."""
+    model = samples.random_tree(9, seed)
+    s = State(model, seed)
+    tree = links(model, s.q.tolist())
+    found = np.array(crba_in_base(model, tree))
+    dense = DenseTree(model, s.q)
+    expected = np.zeros((model.nv, model.nv))
+    for i in dense.bodies:
+        J = np.zeros((6, model.nv))
+        for j in model.support[i]:
+            J[:, model.v_index[j]] = dense.S[j]
+        expected += J.T @ dense.I[i] @ J
+    assert_near(found, expected)
+    assert_near(np.array(crba(model, tree)), found)
+    assert (found == found.T).all()
+
+
+def test_the_way_is_chosen_before_tracing():
+    """A deep tree takes base coordinates and articulated bodies alone; an arm compares all."""
+    chain, arm = samples.regular_tree(60), samples.regular_tree(7)
+    for model, deep in ((chain, True), (arm, False)):
+        assert tree_cost.is_deep(model.parent) == deep
+        robot = rbd_ros.Dynamics(model, backend='reference')
+        assert set(robot._item('forward_dynamics').rules) == (
+            {'aba'} if deep else {'crba', 'aba'})
+        entries = model.nb * (model.nb + 1) // 2
+        count = robot.kernel('mass_matrix').count().total
+        assert (count < 20 * entries) == deep
+    # where both are traced, the formulas do not rule out the one with fewer operations
+    for n in (12, 18, 24):
+        model = samples.regular_tree(n)
+        robot = rbd_ros.Dynamics(model, backend='reference')
+        counts = {name: robot._graph(robot._item('forward_dynamics', method=name)).count().total
+                  for name in ('crba', 'aba')}
+        assert min(counts, key=counts.get) in robot._item('forward_dynamics').rules
+
 
 @pytest.mark.seed('RBDA 6-06')
 @pytest.mark.parametrize('seed', range(4))

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rbd_ros.algorithms.kinematics import placements
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -59,4 +61,42 @@ def crba(
             for k, f in zip(rows, F, strict=True):
                 for m, s in zip(range(n)[model.v_index[j]], S[j], strict=True):
                     H[k][m] = H[m][k] = s.dot(f)                                           # 6.20
+    return H
+
+
+def crba_in_base(
+    model: Model, tree: Links, inertia: Sequence[RigidInertia] | None = None,
+) -> list[list[Scalar]]:
+    """
+    Return the same matrix with the columns in base coordinates (RBDA 6.14 to 6.16).
+
+    Each entry is then one scalar product. ``crba`` carries every column from joint to joint, which
+    is cheaper on shallow trees only.
+
+    :param tree: transforms and motion subspaces at the present position.
+    :param inertia: inertia of each body, where it is not the one of the model.
+    """
+    model.refuse_loops()
+    (Xup, S), n = tree, model.tree_nv
+    H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    I_c = list(inertia or model.inertia)
+    X_0 = placements(model, tree)
+    S_0 = [[X.inv_apply(s) for s in columns] for X, columns in zip(X_0, S, strict=True)]
+
+    for i in range(model.nb, 0, -1):                       # inward: composite bodies
+        p = model.parent[i]
+        if p != 0:
+            I_c[p] = I_c[p] + Xup[i].inv_apply(I_c[i])                                     # 6.17
+        F = [I_c[i] @ s for s in S[i]]
+        rows = range(n)[model.v_index[i]]
+        for k, f in zip(rows, F, strict=True):
+            for m, s in zip(rows, S[i], strict=True):
+                H[k][m] = H[m][k] = s.dot(f)                                               # 6.16
+        F_0 = [X_0[i].inv_apply(f) for f in F]
+        j = p
+        while j != 0:
+            for k, f in zip(rows, F_0, strict=True):
+                for m, s in zip(range(n)[model.v_index[j]], S_0[j], strict=True):
+                    H[k][m] = H[m][k] = s.dot(f)                                           # 6.16
+            j = model.parent[j]
     return H

@@ -27,8 +27,9 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms import aba, energy, gears, kinematics, ltl, opspace, planar, rnea
-from rbd_ros.algorithms.crba import crba
+from rbd_ros.algorithms.crba import crba, crba_in_base
 from rbd_ros.dynamics.handle_inputs import mask_of
+from rbd_ros.model import tree_cost
 
 if TYPE_CHECKING:
     from rbd_ros.algorithms.kinematics import Links
@@ -96,7 +97,8 @@ def gravity(s: State) -> Results:
 
 def inertia(s: State) -> Matrix:
     """Return the inertia matrix over the independent coordinates, rotors included."""
-    return _with_rotors(s, crba(s.model, tree(s), s.conditions.inertia))
+    build = crba_in_base if tree_cost.is_deep(s.model.parent) else crba
+    return _with_rotors(s, build(s.model, tree(s), s.conditions.inertia))
 
 
 def _with_rotors(s: State, H: Matrix) -> Matrix:
@@ -158,6 +160,16 @@ def forward_dynamics_by_inertia(s: State) -> Results:
     C = bias_3d(s)['tau']
     rhs = [t - c for t, c in zip(s.tau, C, strict=True)]                                   # 6.1
     return {'qdd': ltl.solve(inertia(s), sparsity(s.model), rhs)}
+
+
+def suits_inertia_matrix(model: Model) -> bool:
+    """Return whether forward dynamics through H may pay, so that tracing it is worth the time."""
+    return model.coupling is not None or tree_cost.may_use_inertia_matrix(model.parent)
+
+
+def suits_planar_inertia_matrix(model: Model) -> bool:
+    """Return the same for planar vectors, whose forces cost a quarter to carry."""
+    return tree_cost.may_use_inertia_matrix(model.parent, margin=6.0)
 
 
 def forward_dynamics_by_bodies(s: State) -> Results:

@@ -36,6 +36,7 @@ _Q, _QD, _QDD = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd')
 _GRAVITY = ('gravity',)
 #: Rules that suit robots which move in one plane.
 _PLANAR = {'planar': is_planar}
+_SHALLOW = {'crba': rules.suits_inertia_matrix, 'planar': rules.suits_planar_inertia_matrix}
 #: What knows closed loops, where a quantity does not.
 _LOOP_FORCES = ('loop_dynamics, whose forces in the loop joints act on the tree as f_ext of '
                 'joint_wrenches')
@@ -90,6 +91,7 @@ _ROWS = (
                     'hinged': loop_rules.forward_dynamics_hinged},
         where={**_PLANAR, 'sparse': loop_rules.suits_tree, 'hinged': is_hinged,
                'sparse_planar': loop_rules.suits_planar_tree},
+        compared=('crba', 'aba', 'planar'), worth=_SHALLOW,
         regular=True, last_resort=('hinged',),
         derivative={'inverse': derivative_rules.forward_dynamics},
         meaning='qdd under joint forces tau (RBDA 6 and 7), loops included (RBDA 8)'),
@@ -164,6 +166,7 @@ _ROWS = (
         rules={'crba': floating_rules.forward_dynamics_by_inertia,
                'aba': floating_rules.forward_dynamics_by_bodies},
         where={'aba': hybrid_rules.moves_freely},
+        compared=('crba', 'aba'), worth={'crba': rules.suits_inertia_matrix},
         instead=_WHOLE,
         meaning='acceleration of the base, and qdd of the joints (RBDA Table 9.4)'),
     Quantity(

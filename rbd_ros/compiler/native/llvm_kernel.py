@@ -35,6 +35,9 @@ from rbd_ros.compiler.native.zeros import left_out
 from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
 #: what decides which machine code a graph becomes
+#: Operations past which code is generated without optimisation: a third of the time to compile;
+#: such code is bound by the instruction cache anyway.
+LONG = 100_000
 _SOURCES = ('rbd_ros.compiler.scalar', 'rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
 
 
@@ -270,7 +273,7 @@ def emit_objects(graph: Graph, *, scalar: str | ScalarType = FLOAT64,
     kind, machine, _ = Options.of(scalar, target)
     kind.check(graph)
     texts = scalar_modules(graph, size=part_size(graph), table=machine.table, scalar=kind)
-    return _emit(graph.name, texts, machine, None)
+    return _emit(graph.name, texts, machine, None, effort(graph))
 
 
 def _compile(source: Source, given: str, cached: bool, progress: Progress | None,
@@ -291,17 +294,22 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         texts = scalar_modules(graph, call, part_size(graph), table=target.table, scalar=scalar)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count(), 'zeros': zeros}
-        entry = disk.Entry(about, _emit(graph.name, texts, target, progress))
+        entry = disk.Entry(about, _emit(graph.name, texts, target, progress, effort(graph)))
         if key:
             disk.write(key, entry)
     return LlvmKernel(entry, source, key, options)
 
 
+def effort(graph: Graph) -> int:
+    """Return how hard LLVM should try, from 0 to 2: not at all where it would take too long."""
+    return 2 if graph.count().total <= LONG else 0
+
+
 def _emit(name: str, texts: Sequence[str], target: Target, progress: Progress | None,
-          ) -> list[bytes]:
+          opt: int = 2) -> list[bytes]:
     objects = []
     for k, text in enumerate(texts):
-        objects.append(target.emit(text))
+        objects.append(target.emit(text, opt))
         if progress is not None:
             progress(name, (k + 1) / len(texts))
     return objects
