@@ -45,6 +45,7 @@ from rbd_ros.control.safety.limits import TorqueLimiter
 from rbd_ros.control.safety.supervisor import State, Supervisor
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.snapshots import Snapshots
+from rbd_ros.control.standstill import Standstill
 from rbd_ros.control.state_checks import StateChecks
 
 __all__ = ['Cycle']
@@ -101,6 +102,8 @@ class Cycle:
         joint_law = self.choice.joint
         self._disturbance = Disturbance(settings, kernels['momentum'], joint_law.external)
         self.loop.load = self._disturbance.load
+        self._standstill = Standstill(settings, self.joints, kernels['momentum'],
+                                      self._disturbance.observer)
         self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load,
                                 self.announce)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
@@ -164,7 +167,15 @@ class Cycle:
         """
         self.now, self.steady, self.stamp = now, steady, self.arriving
         self.states += 1
+        self._standstill.replace()
         sent = self._supervise(now, steady, self.load.update(now))
+        if sent:
+            runs = self.supervisor.state is State.RUNNING
+            self._standstill.check(now, self.law, runs, self._fault_now)
+            self.calm = self.calm and self._standstill.calm
+            if self.supervisor.frozen:
+                self._standstill.trust_model()
+                self._disturbance.ignore()
         self._notify_others(now, steady, sent)
         return sent
 
@@ -189,6 +200,7 @@ class Cycle:
         if sent and (self._disturbance.observed or not self.calm
                      or self.supervisor.state is not State.RUNNING):
             self._disturbance.observe(now, self.joints, self.limiter)
+            self._standstill.predict(now, self.limiter)
         if self.snapshots.wanted:
             self.snapshots.note(self.stamp, self.now, steady, self.law.tracks)
 
@@ -313,6 +325,7 @@ class Cycle:
         self.loop.switch.duration = settings.number('switch_time')
         self.snapshots.divider = settings.report_divider
         self._disturbance.apply(settings)
+        self._standstill.apply(settings)
         self.checks.apply(settings)
         self._holding.apply(settings)
         self.load.apply(self.now, before, settings)
@@ -376,7 +389,10 @@ class Cycle:
                     str(fault) for fault in recovered)))
             self.law.enter(self.now)
             self._disturbance.reset()
+            self._standstill.restart()
             self.checks.begin(self.now, q, qd)
+        elif state is State.RUNNING:
+            self.joints.motion.repeats.learning = False
         elif state is State.HOLDING:
             self._holding.enter(self.now)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):

@@ -65,6 +65,11 @@ class Disturbance:
         self.load = np.zeros_like(external)  # torque that the robot showed besides g(q), N.m
         self.apply(settings)
 
+    @property
+    def observer(self) -> MomentumObserver:
+        """Return the observer."""
+        return self._observer
+
     def apply(self, settings: Settings) -> None:
         """
         Take new parameters.
@@ -83,6 +88,10 @@ class Disturbance:
         self._observer.reset()
         self.load[:] = 0.0
         self._share[:] = self._usual_share
+
+    def ignore(self) -> None:
+        """Trust no load any more: the motion of a joint is not known."""
+        self.load[:] = self._share[:] = 0.0
 
     def distrust(self, most: Array) -> None:
         """

@@ -95,4 +95,10 @@ class Plausibility:
             j = self._range.first_beyond(self._away)
             fault(Cause.IMPLAUSIBLE, f'{self._names[j]} is at {q[j]:.4g}, far outside its limits '
                   f'(sign, unit or zero of its sensor?)')
-        return self._motion.calm and all(monitor.calm for monitor in self._monitors)
+        repeats = self._motion.repeats
+        stuck = repeats.stuck(self._mismatch.patience)
+        if stuck is not None:
+            fault(Cause.FROZEN, f'{self._names[stuck]} repeats the position {q[stuck]:.6g} '
+                                'exactly, which its sensor never did')
+        return (self._motion.calm and repeats.calm
+                and all(monitor.calm for monitor in self._monitors))

@@ -57,6 +57,12 @@ _LEAST_ZONE = 1e-6  # rad or m, for a joint that has no range at all
 #: share of the range of a joint, and rad or m, by which it may be outside
 _OUTSIDE = 0.1
 
+#: share of the torque limit, and acceleration in rad/s^2 or m/s^2, that move every joint
+_MOVING, _PUSHED = 0.02, 2.0
+
+#: share of its tracking limit that a joint may have lagged behind before it moves at all
+_STUCK = 0.1
+
 #: torque rate where none is given: the limit ten times per second
 _RATE_PER_LIMIT = 10.0
 
@@ -153,6 +159,17 @@ class Settings:
     def differenced_limits(self) -> Array:
         """Return the velocities that positions may show, noise included."""
         return self.velocity_limits + self.joints('state_tolerance') / WINDOW
+
+    @property
+    def standstill_torque(self) -> Array:
+        """Return the torques besides g(q) under which a joint that does not move is watched."""
+        return np.minimum(_MOVING * self.torque_limits,
+                          _PUSHED * np.array(self.robot.damped_inertia))
+
+    @property
+    def standstill_errors(self) -> Array:
+        """Return the tracking errors that a joint may have that does not move at all."""
+        return _STUCK * self.joints('tracking_limits')
 
     @property
     def position_range(self) -> tuple[Array, Array]:
@@ -344,6 +361,7 @@ class Settings:
                                  'tolerance': self.joints('state_tolerance'),
                                  'mismatch_limit': self.mismatch_limits,
                                  'differenced': self.differenced_limits,
+                                 'standstill': self.standstill_torque,
                                  **dict(zip(('middle', 'reach'), self.position_range))}
         if self.robot.model.loops:
             law |= {name: np.array([self.number(name)])

@@ -61,7 +61,8 @@ _BARRIER = barriers.Barrier._fields
 _FRICTION = joint_space.Friction._fields
 #: inputs that every robot knows
 _KNOWN = ('q', 'qd', 'max_condition')
-_PLAUSIBLE = ('mismatch', 'tolerance', 'mismatch_limit', 'differenced', 'speed', 'middle', 'reach')
+_PLAUSIBLE = ('mismatch', 'tolerance', 'mismatch_limit', 'differenced', 'speed', 'middle', 'reach',
+              'repeats')
 
 
 class TickKernels:
@@ -92,7 +93,8 @@ class TickKernels:
         joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral', 'external'), (n,))
         output: Shapes = {**dict.fromkeys(('last', 'last_sent', 'limit', 'rate', 'speed'), (n,)),
                           'dt': (1,)}
-        seen: Shapes = {**dict.fromkeys(_PLAUSIBLE, (n,)), 'before': m, 'elapsed': (1,)}
+        seen: Shapes = {**dict.fromkeys((*_PLAUSIBLE, 'standstill'), (n,)), 'before': m,
+                        'elapsed': (1,)}
         closed: Shapes = dict.fromkeys(
             ('loop_tolerance', 'loop_pivot') if model.loops else (), (1,))
         law = common | barrier | output | seen | closed
@@ -170,8 +172,10 @@ class TickKernels:
         limited = torque_step(guarded, basics['driver'], x['last'], x['last_sent'], x['limit'],
                               x['rate'], x['dt'][0])
         watched = [*zip(qd, x['speed']), *zip(more.get('error', ()), x.get('far', ()))]
-        mismatch, plausible = self._plausible(x)
+        mismatch, plausible, repeated = self._plausible(x)
         watched += plausible
+        watched += [(again * (tau - g), most) for again, tau, g, most in zip(
+            repeated, guarded, basics['gravity'], x['standstill'])]
         watched += [(gap, x['loop_tolerance'][0]) for gap in self._terms.gaps(s)]
         watched += [(x['loop_pivot'][0], pivot) for pivot in self._terms.pivots(s)]
         usual = self._usual([*x['q'], *x['qd'], *guarded, *basics['gravity'],
@@ -180,21 +184,28 @@ class TickKernels:
         return {'law': guarded, **basics, **limited, 'usual': [usual], 'mismatch': mismatch,
                 **(solved if self.robot.assembly else {}), **more}
 
-    def _plausible(self, x: Inputs) -> tuple[list[Scalar], list[tuple[Scalar, Scalar]]]:
-        """Return how far positions depart from velocities, and what must be within bounds."""
+    def _plausible(self, x: Inputs) -> tuple[
+            list[Scalar], list[tuple[Scalar, Scalar]], list[Scalar]]:
+        """
+        Return how far positions depart from velocities, and what must be within bounds.
+
+        Then 1 for each position that is exactly that of the state before, else 0.
+        """
         q, qd, before = (self._terms.pick(x[name]) for name in ('q', 'qd', 'before'))
         elapsed = x['elapsed'][0]
         fade = WINDOW / (WINDOW + elapsed)
         watched: list[tuple[Scalar, Scalar]] = []
-        mismatch = []
-        for p, v, p0, m, tolerance, far, fast, speed, middle, reach in zip(
+        mismatch, repeated = [], []
+        for p, v, p0, m, tolerance, far, fast, speed, middle, reach, most in zip(
                 q, qd, before, *(x[name] for name in _PLAUSIBLE)):
             step = p - p0
             m = (m + step - v * elapsed) * fade
+            again = less_equal(absolute(step), 0.0)
             mismatch.append(m)
+            repeated.append(again)
             watched += [(step, tolerance + REACH * speed * elapsed), (m, far),
-                        (v + m / WINDOW, fast), (p - middle, reach)]
-        return mismatch, watched
+                        (v + m / WINDOW, fast), (p - middle, reach), (again, most)]
+        return mismatch, watched, repeated
 
     @staticmethod
     def _usual(results: Vector, watched: Sequence[tuple[Scalar, Scalar]]) -> Scalar:

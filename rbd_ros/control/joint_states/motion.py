@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.control.joint_states.layout import AgeLimits, Layout, Values
+from rbd_ros.control.joint_states.repeats import Repeats
 from rbd_ros.control.safety.limits import is_finite
 from rbd_ros.control.safety.monitors import Patience
 from rbd_ros.control.throttle import short_list
@@ -87,6 +88,8 @@ class Motion:
         self.allowed = np.full(n, math.inf)  # how far ``mismatch`` may go at the present speed
         self._step = 2.0 * limits.period or 1e-3  # s that a message stands for
         self.patience = Patience(0.0)
+        self.repeats = Repeats(n)
+        self.speed = np.zeros(n)  # velocity of the message before, as accepted
         self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
         self.restart()
 
@@ -115,6 +118,7 @@ class Motion:
         self._moves: list[tuple[int, int, float, float]] = []
         self.mismatch[:] = 0.0
         self.patience.restart()
+        self.repeats.restart()
 
     @property
     def calm(self) -> bool:
@@ -220,6 +224,10 @@ class Motion:
             most = _MEMORY * allowed[c]
             mismatch[c] = min(max(total, -most), most)
         self.mismatch[:], self.allowed[:] = mismatch, allowed
+        if layout.mask:
+            self.repeats.take(self._moves)
+            for c, k, _, _ in self._moves:
+                self.speed[c] = layout.last_qd[layout.target[k]]
         layout.last_q[layout.put], layout.last_qd[layout.put] = layout.q, layout.qd
         layout.last_time = stamp or now
         if layout.mask and self.carrier is not layout:

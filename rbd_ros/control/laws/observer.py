@@ -52,14 +52,15 @@ class MomentumObserver:
         n = len(self.gain)
         m = variables or n
         self.torque = np.zeros(n)  # r, estimate of tau_ext
+        self.unexplained = np.zeros(n)  # tau_ext of the last period, not filtered
         self._H, self._qd, self._C, self._tau = (
             np.zeros((n, m)), np.zeros(m), np.zeros(n), np.zeros(n))
-        self._known = False
+        self.known = False
 
     def reset(self) -> None:
         """Forget everything, after a gap."""
-        self.torque[:] = 0.0
-        self._known = False
+        self.torque[:] = self.unexplained[:] = 0.0
+        self.known = False
 
     def update(self, H: Array, qd: Array, bias: Array, tau: Array, dt: float, *,
                acted: Array | None = None) -> Array:
@@ -76,12 +77,12 @@ class MomentumObserver:
         """
         if acted is not None:
             self._tau[:] = acted
-        if self._known and dt > 0.0:
+        if self.known and dt > 0.0:
             impulse = 0.5 * (H + self._H) @ (qd - self._qd)
-            unexplained = impulse / dt + 0.5 * (bias + self._C) - self._tau
-            self.torque += -np.expm1(-self.gain * dt) * (unexplained - self.torque)
+            self.unexplained[:] = impulse / dt + 0.5 * (bias + self._C) - self._tau
+            self.torque += -np.expm1(-self.gain * dt) * (self.unexplained - self.torque)
         self._H[:], self._qd[:], self._C[:], self._tau[:] = H, qd, bias, tau
-        self._known = True
+        self.known = True
         return self.torque
 
 

@@ -43,6 +43,7 @@ class Cause(enum.Enum):
     BAD_GRAVITY = (Reaction.LOST, 'the gravity torque could not be computed')
     TRACKING = (Reaction.GOOD, 'the tracking error exceeds its limit')
     OVER_SPEED = (Reaction.GOOD, 'a joint exceeds its velocity limit')
+    FROZEN = (Reaction.GOOD, 'the sensor of a joint seems to be frozen')  # others are good
     BAD_COMMAND = (Reaction.GOOD, 'bad command')  # a torque or references that cannot be used
     OPERATOR_STOP = (Reaction.GOOD, 'stop requested')
     DEAD_MAN = (Reaction.GOOD, 'the dead-man signal is missing')

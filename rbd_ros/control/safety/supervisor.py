@@ -280,6 +280,11 @@ class Supervisor:
         """Return whether the robot is not the described one, so that g(q) cannot be trusted."""
         return any(fault.cause is Cause.WRONG_MODEL for fault in self.faults)
 
+    @property
+    def frozen(self) -> bool:
+        """Return whether the sensor of a joint is frozen, so that it cannot be held."""
+        return any(fault.cause is Cause.FROZEN for fault in self.faults)
+
     # -- inside -------------------------------------------------------------------------------
 
     def _watch(self, now: float, steady: float) -> None:
@@ -336,7 +341,7 @@ class Supervisor:
             self._enter(State.FAULT, steady)
 
     def _may_hold(self) -> bool:
-        if self._final or self.distrusted:
+        if self._final or self.distrusted or self.frozen:
             return False
         operator = all(f.cause.by_operator for f in self.faults)
         return (self.timing.stop_action if operator else self.timing.fault_action) == 'hold'

@@ -101,6 +101,7 @@ class FastPath:
             law.inputs['before'][:] = layout.last_q
             law.inputs['q'][:] = joints.q
             law.inputs['mismatch'][:] = joints.motion.mismatch
+            law.inputs['repeats'][:] = joints.motion.repeats.bound
         self._dt[0] = dt
         time = stamp or now
         self._elapsed[0] = time - layout.last_time

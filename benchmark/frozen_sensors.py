@@ -1,0 +1,339 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Sensors that freeze or drift, on robots of MuJoCo: ``./run python -m benchmark.frozen_sensors``.
+
+Every joint of four robots freezes in every mode, with sensors of three kinds; the table says after
+which time and angle the controller stops the robot, and how fast any joint became. Then the same
+robots stand at a wall, are pushed, stick, and work behind closed brakes with good sensors, where
+nothing must be called frozen.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import cache
+import math
+from pathlib import Path
+import time
+from typing import NamedTuple
+
+from benchmark.mujoco_plant import Plant, PlantOptions
+from benchmark.robots import robots_folder
+import mujoco
+import numpy as np
+import numpy.typing as npt
+from rbd_ros import load_urdf
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.references.trajectory import read_points
+from rbd_ros.control.robot import make_robot, Robot
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.tick import KERNELS, TickKernels
+
+Array = npt.NDArray[np.float64]
+
+_UR = ('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint',
+       'wrist_2_joint', 'wrist_3_joint')
+_BENT = (0.3, -1.0, 1.2, -0.6, -1.0, 0.3)
+
+#: File, joints, tip and a bent pose.
+ROBOTS = {
+    'built-in': (Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf',
+                 tuple(f'joint_{k}' for k in range(1, 8)), 'tool0',
+                 (0.2, 0.4, -0.3, -1.3, 0.4, 0.8, 0.5)),
+    'panda': ('panda_description/urdf/panda.urdf', tuple(f'panda_joint{k}' for k in range(1, 8)),
+              'panda_hand', (0.2, -0.5, 0.3, -2.1, 0.2, 1.7, 0.6)),
+    'ur5': ('ur_description/urdf/ur5_robot.urdf', _UR, 'tool0', _BENT),
+    'ur10': ('ur_description/urdf/ur10_robot.urdf', _UR, 'tool0', _BENT),
+}
+
+#: Standard deviations in rad and rad/s, and the step in rad, of each kind of sensor.
+SENSORS = {'noisy': (1e-5, 3e-4, 0.0), 'exact': (0.0, 0.0, 0.0),
+           'coarse': (0.0, 0.0, math.tau / 2 ** 16)}
+MODES = ('computed_torque', 'operational_space', 'hold', 'gravity_compensation', 'damping')
+SITUATIONS = ('free motion', 'wall', 'person', 'stiction', 'closed brakes')
+RATE = 500.0
+
+
+@cache
+def described(name: str) -> tuple[str, Robot]:
+    """Return the description of a robot, and what the controller makes of it."""
+    file, joints, tip, _ = ROBOTS[name]
+    text = (robots_folder() / file).read_text()
+    model = load_urdf(text, on_warning=lambda _: None)
+    fixed = {other: 0.0 for other in model.independent_joint_names if other not in joints}
+    return text, make_robot(model, joints, tip=tip, fixed=fixed)
+
+
+class Found(NamedTuple):
+    """What came of a sensor that failed."""
+
+    after: float  # s until the robot was stopped; infinite: never
+    angle: float  # rad by which the joint had moved by then
+    peak: float  # largest velocity of any joint over its limit, until the brakes close
+    cause: str
+
+
+class Trial:
+    """A robot under the controller; its sensors can fail, its brakes close at the end."""
+
+    def __init__(self, name: str, mode: str, sensor: str = 'exact', *, seed: int = 0,
+                 plant: dict[str, object] | None = None, **values: object) -> None:
+        """
+        Build robot and controller.
+
+        :param name: of ``ROBOTS``.
+        :param mode: of the controller.
+        :param sensor: of ``SENSORS``.
+        :param seed: of noise, targets and pushes.
+        :param plant: options of the robot.
+        :param values: parameters of the controller.
+        """
+        text, robot = described(name)
+        _, joints, tip, start = ROBOTS[name]
+        n = len(joints)
+        self.plant = Plant(text, PlantOptions(**{
+            'joints': joints, 'start': start, 'tip': tip, 'step': 0.5 / RATE,
+            'armature': robot.pick(robot.model.rotor_inertia), 'damping': [0.0] * n,
+            'friction': [0.0] * n} | (plant or {})))
+        settings = Settings(robot, defaults() | {
+            'driver_adds': 'none', 'release_torque': 'gravity', 'nominal_rate': RATE, 'mode': mode,
+            'task.frame': tip} | values, simulated=False)
+        ticks = TickKernels(robot, driver_adds='none', driver_knows_payload=False)
+        self.torque = np.zeros(n)
+        self.cycle = Cycle(settings, {kernel: ticks.compile(kernel) for kernel in KERNELS},
+                           self._send)
+        self.limit, self.start_pose = settings.velocity_limits, np.array(start)
+        self.bounds = [np.array(robot.pick(x)) for x in (robot.model.lower, robot.model.upper)]
+        self.push: Array | None = None
+        self.opens = True  # the brakes open with the first command
+        self.frozen: int | None = None
+        self.drifts: tuple[int, float] | None = None  # joint, rad/s
+        self.time, self._drifted = 50.0, 0.0
+        self.peak = 0.0  # of any velocity over its limit
+        self._sensor = SENSORS[sensor]
+        self._mode, self._rng = mode, np.random.default_rng(seed)
+        self._shown = self.plant.position
+        self._names = joints
+
+    def _send(self, torque: Array) -> None:
+        self.torque = torque.copy()
+        self.plant.brake(self.plant.braked and not self.opens)
+
+    @property
+    def state(self) -> str:
+        """State of the supervisor in words."""
+        return self.cycle.supervisor.state.value
+
+    def _measured(self) -> tuple[Array, Array]:
+        """Return what the sensors say."""
+        noise, jitter, step = self._sensor
+        q, qd = self.plant.position, self.plant.velocity
+        n = len(q)
+        q += noise * self._rng.standard_normal(n)
+        qd += jitter * self._rng.standard_normal(n)
+        if step:
+            q = step * np.round(q / step)
+            qd = step * np.round(qd / step)
+        if self.drifts is not None:
+            joint, speed = self.drifts
+            self._drifted += speed / RATE
+            q[joint] += self._drifted
+            qd[joint] += speed
+        if self.frozen is not None:
+            q[self.frozen], qd[self.frozen] = self._shown[self.frozen], 0.0
+        self._shown = q
+        return q, qd
+
+    def run(self, duration: float) -> None:
+        """Let time pass."""
+        for _ in range(round(duration * RATE)):
+            self.time += 1.0 / RATE
+            self.cycle.state(self.time, self.time, self._names, *self._measured(), (),
+                             self.time + 1e4)
+            self.cycle.tick(self.time, self.time)
+            self.cycle.events.clear()
+            for _ in range(2):
+                self.plant.step(self.torque, self.push)
+            speed = np.abs(self.plant.velocity) / self.limit
+            self.peak = max(self.peak, float(speed.max()))
+            if self.cycle.supervisor.finished:
+                self.plant.brake(True)
+
+    def begin(self) -> None:
+        """Activate, and wait until the law runs."""
+        self.cycle.loop.post(self.cycle.activate)
+        self.run(1.6)
+        if self.state != 'running':
+            raise RuntimeError(f'{self.state}: {self.cycle.fault_text()}')
+
+    def move(self, way: float = 0.8, seconds: float = 1.2) -> None:
+        """Begin a motion of all joints, of the tip, or by a hand, as the mode has it."""
+        if self._mode == 'operational_space':
+            tip = self.plant.tip()
+            quaternion = np.zeros(4)
+            mujoco.mju_mat2Quat(quaternion, tip.rotation.ravel())
+            target = tip.position + way * np.array([0.0, 0.4, -0.15])
+            self.cycle.intake.take(lambda: self.cycle.task_reference.target_pose(
+                self.time, target.tolist(), np.roll(quaternion, -1).tolist()))
+        elif self._mode == 'computed_torque':
+            lower, upper = self.bounds
+            target = np.clip(self.plant.position + way, lower + 0.1, upper - 0.1)
+            self.follow(target, seconds)
+        else:  # hold, gravity_compensation and damping: somebody pushes
+            self.push = np.array([0.0, 15.0 * np.sign(way), 0.0, 0.0, 0.0, 0.0])
+
+    def follow(self, target: Array, seconds: float) -> None:
+        """Begin a trajectory with one point."""
+        knots = read_points(self._names, self._names, [seconds], [target.tolist()], [], [])
+        self.cycle.intake.take(lambda: self.cycle.reference.follow(self.time, knots, self.time))
+
+    def wander(self) -> None:
+        """Begin a motion to somewhere near the start."""
+        if self._mode == 'operational_space':
+            self.move(float(self._rng.uniform(-0.6, 0.6)))
+        else:
+            lower, upper = self.bounds
+            away = self._rng.uniform(-0.5, 0.5, len(lower))
+            self.follow(np.clip(self.start_pose + away, lower + 0.1, upper - 0.1),
+                         float(self._rng.uniform(0.6, 2.0)))
+
+    def fail(self, duration: float = 2.0) -> Found:
+        """Watch what comes of a sensor that has begun to fail."""
+        joint = self.drifts[0] if self.frozen is None and self.drifts else self.frozen or 0
+        begin, place = self.time, self.plant.position[joint]
+        after, angle, self.peak = math.inf, math.nan, 0.0
+        while self.time < begin + duration and not self.cycle.supervisor.finished:
+            self.run(2.0 / RATE)
+            if after == math.inf and self.state != 'running':
+                after = self.time - begin
+                angle = abs(self.plant.position[joint] - place)
+        faults = '+'.join(fault.cause.name for fault in self.cycle.supervisor.faults)
+        return Found(after, angle, self.peak, faults)
+
+
+def failing(name: str, mode: str, sensor: str, joint: int, drift: float = 0.0) -> Found:
+    """
+    Return what comes of one failing sensor, in motion.
+
+    :param name: of ``ROBOTS``.
+    :param mode: of the controller.
+    :param sensor: of ``SENSORS``.
+    :param joint: that fails.
+    :param drift: rad/s; 0: it freezes.
+    """
+    trial = Trial(name, mode, sensor)
+    trial.begin()
+    trial.move()
+    trial.run(0.2)
+    if drift:
+        trial.drifts = joint, drift
+    else:
+        trial.frozen = joint
+    return trial.fail()
+
+
+def false_alarms(situation: str, name: str, sensor: str, seconds: float, seed: int,
+                 ) -> tuple[float, int, int]:
+    """
+    Return simulated seconds, sensors called frozen, and joints that did not move at all.
+
+    :param situation: of ``SITUATIONS``.
+    :param name: of ``ROBOTS``.
+    :param sensor: of ``SENSORS``.
+    :param seconds: to simulate.
+    :param seed: of noise, targets and pushes.
+    """
+    rng = np.random.default_rng(seed)
+    spent, frozen, stands = 0.0, 0, 0
+    while spent < seconds:
+        mode = 'operational_space' if rng.random() < 0.3 else 'computed_torque'
+        trial = _situated(situation, name, sensor, mode, rng)
+        begin = trial.time
+        while trial.state == 'running' and trial.time < begin + 20.0:
+            if rng.random() < 0.4:
+                trial.wander()
+            if situation == 'person':
+                trial.push = np.append(rng.normal(0.0, 25.0, 3), rng.normal(0.0, 2.0, 3))
+            trial.run(0.5)
+        spent += trial.time - begin
+        faults = trial.cycle.supervisor.faults
+        frozen += any(fault.cause is Cause.FROZEN for fault in faults)
+        stands += any('at all' in fault.detail for fault in faults)
+    return spent, frozen, stands
+
+
+def _situated(situation: str, name: str, sensor: str, mode: str,
+              rng: np.random.Generator) -> Trial:
+    """Return a robot that runs in a situation."""
+    _, robot = described(name)
+    effort = np.array(robot.pick(robot.model.effort_limit))
+    plant: dict[str, object] = {}
+    if situation == 'wall':
+        normal = rng.normal(size=3)
+        plant = {'plate_below': 0.01, 'plate_normal': (normal / np.linalg.norm(normal)).tolist()}
+    elif situation == 'stiction':
+        plant = {'friction': (rng.uniform(0.01, 0.08, len(effort)) * effort).tolist(),
+                 'hard_friction': True}
+    trial = Trial(name, mode, sensor, seed=int(rng.integers(1 << 30)), plant=plant)
+    trial.opens = situation != 'closed brakes'
+    trial.begin()
+    return trial
+
+
+def table(names: Sequence[str], sensors: Sequence[str], modes: Sequence[str],
+          drift: float) -> None:
+    """Print what comes of every failing sensor; one line per robot, mode and kind of sensor."""
+    print('robot      mode                  sensor   joint: s to the stop, rad until then, '
+          'largest velocity over its limit')
+    for name in names:
+        for mode in modes:
+            for sensor in sensors:
+                words = []
+                for joint in range(len(ROBOTS[name][1])):
+                    found = failing(name, mode, sensor, joint, drift)
+                    words.append(f'{joint + 1}: {found.after:.3f} {found.angle:.3f} '
+                                 f'{found.peak:.2f} {found.cause}')
+                print(f'{name:10} {mode:21} {sensor:8} ' + '; '.join(words), flush=True)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--robots', nargs='+', default=list(ROBOTS), choices=ROBOTS)
+    parser.add_argument('--sensors', nargs='+', default=list(SENSORS), choices=SENSORS)
+    parser.add_argument('--modes', nargs='+', default=list(MODES), choices=MODES)
+    parser.add_argument('--drift', type=float, default=0.0, help='rad/s; 0: they freeze')
+    parser.add_argument('--seconds', type=float, default=60.0,
+                        help='simulated for each situation, robot and kind of sensor; 0: none')
+    parser.add_argument('--only-alarms', action='store_true', help='leave out failing sensors')
+    chosen = parser.parse_args()
+    if not chosen.only_alarms:
+        table(chosen.robots, chosen.sensors, chosen.modes, chosen.drift)
+    for situation in SITUATIONS if chosen.seconds > 0.0 else ():
+        for sensor in chosen.sensors:
+            began = time.perf_counter()
+            total = np.sum([false_alarms(situation, name, sensor, chosen.seconds, seed)
+                            for seed, name in enumerate(chosen.robots)], axis=0)
+            print(f'{situation:14} {sensor:7} {total[0]:7.0f} s: {total[1]:.0f} called frozen, '
+                  f'{total[2]:.0f} stand still at their limit '
+                  f'({time.perf_counter() - began:.0f} s to simulate)', flush=True)
+
+
+if __name__ == '__main__':
+    main()

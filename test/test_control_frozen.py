@@ -1,0 +1,214 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A sensor that freezes is found, its joint is braked by the model; what only blocks a joint is not.
+
+MuJoCo is the robot. A sample of ``python -m benchmark.frozen_sensors``, which tries every joint.
+"""
+
+from __future__ import annotations
+
+from benchmark.frozen_sensors import failing, RATE, Trial
+from cycle_rig import Arm
+import numpy as np
+import pytest
+from rbd_ros.control.joint_states.repeats import Repeats
+from rbd_ros.control.safety.causes import Cause
+from test_fast_path import Pair
+
+pytestmark = pytest.mark.slow
+
+PERIOD = 0.001
+
+
+# -- frozen ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('joint, cause, after, angle, peak', [
+    (0, 'FROZEN', 0.08, 0.1, 0.8), (1, 'FROZEN', 0.08, 0.1, 0.8),
+    (6, 'TRACKING', 0.1, 0.13, 0.8)])
+def test_a_joint_that_freezes_in_a_trajectory(joint, cause, after, angle, peak):
+    """The others feel what it does; the last one, which nobody feels, may be 0.05 rad behind."""
+    found = failing('built-in', 'computed_torque', 'exact', joint)
+    assert found.cause.split('+')[0] == cause
+    assert found.after <= after and found.angle <= angle
+    assert found.peak <= peak  # of the velocity limit, whatever follows
+
+
+@pytest.mark.parametrize('joint, mode', [(6, 'operational_space'), (3, 'gravity_compensation')])
+def test_a_sensor_with_noise_cannot_repeat_itself(joint, mode):
+    """Where noise was seen, 20 ms of the same position are enough, in every mode."""
+    found = failing('built-in', mode, 'noisy', joint)
+    assert found.cause.startswith('FROZEN')
+    assert found.after <= 0.025
+    assert found.peak <= 1.1
+
+
+def test_the_model_brakes_a_frozen_joint():
+    """Its motion is predicted: it comes to rest, though its sensor says that it never moved."""
+    trial = Trial('built-in', 'computed_torque')
+    trial.begin()
+    trial.move()
+    trial.run(0.2)
+    trial.frozen = 1
+    for _ in range(50):
+        trial.run(1.0 / RATE)
+        if trial.state != 'running':
+            break
+    speed = abs(trial.plant.velocity[1])
+    trial.run(0.4)
+    assert trial.state == 'braking'
+    assert abs(trial.plant.velocity[1]) < 0.7 * speed
+    predicted = trial.cycle.joints.qd[1]
+    assert abs(predicted - trial.plant.velocity[1]) < 0.4 * speed
+    trial.run(0.3)
+    assert trial.state == 'ramping down'  # it is never held
+
+
+# -- held -----------------------------------------------------------------------------------------
+
+
+def braked(trial, joint):
+    """Close the brake of one joint."""
+    model = trial.plant.model
+    model.dof_frictionloss[joint] = 500.0
+    model.dof_solref[joint, 0] = 2.0 * trial.plant.options.step
+    model.dof_solimp[joint, :2] = 0.9999
+
+
+@pytest.mark.parametrize('what, sensor', [
+    ('one brake', 'coarse'), ('all brakes', 'exact'), ('a wall', 'coarse'),
+    ('all brakes, one joint asked', 'exact')])
+def test_what_holds_a_joint_is_no_frozen_sensor(what, sensor):
+    """A joint that is blocked lags behind at most; its sensor is not to blame."""
+    plant = {'plate_below': 0.003} if what == 'a wall' else {}
+    trial = Trial('built-in', 'computed_torque', sensor, plant=plant, tracking_limits=[10.0])
+    trial.opens = 'all brakes' not in what
+    trial.begin()
+    if what == 'one brake':
+        braked(trial, 3)
+    if 'asked' in what:  # its law has the torques that a joint 2 in motion would need
+        trial.follow(trial.plant.position + 0.5 * np.eye(7)[1], 0.5)
+    else:
+        trial.move(0.3, 0.5)
+    trial.run(0.7)
+    assert trial.state == 'running', trial.cycle.fault_text()
+
+
+def test_a_joint_that_does_not_move_at_all():
+    """Behind its brake it may lag by a tenth of the limit: a tracking error, then it is held."""
+    trial = Trial('built-in', 'computed_torque', 'coarse')
+    trial.begin()
+    braked(trial, 3)
+    trial.move(0.3, 0.5)
+    trial.run(0.5)
+    fault, = trial.cycle.supervisor.faults
+    assert fault.cause is Cause.TRACKING
+    assert 'joint_4 does not move at all' in fault.detail
+
+
+# -- both ways ------------------------------------------------------------------------------------
+
+
+def test_both_ways_see_the_same():
+    """A noisy arm whose third joint freezes: fast path and slow path stop in the same message."""
+    pair = Pair(tracking_limits=[10.0], ramp_time=0.2)
+    rng = np.random.default_rng(5)
+    start = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
+    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+    for k in range(700):
+        q = start + 1e-5 * rng.standard_normal(7)
+        if k >= 600:
+            q[2] = start[2]
+        pair.state(q, 1e-4 * rng.standard_normal(7))
+        if k == 599:
+            assert pair.fast_path.runs > 200
+            assert pair.arms[0].state == 'running'
+    pair.check()
+    for arm in pair.arms:
+        fault, = arm.cycle.supervisor.faults
+        assert fault.cause is Cause.FROZEN
+        assert 'joint_3 repeats the position 0.3 exactly' in fault.detail
+        assert arm.state == 'braking'
+
+
+def test_torque_without_motion_takes_the_slow_path():
+    """An arm that stands still is handled by the fast path until its law begins to push."""
+    pair = Pair(mode='computed_torque', tracking_limits=[10.0], ramp_time=0.1)
+    q = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7])
+    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+    for _ in range(500):
+        pair.state(q, np.zeros(7))
+    runs = pair.fast_path.runs
+    assert runs > 100
+    for k in range(40):  # others move, the reference stays: the law pushes them back
+        moved = q + 0.003 * k * np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        pair.state(moved, np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    pair.check()
+    assert pair.fast_path.runs < runs + 20
+
+
+# -- what noise shows -----------------------------------------------------------------------------
+
+
+def sensor(values, messages=400):
+    """Let a sensor learn from positions of two joints, the second of which has noise."""
+    repeats, last = Repeats(2), None
+    rng = np.random.default_rng(1)
+    for k in range(messages):
+        q = (values(k, rng), rng.standard_normal())
+        if last is not None:
+            repeats.take([(c, c, q[c] - last[c], PERIOD) for c in (0, 1)])
+        last = q
+    repeats.learning = False
+    return repeats
+
+
+@pytest.mark.parametrize('noisy, values', [
+    (True, lambda k, rng: 1e-5 * rng.standard_normal()),
+    (True, lambda k, rng: 1e-3 * k + 1e-2 * rng.standard_normal()),
+    (False, lambda k, rng: 0.3),  # it stands
+    (False, lambda k, rng: 1e-3 * k),  # it moves
+    (False, lambda k, rng: 1e-3 * (k // 7)),  # it moves in steps
+    (False, lambda k, rng: 1e-4 * round(float(rng.standard_normal()))),  # the last digit flickers
+    (False, lambda k, rng: 1e-12 * rng.standard_normal())])  # rounding errors
+def test_which_sensors_have_noise(noisy, values):
+    """Only of a sensor that goes up and down, never to the same value, is it known."""
+    repeats = sensor(values)
+    assert repeats.unusual.tolist() == [noisy, True]
+    for _ in range(30):
+        repeats.take([(0, 0, 0.0, PERIOD), (1, 1, 0.1, PERIOD)])
+    assert repeats.stuck(0.02) == (0 if noisy else None)
+
+
+def test_a_sensor_that_repeats_itself_sometimes_proves_nothing():
+    """Three equal messages show that more are possible; a message sent twice shows nothing."""
+    repeats = sensor(lambda k, rng: 1e-5 * rng.standard_normal())
+    for _ in range(10):
+        repeats.take([(0, 0, 0.0, PERIOD), (1, 1, 0.0, PERIOD)])  # all of it once more
+    repeats.take([(0, 0, 1e-5, PERIOD), (1, 1, 1e-5, PERIOD)])
+    assert repeats.unusual.all() and repeats.calm
+    for step in (0.0, 0.0, 0.0, 1e-5):
+        repeats.take([(0, 0, step, PERIOD), (1, 1, 1e-5, PERIOD)])
+    assert repeats.unusual.tolist() == [False, True]
+
+
+def test_the_last_change_of_a_standing_arm_is_no_fault():
+    """A simulated arm without noise comes to rest in a hold, and stays there."""
+    arm = Arm(mode='hold')
+    arm.restart()
+    arm.external = np.zeros(7)
+    arm.run(0.3)
+    assert arm.state == 'running', arm.cycle.fault_text()
