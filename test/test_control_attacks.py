@@ -291,7 +291,7 @@ def test_a_tip_that_is_far_from_its_reference_is_a_fault():
     """Operational space watches its own tracking error, in m and rad."""
     for joint, speed, text in ((0, 0.3, 'position of the tip: tracking error 0.2'),
                                (6, 0.6, 'orientation of the tip: tracking error 0.8')):
-        arm = Arm(POSES['forward'], mode='operational_space')
+        arm = Arm(POSES['forward'], mode='operational_space', tracking_limits=[100.0])
         arm.restart()
         arm.qd = np.zeros(7)
         arm.qd[joint] = speed

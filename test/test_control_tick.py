@@ -110,7 +110,8 @@ def test_positions_that_run_away_are_not_usual(case, share, usual):
     """The speed that positions show over a tenth of a second is bounded, not velocities alone."""
     robot, _, q, qd, _ = case
     bound = quiet(kernels(robot).compile('float'))
-    for name in ('tolerance', 'mismatch_limit', 'differenced', 'speed', 'reach'):
+    for name in ('tolerance', 'mismatch_limit', 'differenced', 'speed', 'reach', 'repeats',
+                 'standstill'):
         bound.inputs[name][...] = 1e3
     bound.inputs['differenced'][-1] = 2.0
     bound.inputs['before'][...] = q
