@@ -93,6 +93,28 @@ done.set()
 thread.join()
 """
 
+SEARCHING = COMMON + """
+from rbd_ros.dynamics.kinematic_search import Search
+robot = rbd_ros.Dynamics(samples.regular_tree(2), cache=False, backend='llvm')
+frame, q = list(robot.model.frames)[-1], np.array([0.3, 0.4])
+target = {frame: robot.pose(q, frame)}
+inside, go_on, walk = threading.Event(), threading.Event(), Search._walk
+def slow_walk(*arguments):
+    if threading.current_thread() is thread:
+        inside.set()
+        go_on.wait(100)
+    return walk(*arguments)
+Search._walk = slow_walk
+thread = threading.Thread(target=lambda: robot.inverse_kinematics(target, q), daemon=True)
+thread.start()
+assert inside.wait(100)         # the thread holds the lock of the search
+def work():
+    assert robot.inverse_kinematics(target, q).success
+ended_well(child_of(work, 60.0))
+go_on.set()
+thread.join()
+"""
+
 HELD = COMMON + """
 from rbd_ros.compiler.fork_lock import ForkLock
 lock, other = ForkLock(), ForkLock()
@@ -117,8 +139,8 @@ ended_well(child_of(work, 60.0))
 """
 
 
-@pytest.mark.parametrize('program', [COMPILING, INSIDE_LLVM, HELD],
-                         ids=['compiling', 'inside LLVM', 'held by the thread that forks'])
+@pytest.mark.parametrize('program', [COMPILING, INSIDE_LLVM, SEARCHING, HELD], ids=[
+    'compiling', 'inside LLVM', 'searching', 'held by the thread that forks'])
 def test_a_child_does_not_hang(program, tmp_path):
     """It computes and compiles, whatever other threads did in the moment of the fork."""
     done = subprocess.run([sys.executable, '-c', program], timeout=300, text=True,

@@ -379,6 +379,12 @@ def test_bad_input_is_named(arm):
         inverse_kinematics(arm, {'tool0': pose}, [0.0])
     with pytest.raises(NonFiniteError, match=r'start\[2\] is nan'):
         inverse_kinematics(arm, {'tool0': pose}, [0.0, 0.0, np.nan, 0.0, 0.0, 0.0, 0.0])
+    floating = hinge_on(Free(), -1.0, 1.0)      # zeros are no position of it
+    with pytest.raises(NonFiniteError, match='start: joint ".*" cannot be at q = '):
+        inverse_kinematics(floating, {'tip': [0.0, 0.0, 1.0]}, np.zeros(8))
+    with pytest.raises(NonFiniteError, match=r'start\[1\]: joint ".*" cannot be at q = '):
+        inverse_kinematics(floating, {'tip': [0.0, 0.0, 1.0]},
+                           [positions.neutral(floating.model), np.zeros(8)])
     with pytest.raises(ShapeError, match='start holds 3 positions, there are 2 targets'):
         inverse_kinematics(arm, {'tool0': [pose, pose]}, np.zeros((3, 7)))
     with pytest.raises(ShapeError, match='as many as each other, got 2 of "tool0", 3 of "link_3"'):

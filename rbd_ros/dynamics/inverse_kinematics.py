@@ -35,6 +35,7 @@ from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.dynamics.kernel_store import HANDLES
 from rbd_ros.dynamics.kinematic_search import Search
 from rbd_ros.dynamics.loops import LoopMethods
+from rbd_ros.dynamics.no_result import impossible_position
 from rbd_ros.dynamics.reaching import Aim
 from rbd_ros.errors import ModelError, NonFiniteError, RbdError, ShapeError
 
@@ -86,15 +87,20 @@ def _assembled(parts: Mapping[str, Array]) -> Array:
                            for part in parts.values()], axis=1)
 
 
-def _begin(search: Search, start: ArrayLike | None, nq: int) -> Array:
+def _begin(search: Search, start: ArrayLike | None, model: Model) -> Array:
     """Return the starts, (nq,) or (count, nq), inside the limits."""
     if start is None:
         return search.neutral
+    nq = model.nq
     begin: Array = np.array(start, dtype=float)
     if begin.ndim not in (1, 2) or begin.shape[-1] != nq:
         raise ShapeError(f'start must hold nq = {nq} finite numbers, or (count, {nq}), got shape '
                          f'{begin.shape}')
     check_finite('start', begin)
+    if nq != model.nv:                          # there are quaternions
+        for k, q in enumerate(np.atleast_2d(begin).tolist()):
+            if reason := impossible_position(model, q):
+                raise NonFiniteError(f'start{f"[{k}]" if begin.ndim == 2 else ""}: {reason}')
     return search.clipped(begin)
 
 
@@ -141,7 +147,7 @@ class KinematicMethods(LoopMethods):
             parts[name], oriented = _numbers(name, value)
             aims.append(Aim(frame, oriented))
         search, target = self._searches(tuple(aims)), _assembled(parts)
-        begin = _begin(search, start, self.model.nq)
+        begin = _begin(search, start, self.model)
         settings = (linear_tolerance, angular_tolerance), max_iterations, restarts, seed
         if target.ndim == begin.ndim == 1:
             return search.one(begin, target, *settings)

@@ -22,12 +22,12 @@ from random positions where it stalls. It ends after a known number of steps.
 from __future__ import annotations
 
 import math
-import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from rbd_ros.algorithms.closure import turned_joint
+from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.dynamics.reaching import FRESH, REACHED, step_quantity
 from rbd_ros.errors import RbdError
 from rbd_ros.model import positions
@@ -128,7 +128,7 @@ class Search:
         self._time = robot._common['time']
         #: Where a search begins if nothing is said.
         self.neutral = self.clipped(np.array(positions.neutral(self._model), dtype=float))
-        self._lock = threading.Lock()           # a bound kernel belongs to one thread at a time
+        self._lock = ForkLock()                 # a bound kernel belongs to one thread at a time
 
     def _names(self) -> str:
         return ', '.join(f'"{aim.frame.name}"' for aim in self._aims)
@@ -147,26 +147,20 @@ class Search:
     def one(self, q: Array, target: Array, tolerances: tuple[float, float], limit: int,
             restarts: int, seed: int) -> InverseKinematics:
         """Return what the search for one target has found."""
-        steps = attempts = 0
-        rng: np.random.Generator | None = None          # costs as much as a short search
-        best: _Walk | None = None
         with self._lock:
             self._bound.inputs['target'][:] = target
             self._bound.inputs['tolerance'][:] = tolerances
             if 'time' in self._bound.inputs:
                 self._bound.inputs['time'][:] = self._time
-            for attempts in range(1, restarts + 2):
-                if attempts > 1:
-                    rng = rng or np.random.default_rng(seed)
-                    q = self.starts(rng, 1)[0]
-                walk = self._walk(q, limit)
-                steps += len(walk.history) - 1
-                if best is None or walk.reached or walk.cost < best.cost:
+            best = self._walk(q, limit)
+            steps, attempts = len(best.history) - 1, 1
+            if not best.reached:
+                rng = np.random.default_rng(seed)       # costs as much as a short search
+            while not best.reached and attempts <= restarts:
+                walk = self._walk(self.starts(rng, 1)[0], limit)
+                steps, attempts = steps + len(walk.history) - 1, attempts + 1
+                if walk.reached or walk.cost < best.cost:
                     best = walk
-                if walk.reached:
-                    break
-        if best is None:
-            raise RbdError(f'restarts must not be negative, got {restarts}')
         return self._told(best, steps, attempts)
 
     def _walk(self, q: Array, limit: int) -> _Walk:
