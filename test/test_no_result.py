@@ -21,6 +21,7 @@ import pytest
 import rbd_ros
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.compiler.backends import has_llvm
+from rbd_ros.dynamics import no_result
 from rbd_ros.joints import Free, Revolute, Spherical
 from rbd_ros.sim.robot import SimulatedRobot
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3, xlt
@@ -61,6 +62,31 @@ def test_quaternions_that_are_none(joint, backend):
         q[joint.nq - 4:joint.nq] *= scale
         for call, value in zip(calls, expected, strict=True):
             np.testing.assert_allclose(call(q), value, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_one_state_of_many(backend):
+    """The error names the state, and looks at no other: a batch may be long."""
+    model = with_ball(Spherical())
+    robot = rbd_ros.Dynamics(model, backend=backend)
+    many = np.tile([0.0, 0.0, 0.0, 1.0, 0.1], (20, 1))
+    many[13, 3] = 0.0
+    with pytest.raises(rbd_ros.NonFiniteError, match=r'gravity \(state 13\): joint "ball"'):
+        robot.gravity(many)
+    x = np.zeros(4)
+    tau = np.zeros((20, 4))
+    tau[7] = 1e308
+    with pytest.raises(rbd_ros.NonFiniteError, match='"ball" is not finite: some arguments'):
+        robot.forward_dynamics(many[0], x, tau)
+
+
+def test_only_the_state_in_question_is_examined(monkeypatch):
+    """Of a batch whose inertia is looked at, one state is: it takes milliseconds for each."""
+    model = with_ball(Spherical())
+    q, seen = np.tile([0.0, 0.0, 0.0, 1.0, 0.1], (20, 1)), []
+    monkeypatch.setattr(no_result, 'massless_joint', lambda *a, at, **k: seen.append(at))
+    error = no_result.no_result(model, 'forward_dynamics', [q], model.inertia, 7)
+    assert isinstance(error, rbd_ros.NonFiniteError) and seen == [q[7].tolist()]
 
 
 def test_a_simulated_robot_is_not_placed_there():

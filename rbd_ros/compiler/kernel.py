@@ -37,8 +37,9 @@ _FLOAT64 = np.dtype(np.float64)
 Source = Union[Graph, Callable[[], Graph]]
 #: Called with the name of a kernel and the share done, 0 to 1.
 Progress = Callable[[str, float], None]
-#: Makes an error of the arguments of a call whose result is not finite.
-Explain = Callable[[Sequence[ArrayLike]], Exception]
+#: Makes an error of the arguments of a call whose result is not finite, and of the number of the
+#: state, None where it is not known which one.
+Explain = Callable[[Sequence[ArrayLike], int | None], Exception]
 
 
 class Buffers(dict):
@@ -190,10 +191,11 @@ class Kernel:
             except (OverflowError, ZeroDivisionError):      # of the uncompiled algorithms
                 if explain is None:
                     raise
-                raise explain(arrays) from None
-            if explain is not None and not all(np.isfinite(x).all() for x in (
-                    found if isinstance(found, tuple) else (found,))):
-                raise explain(arrays)
+                raise explain(arrays, None) from None
+            if explain is not None:
+                state = _not_finite(found if isinstance(found, tuple) else (found,), many)
+                if state is not None:
+                    raise explain(arrays, state)
             if out is not None or not isinstance(found, tuple):
                 return found
             return tuple.__new__(result, found)
@@ -233,6 +235,16 @@ class Kernel:
         if len(arrays) != len(names):
             raise TypeError(f'{self.name} takes {len(names)} arguments '
                             f'({", ".join(names)}), got {len(arrays)}')
+
+
+def _not_finite(results: Sequence[Array], many: bool) -> int | None:
+    """Return the number of the first state with a result that is not finite, None if all are."""
+    for result in results:
+        own = tuple(range(1 if many else 0, result.ndim))
+        finite = np.atleast_1d(np.isfinite(result).all(axis=own))
+        if not finite.all():
+            return int(np.argmin(finite))
+    return None
 
 
 def _axes(value: ArrayLike) -> int:

@@ -132,6 +132,7 @@ class KernelStore(KernelBuilder):
         recipe = self._recipe if backend is None else {**self._recipe, 'backend': backend}
         other = type(self)(self.model if model is None else model, **recipe)
         other._common, other._payloads = self._common, self._payloads
+        other._replaced = self._replaced
         return other
 
     # --- quantities of the user ---------------------------------------------------------------
@@ -260,6 +261,7 @@ class KernelStore(KernelBuilder):
         """
         items = [self._item(*_pair(name)) for name in names or STANDARD]
         graphs = [self._graph(item) for item in items]
+        # one quantity twice stays so, for emit_c to refuse
         if len({item.name for item in items}) == len(items):
             taken: set[str] = set()
             for k, graph in enumerate(graphs):
@@ -308,10 +310,10 @@ class KernelStore(KernelBuilder):
         for key in [k for k in self._calls if (k if type(k) is str else k[0]) in SOLVING]:
             del self._calls[key]
 
-    def _no_result(self, kind: str, arrays: Sequence[ArrayLike]) -> Exception:
+    def _no_result(self, kind: str, arrays: Sequence[ArrayLike], state: int | None) -> Exception:
         """Return the error for a result that is not finite."""
         inertia = with_payloads(self.model, self._payload_frames, self._payloads.tolist())
-        return no_result(self.model, kind, arrays, inertia)
+        return no_result(self.model, kind, arrays, inertia, state)
 
     def _call_made(self, key: str | tuple) -> None:
         """Hear that a quantity has been called for the first time, by its key in ``_calls``."""

@@ -48,6 +48,7 @@ FINITE = frozenset((
 
 def no_result(
     model: Model, quantity: str, arrays: Sequence[ArrayLike], inertia: Sequence[RigidInertia],
+    state: int | None = None,
 ) -> RbdError:
     """
     Return the error for a result that is not finite.
@@ -55,10 +56,12 @@ def no_result(
     :param quantity: its name.
     :param arrays: arguments of the call, q first, of one state or of many.
     :param inertia: of each body, payloads included.
+    :param state: number of the one to look at, None for all.
     """
-    positions = np.atleast_2d(np.asarray(arrays[0], float)).reshape(-1, model.nq)
-    for k, q in enumerate(positions.tolist()):
-        where = f' (state {k})' if len(positions) > 1 else ''
+    positions = np.atleast_2d(np.asarray(arrays[0], float)).tolist()
+    several = len(positions) > 1
+    for k in range(len(positions)) if state is None or not several else (state,):
+        q, where = positions[k], f' (state {k})' if several else ''
         if reason := impossible_position(model, q):
             return NonFiniteError(f'{quantity}{where}: {reason}')
         if quantity in SOLVING:
