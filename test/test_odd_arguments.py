@@ -53,6 +53,9 @@ def test_time_does_not_run_backwards(robot):
     for h in (-0.01, float('nan'), float('inf')):
         with pytest.raises(rbd_ros.SettingError, match='step is .* must be finite and not neg'):
             simulated.step(h)
+    simulated.place([0.3, 0.4], [0.1, 0.2])
+    simulated.step(0.0)                         # nothing happens in no time
+    assert (*simulated.q, *simulated.v, simulated.time) == (0.3, 0.4, 0.1, 0.2, 0.0)
     space = Coordinates(robot.model)
     for first in (-1.0, 0.0, float('nan'), float('inf')):
         with pytest.raises(rbd_ros.SettingError, match='first is .* must be positive and finite'):

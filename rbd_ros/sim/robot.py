@@ -287,6 +287,8 @@ class SimulatedRobot:
         """Advance by ``h`` seconds, zero or more."""
         if not 0.0 <= h < math.inf:
             raise SettingError(f'step is {h} s; it must be finite and not negative')
+        if h == 0.0:        # the laws of contact and friction divide by it
+            return
         setting, status = self._in['setting'], self._out['status']
         setting[0], setting[5] = h, 0.0
         if self._rigid is not None:
