@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import hashlib
+from http.client import IncompleteRead
 import io
 import os
 from pathlib import Path
@@ -99,8 +100,9 @@ def test_one_is_fetched_into_the_cache(tmp_path: Path, monkeypatch: pytest.Monke
         browser.fetch(cache, 'riscv64')
 
 
+@pytest.mark.parametrize('reason', [OSError('no network'), IncompleteRead(b'', 2)])
 def test_without_a_browser_the_stage_is_skipped_in_one_line(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        reason: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         capfd: pytest.CaptureFixture[str]) -> None:
     """Neither found nor fetched: the stage says why, runs nothing and is no failure."""
     monkeypatch.delenv(browser.VARIABLE, raising=False)
@@ -108,14 +110,14 @@ def test_without_a_browser_the_stage_is_skipped_in_one_line(
     monkeypatch.setattr(browser, 'find', lambda: None)
 
     def fails(cache: Path) -> str:
-        raise OSError('no network')
+        raise reason
     monkeypatch.setattr(browser, 'fetch', fails)
     stage = stages.Stage('browser tests', ['no/such/test.py'], complete=True)
     testing.find_browser([stage])
     stage.run(tmp_path, [])
     assert not stage.failed
     said = [line for line in capfd.readouterr().out.splitlines() if 'browser:' in line]
-    assert len(said) == 1 and 'no network' in said[0] and 'install chromium' in said[0]
+    assert len(said) == 1 and str(reason) in said[0] and 'install chromium' in said[0]
 
 
 def test_none_is_fetched_for_a_choice_by_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,11 +126,8 @@ def _pose(X: Transform) -> tuple[Array, Array]:
 
 def _matrix(wxyz: ArrayLike) -> Array:
     """Return the rotation from a frame to its parent that a quaternion stands for."""
-    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(np.asarray(wxyz, float))
-    return np.array([
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)]])
+    w, x, y, z = np.asarray(wxyz, float).tolist()
+    return np.array(quaternion.rotation((x, y, z, w)).to_list(), float).T
 
 
 def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:

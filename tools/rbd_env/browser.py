@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import hashlib
+from http.client import HTTPException
 import io
 import os
 from pathlib import Path
@@ -130,5 +131,5 @@ def provide(cache: Path) -> tuple[str | None, str]:
         return None, f'{VARIABLE} is "{os.environ[VARIABLE]}"'
     try:
         return fetch(cache), ''
-    except (OSError, ImportError, tarfile.TarError) as error:
+    except (OSError, HTTPException, ImportError, tarfile.TarError) as error:
         return None, f'none is installed, and none could be fetched ({error}); {ADVICE}'

@@ -34,10 +34,10 @@ from rbd_ros.compiler.native.target import binding, host, Target
 from rbd_ros.compiler.native.zeros import left_out
 from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
-#: what decides which machine code a graph becomes
 #: Operations past which code is generated without optimisation: a third of the time to compile;
 #: such code is bound by the instruction cache anyway.
 LONG = 100_000
+#: what decides which machine code a graph becomes
 _SOURCES = ('rbd_ros.compiler.scalar', 'rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
 
 
