@@ -77,6 +77,30 @@ def test_the_model_brakes_a_frozen_joint():
     assert trial.state == 'ramping down'  # it is never held
 
 
+def test_a_reset_believes_the_sensor_again():
+    """An arm that was put elsewhere after its sensor froze starts from where it is."""
+    arm, rng = Arm(mode='computed_torque', ramp_time=0.1), np.random.default_rng(2)
+    place, frozen = arm.q.copy(), False
+
+    def measure(_):
+        arm.q = place + 1e-5 * rng.standard_normal(7)
+        if frozen:
+            arm.q[2] = place[2]
+    arm.each = measure
+    arm.restart()
+    frozen = True
+    arm.run(0.05)
+    assert [fault.cause for fault in arm.cycle.supervisor.faults] == [Cause.FROZEN]
+    arm.run(2.0)
+    assert arm.state == 'fault'
+    frozen = False
+    place[2] += 0.5
+    arm.cycle.loop.post(lambda now, steady: arm.cycle.reset(now, steady))
+    arm.run(0.3)
+    assert arm.state == 'running', arm.cycle.fault_text()
+    np.testing.assert_allclose(arm.cycle.reference.state[0], place, atol=1e-3)
+
+
 # -- held -----------------------------------------------------------------------------------------
 
 

@@ -150,3 +150,30 @@ def test_bounds_of_what_is_in_time(period):
     age = Punctuality(TIMEOUT, period)
     assert not age.note(10.0, -math.inf, 0.0, False)  # a probe begins nothing
     assert not age.runs
+
+
+def test_a_loss_without_a_gap_waits_for_states_in_time_too():
+    """States that were in time before a loss do not count: it ends a timeout of them later."""
+    arm = standing_arm(True)
+    arm.restart()
+    cycle = arm.cycle
+    cycle.loop.post(lambda _, steady: cycle.fault(steady, Cause.GRAVITY_STALE, 'a test'))
+    arm.run(TIMEOUT - PERIOD)
+    assert arm.state == 'state lost'
+    arm.run(3 * PERIOD)
+    assert arm.state == 'ramping in'
+
+
+@pytest.mark.parametrize('period', [0.02, 0.06])
+def test_a_robot_that_is_held_needs_its_rate(period):
+    """Below minimum_rate a hold ends, be the states late by the measure of a start or not."""
+    arm = Arm(period=PERIOD)
+    arm.restart()
+    cycle = arm.cycle
+    cycle.loop.post(lambda _, steady: cycle.fault(steady, Cause.OPERATOR_STOP, 'a test'))
+    arm.run(arm.values['brake_time'] + 0.1)
+    assert arm.state == 'holding'
+    arm.period = period
+    arm.run(1.2)
+    assert Cause.LOW_RATE in [fault.cause for fault in cycle.supervisor.faults]
+    assert arm.state != 'holding'

@@ -226,7 +226,8 @@ class Cycle:
         if layout is not None and layout.mask and not self.punctuality.note(
                 now, left, layout.age.excess, arrival is Arrival.STATE):
             self.checks.start.restart()
-            self.joints.rate.restart()  # a halt before the start is no rate that is too low
+            if not self.supervisor.live:  # a robot that is braked or held needs its rate
+                self.joints.rate.restart()  # a halt before the start is no rate that is too low
 
     def refuse_unreadable(self, now: float, steady: float, text: str) -> bool:
         """
@@ -292,6 +293,7 @@ class Cycle:
     def _restart_checks(self) -> None:
         self.checks.restart()
         self.punctuality.restart()
+        self._standstill.restart()  # the start believes the sensors, not the model
 
     def set_mode(self, mode: str) -> None:
         """
@@ -387,6 +389,7 @@ class Cycle:
             if recovered := self.supervisor.recovered:  # it may have been lost without a cycle
                 self.events.append(('warning', 'recovers by itself: ' + '; '.join(
                     str(fault) for fault in recovered)))
+            self.punctuality.restart()  # what comes after a loss counts, not what came before
             self.law.enter(self.now)
             self._disturbance.reset()
             self._standstill.restart()

@@ -109,8 +109,10 @@ class Holding:
         stiffness, damping = law.inputs['stiffness'], law.inputs['damping']
         self._usual[0], self._usual[1] = stiffness, damping
         stiffness[:], damping[:] = self._gains
-        law.compute(now)
-        stiffness[:], damping[:] = self._usual
+        try:
+            law.compute(now)
+        finally:
+            stiffness[:], damping[:] = self._usual
         torque, gravity = law.outputs['law'], law.outputs['gravity']
         torque += self._stiffness * law.error
         torque -= self._damping * self._joints.qd[self._joints.controlled]
