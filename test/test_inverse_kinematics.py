@@ -337,6 +337,13 @@ def test_many_targets_side_by_side(arm):
     assert not none.success.any() and not none.iterations.any()
 
 
+def test_no_targets_are_all_reached(arm):
+    """An empty batch has an empty answer."""
+    for targets, start in ((np.zeros((0, 3)), None), (np.zeros(3), np.zeros((0, 7)))):
+        none = arm.inverse_kinematics({'tool0': targets}, start)
+        assert none.require().shape == (0, 7) and none.success.shape == (0,)
+
+
 def test_one_and_many_walk_alike(arm):
     """Without restarts a search gives the same alone and among others, but for rounding."""
     rng = np.random.default_rng(8)

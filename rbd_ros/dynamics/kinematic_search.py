@@ -223,7 +223,7 @@ class Search:
         success = np.zeros(count, dtype=bool)
         steps, attempts = np.zeros((2, count), dtype=np.int64)
         left, start, wide, tried = np.arange(count), q, 1, 0
-        while True:
+        while left.size and wide:
             ends = self._walks(start, np.repeat(target[left], wide, axis=0), tolerances, limit)
             tried += wide
             # of several starts for a target the first that reached it, else the nearest
@@ -240,8 +240,6 @@ class Search:
             success[left] = reached
             left = left[~reached]
             wide = min(restarts + 1 - tried, max(1, STARTS // max(1, left.size)))
-            if not left.size or not wide:
-                break
             start = self.starts(rng, left.size * wide)
         text = f'frame {self._names()} reached for {success.sum()} of {count} targets'
         if not success.all():

@@ -39,8 +39,8 @@ class Value:
     __slots__: tuple[str, ...] = ()
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f'a {type(self).__name__} cannot be changed, "{name}" neither: make '
-                             'a new one, and a new model of it')
+        raise AttributeError(f'a {type(self).__name__} cannot be changed: "{name}" stays; '
+                             'make a new one, and a new model with it')
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f'a {type(self).__name__} cannot be changed: "{name}" stays')

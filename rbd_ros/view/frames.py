@@ -90,7 +90,7 @@ def read_frame(frame: object) -> dict[str, Any] | None:
     if not required <= set(message) <= known | {'type'}:
         return None
     for name, length in NUMBERS.get(message['type'], {}).items():
-        value = message[name]
+        value = message.get(name)
         if not (_is_number(value) if length == 0 else is_like(value, [0.0] * length)):
             return None
     if 'updates' in message and not isinstance(message['updates'], dict):
