@@ -425,9 +425,10 @@ class TestFaults(unittest.TestCase):
         self.client.trajectory.publish(rig.trajectory_message(
             JOINTS, [seconds], [(Q + offset, np.zeros(7), np.zeros(7))]))
 
-    def track(self) -> None:
-        """Go to computed torque."""
-        self.client.must_set({'mode': 'computed_torque'})
+    def track(self, limit: float = TRACKING_LIMIT) -> None:
+        """Go to computed torque; this robot stands, which a tenth of the limit makes a fault."""
+        self.client.must_set({'mode': 'computed_torque', 'tracking_limits': [limit]})
+        self.addCleanup(self.client.must_set, {'tracking_limits': [TRACKING_LIMIT]})
         self.client.wait(lambda: self.client.last('mode') == 'computed_torque', 'the mode')
         self.assertEqual(self.client.trajectory.get_subscription_count(), 1)
 
@@ -464,7 +465,7 @@ class TestFaults(unittest.TestCase):
 
     def test_bad_references_in_motion(self) -> None:
         """One that is refused in motion changes nothing; a row of them brakes, then holds."""
-        self.track()
+        self.track(10.0)
         client, zeros = self.client, np.zeros(7)
         bad = rig.trajectory_message(JOINTS, [0.3], [(np.full(7, math.nan), zeros, zeros)])
         self.follow(0.15, 6.0)
@@ -500,7 +501,7 @@ class TestFaults(unittest.TestCase):
 
     def test_set_points_time_out(self) -> None:
         """Set-points that cease are held; the reference does not run on."""
-        self.track()
+        self.track(10.0)
         speed, offset = 0.1, 0.0
         for _ in range(10):
             offset += speed * 0.03
@@ -518,7 +519,7 @@ class TestFaults(unittest.TestCase):
 
     def test_second_publisher_of_references(self) -> None:
         """While two publish references none of them is followed."""
-        self.track()
+        self.track(10.0)
         other = self.client.node.create_publisher(
             JointTrajectory, 'controller/joint_trajectory', 1)
         self.client.wait_text('log', 'has 2 publishers', self.begin)
