@@ -153,6 +153,7 @@ def test_values_are_copied_and_pickled(value):
 
 BALL = RigidInertia(1.0, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(0.1, 0.1, 0.1))
 NAN, INF = float('nan'), float('inf')
+HUGE = 10**400          # no float has it
 
 
 def joined(**data):
@@ -192,6 +193,7 @@ def followed(*law):
     (lambda: heavy(0.0, (0.5, 0.0, 0.0), 0.1, 0.0, 0.0, 0.1, 0.0, 0.1), 'without mass'),
     (lambda: heavy(0.0, (0.0, 0.0, 0.0), 0.1, 0.0, 0.0, 0.1, 0.0, -0.1), 'moment .* is -0.1 kg'),
     (lambda: heavy(NAN, (0.0, 0.0, 0.0), 0.1, 0.0, 0.0, 0.1, 0.0, 0.1), '"a": the inertia is not'),
+    (lambda: heavy(HUGE, (0.0, 0.0, 0.0), 0.1, 0.0, 0.0, 0.1, 0.0, 0.1), '"a": the inertia is no'),
     (lambda: ModelBuilder(base_inertia=BALL * -1.0), 'body "base": mass -1.0 is negative'),
     (lambda: joined(rotor_inertia=INF), '"a_joint": rotor_inertia inf must be finite'),
     (lambda: joined(damping=INF), '"a_joint": damping inf must be finite'),
@@ -200,6 +202,7 @@ def followed(*law):
     (lambda: joined(gear_ratio=-INF), '"a_joint": gear_ratio -inf must be finite'),
     (lambda: joined(lower=INF), '"a_joint": lower limit inf leaves no room'),
     (lambda: joined(upper=-INF), '"a_joint": upper limit -inf leaves no room'),
+    (lambda: joined(effort=HUGE), 'effort 1000.* of a joint must be a number'),
     (lambda: joined(lower='low'), "lower 'low' of a joint must be a number"),
     (lambda: followed(NAN), '"b_joint": multiplier and offset of mimic is not finite'),
     (lambda: followed(1.0, INF), '"b_joint": multiplier and offset of mimic is not finite'),

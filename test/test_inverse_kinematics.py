@@ -404,8 +404,14 @@ def test_bad_input_is_named(arm):
         inverse_kinematics(arm, {'tool0': pose}, max_iterations=-2)
     with pytest.raises(RbdError, match='restarts must not be negative, got -1'):
         inverse_kinematics(arm, {'tool0': pose}, restarts=-1)
-    with pytest.raises(RbdError, match='at least one frame'):
-        inverse_kinematics(arm, {})
+    for nothing in ({}, None, [pose]):
+        with pytest.raises(RbdError, match='at least one frame'):
+            inverse_kinematics(arm, nothing)
+    for value in ([1.0, 2.0, 'x'], np.zeros(3) * 1j, [[1.0], [1.0, 2.0]]):
+        with pytest.raises(ShapeError, match='target of frame "tool0" must be an array of real'):
+            inverse_kinematics(arm, {'tool0': value})
+        with pytest.raises(ShapeError, match='start must be an array of real numbers'):
+            inverse_kinematics(arm, {'tool0': pose}, value)
 
 
 @pytest.mark.parametrize('peer', ['pink', 'mink', 'pinocchio'])

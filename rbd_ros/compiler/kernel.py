@@ -262,7 +262,7 @@ def converted(argument: Argument, value: ArrayLike, dtype: np.dtype = _FLOAT64) 
         if array.dtype.kind not in 'fiubO':
             raise TypeError(array.dtype)
         return np.ascontiguousarray(array, dtype).reshape(array.shape)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ShapeError(
             f'{argument.name} must be an array of real numbers of shape {argument.shape}, '
             f'got {_described(value)}') from error

@@ -31,7 +31,8 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.compiler import Argument
+from rbd_ros.compiler.kernel import check_finite, converted
 from rbd_ros.dynamics.kernel_store import HANDLES
 from rbd_ros.dynamics.kinematic_search import Search
 from rbd_ros.dynamics.loops import LoopMethods
@@ -54,7 +55,7 @@ _ONE = np.eye(3)
 
 def _numbers(name: str, value: ArrayLike) -> tuple[Array, bool]:
     """Return the target of a frame as the kernel takes it, and whether its orientation counts."""
-    target = np.asarray(value, dtype=float)
+    target = converted(Argument(f'target of frame "{name}"', (4, 4)), value)
     if target.shape[-1:] != (3,) and target.shape[-2:] != (4, 4) or target.ndim > 3 or (
             target.shape[-1:] == (3,) and target.ndim > 2):
         raise ShapeError(f'target of frame "{name}" must be a pose (4, 4) or a point (3,), or '
@@ -92,7 +93,7 @@ def _begin(search: Search, start: ArrayLike | None, model: Model) -> Array:
     if start is None:
         return search.neutral
     nq = model.nq
-    begin: Array = np.array(start, dtype=float)
+    begin = converted(Argument('start', (nq,)), start)
     if begin.ndim not in (1, 2) or begin.shape[-1] != nq:
         raise ShapeError(f'start must hold nq = {nq} finite numbers, or (count, {nq}), got shape '
                          f'{begin.shape}')
@@ -139,8 +140,9 @@ class KinematicMethods(LoopMethods):
         for label, tolerance in (('linear', linear_tolerance), ('angular', angular_tolerance)):
             if not 0.0 < tolerance < np.inf:
                 raise RbdError(f'{label}_tolerance is {tolerance}; it must be positive and finite')
-        if not targets:
-            raise RbdError('inverse kinematics needs at least one frame with a target')
+        if not targets or not isinstance(targets, Mapping):
+            raise RbdError('inverse kinematics needs at least one frame with a target, as in '
+                           '{"tool0": pose}')
         parts, aims = {}, []
         for name, value in targets.items():
             frame = self.model.frame(name)

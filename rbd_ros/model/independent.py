@@ -63,7 +63,7 @@ class JointData:
         for entry, values in vars(self).items():
             try:
                 plain = float(values) if np.ndim(values) == 0 else tuple(map(float, values))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ModelError(f'{entry} {values!r} of a joint must be a number, or one for '
                                  'each coordinate') from None
             object.__setattr__(self, entry, plain)

@@ -45,7 +45,7 @@ def floats(values: Iterable[object], what: str, unit: str = '') -> list[float]:
     listed = list(values)
     try:
         plain = [float(x) for x in listed]      # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         plain = [math.nan]
     if not all(map(math.isfinite, plain)):
         shown = ', '.join(str(x) for x in listed)
