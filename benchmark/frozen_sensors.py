@@ -211,7 +211,7 @@ class Trial:
             lower, upper = self.bounds
             away = self._rng.uniform(-0.5, 0.5, len(lower))
             self.follow(np.clip(self.start_pose + away, lower + 0.1, upper - 0.1),
-                         float(self._rng.uniform(0.6, 2.0)))
+                        float(self._rng.uniform(0.6, 2.0)))
 
     def fail(self, duration: float = 2.0) -> Found:
         """Watch what comes of a sensor that has begun to fail."""

@@ -226,7 +226,7 @@ def solve(
     D = 1.0 / size[used]
     solvers = {'direct': _direct, 'multipliers': _multipliers, 'projection': _projection}
     qdd, scaled, found = solvers[method](H, force, D[:, None] * K[used], D * k[used],
-                                          partial(counted, previous=rank, nominal=nominal))
+                                         partial(counted, previous=rank, nominal=nominal))
     multipliers = np.zeros(len(k))
     multipliers[used] = D * scaled
     residual = float(np.abs(K @ qdd - k).max(initial=0.0))
