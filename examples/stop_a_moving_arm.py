@@ -35,11 +35,13 @@ cycle = Cycle(Settings(robot, defaults() | values, simulated=True),
               {name: ticks.compile(name) for name in KERNELS}, lambda tau: np.copyto(torque, tau))
 cycle.loop.post(cycle.activate)
 for t in h * np.arange(-1250, 750):
+    now = t + 1e4                                       # every clock, and the stamps
     if t == 0.0:
-        cycle.fault(t, Cause.DEACTIVATED, '')           # Ctrl-C
-    cycle.state(t, t, robot.joints, plant.q, plant.v, np.zeros(0), t + 1e4)
-    cycle.tick(t, t)
+        cycle.fault(now, Cause.DEACTIVATED, '')         # Ctrl-C
+    cycle.state(now, now, robot.joints, plant.q, plant.v, np.zeros(0), now)
+    cycle.tick(now, now)
     plant.command(torque + 9.0 * (-0.4 <= t < 0.0) * np.eye(7)[1])      # pushed, until then
+    plant.brake(cycle.supervisor.state.value == 'probing')      # until torque holds it
     plant.step(h)
     record.setdefault(cycle.supervisor.state.value, []).append((t, plant.v[1], torque[1]))
 for state, rows in record.items():

@@ -62,7 +62,7 @@ def test_computed_torque_gives_the_wanted_acceleration():
     """Along a trajectory each torque makes in Pinocchio the acceleration that the law asks for."""
     rig = Rig(mode='computed_torque', stiffness=[100.0], damping=[20.0],
               **{'reference.acceleration': [20.0]})  # the trajectory needs 11
-    rig.run(0.2)
+    rig.run(0.3)
     goal = START + [0.3, -0.2]
     now = rig.time
     rig.cycle.intake.take(lambda: rig.cycle.reference.follow(now, Knots(
@@ -187,7 +187,7 @@ def test_the_named_assembly_is_the_one(at):
     found = []
     for way in ways:
         rig = Rig(dict(zip(MODEL.joint_names, way.tolist(), strict=True)), near=way, start=at)
-        rig.run(0.2)
+        rig.run(0.3)
         assert rig.cycle.supervisor.state.value == 'running', rig.cycle.fault_text()
         np.testing.assert_allclose(rig.cycle.joints.q, rig.plant.q, atol=1e-9)
         torque = np.zeros(4)
@@ -239,7 +239,7 @@ def test_the_fast_path_solves_them_too():
     fast = rigs[0].cycle
     fast.loop._publish = lambda torque: output.publish(torque, fast.stamp)
     path = FastPath(fast, output)
-    for k in range(400):
+    for k in range(500):
         phase = 5e-3 * k
         q, v = START + 0.2 * np.sin([phase, -phase]), np.cos([phase, -phase]) * [1.0, -1.0]
         for rig in rigs:

@@ -255,8 +255,8 @@ def test_transforms_at_their_turn():
     sent = []
     pose = SimpleNamespace(parent='base', child='bob', translation=(1.0, 2.0, 3.0),
                            rotation=(0.1, 0.2, 0.3, 0.9))
-    frames = SimpleNamespace(fixed=list, moving=lambda q: [pose] if q == 'q' else [])
-    subject = poses.TransformReports(publishers(sent), SimpleNamespace(q='q'), frames, 3,
+    frames = SimpleNamespace(fixed=list, moving=lambda q, t: [pose] if (q, t) == ('q', 0.5) else [])
+    subject = poses.TransformReports(publishers(sent), SimpleNamespace(q='q', time=0.5), frames, 3,
                                      messages.time_message(7 * 10**9))
     assert [topic for topic, _ in sent] == ['/tf_static'] and not sent[0][1].transforms
     for k in range(1, 7):
@@ -274,10 +274,10 @@ def test_contacts_that_part_are_zero_once():
     sent = []
     force = SimpleNamespace(body=1, obstacle='floor', point=np.array([1.0, 2.0, 0.0]),
                             force=np.array([0.0, 0.0, 10.0]))
-    robot = SimpleNamespace(model=SimpleNamespace(body_names=['base', 'bob']), q='q',
+    robot = SimpleNamespace(model=SimpleNamespace(body_names=['base', 'bob']), q='q', time=0.5,
                             contact_forces=[force, force],
                             world=SimpleNamespace(obstacles=[]))
-    frames = SimpleNamespace(at_body=lambda q, body, point, f: np.array([*point, *f]))
+    frames = SimpleNamespace(at_body=lambda q, body, point, f, t: np.array([*point, *f]))
     subject = contacts.ContactReports(publishers(sent), robot, frames, 2)
     assert sent.pop()[0] == '~/scene'
 

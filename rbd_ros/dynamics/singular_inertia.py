@@ -149,10 +149,12 @@ def has_weak_body(model: Model) -> bool:
     for i, name in enumerate(model.joint_names, 1):
         joint, inertia = model.joint[i], model.inertia[i]
         S = joint.subspace(joint.neutral())
-        own = np.array([[float(a.dot(inertia @ b)) for a in S] for b in S]).reshape(len(S), -1)
+        if not S:       # driven by time alone
+            continue
+        own = np.array([[float(a.dot(inertia @ b)) for a in S] for b in S])
         if model.coupling is None:
             own += np.diag(model.rotor_inertia[model.velocity_slice(name)])
-        if len(S) and np.linalg.eigvalsh(own)[0] <= SMALLEST * np.abs(own).max():
+        if np.linalg.eigvalsh(own)[0] <= SMALLEST * np.abs(own).max():
             return True
     return False
 
