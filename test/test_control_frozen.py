@@ -184,6 +184,27 @@ def test_torque_without_motion_takes_the_slow_path():
     assert pair.fast_path.runs < runs + 20
 
 
+def test_one_repeated_position_of_a_moving_joint_is_no_standstill():
+    """A coarse encoder repeats itself now and then; the time on the fast path does not count."""
+    pair = Pair(mode='computed_torque', ramp_time=0.1)
+    q, qd = np.array([0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7]), np.zeros(7)
+    pair.post(lambda cycle, now, steady: cycle.activate(now, steady))
+    for _ in range(400):
+        pair.state(q, qd)
+    qd[6] = 0.5
+    for _ in range(200):  # somebody moves the wrist away from its reference
+        q[6] += qd[6] * PERIOD
+        pair.state(q, qd)
+    qd[6] = 0.01
+    for k in range(400):
+        q += 1e-6 * (k % 60 > 0)
+        q[6] += qd[6] * PERIOD * (k % 60 > 0)
+        pair.state(q, qd)
+    pair.check()
+    assert pair.fast_path.runs > 300
+    assert pair.arms[0].state == pair.arms[1].state == 'running', pair.arms[0].cycle.fault_text()
+
+
 # -- what noise shows -----------------------------------------------------------------------------
 
 

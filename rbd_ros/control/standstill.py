@@ -144,19 +144,20 @@ class Standstill:
         if not held.any():
             self.restart()
             return
-        # a joint that stands is not calm from its first message on
-        self._time[:] = np.where(held, self._time + max(elapsed, 1e-9), 0.0)
-        self._choose_suspect()
+        # A joint that stands is not calm from its first message on. Its time begins there: the
+        # messages before may have taken the fast path, with the joint in motion.
+        self._time[:] = np.where(held, np.where(self._time > 0.0, self._time + elapsed, 1e-9), 0.0)
+        self._choose_suspect(now)
         self._judge(now, law, runs, fault)
 
-    def _choose_suspect(self) -> None:
+    def _choose_suspect(self, now: float) -> None:
         """Choose the joint that stands longest; among equals the one that is pushed hardest."""
         if self._suspect is not None and self._time[self._suspect] > 0.0:
             return
         pushed = np.abs(self._believes.torque) / self._hidden
         i = self._suspect = int(np.lexsort((pushed, self._time))[-1])
         self._place = float(self._joints.q[self._joints.controlled[i]])
-        self._moved, self._change = 0.0, 0.0
+        self._moved, self._change, self._predicted = 0.0, 0.0, now
         self._speed = float(self._joints.motion.speed[i])
         self._doubts.reset()
         self._doubts.torque[:] = self._believes.torque  # what acts already is no evidence
