@@ -101,6 +101,26 @@ def test_a_reset_believes_the_sensor_again():
     np.testing.assert_allclose(arm.cycle.reference.state[0], place, atol=1e-3)
 
 
+def test_a_joint_that_is_held_beside_a_frozen_sensor_is_not_predicted():
+    """The noise of one sensor ends; another joint, held against its law, is where it says."""
+    arm = Arm(mode='computed_torque', ramp_time=0.1, tracking_limits=[10.0])
+    place, rng, frozen = arm.q.copy(), np.random.default_rng(3), False
+
+    def measure(_):
+        arm.q = place.copy()
+        arm.q[2] += 0.0 if frozen else 1e-5 * rng.standard_normal()
+    arm.each = measure
+    arm.restart()
+    target = place + 0.3 * np.eye(7)[5]
+    arm.cycle.loop.post(lambda now, _: arm.cycle.reference.set_point(now, target))
+    arm.run(0.05)
+    frozen = True
+    arm.run(0.1)
+    assert [fault.cause for fault in arm.cycle.supervisor.faults] == [Cause.FROZEN]
+    assert 'joint_3 repeats' in arm.cycle.fault_text()
+    assert not arm.cycle.joints.qd.any()
+
+
 # -- held -----------------------------------------------------------------------------------------
 
 

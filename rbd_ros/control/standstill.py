@@ -189,8 +189,11 @@ class Standstill:
 
     def trust_model(self) -> None:
         """Take the sensor of the joint that stands for frozen, if it did not stand for long."""
-        i = self._suspect
-        self._lost = self._lost or (i is not None and 0.0 < float(self._time[i]) <= _HORIZON)
+        i, repeats = self._suspect, self._joints.motion.repeats
+        if i is None or (repeats.stuck(self._patience.most) is not None
+                         and not repeats.unusual[i]):  # another sensor lacks its noise
+            return
+        self._lost = self._lost or 0.0 < float(self._time[i]) <= _HORIZON
 
     def _felt_by_others(self, i: int) -> tuple[float, float]:
         """
