@@ -113,9 +113,9 @@ class TestCallbacks(unittest.TestCase):
         self.assertEqual(self.client.last('fault'), '')
 
     def goal(self, seconds: float = 20.0) -> ClientGoalHandle:
-        """Send a goal that takes long; return what became of it."""
+        """Send a goal that takes long, near enough for a robot that stands; return its handle."""
         goal = FollowJointTrajectory.Goal(trajectory=rig.trajectory_message(
-            JOINTS, [seconds], [(Q + 0.05, np.zeros(7), np.zeros(7))]))
+            JOINTS, [seconds], [(Q + 0.03, np.zeros(7), np.zeros(7))]))
         self.client.wait(self.action.server_is_ready, 'the action')
         future = self.action.send_goal_async(goal)
         self.client.wait(future.done, 'an answer to the goal')
