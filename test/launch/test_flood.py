@@ -46,7 +46,7 @@ LINES = 12  # of one place and second, and some more of others
 @pytest.fixture
 def system() -> Iterator[Standing]:
     """Give a controller without fast path that runs in computed torque."""
-    made = Standing({'fast_path': False, 'mode': 'computed_torque', 'state_timeout': 1.0})
+    made = Standing({'fast_path': False, 'mode': 'computed_torque', 'state_timeout': 0.9})
     try:
         made.run()
         yield made

@@ -101,7 +101,7 @@ class TestRobots(unittest.TestCase):
         client.must_set({'payload.mass': 0.0})
         truth.wait(lambda: truth.peaks[-1].max() > SINKING, 'an arm that sinks')
         begin = time.monotonic()
-        self.assertIn('stop', client.trigger('stop').message.lower())
+        self.assertEqual('braking', client.trigger('stop').message)
         braking = client.wait_text('state', 'braking', begin).time
         client.wait(lambda: client.last('state') == 'holding', 'holding')
         truth.wait_rest(0.03, 5.0)
