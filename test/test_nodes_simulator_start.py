@@ -255,7 +255,8 @@ def test_transforms_at_their_turn():
     sent = []
     pose = SimpleNamespace(parent='base', child='bob', translation=(1.0, 2.0, 3.0),
                            rotation=(0.1, 0.2, 0.3, 0.9))
-    frames = SimpleNamespace(fixed=list, moving=lambda q, t: [pose] if (q, t) == ('q', 0.5) else [])
+    frames = SimpleNamespace(
+        fixed=list, moving=lambda q, t: [pose] if (q, t) == ('q', 0.5) else [])
     subject = poses.TransformReports(publishers(sent), SimpleNamespace(q='q', time=0.5), frames, 3,
                                      messages.time_message(7 * 10**9))
     assert [topic for topic, _ in sent] == ['/tf_static'] and not sent[0][1].transforms

@@ -89,7 +89,7 @@ class Standstill:
         self._time = np.zeros(n)  # s of standstill
         self._suspect: int | None = None  # joint whose sensor may be frozen
         self._lost = False  # it is: the model stands in for it
-        self._place = 0.0  # where the suspect stands
+        self._place = self._error = 0.0  # where the suspect stands, and its error then
         # of the suspect by the model: way, velocity, its change in the last period
         self._moved = self._speed = self._change = 0.0
         self._patience = Patience(0.0)
@@ -147,10 +147,10 @@ class Standstill:
         # A joint that stands is not calm from its first message on. Its time begins there: the
         # messages before may have taken the fast path, with the joint in motion.
         self._time[:] = np.where(held, np.where(self._time > 0.0, self._time + elapsed, 1e-9), 0.0)
-        self._choose_suspect(now)
+        self._choose_suspect(now, law)
         self._judge(now, law, runs, fault)
 
-    def _choose_suspect(self, now: float) -> None:
+    def _choose_suspect(self, now: float, law: Law) -> None:
         """Choose the joint that stands longest; among equals the one that is pushed hardest."""
         if self._suspect is not None and self._time[self._suspect] > 0.0:
             return
@@ -158,6 +158,7 @@ class Standstill:
         i = self._suspect = int(np.lexsort((pushed, self._time))[-1])
         self._place = float(self._joints.q[self._joints.controlled[i]])
         self._moved, self._change, self._predicted = 0.0, 0.0, now
+        self._error = float(law.error[i]) if law.tracks else 0.0
         self._speed = float(self._joints.motion.speed[i])
         self._doubts.reset()
         self._doubts.torque[:] = self._believes.torque  # what acts already is no evidence
@@ -181,9 +182,13 @@ class Standstill:
                                 'joints feel that it moves')
 
     def _behind(self, i: int, law: Law) -> float:
-        """Return by how much a joint should have moved that stands still."""
+        """
+        Return by how much a joint should have moved since it stands still.
+
+        An error that does not grow, at a wall or against friction, says nothing of the sensor.
+        """
         if law.tracks:
-            return abs(float(law.error[i]))
+            return abs(float(law.error[i]) - self._error)
         lags = law.leads and bool((np.abs(law.error) > self._lags).any())
         return abs(self._moved) if lags else 0.0
 

@@ -254,7 +254,7 @@ class TestFreeDrive(Case):
                 driver = known.torque(START, QD if 'cor' in adds else 0.0 * QD, np.zeros(7))
                 left = np.clip(total, -limit, limit) - driver
                 self.assert_close(sent, np.clip(left, -limit, limit))
-                self.doCleanups()
+            self.doCleanups()
 
 
 class TestComputedTorque(Case):

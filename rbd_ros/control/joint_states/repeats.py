@@ -39,6 +39,10 @@ _TURNS = 50
 #: messages in a row that may repeat a position, however low the rate is
 _MESSAGES = 5
 
+#: how much longer a whole message may be repeated: a driver that reads slowly, or waits for its
+#: bus, publishes old positions of all joints, and no single sensor is to blame
+_WHOLE = 5.0
+
 #: bounds of the kernels for a number that is 1 where a position is repeated, else 0
 _UNUSUAL, _USUAL = 0.5, 2.0
 
@@ -113,9 +117,10 @@ class Repeats:
         """
         Return the first joint whose sensor repeats itself for too long, if there is one.
 
-        :param patience: s for which it may.
+        :param patience: s for which it may while others do not; five times as long together.
         """
-        for c, (count, time) in enumerate(zip(self._count, self._time)):
-            if count >= _MESSAGES and time >= patience * (1.0 - 1e-9):
+        for c, (count, time, alone) in enumerate(zip(self._count, self._time, self._alone)):
+            most = patience if alone > 1 else _WHOLE * patience
+            if count >= _MESSAGES and time >= most * (1.0 - 1e-9):
                 return c
         return None
