@@ -15,6 +15,8 @@
 """The controller process from its start to its end, without a middleware."""
 
 import signal
+import subprocess
+import sys
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -206,3 +208,14 @@ def test_start_that_is_refused(program, what):
     assert program.run() == 1
     assert program.printed() == ['controller: no such file']
     assert calls(program.all)[-1] == 'rclpy.try_shutdown' and not program.executors
+
+
+def test_a_process_leaves_with_its_code_and_its_last_words():
+    """What was printed is not lost, and threads that do not end are not waited for."""
+    done = subprocess.run(
+        [sys.executable, '-c', 'import threading, time\n'
+         'from rbd_ros.nodes.process_end import leave\n'
+         'threading.Thread(target=time.sleep, args=(600.0,)).start()\n'
+         'print("last words")\nleave(3)'],
+        capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 3 and done.stdout == 'last words\n'
