@@ -29,19 +29,17 @@ from rbd_ros.sim import SimulatedRobot
 model, h = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf'), 2e-3
 robot, plant, torque, record = make_robot(model), SimulatedRobot(model), np.zeros(7), {}
 ticks = TickKernels(robot, driver_adds='none', driver_knows_payload=False)
-values = {'driver_adds': 'none', 'nominal_rate': 1.0 / h, 'start.time': 0.0,
-          'release_torque': 'gravity'}
+values = {'driver_adds': 'none', 'nominal_rate': 1.0 / h, 'release_torque': 'gravity'}
 cycle = Cycle(Settings(robot, defaults() | values, simulated=True),
               {name: ticks.compile(name) for name in KERNELS}, lambda tau: np.copyto(torque, tau))
 cycle.loop.post(cycle.activate)
 for t in h * np.arange(-1250, 750):
-    now = t + 1e4                                       # every clock, and the stamps
     if t == 0.0:
-        cycle.fault(now, Cause.DEACTIVATED, '')         # Ctrl-C
-    cycle.state(now, now, robot.joints, plant.q, plant.v, np.zeros(0), now)
-    cycle.tick(now, now)
+        cycle.fault(t + 1e4, Cause.DEACTIVATED, '')         # Ctrl-C
+    cycle.state(t + 1e4, t + 1e4, robot.joints, plant.q, plant.v, np.zeros(0), t + 1e4)
+    cycle.tick(t + 1e4, t + 1e4)
     plant.command(torque + 9.0 * (-0.4 <= t < 0.0) * np.eye(7)[1])      # pushed, until then
-    plant.brake(cycle.supervisor.state.value == 'probing')      # until torque holds it
+    plant.brake('probing' in cycle.supervisor.state.value)  # until torque holds it
     plant.step(h)
     record.setdefault(cycle.supervisor.state.value, []).append((t, plant.v[1], torque[1]))
 for state, rows in record.items():

@@ -171,7 +171,10 @@ class Standstill:
             return
         believed, doubted = self._felt_by_others(i)
         unseen = believed > 1.0 and doubted < _LEFT * believed
-        if runs and self._time[i] >= _STANDS and (believed < 1.0 or unseen):  # else an obstacle
+        present = self._joints.motion.repeats.present
+        braked = len(present) > 1 and bool(present.all())  # nothing moves at all
+        if (runs and self._time[i] >= _STANDS and not braked
+                and (believed < 1.0 or unseen)):  # else an obstacle
             behind = self._behind(i, law)
             if behind > self._far[i]:
                 fault(Cause.TRACKING, f'{self._names[i]} does not move at all: it should have '
