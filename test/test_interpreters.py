@@ -50,8 +50,9 @@ print(count)
 
 def interpreter(version: str) -> str | None:
     """Return a Python of a version that this machine has, None for none."""
+    beside = Path(sys.base_prefix).parent       # where pyenv has its versions
     candidates = [shutil.which(f'python{version}'),
-                  *sorted(Path.home().glob(f'.pyenv/versions/{version}*/bin/python{version}'))]
+                  *sorted(beside.glob(f'{version}*/bin/python{version}'))]
     for each in filter(None, candidates):
         said = subprocess.run([str(each), '-I', '-c', 'import sys; print(*sys.version_info[:2])'],
                               capture_output=True, text=True, check=False)
