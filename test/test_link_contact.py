@@ -30,7 +30,7 @@ from rbd_ros.sim.contact_pattern import gaps, tangents
 from rbd_ros.sim.contact_points import ContactPoints
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.distance import Placed, touches
-from rbd_ros.sim.rigid_world import UNSOLVED
+from rbd_ros.sim.stepping import UNSOLVED
 from rbd_ros.sim.world import Obstacle, Surface, World
 from rbd_ros.spatial import Mat3, RigidInertia, Sym3, Transform, Vec3
 from scipy.spatial.transform import Rotation

@@ -359,6 +359,7 @@ def test_steps_whose_guesses_stay_wrong_are_counted(wrong, one_by_one, unresolve
         modes.append(robot._in['setting'][4])
         robot._out['status'][0] = float(len(modes) <= wrong)
     monkeypatch.setattr(robot, '_engine', reluctant)
+    robot._take_step = robot._bound_step(0)
     robot.step(H)
     assert modes == [0.0] * (1 + min(wrong, 8)) + [1.0] * one_by_one
     assert robot.unresolved == unresolved and robot.v[0] == pytest.approx(-9.81 * H)

@@ -73,23 +73,26 @@ class Bound:
     :param inputs: C-contiguous float64 array of each argument.
     :param outputs: C-contiguous float64 array of each result.
     :param run: what one call does.
+    :param place: where machine code finds it: the addresses of its code, a function of the address
+        of its buffers, and of these; None where there is none.
     """
 
     # Calling the object finds what to run in a slot, without a line of Python in between.
-    __slots__ = ('__call__', 'inputs', 'outputs', 'run')
+    __slots__ = ('__call__', 'inputs', 'outputs', 'place', 'run')
 
     if TYPE_CHECKING:
         inputs: dict[str, Array]
         outputs: dict[str, Array]
         run: Callable[[], None]
+        place: tuple[int, int] | None
 
         def __call__(self) -> None:
             """Compute the outputs."""
 
     def __init__(self, inputs: dict[str, Array], outputs: dict[str, Array],
-                 run: Callable[[], None]) -> None:
+                 run: Callable[[], None], place: tuple[int, int] | None = None) -> None:
         for name, value in (('inputs', Buffers(inputs)), ('outputs', Buffers(outputs)),
-                            ('run', run), ('__call__', run)):
+                            ('run', run), ('__call__', run), ('place', place)):
             object.__setattr__(self, name, value)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

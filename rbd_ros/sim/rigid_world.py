@@ -16,9 +16,8 @@
 """
 Rigid contact in fixed steps: impulses with Coulomb friction, solved at the velocity level.
 
-Each step is first taken without contact. Impulses then bring the velocity of every touching point
-to an admissible value, and the step is taken again with them. This goes beyond the book, whose
-rigid contact proceeds from event to event without friction (see ``event_driven``).
+This goes beyond the book, whose rigid contact proceeds from event to event without friction (see
+``event_driven``). How a step is taken is described in :mod:`rbd_ros.sim.stepping`.
 
 One kernel computes distances, directions and Jacobians of all pairs, and the inverse of the
 inertia matrix. Which pairs are near enough to matter is decided afterwards, so that a new set of
@@ -33,11 +32,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms import kinematics, ltl
-from rbd_ros.algorithms.friction import coulomb
+from rbd_ros.algorithms.friction_cones import Cones, cones
 from rbd_ros.compiler import where
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.rules import sparsity, tree
+from rbd_ros.sim.contact_impulses import NEAR, Pairs
 from rbd_ros.sim.contact_pattern import gaps, tangents
 
 if TYPE_CHECKING:
@@ -52,21 +52,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: Distance, m, below which a point is part of the contact problem of a step.
-NEAR = 0.01
-
-#: Fraction of a penetration that one step removes, and the highest speed of doing so, m/s.
-RECOVERY, RECOVERY_SPEED = 0.2, 0.5
-
-#: Approach speed, m/s, below which a contact does not bounce.
-REST_SPEED = 0.02
-
-#: Tolerance of the contact conditions: relative to the largest velocity, or absolute in m/s,
-#: whichever is looser.
-RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-8, 1e-10
-
-#: Most sweeps of the solver, and the residual, m/s, above which a step counts as unsolved.
-SWEEPS, UNSOLVED = 50, 1e-4
+#: Contacts for which there is room at first.
+ROOM = 16
 
 
 class RigidContacts:
@@ -92,93 +79,55 @@ class RigidContacts:
             shapes={'braked': (model.nv,), **pattern.shapes()}, key=pattern,
             modules=(__name__.rpartition('.')[0],)))
         self._kernel = robot.bind('rigid_contact')
+        inputs, found = self._kernel.inputs, self._kernel.outputs
         for name, values in world.shape_inputs().items():
-            self._kernel.inputs[name][:] = values
-        self._surface, self._nb = world.surface, model.nb
+            inputs[name][:] = values
         balls, obstacles = np.array(pattern.pairs).T
-        self._bodies = np.array(pattern.bodies)[balls]
-        self._carriers = np.array(pattern.carriers)[obstacles]
-        #: Contact point and force of each pair, (pairs, 6).
-        self.forces = np.zeros((len(pattern.pairs), 6))
-        self._last = np.zeros((len(pattern.pairs), 3))     # starting point of the next solution
-        #: Velocity error of the contact conditions in the last step, m/s.
-        self.residual = 0.0
+        sides = (np.array(pattern.bodies)[balls], np.array(pattern.carriers)[obstacles])
+        count, nv = len(pattern.pairs), model.nv
+        self._pairs = Pairs(
+            self._kernel if inertia is None else self._with_loops, inputs['q'], inputs['braked'],
+            inputs.get('time', np.zeros(0)), found['distance'], found['T'].reshape(-1, nv),
+            found['drift'].reshape(-1),
+            found['inverse'] if inertia is None else np.zeros((nv, nv)),
+            found['frame'].reshape(-1, 3), found['point'],
+            np.column_stack(sides).astype(float),
+            np.array([world.surface.friction, world.surface.restitution]),
+            near=np.zeros(count), free=np.zeros(nv), last=np.zeros(3 * count),
+            columns=np.zeros((nv, 0)), row=np.zeros(nv), forces=np.zeros((count, 6)),
+            wrenches=np.zeros((model.nb + 1, 6)))
+        self._cones = cones(0)
+
+    @property
+    def forces(self) -> Array:
+        """Return contact point and force of each pair, (pairs, 6)."""
+        return self._pairs.forces
+
+    @property
+    def swept(self) -> int:
+        """Return how many sweeps were needed, where guesses did not lead to the end."""
+        return int(self._cones.swept[0])
+
+    def with_room(self, contacts: int) -> tuple[Pairs, Cones]:
+        """Return what a step needs if no more than so many contacts matter."""
+        room = min(contacts, len(self.forces))
+        self._pairs = self._pairs._replace(columns=np.zeros((self._pairs.row.size, 3 * room)))
+        self._cones = cones(room)
+        return self._pairs, self._cones
 
     def reset(self) -> None:
         """Forget the last step."""
-        self.forces[:], self._last[:], self.residual = 0.0, 0.0, 0.0
+        self._pairs.forces[:], self._pairs.last[:] = 0.0, 0.0
 
-    def push(
-        self, q: Array, v: Array, free: Callable[[], Array], braked: Array, h: float,
-        mass_scale: float, t: float = 0.0,
-    ) -> Array | None:
-        """
-        Return the forces on all bodies that prevent penetration in a step; None for no contact.
-
-        :param free: function that returns the velocity after the step without contact, in the
-            axes that the bodies have at its start.
-        :param braked: 1 for velocities held by brakes, which no impulse changes, else 0.
-        :param t: time, s, for joints that move with it.
-        """
-        inputs, found = self._kernel.inputs, self._kernel.outputs
-        inputs['q'][:], inputs['braked'][:] = q, braked
-        if 'time' in inputs:
-            inputs['time'][:] = t
+    def _with_loops(self) -> None:
+        """Compute what the kernel does, and the inverse of the inertia with stiff loops."""
         self._kernel()
-        self.forces[:], self.residual = 0.0, 0.0
-        near = np.flatnonzero(found['distance'] < NEAR)
-        if not near.size or braked.all():
-            return None
-        T = found['T'][near].reshape(-1, v.size)
-        inverse = found['inverse'] if self._inertia is None else self._stiff_inverse(q, braked)
-        response = inverse @ T[2::3].T
-        movable = np.abs(response).max(axis=0) > 0.0            # else brakes hold both bodies
-        if not movable.all():
-            near, T = near[movable], T[np.repeat(movable, 3)]
-            if not near.size:
-                return None
-        M = T @ inverse @ T.T / mass_scale
-        drift = found['drift'][near].ravel()
-        d = T @ free() + drift
-        d[2::3] += self._wanted(found['distance'][near], T[2::3] @ v + drift[2::3], h)
-        size = max(float(np.abs(d).max(initial=0.0)), 1e-300)
-        solution = coulomb(M, d, self._surface.friction, start=h * self._last[near],
-                           tolerance=max(RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE / size),
-                           sweeps=SWEEPS)
-        self.residual = solution.residual * size
-        rates = solution.force / h
-        self._last[:] = 0.0
-        self._last[near] = rates
-        force, point = np.einsum('kai,ka->ki', found['frame'][near], rates), found['point'][near]
-        self.forces[near] = np.hstack([point, force])
-        return self._on_bodies(near, point, force)
-
-    def _stiff_inverse(self, q: Array, braked: Array) -> Array:
-        """Return the inverse of the inertia with stiff loops, zero where brakes hold."""
-        assert self._inertia is not None
-        free = np.ix_(braked == 0.0, braked == 0.0)
-        inverse = np.zeros((braked.size, braked.size))
-        inverse[free] = np.linalg.inv(self._inertia(q)[free])
-        return inverse
-
-    def _wanted(self, distance: Array, before: Array, h: float) -> Array:
-        """Return minus the normal velocity that each contact must have at least."""
-        gap = np.where(distance > 0.0, distance / h, np.maximum(
-            RECOVERY * distance / h, -RECOVERY_SPEED))
-        e = self._surface.restitution
-        if e == 0.0:
-            return gap
-        bounces = (before < -REST_SPEED) & (distance < -before * h)
-        return np.where(bounces, e * before, gap)
-
-    def _on_bodies(self, near: NDArray[np.intp], point: Array, force: Array) -> Array:
-        x, y, z = point.T
-        f, g, k = force.T
-        wrench = np.column_stack([y * k - z * g, z * f - x * k, x * g - y * f, f, g, k])
-        sums = np.zeros((self._nb + 1, 6))
-        np.add.at(sums, self._bodies[near], wrench)
-        np.subtract.at(sums, self._carriers[near], wrench)
-        return sums[1:]
+        p = self._pairs
+        if self._inertia is None or not (p.distance < NEAR).any():
+            return
+        free = np.ix_(p.braked == 0.0, p.braked == 0.0)
+        p.inverse[:] = 0.0
+        p.inverse[free] = np.linalg.inv(self._inertia(p.q)[free])
 
 
 def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:

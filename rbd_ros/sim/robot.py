@@ -22,17 +22,21 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.compiler.procedure import bind
 from rbd_ros.dynamics.no_result import impossible_position
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.coordinates import Coordinates
 from rbd_ros.sim.engine import compiled_engine, PlainEngine
 from rbd_ros.sim.loop_engine import LoopEngine
 from rbd_ros.sim.physics import Physics
-from rbd_ros.sim.rigid_world import RigidContacts, UNSOLVED
+from rbd_ros.sim.rigid_world import RigidContacts, ROOM
 from rbd_ros.sim.step import UNLIMITED
+from rbd_ros.sim.stepping import (
+    DIVERGED, FULL, MISSED, NEWS, REPORT, RESIDUAL, Stepping, take_contact_step, take_step,
+    UNRESOLVED)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -41,9 +45,6 @@ if TYPE_CHECKING:
     from rbd_ros.sim.world import World
 
     Array = NDArray[np.float64]
-
-#: Attempts at a step with all wrong guesses corrected at once; then as many with one at a time.
-_TRIES = 8
 
 
 class ContactForce(NamedTuple):
@@ -60,10 +61,6 @@ class ContactForce(NamedTuple):
     obstacle: str
     point: Array
     force: Array
-
-
-#: Outputs of a step that are inputs of the next one.
-_CARRIED = ('q', 'v', 'held', 'sign')
 
 
 class SimulatedRobot:
@@ -113,17 +110,18 @@ class SimulatedRobot:
             self._engine = PlainEngine(model, physics.integrator, forward_dynamics, mass_matrix)
         self._integrator = physics.integrator
         self._in, self._out = self._engine.inputs, self._engine.outputs
-        self._carried = [(self._in[name], self._out[name]) for name in _CARRIED]
+        self._backend = backend
         self._rigid = None
         if world is not None and soft:
             for name, values in world.soft_inputs().items():
                 self._in[name][:] = values
-            self._carried.append((self._in['dents'], self._out['new_dents']))
         elif world is not None:
             self._rigid = RigidContacts(
                 model, world, backend,
                 inertia=None if self._loops is None else self._loops.inertia)
-        self._pushed = np.zeros((model.nb, 6))
+        self._pushed, self._report = np.zeros((model.nb, 6)), np.zeros(REPORT)
+        self._free_guess = np.zeros((2, model.nv))
+        self._take_step = self._bound_step(ROOM)
         #: Time since the robot was placed or reset, s, which joints that move with time follow.
         self.time = 0.0
         #: Number of steps in which friction or rigid contacts were not solved. Friction stays
@@ -220,7 +218,7 @@ class SimulatedRobot:
     @property
     def contact_residual(self) -> float:
         """Return the velocity error of the rigid contacts in the last step, m/s."""
-        return 0.0 if self._rigid is None else self._rigid.residual
+        return float(self._report[RESIDUAL])
 
     # --- its state ------------------------------------------------------------------------
 
@@ -280,6 +278,7 @@ class SimulatedRobot:
         for name in ('motor', 'contact', 'contact_forces'):
             if name in self._out:
                 self._out[name][:] = 0.0
+        self._report[:], self._free_guess[:] = 0.0, 0.0
         if self._rigid is not None:
             self._rigid.reset()
 
@@ -289,57 +288,46 @@ class SimulatedRobot:
             raise SettingError(f'step is {h} s; it must be finite and not negative')
         if h == 0.0:        # the laws of contact and friction divide by it
             return
-        setting, status = self._in['setting'], self._out['status']
-        setting[0], setting[5] = h, 0.0
-        if self._rigid is not None:
-            self._in['f_ext'][:] = self._pushed
-            force = self._rigid.push(self._in['q'], self._in['v'], self._free,
-                                     self._in['braked'], h, self._physics.mass_scale, self.time)
-            if force is not None:
-                self._in['f_ext'][:] += force
-            if self._rigid.residual > UNSOLVED:
-                self.unresolved += 1
-                self.unsolved_contacts += 1
-        self._compute()
-        if not math.isfinite(status[1]):
+        self._in['setting'][0] = h
+        self._take_step()
+        if self._report[NEWS]:
+            self._look()
+        self._set_time(self.time + h)
+
+    def _bound_step(self, room: int) -> Callable[[], None]:
+        """
+        Return the call that takes a step.
+
+        :param room: for so many rigid contacts.
+        """
+        x, y, none = self._in, self._out, np.zeros(0)
+        stepping = Stepping(
+            self._engine, x['setting'], y['status'], x.get('time', none), x['q'], y['q'], x['v'],
+            y['v'], x['held'], y['held'], x['sign'], y['sign'],
+            x.get('dents', none).reshape(-1), y.get('new_dents', none).reshape(-1),
+            x['braked'], x['f_ext'], self._pushed, y['w'],
+            self._free_guess[0], self._free_guess[1], self._report)
+        if self._rigid is None:
+            return bind(take_step, stepping, backend=self._backend)
+        return bind(take_contact_step, stepping, *self._rigid.with_room(room),
+                    backend=self._backend)
+
+    def _look(self) -> None:
+        """Look at what a step reports."""
+        if self._report[FULL]:
+            self._take_step = self._bound_step(2 * int(self._report[FULL]))
+            self._take_step()
+        self.unresolved += int(self._report[UNRESOLVED])
+        self.unsolved_contacts += int(self._report[MISSED])
+        if self._report[DIVERGED]:
             raise NonFiniteError(
                 f'the simulation of "{self.model.name}" has diverged: its state is no longer '
                 'finite; use a shorter step, or check masses, inertias and commands')
-        for old, new in self._carried:
-            old[:] = new
-        self._set_time(self.time + h)
 
     def _set_time(self, t: float) -> None:
         self.time = t
         if 'time' in self._in:
             self._in['time'][:] = t
-
-    def _compute(self) -> None:
-        self._in['setting'][4] = 0.0
-        self._engine()
-        if self._out['status'][0] != 0.0:
-            self._resolve()
-
-    def _free(self) -> Array:
-        """
-        Return the velocity after the step without contact, from which impulses are solved.
-
-        It is in the axes that the bodies have at the start, in which the contacts are described.
-        """
-        self._in['setting'][5] = 1.0
-        self._compute()
-        return self._out['w']
-
-    def _resolve(self) -> None:
-        """Take the step again with corrected guesses until they are right."""
-        for attempt in range(2 * _TRIES):
-            for name in ('held', 'sign'):
-                self._in[name][:] = self._out[name]
-            self._in['setting'][4] = float(attempt >= _TRIES)
-            self._engine()
-            if self._out['status'][0] == 0.0:
-                return
-        self.unresolved += 1
 
     def _checked(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         array = np.array(value, dtype=float)

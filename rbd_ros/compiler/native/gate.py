@@ -21,7 +21,8 @@ Its ``self`` is a tuple: the checked Python path, the type of tuple for several 
 arrays that stand for the last inputs where the caller gives fewer. Whatever it does not recognise
 at once it hands, untouched, to the Python path, which converts or raises; so it does where a
 result is not finite, for the Python path to explain. ``rbd_bound`` takes
-nothing, checks nothing and works on one block of memory. Neither contains an address of the
+nothing, checks nothing and works on one block of memory; ``rbd_run`` is the same for other machine
+code. None of them contains an address of the
 process; they read them from a table.
 """
 
@@ -39,6 +40,7 @@ _UNROLLED = 64
 _LANES = 4
 #: Items of ``self`` before the arrays.
 _OWN = 2
+_TABLE = f'@rbd_table = global [{len(object_layout.TABLE)} x i64] zeroinitializer'
 
 
 class Writer:
@@ -105,15 +107,14 @@ def module(inputs: Sequence[Argument], outputs: Sequence[Argument],
     :param bound: what a bound kernel runs, see ``zeros``.
     :param call: whether there is a ``rbd_call``.
     """
-    table = f'@rbd_table = global [{len(object_layout.TABLE)} x i64] zeroinitializer'
     if not call:
-        return [table, *_bound(inputs, outputs, bound)]
+        return [_TABLE, *_bound(inputs, outputs, bound)]
     shapes = {a.shape for a in outputs if a.shape}
     constants = [f'{_shape_name(s)} = private constant [{len(s)} x i64] ['
                  + ', '.join(f'i64 {n}' for n in s) + ']' for s in sorted(shapes)]
     largest = max([a.size for a in (*inputs, *outputs)], default=0)
     loop = _finite_loop() if largest > _UNROLLED else []
-    return [table, *constants, *loop, *_call(inputs, outputs), *_bound(inputs, outputs, bound)]
+    return [_TABLE, *constants, *loop, *_call(inputs, outputs), *_bound(inputs, outputs, bound)]
 
 
 def _shape_name(shape: tuple[int, ...]) -> str:
@@ -321,11 +322,31 @@ def offsets(arguments: Sequence[Argument]) -> tuple[list[int], int]:
 
 
 def _bound(inputs: Sequence[Argument], outputs: Sequence[Argument], kernel: str) -> list[str]:
-    """Return the function whose ``self`` is the array that holds all buffers."""
-    w = Writer()
-    data = w.load('%self', object_layout.DATA)
-    _run(w, [w.value(f'add i64 {data}, {8 * k}') for k in offsets([*inputs, *outputs])[0]],
+    """
+    Return the function whose ``self`` is the array that holds all buffers.
+
+    Procedures call ``rbd_run`` instead, with the address of the buffers.
+    """
+    own = Writer()
+    _run(own, [own.value(f'add i64 %block, {8 * k}') for k in offsets([*inputs, *outputs])[0]],
          kernel)
+    w = Writer()
+    w.value(f'call i64 @rbd_run(i64 {w.load("%self", object_layout.DATA)})')
+    return ['define i64 @rbd_run(i64 %block) nounwind {', *own.lines, 'ret i64 0', '}',
+            *_without_arguments(w)]
+
+
+def table_module() -> list[str]:
+    """Return the lines of ``rbd_bound`` next to ``rbd_procedure``, whose table is ``self``."""
+    w = Writer()
+    word = pointer('i64')
+    table = w.value(f'inttoptr i64 {w.load("%self", object_layout.DATA)} to {word}')
+    w.lines.append(f'call void @rbd_procedure({word} {table})')
+    return [_TABLE, *_without_arguments(w)]
+
+
+def _without_arguments(w: Writer) -> list[str]:
+    """Return a built-in function that returns None."""
     none = w.entry('none')
     w.call('Py_IncRef', 'void', [('i64', none)])
     return ['define i64 @rbd_bound(i64 %self, i64 %unused) nounwind {', *w.lines,

@@ -163,7 +163,8 @@ class Program(Kernel):
             view.flags.writeable = name not in self._zeros
         run = object_layout.make_function(self._bound_definition, block)
         count = len(self.inputs)  # an input and an output may have the same name
-        return Bound(dict(views[:count]), dict(views[count:]), run)
+        place = self._code.address('rbd_run'), block.ctypes.data
+        return Bound(dict(views[:count]), dict(views[count:]), run, place)
 
     def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
                   outputs: Sequence[Array], count: int, threads: int | None) -> None:
@@ -282,8 +283,8 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
     if cached and not given:
         source = source if isinstance(source, Graph) else source()
         given = source.digest()
-    circumstances = _circumstances(options) if cached else ''
-    key = disk.digest([given, circumstances]) if circumstances else ''
+    known = circumstances(options) if cached else ''
+    key = disk.digest([given, known]) if known else ''
     entry = disk.read(key) if key else None
     if entry is None:
         graph = source = source if isinstance(source, Graph) else source()
@@ -316,7 +317,7 @@ def _emit(name: str, texts: Sequence[str], target: Target, progress: Progress | 
 
 
 @cache
-def _circumstances(options: Options) -> str:
+def circumstances(options: Options) -> str:
     """Return a digest of all that object code depends on besides the graph, '' if unknown."""
     import llvmlite
     try:

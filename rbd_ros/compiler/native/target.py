@@ -117,18 +117,22 @@ class Target(NamedTuple):
             raise ValueError(f'code for {self.triple} {self.cpu} does not run on this processor '
                              f'(no {lacks}); use emit_objects to make it for another one')
 
-    def emit(self, text: str, opt: int = 2) -> bytes:
+    def emit(self, text: str, opt: int = 2, *, passes: bool = False) -> bytes:
         """
         Return the object code of a module.
 
-        No pass over the intermediate form is run: the graph is simplified already, and the
-        passes would cost more time than the code generator.
-
         :param text: LLVM assembly.
         :param opt: effort of the code generator.
+        :param passes: run LLVM's passes over the intermediate form. Of a graph they would cost
+            more time than the code generator: it is simplified already.
         """
-        module = binding().parse_assembly(text, binding().create_context())
-        return self.machine(opt).emit_object(module)
+        llvm, machine = binding(), self.machine(opt)
+        module = llvm.parse_assembly(text, llvm.create_context())
+        if passes:
+            options = llvm.create_pipeline_tuning_options(speed_level=2)
+            builder = llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(module, builder)
+        return machine.emit_object(module)
 
     def machine(self, opt: int) -> TargetMachine:
         """Return LLVM's own description of the target."""

@@ -1,0 +1,136 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Procedures as machine code: translated, compiled or taken from the disk, and bound to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import ctypes
+from functools import cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_ros.compiler.fork_lock import ForkLock
+from rbd_ros.compiler.kernel import Bound
+from rbd_ros.compiler.native import cache as disk, gate, object_layout
+from rbd_ros.compiler.native.expressions import ARRAYS, Function, KERNEL
+from rbd_ros.compiler.native.llvm_kernel import circumstances, Options
+from rbd_ros.compiler.native.loader import Code
+from rbd_ros.compiler.native.statements import translate
+from rbd_ros.compiler.scalar import FLOAT64
+
+_lock = ForkLock()
+
+
+class _Memory:
+    """A table of addresses: its function holds an array, the array this, and this the rest."""
+
+    owner: object
+
+    @staticmethod
+    def of(values: Sequence[int], owner: object) -> ctypes.Array:
+        """Return a table."""
+        memory = type('Memory', (_Memory, ctypes.c_int64 * len(values)), {})(*values)
+        memory.owner = owner
+        return memory
+
+
+class CompiledProcedure:
+    """
+    A function of loops and branches as machine code.
+
+    :param function: see :mod:`rbd_ros.compiler.native.statements`.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._name = function.__name__
+        lines, self._kinds = translate(function)
+        text = '\n'.join([*gate.table_module(), *lines, ''])
+        options = Options.of(FLOAT64, None)
+        known = circumstances(options)
+        key = disk.digest(['procedure', text, known]) if known else ''
+        entry = disk.read(key) if key else None
+        if entry is None:
+            entry = disk.Entry({}, [options.target.emit(text, passes=True)])
+            if key:
+                disk.write(key, entry)
+        self._code = Code(entry.objects)
+        self._definition = 0
+        if object_layout.verified():
+            self._code.write('rbd_table', object_layout.table())
+            self._definition = self._code.define(self._name, 'rbd_bound', object_layout.NOARGS)
+
+    def bind(self, given: Sequence[object]) -> Callable[[], None]:
+        """Return the call of the procedure on these arrays and kernels."""
+        values: list[int] = []
+        errors: list[BaseException] = []
+        kept: list[object] = [self, *given]
+        for each, kind in zip(given, self._kinds, strict=True):
+            if isinstance(each, np.ndarray):
+                values += self._array(each, kind)
+            elif isinstance(each, Bound) and each.place is not None:
+                values += [*each.place, 0]
+            else:
+                if kind != KERNEL or not callable(each):
+                    raise TypeError(f'{self._name} takes a {kind}, not {each!r}')
+                called = _CALL(partial(_call, each, errors))
+                kept.append(called)
+                values += [ctypes.cast(called, ctypes.c_void_p).value or 0, 0, 0]
+        memory = _Memory.of(values, kept)
+        if self._definition and len(kept) == 1 + len(given):
+            table = np.ndarray((len(values),), np.int64, memory)
+            return object_layout.make_function(self._definition, table)
+        # What Python is called may refer to the robot that calls this: the garbage collector sees
+        # what a function of Python holds, and not what an array does.
+        function = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self._code.address('rbd_procedure'))
+
+        def run() -> None:
+            function(ctypes.addressof(memory))
+            if errors:
+                raise errors.pop()
+        return run
+
+    def _array(self, array: NDArray[np.float64], kind: str) -> list[int]:
+        plain = array.flags.c_contiguous and array.flags.aligned
+        if array.ndim != ARRAYS.get(kind) or array.dtype != np.float64 or not plain:
+            raise TypeError(f'{self._name} works on C-contiguous float64 arrays; one is of type '
+                            f'{array.dtype} and shape {array.shape}, in place of a {kind}')
+        return [array.ctypes.data, *array.shape, 1][:3]
+
+
+#: A call of Python by machine code that holds the interpreter's lock.
+_CALL = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+
+
+def _call(kernel: Callable[[], object], errors: list[BaseException], _: int) -> int:
+    """Call Python from machine code, which no exception may pass through."""
+    try:
+        kernel()
+    except BaseException as error:      # raised again by the call of the procedure
+        errors.append(error)
+        return 1
+    return 0
+
+
+@cache
+def _compiled(function: Function) -> CompiledProcedure:
+    return CompiledProcedure(function)
+
+
+def compiled(function: Function) -> CompiledProcedure:
+    """Return the machine code of a function, made once in a process."""
+    with _lock:
+        return _compiled(function)

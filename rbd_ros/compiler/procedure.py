@@ -1,0 +1,85 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Algorithms that iterate until they are done, as machine code from the source that Python runs.
+
+Graphs hold algorithms without decisions. An algorithm that has them, such as the forces of some
+contacts, is written as a function of loops over arrays; what it may hold is said in
+:mod:`rbd_ros.compiler.native.statements`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+import logging
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbd_ros.compiler.backends import BACKENDS, has_llvm
+
+#: Types of the parameters of procedures.
+Vector: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
+Kernel: TypeAlias = Callable[[], object]
+_log = logging.getLogger('rbd_ros')
+
+
+def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
+         ) -> Callable[[], None]:
+    """
+    Return a call without arguments that runs a function on arrays and kernels.
+
+    :param function: a procedure whose parameters are no numbers.
+    :param given: C-contiguous float64 arrays, whose contents may change between calls; kernels,
+        bound ones or any calls without arguments; and named tuples of both.
+    :param backend: 'llvm' for machine code, 'python' for the function as it stands, 'auto' for
+        machine code where it can be made.
+    :raises TypeError: if the function cannot be translated, or an array does not fit.
+    """
+    if backend not in BACKENDS:
+        raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
+    if backend == 'llvm' or (backend == 'auto' and has_llvm()):
+        from rbd_ros.compiler.native.native_procedure import compiled
+        flat = [part for each in given for part in (each if isinstance(each, tuple) else [each])]
+        try:
+            return compiled(function).bind(flat)
+        except OSError as error:
+            if backend == 'llvm':
+                raise
+            _explain(function.__name__, str(error))
+    return partial(function, *[_plain(each) for each in given])
+
+
+def _plain(given: object) -> object:
+    """Return an array as it is, and a call as one that returns zero: an error is raised."""
+    if isinstance(given, tuple):
+        return type(given)._make(map(_plain, given))    # type: ignore[attr-defined]
+    if not callable(given):
+        return given
+
+    def call() -> int:
+        given()
+        return 0
+    return call
+
+
+@cache
+def _explain(name: str, reason: str) -> None:
+    """Say once why a function runs in Python."""
+    _log.warning('%s runs as Python, a hundred times slower than as machine code: %s', name,
+                 reason)
