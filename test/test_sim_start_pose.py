@@ -67,9 +67,9 @@ def test_arms_start_where_their_tip_can_go_anywhere(name, tip, at_zero):
     np.testing.assert_array_equal(q[fixed], start[fixed])
     assert jacobian_condition(model, q, tip) < 15.0
     assert jacobian_condition(model, start, tip) > at_zero
-    bodies, last = chain_of(model, joints)
+    bodies = chain_of(model, joints)
     heights = [link_poses(model, q)[model.body_names[i]][0][2] for i in bodies[2:]]
-    assert min(heights) > 0.0 and last in range(1, model.nb + 1)
+    assert min(heights) > 0.0
 
 
 def random_arm(rng, joints=6):

@@ -46,22 +46,22 @@ GROUND, GROUND_WEIGHT = 0.15, 20.0  # height above the base, in lengths of the a
 FULL_RANK = 1e-6  # smallest ratio of singular values that is not structural
 
 
-def chain_of(model: Model, joints: Sequence[str]) -> tuple[list[int], int]:
+def chain_of(model: Model, joints: Sequence[str]) -> list[int]:
     """
-    Return the bodies of the given joints on the longest way from the base, and its last body.
+    Return the bodies of the given joints on the longest way from the base; the last is the tip.
 
     :param joints: with one coordinate each.
     """
     wanted = {model.joint_index(name) for name in joints}
-    best: tuple[list[int], int] = ([], 0)
+    best: list[int] = []
     for body in range(1, model.nb + 1):
         way, i = [], body
         while i:
             if i in wanted:
                 way.append(i)
             i = model.parent[i]
-        if len(way) > len(best[0]):
-            best = way[::-1], body
+        if len(way) > len(best):
+            best = way[::-1]
     return best
 
 
@@ -78,7 +78,7 @@ def bent_pose(model: Model, joints: Sequence[str]) -> Array:
     for name in joints:
         k = model.position_slice(name).start
         q[k] = min(max(q[k], model.lower[k]), model.upper[k])
-    bodies, tip = chain_of(model, joints)
+    bodies = chain_of(model, joints)
     if len(bodies) < 2:
         return q
     by_body = {model.joint_index(name): model.position_slice(name).start for name in joints}
@@ -90,13 +90,13 @@ def bent_pose(model: Model, joints: Sequence[str]) -> Array:
     def cost(x: Array) -> float:
         trial = q.copy()
         trial[places] = x
-        values, heights = _figures(model, bodies, tip, trial)
+        values, heights = _figures(model, bodies, trial)
         ratio = values[0] / max(values[rank - 1], 1e-9 * values[0])
         low_by = np.maximum(GROUND - heights, 0.0).sum()
         return float(math.log(ratio) + REST_WEIGHT * ((x - rest) ** 2).sum()
                      + GROUND_WEIGHT * low_by)
 
-    rank = _rank(model, bodies, tip, q, places, draws[:20])
+    rank = _rank(model, bodies, q, places, draws[:20])
     best = min(draws, key=cost)
     least = cost(best)
     for step in STEPS:
@@ -113,8 +113,8 @@ def bent_pose(model: Model, joints: Sequence[str]) -> Array:
 
 def condition_number(model: Model, joints: Sequence[str], q: Array) -> float:
     """Return the ratio of the largest to the smallest singular value at the end of the chain."""
-    bodies, tip = chain_of(model, joints)
-    values, _ = _figures(model, bodies, tip, q)
+    bodies = chain_of(model, joints)
+    values, _ = _figures(model, bodies, q)
     return float(values[0] / max(values[min(len(values), 6) - 1], 1e-300))
 
 
@@ -134,30 +134,28 @@ def _ranges(model: Model, bodies: list[int], places: list[int]) -> tuple[Array, 
     return low, high
 
 
-def _figures(model: Model, bodies: list[int], tip: int, q: Array) -> tuple[Array, Array]:
+def _figures(model: Model, bodies: list[int], q: Array) -> tuple[Array, Array]:
     """Return the singular values of the scaled Jacobian, and heights in lengths of the arm."""
     tree = links(model, model.expand_q(q.tolist()))
     poses = placements(model, tree)
-    end = poses[tip].r
+    end = poses[bodies[-1]].r
     columns = []
-    length = max(sum(math.hypot(*map(float, model.X_T[i].r.to_list()))
-                     for i in (*bodies, tip)), 1e-3)
+    length = max(sum(math.hypot(*map(float, model.X_T[i].r.to_list())) for i in bodies), 1e-3)
     for i in bodies:
         S = poses[i].inverse() @ tree.S[i][0]  # at the origin of the base
         v = S.lin + S.ang.cross(end)
         columns.append([*map(float, S.ang.to_list()), *(float(x) / length for x in v.to_list())])
     values = np.linalg.svd(np.array(columns).T, compute_uv=False)
-    heights = np.array([float(poses[i].r.to_list()[2]) for i in (*bodies[2:], tip)])
+    heights = np.array([float(poses[i].r.to_list()[2]) for i in (*bodies[2:-1], bodies[-1])])
     return values, heights / length
 
 
-def _rank(model: Model, bodies: list[int], tip: int, q: Array, places: list[int],
-          draws: Array) -> int:
+def _rank(model: Model, bodies: list[int], q: Array, places: list[int], draws: Array) -> int:
     """Return how many directions the end of the chain has at all."""
     most = 1
     for x in draws:
         trial = q.copy()
         trial[places] = x
-        values, _ = _figures(model, bodies, tip, trial)
+        values, _ = _figures(model, bodies, trial)
         most = max(most, int((values > FULL_RANK * values[0]).sum()))
     return most
