@@ -39,7 +39,7 @@ from rbd_ros.model.collision_shapes import Box, CollisionShape, Cylinder, HalfSp
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.peers.mujoco_robot import without_shapes
 from rbd_ros.sim import Obstacle, Physics, SimulatedRobot, Surface, World
-from rbd_ros.sim.distance import Placed
+from rbd_ros.sim.contact.distance import Placed
 from rbd_ros.spatial import Transform
 
 #: s, of both.

@@ -27,8 +27,8 @@ import pinocchio as pin
 import rbd_ros
 from rbd_ros.command_line.timing import best_times
 from rbd_ros.joints import Joint, Revolute, Universal
-from rbd_ros.model import mechanisms
 from rbd_ros.model.model import Model
+from rbd_ros.samples import mechanisms
 from rbd_ros.spatial import Transform
 
 MECHANISMS = {'four_bar': mechanisms.four_bar, 'five_bar': mechanisms.five_bar,

@@ -21,10 +21,10 @@ from benchmark.robots import FILES, FLOATING, robot_file
 from rbd_ros import load_urdf
 from rbd_ros.algorithms import aba, crba, kinematics, rnea
 from rbd_ros.algorithms.equivalence import simplified_inertias
-from rbd_ros.command_line.ops import operation_counts
+from rbd_ros.command_line.commands.ops import operation_counts
 from rbd_ros.compiler import OperationCount, trace
 from rbd_ros.model.model import Model
-from rbd_ros.model.samples import general_chain
+from rbd_ros.samples.families import general_chain
 from rbd_ros.spatial import Vec3
 
 #: The best published counts for general chains of 6 and 7 joints (RBDA Table 10.1).

@@ -31,7 +31,7 @@ import numpy as np
 import rbd_ros
 from rbd_ros.command_line.timing import best_times
 from rbd_ros.compiler import code_size, emit_objects
-from rbd_ros.model.samples import general_chain
+from rbd_ros.samples.families import general_chain
 
 SIZES = (2, 4, 8, 16, 32, 64)
 METHODS = {

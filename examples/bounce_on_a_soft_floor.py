@@ -18,7 +18,7 @@ import sys
 
 import numpy as np
 import rbd_ros
-from rbd_ros.algorithms import soft_contact
+from rbd_ros.algorithms.contact import soft
 from rbd_ros.joints import Prismatic
 from rbd_ros.model.collision_shapes import CollisionShape, Sphere
 from rbd_ros.sim import read_scene, SimulatedRobot, Surface, World
@@ -31,7 +31,7 @@ builder.add_body('ball', 'base', Prismatic((0.0, 0.0, 1.0)), inertia=ball)
 model, simulated, formula = builder.build(), {}, {}
 time = h * np.arange(1, 10001)                                  # 1 s
 for share in (0.8, 0.6, 0.4):
-    damping = soft_contact.damping_for(share, stiffness, mass)
+    damping = soft.damping_for(share, stiffness, mass)
     world = World('soft', [CollisionShape('ball', 1, Sphere(radius))], read_scene('floor: 0.0'),
                   Surface(stiffness=stiffness, damping=damping))
     robot, height = SimulatedRobot(model, world=world), []

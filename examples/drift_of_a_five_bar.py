@@ -17,10 +17,10 @@
 import sys
 
 import numpy as np
-from rbd_ros.algorithms.manifold import projection, underlying
-from rbd_ros.algorithms.manifold.local_form import LocalForm
-from rbd_ros.algorithms.manifold.system import rk4_step, State
-from rbd_ros.dynamics.thesis_mechanisms import five_bar, FIVE_BAR_SWING
+from rbd_ros.manifold import projection, underlying
+from rbd_ros.manifold.local_form import LocalForm
+from rbd_ros.manifold.system import rk4_step, State
+from rbd_ros.samples.thesis import five_bar, FIVE_BAR_SWING
 
 h, seconds = (float(x) for x in (sys.argv[1:3] or ('0.01', '10')))
 mechanism, rest = five_bar(), np.zeros(4)

@@ -17,7 +17,7 @@
 import numpy as np
 
 import rbd_ros
-from rbd_ros.algorithms import link_jacobians, maximal
+from rbd_ros.algorithms.other_forms import link_jacobians, maximal
 
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')
 robot = rbd_ros.Dynamics(model, backend='reference')

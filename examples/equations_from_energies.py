@@ -18,7 +18,7 @@ import numpy as np
 
 import rbd_ros
 from rbd_ros import compiler
-from rbd_ros.algorithms import lagrange
+from rbd_ros.algorithms.other_forms import lagrange
 
 # A pendulum of 0.5 m and 2 kg that hangs from a cart of 3 kg: q is [place of cart, angle].
 m, M, length, g = 2.0, 3.0, 0.5, 9.81

@@ -17,9 +17,9 @@
 import sys
 
 import numpy as np
-from rbd_ros.algorithms.manifold.robust import Options, robust_acceleration
-from rbd_ros.algorithms.manifold.system import rk4_step, State
-from rbd_ros.dynamics.thesis_mechanisms import five_bar, FIVE_BAR_SINGULAR
+from rbd_ros.manifold.robust import Options, robust_acceleration
+from rbd_ros.manifold.system import rk4_step, State
+from rbd_ros.samples.thesis import five_bar, FIVE_BAR_SINGULAR
 
 h, seconds = (float(x) for x in (sys.argv[1:3] or ('1e-3', '5')))
 mechanism, rest = five_bar(), np.zeros(4)

@@ -16,8 +16,8 @@
 
 import numpy as np
 from rbd_ros import ModelBuilder
-from rbd_ros.algorithms.contact import Contact, generalized_normals
-from rbd_ros.algorithms.contact_sets import contact_sets
+from rbd_ros.algorithms.contact.contact_sets import contact_sets
+from rbd_ros.algorithms.contact.rigid import Contact, generalized_normals
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.joints import Free
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3

@@ -15,17 +15,17 @@
 """What is the linear form of a mechanism with a loop, at rest and where it falls?"""
 
 import numpy as np
-from rbd_ros.algorithms.manifold import implicit, linearize, projection, underlying
-from rbd_ros.algorithms.manifold.chart import choose
-from rbd_ros.algorithms.manifold.local_form import LocalForm
-from rbd_ros.algorithms.manifold.system import State
-from rbd_ros.dynamics import thesis_mechanisms as mechanisms
+from rbd_ros.manifold import implicit, linearize, projection, underlying
+from rbd_ros.manifold.chart import choose
+from rbd_ros.manifold.local_form import LocalForm
+from rbd_ros.manifold.system import State
+from rbd_ros.samples import thesis
 
-five_bar, rest = mechanisms.five_bar(), np.zeros(4)
+five_bar, rest = thesis.five_bar(), np.zeros(4)
 PAIRS = ((0, 1), (0, 3), (1, 2))
 
 # Let it hang, with dampers in its joints: implicit steps of 0.2 s, each solved with 1 - h A.
-state = State(projection.project_position(five_bar, np.array(mechanisms.FIVE_BAR_SWING))[0], rest)
+state = State(projection.project_position(five_bar, np.array(thesis.FIVE_BAR_SWING))[0], rest)
 form = LocalForm(five_bar, state.q, lambda q, qd: -10.0 * qd)
 for _ in range(120):
     state = implicit.implicit_step(form, five_bar, state, 0.2, applied=lambda q, v: (
@@ -33,7 +33,7 @@ for _ in range(120):
 print(f'it hangs at {np.round(state.q, 6)}, {five_bar.energy(*state):.6f} J')
 
 hanging = State(state.q, rest)
-thrown = State(np.array(mechanisms.FIVE_BAR_START), rest)
+thrown = State(np.array(thesis.FIVE_BAR_START), rest)
 values = {}
 for name, at in (('hanging', hanging), ('falling', thrown)):
     for pair in PAIRS:

@@ -17,7 +17,7 @@
 import numpy as np
 
 import rbd_ros
-from rbd_ros.algorithms import screw_matrices, screws
+from rbd_ros.algorithms.other_forms import screw_matrices, screws
 from rbd_ros.model import screw_tree
 
 model = rbd_ros.load_urdf('package://rbd_ros/urdf/seven_joint_arm.urdf')

@@ -17,7 +17,7 @@
 import numpy as np
 
 import rbd_ros
-from rbd_ros.model import mechanisms
+from rbd_ros.samples import mechanisms
 
 model, start = mechanisms.delta()
 robot = rbd_ros.Dynamics(model, closed_near=start)

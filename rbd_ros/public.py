@@ -14,7 +14,7 @@
 
 """The public names of the package, and where each of them lives."""
 
-from rbd_ros.algorithms.opspace import FULL, Handle, POINT
+from rbd_ros.algorithms.handles.opspace import FULL, Handle, POINT
 from rbd_ros.dynamics.kinematic_search import InverseKinematics
 from rbd_ros.dynamics.prescribed import HybridDynamics
 from rbd_ros.dynamics.robot import Dynamics, OperationalSpace

@@ -18,7 +18,8 @@ import functools
 
 import numpy as np
 import rbd_ros
-from rbd_ros.model import mechanisms, positions
+from rbd_ros.model import positions
+from rbd_ros.samples import mechanisms
 
 MECHANISMS = {
     'four_bar': mechanisms.four_bar, 'five_bar': mechanisms.five_bar,

@@ -18,24 +18,24 @@ from functools import cache
 
 import numpy as np
 from rbd_ros import Dynamics, ModelBuilder
-from rbd_ros.algorithms.manifold import projection, underlying
-from rbd_ros.algorithms.manifold.system import State
-from rbd_ros.dynamics import thesis_mechanisms as mechanisms
-from rbd_ros.dynamics.constrained import Pin, PinnedTree
 from rbd_ros.joints import Revolute, Spherical, Universal
-from rbd_ros.model import positions, samples
+from rbd_ros.manifold import projection, underlying
+from rbd_ros.manifold.constrained import Pin, PinnedTree
+from rbd_ros.manifold.system import State
+from rbd_ros.model import positions
+from rbd_ros.samples import families, thesis
 from rbd_ros.spatial.constant import xlt
 
-START = np.array(mechanisms.FIVE_BAR_START)
-SINGULAR = np.array(mechanisms.FIVE_BAR_SINGULAR)
-SWING = np.array(mechanisms.FIVE_BAR_SWING)
+START = np.array(thesis.FIVE_BAR_START)
+SINGULAR = np.array(thesis.FIVE_BAR_SINGULAR)
+SWING = np.array(thesis.FIVE_BAR_SWING)
 #: The hanging equilibrium of the five-bar.
 HANGING = np.array([4.815082, -2.976091, 5.746795, -2.976091])
-five_bar = cache(mechanisms.five_bar)
-virtual = cache(mechanisms.five_bar_with_virtual_link)
-parallel = cache(mechanisms.parallel_four_bar)
-four_bar = cache(mechanisms.four_bar)
-slider_crank = cache(mechanisms.slider_crank)
+five_bar = cache(thesis.five_bar)
+virtual = cache(thesis.five_bar_with_virtual_link)
+parallel = cache(thesis.parallel_four_bar)
+four_bar = cache(thesis.four_bar)
+slider_crank = cache(thesis.slider_crank)
 NONE = np.zeros(4)
 #: A state of the five-bar in motion.
 MOVING = State(START, np.array([0.7, -0.7702712101, 0.5108136433, -0.4]))
@@ -52,7 +52,7 @@ def spatial():
     """Return an arm of ball, universal and revolute joints, its end pinned in space: nq = 7."""
     rng = np.random.default_rng(3)
     builder = ModelBuilder('pinned_arm')
-    inertia = [samples.random_inertia(rng) for _ in range(3)]
+    inertia = [families.random_inertia(rng) for _ in range(3)]
     builder.add_body('upper', 'base', Spherical(), None, inertia[0])
     builder.add_body('middle', 'upper', Universal((1.0, 0.0, 0.0), (0.0, 0.6, 0.8)),
                      xlt(0.7, 0.1, 0.0), inertia[1])

@@ -19,13 +19,15 @@ import math
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import trace
 from rbd_ros.joints import Free, Prismatic, Revolute
-from rbd_ros.model import connectivity, samples, tree_cost
-from rbd_ros.sim import adaptive, Coordinates, rk4_step
+from rbd_ros.model import connectivity, tree_cost
+from rbd_ros.samples import families
+from rbd_ros.sim import Coordinates, rk4_step
+from rbd_ros.sim.steps import adaptive
 from rbd_ros.spatial import RigidInertia, screw, Sym3, Vec3
 from scipy.integrate import RK45
 from tree_oracle import assert_near
@@ -93,8 +95,8 @@ def test_formulas_bound_what_is_counted(seed):
     for i in range(1, n + 1):
         parent.append(int(rng.integers(max(0, i - 3), i)))
         builder.add_body(f'body_{i}', f'body_{parent[i]}' if parent[i] else 'base',
-                         Revolute((0.0, 0.0, 1.0)), samples.random_transform(rng),
-                         samples.random_inertia(rng))
+                         Revolute((0.0, 0.0, 1.0)), families.random_transform(rng),
+                         families.random_inertia(rng))
     model = builder.build()
     c = tree_cost.counters(parent)
     general = (tree_cost.INERTIA_GENERAL.times(c.D0)
@@ -166,7 +168,7 @@ def test_adaptive_steps_save_calls():
 @pytest.mark.seed('RBDA 10-05')
 def test_adaptive_steps_keep_the_tolerance():
     """A tumbling free body: energy, momentum and the quaternion stay, more so when asked."""
-    body = samples.random_inertia(np.random.default_rng(1))
+    body = families.random_inertia(np.random.default_rng(1))
     builder = rbd_ros.ModelBuilder('body', gravity=(0.0, 0.0, 0.0))
     builder.add_body('body', 'base', Free(), None, body)
     robot = rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
@@ -223,7 +225,7 @@ def test_planar_robots_get_planar_arithmetic():
         above = 'base'      # flat bodies have no moments in the plane: no real body is like that
         builder = rbd_ros.ModelBuilder('planar', gravity=(0.0, -9.81, 0.0), doubtful_inertias=True)
         for k in range(4):
-            body = samples.random_inertia(rng)
+            body = families.random_inertia(rng)
             if flat:        # mass, centre in the plane and the moment about its normal
                 body = RigidInertia(body.m, Vec3(body.h.x, body.h.y, 0.0),
                                     Sym3.diagonal(0.0, 0.0, body.I.zz))

@@ -21,7 +21,7 @@ import rbd_ros
 from rbd_ros.algorithms import aba
 from rbd_ros.algorithms.kinematics import Conditions, links, velocities, velocity_products
 from rbd_ros.joints import Composite, Fixed, Prismatic, Revolute
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import (assert_near, columns, crf, crm, DenseTree, SEEDS, skew, spatial_inertia,
                          State, TREES, vector)
@@ -67,7 +67,7 @@ class Articulated:
 @pytest.mark.seed('RBDA 7-01')
 def test_single_body_is_its_own_articulated_body():
     """With nothing to carry, I_A = I and p_A = v x* I v - f_x."""
-    model = samples.random_tree(1, 3, joints=('spherical',))
+    model = families.random_tree(1, 3, joints=('spherical',))
     a = Articulated(model, 2)
     inertia = spatial_inertia(model.inertia[1])
     assert_near(a.I_A[1], inertia, limit=1e-15)
@@ -100,8 +100,8 @@ def test_articulated_inertia_is_an_inertia(model, seed):
 def test_articulated_inertia_transforms_as_an_inertia():
     """X I_A X^-1 with forces transformed to match keeps f . v (X* I X^-1)."""
     rng = np.random.default_rng(0)
-    a = Articulated(samples.random_tree(5, 1), 1)
-    X = samples.random_transform(rng)
+    a = Articulated(families.random_tree(5, 1), 1)
+    X = families.random_transform(rng)
     matrix = np.array(X.to_list())
     moved = np.array((X @ a.bodies.I_A[1]).to_list())
     back = np.linalg.inv(matrix)
@@ -153,7 +153,7 @@ def test_force_across_a_joint_from_either_side(model, seed):
 @pytest.mark.seed('RBDA 7-10')
 def test_joint_about_z_leaves_row_and_column_three_empty():
     """For S = e3 the inertia seen through the joint has exact zeros in row and column 3."""
-    a = Articulated(samples.general_chain(4, 1), 1)
+    a = Articulated(families.general_chain(4, 1), 1)
     exact = a.bodies.I_A[4].minus_dyads(
         a.bodies.D[4].solve_columns(a.bodies.U[4]), a.bodies.U[4], (2,))
     I_a = np.array(exact.to_list())
@@ -165,8 +165,8 @@ def test_joint_about_z_leaves_row_and_column_three_empty():
 def test_gluing_handles_adds_articulated_bodies():
     """Two articulated bodies glued at their handles add up, as a joint without freedom does."""
     rng = np.random.default_rng(2)
-    parts = [samples.random_inertia(rng) for _ in range(4)]
-    X = [samples.random_transform(rng) for _ in range(3)]
+    parts = [families.random_inertia(rng) for _ in range(4)]
+    X = [families.random_transform(rng) for _ in range(3)]
     axes = [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0)]
 
     def tree(first, second):
@@ -215,7 +215,7 @@ def test_example_of_the_book():
 def test_two_body_problem_in_3d_and_spatial_vectors(seed):
     """Four 3 x 3 formulas and one spatial formula give the inertia felt at the first body."""
     rng = np.random.default_rng(seed)
-    one, two = samples.random_inertia(rng), samples.random_inertia(rng)
+    one, two = families.random_inertia(rng), families.random_inertia(rng)
     m1, c1, I1 = (one.m, np.zeros(3), np.array(one.com_form()[2].to_list()))
     m2, c2, I2 = (two.m, rng.normal(size=3), np.array(two.com_form()[2].to_list()))
     P, s = rng.normal(size=3), rng.normal(size=3)
@@ -272,10 +272,10 @@ def test_two_body_fixture():
 @pytest.mark.parametrize('seed', range(4))
 def test_two_bodies_in_motion(seed):
     """With velocities and a drive, a_1 and qdd follow from the articulated pair."""
-    model = samples.random_tree(2, seed, joints=('free', 'revolute'), branching=0.0)
+    model = families.random_tree(2, seed, joints=('free', 'revolute'), branching=0.0)
     while [model.joint[i].type_name for i in (1, 2)] != ['free', 'revolute']:
         seed += 100
-        model = samples.random_tree(2, seed, joints=('free', 'revolute'), branching=0.0)
+        model = families.random_tree(2, seed, joints=('free', 'revolute'), branching=0.0)
     s = State(model, seed)
     dense = DenseTree(model, s.q, s.qd)
     S, I1, I2, v1, v2 = dense.S[2][:, 0], dense.I[1], dense.I[2], dense.v[1], dense.v[2]

@@ -18,12 +18,14 @@ from hypothesis import given, HealthCheck, settings
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import aba, assembly, divide_and_conquer as dca, joining, ltl
+from rbd_ros.algorithms import aba
 from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.other_forms import assembly, divide_and_conquer, joining
 from rbd_ros.compiler import compile_python, trace
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Revolute
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, skew, State, TREES, with_rotors
 
@@ -215,7 +217,7 @@ def test_divide_and_conquer(model, seed):
     """Halves of halves, joined, move as body by body (ABA), with all joints and branches."""
     s = State(model, seed)
     arguments = s.q.tolist(), s.qd.tolist(), s.tau.tolist(), conditions_of(model, s)
-    found = dca.divide_and_conquer(model, *arguments)
+    found = divide_and_conquer.divide_and_conquer(model, *arguments)
     expected = aba.aba(model, *arguments).qdd
     # compare forces: accelerations of light joints magnify the rounding of either method
     tau = DenseTree(model, s.q, s.qd).rnea(np.array(found), model.gravity, s.f_ext)
@@ -226,11 +228,12 @@ def test_divide_and_conquer(model, seed):
 @pytest.mark.seed('RBDA 7-23')
 def test_divide_and_conquer_runs_traced():
     """The same source traces, with gravity as an input."""
-    model = samples.random_tree(5, 3, joints=('revolute', 'spherical'), branching=0.5)
+    model = families.random_tree(5, 3, joints=('revolute', 'spherical'), branching=0.5)
     s = State(model, 1)
 
     def function(q, qd, tau, g):
-        return {'qdd': dca.divide_and_conquer(model, q, qd, tau, Conditions(Vec3(*g)))}
+        given = Conditions(Vec3(*g))
+        return {'qdd': divide_and_conquer.divide_and_conquer(model, q, qd, tau, given)}
     shapes = {'q': (model.nq,), 'qd': (model.nv,), 'tau': (model.nv,), 'g': (3,)}
     found = compile_python(trace(function, shapes))(s.q, s.qd, s.tau, np.array(model.gravity))
     robot = rbd_ros.Dynamics(model, backend='reference')
@@ -240,9 +243,9 @@ def test_divide_and_conquer_runs_traced():
 @pytest.mark.parametrize('joints', [('revolute', 'spherical'), ('free', 'prismatic')])
 def test_divide_and_conquer_with_rotors(joints):
     """The rotor of a joint yields as H with its inertia on the diagonal says, branches too."""
-    model = with_rotors(samples.random_tree(6, 4, joints=joints, branching=0.6))
+    model = with_rotors(families.random_tree(6, 4, joints=joints, branching=0.6))
     s = State(model, 2)
-    found = dca.divide_and_conquer(
+    found = divide_and_conquer.divide_and_conquer(
         model, s.q.tolist(), s.qd.tolist(), s.tau.tolist(), conditions_of(model, s))
     dense = DenseTree(model, s.q, s.qd)
     H = dense.mass_matrix() + np.diag(model.rotor_inertia)
@@ -256,7 +259,7 @@ def test_what_divide_and_conquer_refuses():
     rod = RigidInertia.from_com(1.0, Vec3(0.1, 0.0, 0.0), Sym3.diagonal(0.0, 0.2, 0.2))
     builder.add_body('rod', 'base', Revolute(), inertia=rod, joint_name='hinge')
     with pytest.raises(SingularError, match='body "rod" of "rod" has no inverse inertia'):
-        dca.divide_and_conquer(
+        divide_and_conquer.divide_and_conquer(
             builder.build(), [0.1], [0.2], [0.3], Conditions(Vec3(0.0, 0.0, -9.81)))
 
 
@@ -268,7 +271,7 @@ def free_chain(seed, count=4):
         axis = tuple(rng.normal(size=3).tolist())
         joint = rbd_ros.joints.Free() if i == 1 else Revolute(axis)
         builder.add_body(f'body_{i}', f'body_{i - 1}' if i > 1 else 'base', joint,
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          joint_name=f'joint_{i}')
     return builder.build()
 
@@ -327,9 +330,9 @@ def test_two_joints_at_once():
     rng = np.random.default_rng(8)
     builder = rbd_ros.ModelBuilder('hinged')
     builder.add_body('one', 'base', rbd_ros.joints.Free(), joint_name='root',
-                     inertia=samples.random_inertia(rng))
+                     inertia=families.random_inertia(rng))
     builder.add_body('two', 'one', Revolute(tuple(rng.normal(size=3).tolist())),
-                     Transform.translation(Vec3(0.3, 0.1, -0.2)), samples.random_inertia(rng),
+                     Transform.translation(Vec3(0.3, 0.1, -0.2)), families.random_inertia(rng),
                      joint_name='hinge')
     model = builder.build()
     s = State(model, 1)

@@ -31,11 +31,12 @@ import numpy as np
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
-from rbd_ros.command_line import info, ops, plausibility
+from rbd_ros import robot_check
 from rbd_ros.command_line.app import app
-from rbd_ros.command_line.plausibility import TESTS
+from rbd_ros.command_line.commands import info, ops
 from rbd_ros.control.parameters.table import PARAMETERS
-from rbd_ros.model.samples import general_chain
+from rbd_ros.robot_check import TESTS
+from rbd_ros.samples.families import general_chain
 import yaml
 
 
@@ -312,9 +313,9 @@ def test_strength_of_closed_loops_is_not_judged():
     model = rbd_ros.load_urdf(text)
     assert model.loops
     heavy = SimpleNamespace(gravity=lambda q: np.full((1, model.nv), 1e6))
-    assert plausibility._too_weak(SimpleNamespace(model=model, robot=heavy, postures=None)) == []
+    assert robot_check._too_weak(SimpleNamespace(model=model, robot=heavy, postures=None)) == []
     tree = general_chain(2)
-    found = plausibility._too_weak(SimpleNamespace(
+    found = robot_check._too_weak(SimpleNamespace(
         model=dataclasses.replace(tree, effort_limit=(2e6, 0.5)), robot=heavy, postures=None))
     assert len(found) == 1 and found[0].endswith('needs up to 1e+06 to hold the robot, its '
                                                  'limit is 0.5')

@@ -29,8 +29,8 @@ import numpy as np
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
-from rbd_ros.command_line.plausibility import TESTS
 from rbd_ros.identification import bag as bags
+from rbd_ros.robot_check import TESTS
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ import sys
 from command_rig import data, PLANAR, rbd
 import pytest
 from rbd_env.pace import patient
-from rbd_ros.command_line import bench
+from rbd_ros.command_line.commands import bench
 from rbd_ros.peers import comparison
 
 

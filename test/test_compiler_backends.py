@@ -33,7 +33,7 @@ from rbd_ros.compiler.graph.functions import OPERATIONS
 from rbd_ros.compiler.graph.partition import (
     angles_first, even, narrow, operations, partition)
 from rbd_ros.compiler.source.python import PythonKernel
-from rbd_ros.model.samples import random_tree
+from rbd_ros.samples.families import random_tree
 from rbd_ros.spatial import Vec3
 
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-Wshadow', '-Wconversion',

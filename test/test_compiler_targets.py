@@ -33,7 +33,7 @@ from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import scalar_modules
 from rbd_ros.compiler.native.target import binding
 from rbd_ros.compiler.scalar import FLOAT32
-from rbd_ros.model.samples import general_chain
+from rbd_ros.samples.families import general_chain
 
 COMPILER = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
 EXACT = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'min', 'max', 'lt', 'le', 'select')

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import constraints, whole_system
+from rbd_ros.algorithms.loops import constraints, whole_system
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Cylindrical, Helical, RackAndPinion, Revolute, Spherical, Universal
 from rbd_ros.joints.base import dual_complement

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rbd_ros.algorithms import complementarity, contact, contact_qp, contact_sets, friction
-from rbd_ros.algorithms.complementarity import Status
-from rbd_ros.algorithms.contact import Contact, NoContactSolution, Phase
+from rbd_ros.algorithms.contact import contact_sets, friction, programs, rigid
+from rbd_ros.algorithms.contact.rigid import Contact, NoContactSolution, Phase
+from rbd_ros.algorithms.linear import complementarity
+from rbd_ros.algorithms.linear.complementarity import Status
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import NonFiniteError, RbdError, SettingError, ShapeError
-from rbd_ros.model.samples import random_tree
-from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.samples.families import random_tree
+from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.spatial import Force
 from spatial_oracle import array, assert_close, crf6, mci6, Sampler
 
@@ -35,13 +36,13 @@ ROD = np.diag([1.0, 1.0, 1.0 / 12.0, 1.0, 1.0, 1.0])       # m = L = 1, about it
 
 def normals_at(*xs):
     """Return upward normals (y) at points of a rod along x, as columns."""
-    return np.column_stack([contact.normal((x, 0.0, 0.0), (0.0, 1.0, 0.0)) for x in xs])
+    return np.column_stack([rigid.normal((x, 0.0, 0.0), (0.0, 1.0, 0.0)) for x in xs])
 
 
 def rod(*xs, force=(0.0, 0.0, 0.0, 0.0, -G, 0.0)):
     """Return the contact problem of a rod at rest."""
     N = normals_at(*xs)
-    return contact.body_problem(ROD, np.zeros(6), N, 0.0 * N, np.zeros(6), force)
+    return rigid.body_problem(ROD, np.zeros(6), N, 0.0 * N, np.zeros(6), force)
 
 
 # --- normals and separations ----------------------------------------------------------------
@@ -53,13 +54,13 @@ def test_normal_is_a_unit_force_along_a_line():
     sample = Sampler(3)
     X = sample.transform()                      # from base to a frame at the contact
     p, z = np.array(list(X.r)), np.array(X.E.rows)[2]
-    n = contact.normal(p, z)
+    n = rigid.normal(p, z)
     assert_close(array(X @ Force.from_list(n.tolist())), [0, 0, 0, 0, 0, 1])
     v = array(sample.motion())
     # the normal velocity of the point of the body that is at the contact
-    assert_close(contact.separation_velocity(n, v), z @ (v[3:] + np.cross(v[:3], p)))
+    assert_close(rigid.separation_velocity(n, v), z @ (v[3:] + np.cross(v[:3], p)))
     with pytest.raises(ShapeError, match=r'must be a unit vector, \(3,\)'):
-        contact.normal(p, 2.0 * z)
+        rigid.normal(p, 2.0 * z)
 
 
 @pytest.mark.seed('RBDA 11-02')
@@ -74,48 +75,48 @@ def test_separation_acceleration_is_the_rate_of_separation_velocity():
     def zeta(t):
         p, u = corner + t * corner_rate, unit + t * turn
         n = np.concatenate([np.cross(p, u), u])
-        return contact.separation_velocity(n, v + t * a)
-    n, n_rate = contact.normal(corner, unit), contact.normal_rate(corner, unit, corner_rate, turn)
+        return rigid.separation_velocity(n, v + t * a)
+    n, n_rate = rigid.normal(corner, unit), rigid.normal_rate(corner, unit, corner_rate, turn)
     slope = (zeta(1e-4) - zeta(-1e-4)) / 2e-4
-    assert contact.separation_acceleration(n, n_rate, v, a) == pytest.approx(slope, abs=1e-6)
+    assert rigid.separation_acceleration(n, n_rate, v, a) == pytest.approx(slope, abs=1e-6)
     assert abs(n_rate @ v) > 0.1                # the product term is not a matter of rounding
 
 
 @pytest.mark.seed('RBDA 11-03')
 def test_single_contact_in_closed_form():
     """A rod supported at one end; and where it is lifted, no force, one linear piece each."""
-    n = contact.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0))
+    n = rigid.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0))
     zero = np.zeros(6)
-    at_rest = contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, -G, 0])
+    at_rest = rigid.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, -G, 0])
     assert_close(at_rest.force, [G / 4.0])
     assert_close(at_rest.acceleration[4], -0.75 * G)
     assert_close(at_rest.separation, [0.0])
-    lifted = contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, 2.0, 0])
+    lifted = rigid.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, 2.0, 0])
     assert_close(lifted.force, [0.0])
     assert_close(lifted.separation, [2.0])
     rng = np.random.default_rng(2)
     inertia = mci6(2.0, rng.normal(size=3), np.diag([1.0, 2.0, 2.5]))
     for _ in range(20):
         v, f, n_rate = rng.normal(size=6), rng.normal(size=6), rng.normal(size=6)
-        n = contact.normal(rng.normal(size=3), (0.0, 0.0, 1.0))
+        n = rigid.normal(rng.normal(size=3), (0.0, 0.0, 1.0))
         bias = crf6(v) @ inertia @ v
-        got = contact.single_contact(inertia, bias, n, n_rate, v, f)
-        same = contact.body_problem(inertia, bias, n[:, None], n_rate[:, None], v, f).solve()
+        got = rigid.single_contact(inertia, bias, n, n_rate, v, f)
+        same = rigid.body_problem(inertia, bias, n[:, None], n_rate[:, None], v, f).solve()
         assert_close(got.force, same.force, 1e-11)
         assert_close(inertia @ got.acceleration + bias, f + n * got.force, 1e-10)
-        zeta = contact.separation_acceleration(n, n_rate, v, got.acceleration)
+        zeta = rigid.separation_acceleration(n, n_rate, v, got.acceleration)
         assert_close(got.separation, [zeta], 1e-10)
         assert zeta > -1e-12 and got.force[0] >= 0.0 and abs(zeta * got.force[0]) < 1e-10
 
 
 def test_no_silent_answer_to_a_number_that_is_none():
     """A NaN is refused: compared with zero it would be a contact without a force, or at rest."""
-    n, zero = contact.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0)), np.zeros(6)
+    n, zero = rigid.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0)), np.zeros(6)
     with pytest.raises(NonFiniteError, match='without a force'):
-        contact.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, np.nan, 0])
+        rigid.single_contact(ROD, zero, n, zero, zero, [0, 0, 0, 0, np.nan, 0])
     for phi, rate in ((np.nan, 0.0), (0.0, np.nan)):
         with pytest.raises(NonFiniteError, match='numbers are needed'):
-            contact.phase(phi, rate)
+            rigid.phase(phi, rate)
     for M, d in ((np.eye(3), [0.0, 0.0, np.nan]), (np.diag([1.0, np.inf, 1.0]), np.zeros(3))):
         with pytest.raises(NonFiniteError, match='not finite'):
             friction.coulomb(M, d, 0.5)
@@ -211,13 +212,13 @@ def test_generalized_normals_and_velocity_products_of_a_tree(system):
     def zeta(t):
         there = np.array(space.integrate(q.tolist(), (t * qd).tolist()))
         m = system.motions(there, qd)
-        return contact.generalized_normals(at(there, qd), m.J).T @ qd
+        return rigid.generalized_normals(at(there, qd), m.J).T @ qd
     m = system.motions(q, qd)
-    T = contact.generalized_normals(contacts, m.J)
+    T = rigid.generalized_normals(contacts, m.J)
     for c, t in zip(contacts, T.T, strict=True):
-        n = contact.normal(c.point, c.direction)
+        n = rigid.normal(c.point, c.direction)
         assert_close(t @ qd, n @ (m.v[c.successor] - m.v[c.predecessor]), 1e-11)
-    rate = contact.velocity_products(contacts, m.v, m.a_vp)
+    rate = rigid.velocity_products(contacts, m.v, m.a_vp)
     h = 1e-4
     np.testing.assert_allclose(rate, (zeta(h) - zeta(-h)) / (2.0 * h), atol=2e-6, rtol=1e-5)
     assert np.abs(rate).min() > 1e-2
@@ -233,13 +234,13 @@ def test_contact_forces_act_on_both_bodies(system):
     lam = np.array([1.0, 2.0, 0.5, 3.0, 1.5])
     f_ext = np.zeros((system.model.nb + 1, 6))
     for c, size in zip(contacts, lam, strict=True):
-        f_ext[c.successor] += size * contact.normal(c.point, c.direction)
-        f_ext[c.predecessor] -= size * contact.normal(c.point, c.direction)
+        f_ext[c.successor] += size * rigid.normal(c.point, c.direction)
+        f_ext[c.predecessor] -= size * rigid.normal(c.point, c.direction)
     tau = np.zeros(system.model.nv)
     problem = system.problem(q, qd, tau, contacts)
     pushed = system.problem(q, qd, tau, contacts, f_ext[1:])
     assert_close(problem.accelerations(lam), pushed.free, 1e-9)
-    assert_close(contact.generalized_normals(contacts, J) @ lam,
+    assert_close(rigid.generalized_normals(contacts, J) @ lam,
                  np.einsum('bij,bi->j', J[1:], f_ext[1:]), 1e-11)
     with pytest.raises(RbdError, match='names body 9'):
         system.problem(q, qd, tau, [contacts[0]._replace(successor=9)])
@@ -303,25 +304,25 @@ def test_complementarity_and_both_programs_agree():
     seen = dict.fromkeys(Status, 0)
     for k in range(120):
         H, f, T, rate = random_problem(rng, moving=k % 2 == 0)
-        problem = contact.system_problem(H, f, T, rate)
+        problem = rigid.system_problem(H, f, T, rate)
         found = complementarity.solve(problem.M, problem.d)
         seen[found.status] += 1
         if found.status is Status.NONE:
             u = found.proof / found.proof.max()
             assert u.min() >= 0.0 and np.abs(problem.M @ u).max() < 1e-7 < -problem.d @ u
-            with pytest.raises(contact_qp.Infeasible, match='their normals cancel'):
-                contact_qp.accelerations(H, f, T, rate)
-            with pytest.raises(contact_qp.Infeasible):
-                contact_qp.forces(problem.M, problem.d)
+            with pytest.raises(programs.Infeasible, match='their normals cancel'):
+                programs.accelerations(H, f, T, rate)
+            with pytest.raises(programs.Infeasible):
+                programs.forces(problem.M, problem.d)
             continue
         assert found.force.min() >= 0.0 and found.separation.min() >= 0.0
         assert np.abs(found.force * found.separation).max() < 1e-12
         np.testing.assert_allclose(
             problem.M @ found.force + problem.d, found.separation, atol=1e-8)
         a = problem.accelerations(found.force)
-        by_forces = contact_qp.forces(problem.M, problem.d)
+        by_forces = programs.forces(problem.M, problem.d)
         np.testing.assert_allclose(problem.accelerations(by_forces), a, atol=1e-8)
-        np.testing.assert_allclose(contact_qp.accelerations(H, f, T, rate), a, atol=1e-8)
+        np.testing.assert_allclose(programs.accelerations(H, f, T, rate), a, atol=1e-8)
         loaded = T[:, found.force > 0.0]
         assert np.linalg.matrix_rank(loaded, tol=1e-8) == loaded.shape[1]
     assert min(seen.values()) >= 10, seen
@@ -375,9 +376,9 @@ def test_disc_running_into_the_curve_of_a_slot():
     for side in (1.0, -1.0):
         point, unit = np.array([0.0, -side * r, 0.0]), np.array([0.0, side, 0.0])
         turn = np.array([-V / (rho - r), 0.0, 0.0])
-        N.append(contact.normal(point, unit))
-        rates.append(contact.normal_rate(point, unit, v[3:] - r * turn, turn))
-    problem = contact.body_problem(
+        N.append(rigid.normal(point, unit))
+        rates.append(rigid.normal_rate(point, unit, v[3:] - r * turn, turn))
+    problem = rigid.body_problem(
         inertia, np.zeros(6), np.column_stack(N), np.column_stack(rates), v, np.zeros(6))
     assert_close(problem.d.sum(), -2.0 * V ** 2 / (rho - r), 1e-12)
     with pytest.raises(NoContactSolution, match='contacts 0, 1 .* only an impulse can'):
@@ -413,7 +414,7 @@ def test_refusals_of_the_solver():
 
 def box_normals(points):
     """Return upward normals (z) at points of the x-y plane, as columns."""
-    return np.column_stack([contact.normal((x, y, 0.0), (0.0, 0.0, 1.0)) for x, y in points])
+    return np.column_stack([rigid.normal((x, y, 0.0), (0.0, 0.0, 1.0)) for x, y in points])
 
 
 CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
@@ -424,7 +425,7 @@ def test_block_on_four_corners_needs_a_supplemented_active_set():
     """Two opposite corners carry a block; three make a basis of all that keeps it there."""
     inertia = np.diag([0.5, 0.6, 0.7, 3.0, 3.0, 3.0])
     N = box_normals(CORNERS)
-    problem = contact.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6),
+    problem = rigid.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6),
                                    [0, 0, 0, 0, 0, -3.0 * G])
     assert np.linalg.matrix_rank(problem.M) == 3
     found = problem.solve()
@@ -455,7 +456,7 @@ def test_minimal_contacts_of_lines_polygons_and_ruled_surfaces():
     pentagon = [(np.cos(a), np.sin(a)) for a in angle]
     inner = [(0.3 * np.cos(a + 0.4), 0.3 * np.sin(a + 0.4)) for a in angle]
     assert contact_sets.minimal_contacts(box_normals(inner + pentagon)).tolist() == [5, 6, 7, 8, 9]
-    ruled = np.column_stack([contact.normal((0.0, y, 0.0), (-np.sin(y), 0.0, np.cos(y)))
+    ruled = np.column_stack([rigid.normal((0.0, y, 0.0), (-np.sin(y), 0.0, np.cos(y)))
                              for y in xs])
     assert contact_sets.minimal_contacts(ruled).tolist() == list(range(7))
 
@@ -466,17 +467,17 @@ def test_minimal_contacts_of_lines_polygons_and_ruled_surfaces():
 @pytest.mark.seed('RBDA 11-07')
 def test_states_of_an_inequality_constraint():
     """A positive phi is free; at zero closing collides, opening leaves, resting is contact."""
-    assert contact.phase(0.1, -5.0) is Phase.INACTIVE
-    assert contact.phase(0.0, -1e-3) is Phase.COLLISION
-    assert contact.phase(0.0, 1e-3) is Phase.DEPARTURE
-    assert contact.phase(0.0, 0.0) is Phase.CONTACT
-    assert contact.phase(-1e-3, 0.0) is Phase.VIOLATED
-    assert contact.after(Phase.COLLISION, restitution=0.5) is Phase.DEPARTURE
-    assert contact.after(Phase.COLLISION) is Phase.CONTACT
-    assert contact.after(Phase.DEPARTURE) is Phase.INACTIVE
-    assert contact.after(Phase.CONTACT, acceleration=1.0) is Phase.INACTIVE
-    assert contact.after(Phase.CONTACT, acceleration=0.0) is Phase.CONTACT
-    assert contact.after(Phase.INACTIVE) is Phase.INACTIVE
+    assert rigid.phase(0.1, -5.0) is Phase.INACTIVE
+    assert rigid.phase(0.0, -1e-3) is Phase.COLLISION
+    assert rigid.phase(0.0, 1e-3) is Phase.DEPARTURE
+    assert rigid.phase(0.0, 0.0) is Phase.CONTACT
+    assert rigid.phase(-1e-3, 0.0) is Phase.VIOLATED
+    assert rigid.after(Phase.COLLISION, restitution=0.5) is Phase.DEPARTURE
+    assert rigid.after(Phase.COLLISION) is Phase.CONTACT
+    assert rigid.after(Phase.DEPARTURE) is Phase.INACTIVE
+    assert rigid.after(Phase.CONTACT, acceleration=1.0) is Phase.INACTIVE
+    assert rigid.after(Phase.CONTACT, acceleration=0.0) is Phase.CONTACT
+    assert rigid.after(Phase.INACTIVE) is Phase.INACTIVE
 
 
 # --- friction, beyond the book --------------------------------------------------------------
@@ -489,7 +490,7 @@ def block_with_friction(slope, mu):
     N = np.hstack([friction.contact_frame((x, y, 0.0), (0.0, 0.0, 1.0)) for x, y in CORNERS])
     weight = m * G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
     f = np.concatenate([np.cross([0.0, 0.0, 0.2], weight), weight])
-    problem = contact.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6), f)
+    problem = rigid.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6), f)
     found = friction.coulomb(problem.M, problem.d, mu)
     return found, problem.accelerations(found.force.ravel())
 

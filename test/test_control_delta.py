@@ -23,7 +23,7 @@ import rbd_ros
 from rbd_ros.control.loop_watch import LoopWatch
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
-from rbd_ros.model import mechanisms
+from rbd_ros.samples import mechanisms
 
 SHOULDERS = ['shoulder_1', 'shoulder_2', 'shoulder_3']
 #: a closed position but for rounding: arms, elbows and the wrist that keeps the platform level

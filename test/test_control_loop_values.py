@@ -27,7 +27,7 @@ from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.tick import TickKernels
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.joints import Prismatic
-from rbd_ros.model import mechanisms
+from rbd_ros.samples import mechanisms
 
 ABOVE = dict(zip(MODEL.joint_names, NEAR, strict=True))
 MOVED = np.array([0.5, -0.4])  # of the driven joints

@@ -24,14 +24,15 @@ from rbd_ros.algorithms import christoffel, coriolis, crba, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import sin
 from rbd_ros.joints import Prescribed, Revolute
-from rbd_ros.model import positions, samples
+from rbd_ros.model import positions
 from rbd_ros.peers.pinocchio_robot import SWAP
+from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
 
 few = settings(max_examples=25, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])
-KINDS = sorted(samples.JOINTS)
+KINDS = sorted(families.JOINTS)
 
 
 def matrix(model, s):
@@ -61,7 +62,7 @@ def test_product_is_the_bias_force(model, seed):
 @pytest.mark.parametrize('kind', KINDS)
 def test_inertia_grows_by_twice_the_symmetric_part(kind):
     """The difference dH/dt - 2 C is skew, so C + C^T is the rate of H; for each joint type."""
-    model = samples.random_tree(3, 5, joints=(kind, 'revolute'), aligned=0.0)
+    model = families.random_tree(3, 5, joints=(kind, 'revolute'), aligned=0.0)
     s = State(model, 3)
     C = matrix(model, s)
     H_dot = rate(model, s, lambda q: crba.crba(model, links(model, q)))
@@ -100,7 +101,7 @@ def test_symbols_of_a_planar_elbow():
 
 def test_both_parts_with_a_ball_joint():
     """Centrifugal is what each velocity does alone, and with Coriolis it is all of C qd."""
-    model = samples.random_tree(3, 5, joints=('spherical', 'revolute'), aligned=0.0)
+    model = families.random_tree(3, 5, joints=('spherical', 'revolute'), aligned=0.0)
     s = State(model, 6)
     Gamma = christoffel.christoffel_symbols(model, s.q.tolist())
     assert np.abs(np.array(Gamma) - np.swapaxes(Gamma, 1, 2)).max() > 0.01    # not symmetric
@@ -130,7 +131,7 @@ def test_momentum_about_the_centre_of_mass(model, seed):
 @pytest.mark.parametrize('kind', KINDS)
 def test_rate_of_the_momentum_matrix(kind):
     """The columns of dA/dt are the derivatives of those of A, for each joint type."""
-    model = samples.random_tree(4, 8, joints=(kind, 'revolute'), aligned=0.0)
+    model = families.random_tree(4, 8, joints=(kind, 'revolute'), aligned=0.0)
     s = State(model, 4)
     q, qd = s.q.tolist(), s.qd.tolist()
     rates = coriolis.centroidal_momentum_rate(model, links(model, q), q, qd)
@@ -195,8 +196,8 @@ def test_gears_and_payload(law):
     builder = rbd_ros.ModelBuilder('gripper')
     rng = np.random.default_rng(2)
     for name, above in (('a', 'base'), ('b', 'a'), ('c', 'b'), ('d', 'b')):
-        builder.add_body(name, above, Revolute((0, 0, 1)), samples.random_transform(rng),
-                         samples.random_inertia(rng), joint_name=name,
+        builder.add_body(name, above, Revolute((0, 0, 1)), families.random_transform(rng),
+                         families.random_inertia(rng), joint_name=name,
                          mimic=law if name == 'd' else None)
     builder.add_frame('tip', 'd')
     model = builder.build()
@@ -220,7 +221,7 @@ def test_refusals():
     builder = rbd_ros.ModelBuilder('wave')
     swing = Prescribed(Revolute((0, 0, 1)), lambda t: ([t], [1.0], [0.0]))
     builder.add_body('a', 'base', swing, None,
-                     samples.random_inertia(np.random.default_rng(0)), joint_name='swing')
+                     families.random_inertia(np.random.default_rng(0)), joint_name='swing')
     robot = rbd_ros.Dynamics(builder.build(), backend='reference')
     with pytest.raises(rbd_ros.ModelError, match='"swing" of "wave" moves with time'):
         robot.coriolis_matrix(np.zeros(robot.model.nq), np.zeros(robot.model.nv))

@@ -336,7 +336,7 @@ def test_without_llvmlite():
         import warnings
         import numpy as np
         import rbd_ros
-        from rbd_ros.model import samples
+        from rbd_ros.samples import families as samples
         model = samples.random_tree(6, 1)
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter('always')

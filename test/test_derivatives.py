@@ -31,9 +31,10 @@ from rbd_ros.algorithms.rnea import rnea
 from rbd_ros.compiler import jacobian, sin, trace
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Prescribed, Revolute
-from rbd_ros.model import positions, samples
+from rbd_ros.model import positions
 from rbd_ros.model.model import Frame
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot, SWAP
+from rbd_ros.samples import families
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 from tree_oracle import assert_near, SEEDS, State, TREES
 
@@ -95,10 +96,10 @@ def test_recursion_against_the_differentiated_graph(model, seed):
         assert_near(result, slopes @ ways.T if name == 'q' else slopes, scale=1.0)
 
 
-@pytest.mark.parametrize('kind', sorted(samples.JOINTS))
+@pytest.mark.parametrize('kind', sorted(families.JOINTS))
 def test_every_joint_type_against_pinocchio(kind):
     """Derivatives of inverse and forward dynamics are Pinocchio's, one joint type at a time."""
-    model = samples.random_tree(4, 5, joints=(kind, 'revolute'), aligned=0.0)
+    model = families.random_tree(4, 5, joints=(kind, 'revolute'), aligned=0.0)
     twin, s = PinocchioTree(model), State(model, 1)
     robot = rbd_ros.Dynamics(model, backend='reference')
     forward = robot.forward_dynamics_derivatives(s.q, s.qd, s.tau)
@@ -249,7 +250,7 @@ def test_frames_against_pinocchio(floating):
 def test_frames_of_any_tree(model, seed):
     """The acceleration of the last body, differentiated, is what differences of it give."""
     s, t = State(model, seed), 0.0
-    frame = Frame('tip', model.nb, samples.random_transform(s.rng))
+    frame = Frame('tip', model.nb, families.random_transform(s.rng))
     found = frame_derivatives(model, *lists(s.q, s.qd, s.qdd), frame, t)
     plain = rbd_ros.Dynamics(model, backend='reference')
 
@@ -273,12 +274,12 @@ def geared():
     swing = Prescribed(Revolute((1, 0, 0)), lambda t: ([0.3 * t * t], [0.6 * t], [0.6]))
     for name, parent, joint, mimic in (
             ('a', 'base', Revolute((0, 0, 1)), None), ('b', 'a', swing, None),
-            ('c', 'b', samples.JOINTS['universal']((0.6, 0.0, 0.8)), None),
-            ('d', 'c', samples.JOINTS['spherical']((0, 0, 1)), None),
+            ('c', 'b', families.JOINTS['universal']((0.6, 0.0, 0.8)), None),
+            ('d', 'c', families.JOINTS['spherical']((0, 0, 1)), None),
             ('e', 'b', Revolute((0, 1, 0)), rbd_ros.Mimic('a_joint', -0.7, 0.1))):
         data = rbd_ros.JointData(rotor_inertia=0.4) if name == 'a' else None
-        builder.add_body(name, parent, joint, samples.random_transform(rng),
-                         samples.random_inertia(rng), mimic=mimic, data=data)
+        builder.add_body(name, parent, joint, families.random_transform(rng),
+                         families.random_inertia(rng), mimic=mimic, data=data)
     robot = rbd_ros.Dynamics(builder.build(), payload_frame='d')
     robot.set_payload(2.0, [0.1, 0.0, 0.2], np.diag([0.1, 0.2, 0.15]))
     robot.set_gravity([1.0, 2.0, -9.0])
@@ -304,8 +305,8 @@ def test_gears_of_changing_ratio():
     builder, rng = rbd_ros.ModelBuilder('cam'), np.random.default_rng(2)
     for name, parent, mimic in (('a', 'base', None), ('b', 'a', None),
                                 ('c', 'a', rbd_ros.Gear(('a_joint', 'b_joint'), cam))):
-        builder.add_body(name, parent, Revolute((0, 0.6, 0.8)), samples.random_transform(rng),
-                         samples.random_inertia(rng), mimic=mimic)
+        builder.add_body(name, parent, Revolute((0, 0.6, 0.8)), families.random_transform(rng),
+                         families.random_inertia(rng), mimic=mimic)
     robot = rbd_ros.Dynamics(builder.build(), backend='reference')
     model, s = robot.model, State(robot.model, 5)
     name = model.body_names[-1]
@@ -379,7 +380,7 @@ def test_operational_space_of_a_masked_handle(arm):
 
 def test_compiled_second_derivatives_of_an_elbow():
     """The compiled tensor of a two-joint arm: dH/dq is what its Christoffel symbols come from."""
-    robot = rbd_ros.Dynamics(samples.regular_tree(2, skew=0.0), cache=False)
+    robot = rbd_ros.Dynamics(families.regular_tree(2, skew=0.0), cache=False)
     q, qd, qdd = np.array([[0.3, 0.8], [1.1, -0.4], [0.2, 0.5]])
     found = robot.inverse_dynamics_second_derivatives(q, qd, qdd)
     Gamma = robot.christoffel_symbols(q)

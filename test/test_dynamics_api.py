@@ -27,7 +27,7 @@ import rbd_ros
 from rbd_ros import ModelBuilder
 from rbd_ros.joints import Revolute
 from rbd_ros.model.positions import random_position
-from rbd_ros.model.samples import random_tree
+from rbd_ros.samples.families import random_tree
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.version import VERSION
 

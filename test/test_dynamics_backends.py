@@ -22,9 +22,9 @@ import subprocess
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import constraints
+from rbd_ros.algorithms.loops import constraints
 from rbd_ros.joints import Revolute
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from test_inverse_dynamics import special_tree
 from tree_oracle import assert_near, State, with_rotors
 
@@ -43,16 +43,16 @@ def gripper():
                                 ('finger_2', 'arm', follows), ('tip', 'finger_2', None)):
         builder.add_body(f'{name}_link', 'base' if parent == 'base' else f'{parent}_link',
                          Revolute(tuple(rng.normal(size=3).tolist())),
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          joint_name=name, mimic=mimic)
     return builder.build()
 
 
 MODELS = {
-    'tree': lambda: samples.random_tree(4, 3),
-    'branched': lambda: samples.random_tree(5, 11, branching=0.8),
-    'axes': lambda: samples.random_tree(6, 5, aligned=1.0, joints=('revolute', 'prismatic')),
-    'rotors': lambda: with_rotors(samples.random_tree(3, 8)),
+    'tree': lambda: families.random_tree(4, 3),
+    'branched': lambda: families.random_tree(5, 11, branching=0.8),
+    'axes': lambda: families.random_tree(6, 5, aligned=1.0, joints=('revolute', 'prismatic')),
+    'rotors': lambda: with_rotors(families.random_tree(3, 8)),
     'mimic': gripper,
     'special': special_tree,
 }

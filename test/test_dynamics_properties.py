@@ -21,7 +21,8 @@ import rbd_ros
 from rbd_ros.algorithms import aba, rnea
 from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.joints import Revolute
-from rbd_ros.model import positions, samples
+from rbd_ros.model import positions
+from rbd_ros.samples import families
 from rbd_ros.spatial import Transform, Vec3
 from tree_oracle import assert_near, DenseTree, LARGE_TREES, SEEDS, State, TREES, with_rotors
 
@@ -200,7 +201,7 @@ def test_coriolis_forces_are_quadratic_and_follow_from_h(model, seed):
 @given(TREES, SEEDS)
 def test_momentum_changes_by_external_force_alone(model, seed):
     """A tree on a free joint changes its momentum by its weight and the external forces."""
-    builder_tree = samples.random_tree(model.nb, seed, joints=('free',), branching=0.9)
+    builder_tree = families.random_tree(model.nb, seed, joints=('free',), branching=0.9)
     for tree in (model, builder_tree):
         s, robot = State(tree, seed), reference(tree)
         dense = DenseTree(tree, s.q, s.qd)
@@ -278,7 +279,7 @@ def test_articulated_bodies_are_as_accurate_as_the_inertia_matrix():
     """On a long chain the residual of ABA in the equation of motion is not the larger one."""
     residuals = {'aba': 0.0, 'crba': 0.0}
     for seed in range(8):
-        model = samples.random_tree(40, seed, joints=('revolute',), branching=0.0)
+        model = families.random_tree(40, seed, joints=('revolute',), branching=0.0)
         s, robot = State(model, seed), reference(model)
         exact = s.qdd
         tau = robot.inverse_dynamics(s.q, s.qd, exact)
@@ -295,12 +296,12 @@ def test_body_coordinates_keep_their_digits_far_from_the_origin():
         rng = np.random.default_rng(1)
         builder = rbd_ros.ModelBuilder('far')
         for i in range(1, 6):
-            X = samples.random_transform(rng)
+            X = families.random_transform(rng)
             if i == 1:
                 X = Transform(X.E, X.r + Vec3(distance, -distance, 0.5 * distance))
             builder.add_body(f'body_{i}', f'body_{i - 1}' if i > 1 else 'base',
                              Revolute(tuple(rng.normal(size=3).tolist())), X,
-                             samples.random_inertia(rng), joint_name=f'joint_{i}')
+                             families.random_inertia(rng), joint_name=f'joint_{i}')
         return builder.build()
     near = arm(0.0)
     s = State(near, 2)
@@ -320,14 +321,14 @@ def test_body_coordinates_keep_their_digits_far_from_the_origin():
 @given(SEEDS)
 def test_uniform_motion_of_the_whole_changes_nothing(seed):
     """A constant velocity added to a floating base changes no joint acceleration."""
-    model = samples.random_tree(1, 0, joints=('free',))
+    model = families.random_tree(1, 0, joints=('free',))
     builder = rbd_ros.ModelBuilder('craft', gravity=(0.0, 0.0, 0.0))
     rng = np.random.default_rng(seed)
     builder.add_body('hull', 'base', model.joint[1], inertia=model.inertia[1], joint_name='root')
     for i in range(3):
         builder.add_body(f'boom_{i}', 'hull' if i != 1 else 'boom_0',
                          Revolute(tuple(rng.normal(size=3).tolist())),
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          joint_name=f'joint_{i}')
     craft = builder.build()
     s, robot = State(craft, seed), reference(craft)
@@ -344,8 +345,8 @@ def test_uniform_motion_of_the_whole_changes_nothing(seed):
 
 def test_conditions_take_another_inertia():
     """Inertias given besides the model (a payload) replace those of the model everywhere."""
-    model, other = samples.random_tree(6, 1), samples.random_tree(6, 1)
-    heavy = samples.random_tree(6, 2).inertia
+    model, other = families.random_tree(6, 1), families.random_tree(6, 1)
+    heavy = families.random_tree(6, 2).inertia
     s = State(model)
     g = Vec3(*model.gravity)
     q, qd, qdd = s.q.tolist(), s.qd.tolist(), s.qdd.tolist()

@@ -20,15 +20,17 @@ import math
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import aba, crba, divide_and_conquer, floating, opspace, rnea
+from rbd_ros.algorithms import aba, crba, floating, rnea
+from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.kinematics import Conditions, links
+from rbd_ros.algorithms.other_forms import divide_and_conquer
 from rbd_ros.dynamics.state import evaluate, Surroundings, with_payloads
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Cylindrical, Free, Helical, Planar, RackAndPinion, Revolute, Spherical
-from rbd_ros.model import samples
 from rbd_ros.model.builder import JointData
 from rbd_ros.model.denavit_hartenberg import chain, Row
+from rbd_ros.samples import families
 from rbd_ros.spatial import (
     AxialScrew, link_transform, Mat3, Motion, RigidInertia, Sym3, Transform, Vec3)
 from spatial_oracle import array, assert_close, Sampler, x6
@@ -45,14 +47,14 @@ def two_hands():
     """Return a tree of two arms on a free body, uncompiled: nineteen freedoms."""
     builder = rbd_ros.ModelBuilder('two_hands')
     rng = np.random.default_rng(6)
-    builder.add_body('torso', 'base', Free(), inertia=samples.random_inertia(rng),
+    builder.add_body('torso', 'base', Free(), inertia=families.random_inertia(rng),
                      joint_name='root')
     for side in ('left', 'right'):
         last = 'torso'
         for k in range(6):
             name = f'{side}_{k}'
             builder.add_body(name, last, Revolute(tuple(rng.normal(size=3).tolist())),
-                             samples.random_transform(rng), samples.random_inertia(rng),
+                             families.random_transform(rng), families.random_inertia(rng),
                              joint_name=f'joint_{name}')
             last = name
     return rbd_ros.Dynamics(builder.build(), backend='reference')
@@ -187,7 +189,7 @@ def test_rotors_on_some_freedoms_of_a_joint(name):
                 (Revolute(), JointData(rotor_inertia=0.07)),
                 (joint, JointData(rotor_inertia=tuple(rotors))), (Revolute(), None))):
             builder.add_body(f'b{i}', f'b{i - 1}' if i else 'base', kind,
-                             samples.random_transform(rng), samples.random_inertia(rng),
+                             families.random_transform(rng), families.random_inertia(rng),
                              joint_name=f'j{i}', data=data)
         model = builder.build()
         assert model.rotor_inertia == pytest.approx([0.07, *rotors, 0.0])
@@ -217,13 +219,13 @@ def carrying():
     for welded in (False, True):
         rng = np.random.default_rng(9)
         builder = rbd_ros.ModelBuilder('carrier')
-        builder.add_body('torso', 'base', Free(), samples.random_transform(rng),
-                         samples.random_inertia(rng), joint_name='root')
+        builder.add_body('torso', 'base', Free(), families.random_transform(rng),
+                         families.random_inertia(rng), joint_name='root')
         for i, (parent, axis) in enumerate((('torso', (0.0, 0.0, 1.0)), ('b0', (0.6, 0.8, 0.0)),
                                             ('b1', (0.0, 1.0, 0.0)), ('b0', (1.0, 0.0, 0.0)))):
-            builder.add_body(f'b{i}', parent, Revolute(axis), samples.random_transform(rng),
-                             samples.random_inertia(rng), joint_name=f'j{i}')
-        grip = samples.random_transform(rng)
+            builder.add_body(f'b{i}', parent, Revolute(axis), families.random_transform(rng),
+                             families.random_inertia(rng), joint_name=f'j{i}')
+        grip = families.random_transform(rng)
         builder.add_frame('grip', 'b1', grip)
         if welded:
             builder.add_body('load', 'grip', rbd_ros.joints.Fixed(), inertia=LOAD,
@@ -358,10 +360,10 @@ def test_two_roots_are_no_floating_base():
     """A free body next to another tree on the world has momentum of its own: refused."""
     builder = rbd_ros.ModelBuilder('pair')
     rng = np.random.default_rng(1)
-    builder.add_body('free', 'base', Free(), inertia=samples.random_inertia(rng),
+    builder.add_body('free', 'base', Free(), inertia=families.random_inertia(rng),
                      joint_name='root')
     alone = builder.build()
-    builder.add_body('other', 'base', Revolute(), inertia=samples.random_inertia(rng),
+    builder.add_body('other', 'base', Revolute(), inertia=families.random_inertia(rng),
                      joint_name='hinge')
     model = builder.build()
     q, qd = [0.0] * 6 + [1.0], [0.0] * 6

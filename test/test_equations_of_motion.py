@@ -22,7 +22,8 @@ from rbd_ros.algorithms.kinematics import Conditions, links, placements
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (Free, Helical, Prismatic, Revolute, RollPitchYaw, Spherical,
                             Translation)
-from rbd_ros.model import connectivity, positions, samples
+from rbd_ros.model import connectivity, positions
+from rbd_ros.samples import families
 from rbd_ros.spatial import (classical_acceleration, Motion, RigidInertia, rotx, rotz, Sym3,
                              Transform, Vec3, xlt)
 from tree_oracle import assert_near, DenseTree, State
@@ -134,8 +135,8 @@ def test_mixed_tree_fixture():
 @pytest.mark.seed('RBDA 1-04', 'SIXD P01', 'SIXD P28')
 def test_one_source_for_every_model():
     """The same function moves a chain, a branched tree and a floating base, given as data."""
-    for model in (samples.general_chain(4), samples.regular_tree(7, 2), mixed_tree(),
-                  samples.random_tree(3, 0, joints=('free',)), point_masses()):
+    for model in (families.general_chain(4), families.regular_tree(7, 2), mixed_tree(),
+                  families.random_tree(3, 0, joints=('free',)), point_masses()):
         s = State(model, 1)
         tau = rnea.rnea(model, s.q.tolist(), s.qd.tolist(), s.qdd.tolist(),
                         Conditions(Vec3(*model.gravity))).tau
@@ -217,8 +218,8 @@ def on_joint(joint):
     """Return one body on a joint."""
     rng = np.random.default_rng(9)
     builder = rbd_ros.ModelBuilder('one')
-    builder.add_body('body', 'base', joint, samples.random_transform(rng),
-                     samples.random_inertia(rng), joint_name='joint')
+    builder.add_body('body', 'base', joint, families.random_transform(rng),
+                     families.random_inertia(rng), joint_name='joint')
     return builder.build()
 
 
@@ -226,7 +227,7 @@ def on_chain(joints):
     """Return the same body at the end of simple joints with massless bodies between."""
     rng = np.random.default_rng(9)
     builder = rbd_ros.ModelBuilder('chain')
-    X, inertia = samples.random_transform(rng), samples.random_inertia(rng)
+    X, inertia = families.random_transform(rng), families.random_inertia(rng)
     for i, joint in enumerate(joints):
         last = i == len(joints) - 1
         builder.add_body('body' if last else f'link_{i}', f'link_{i - 1}' if i else 'base', joint,
@@ -307,7 +308,7 @@ def simulate(robot, x, h, steps):
 @pytest.mark.seed('RBDA 3-04', 'RBDA 3-03')
 def test_energy_drift_is_that_of_the_integrator():
     """Without forces the energy error of fourth-order steps falls sixteenfold or better."""
-    model = samples.random_tree(4, 6, joints=('revolute', 'spherical', 'universal'))
+    model = families.random_tree(4, 6, joints=('revolute', 'spherical', 'universal'))
     robot = reference(model)
     s = State(model, 2)
     start = np.concatenate([s.q, s.qd])

@@ -24,7 +24,7 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import equivalence
 from rbd_ros.joints import Fixed, Free, Prismatic, Revolute, Spherical
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
 
@@ -52,7 +52,7 @@ def inertia(x):
 @pytest.mark.parametrize('axis', [(0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (0.6, 0.0, 0.8)])
 def test_exchangeable_inertias_of_each_joint(kind, axis):
     """The conditions leave as many parameters as Table 9.7, and best_match takes all of them."""
-    joint = samples.JOINTS[kind](axis)
+    joint = families.JOINTS[kind](axis)
     rng = np.random.default_rng(1)
     # What holds at several positions is constant in both bodies.
     rows = np.vstack([np.array([equivalence.conditions(
@@ -62,7 +62,7 @@ def test_exchangeable_inertias_of_each_joint(kind, axis):
     kernel = V[np.sum(size > 1e-9):]
     assert len(kernel) == DIMENSIONS[kind]
     for form in equivalence.FORMS:
-        I = samples.random_inertia(rng)
+        I = families.random_inertia(rng)
         exchanged, rest = equivalence.best_match(joint, I, form)
         assert_near(kernel.T @ kernel @ numbers(exchanged), numbers(exchanged), scale=1e-3)
         assert_near(numbers(exchanged) + numbers(rest), numbers(I))
@@ -71,7 +71,7 @@ def test_exchangeable_inertias_of_each_joint(kind, axis):
 @FORMS
 def test_zeros_that_are_left(form):
     """Three, six and one exact zeros; in the 3-D form one of them is a second moment."""
-    I = samples.random_inertia(np.random.default_rng(3))
+    I = families.random_inertia(np.random.default_rng(3))
     for axis in np.eye(3).tolist():
         rest = equivalence.best_match(Revolute(tuple(axis)), I, form).rest
         k = axis.index(1.0)
@@ -113,7 +113,7 @@ def test_fewer_operations_than_the_book():
 @pytest.fixture(scope='module')
 def arms():
     """Return the same arm with physical and with simplified inertias."""
-    model = samples.random_tree(5, 4, joints=('revolute', 'prismatic', 'spherical'), aligned=1.0)
+    model = families.random_tree(5, 4, joints=('revolute', 'prismatic', 'spherical'), aligned=1.0)
     return [rbd_ros.Dynamics(model, payload_frame='body_5', simplify_inertias=simplify)
             for simplify in (False, True)]
 
@@ -148,7 +148,7 @@ def test_physical_inertias_stay_where_they_count(arms):
 @pytest.mark.seed('RBDA 9-23')
 def test_augmented_bodies():
     """They weigh a subtree, or the whole system, and less their own mass they move the same."""
-    model = samples.random_tree(7, 5, joints=('revolute', 'spherical', 'universal'))
+    model = families.random_tree(7, 5, joints=('revolute', 'spherical', 'universal'))
     carrying = equivalence.augmented_bodies(model)
     for i in range(1, model.nb + 1):
         weight = sum(model.inertia[j].m for j in model.subtree[i])
@@ -166,7 +166,7 @@ def test_augmented_bodies():
 @pytest.mark.parametrize('whole', [False, True])
 def test_augmented_bodies_carry_particles_at_their_joints(whole):
     """First and second moments are those of the body and of a particle at each outward joint."""
-    model = samples.random_tree(7, 5, joints=('revolute', 'spherical', 'universal'))
+    model = families.random_tree(7, 5, joints=('revolute', 'spherical', 'universal'))
     found = equivalence.augmented_bodies(model, whole=whole)
     inner = [i for i in range(1, model.nb + 1) if model.children[i]]
     assert len(inner) >= 3
@@ -186,9 +186,9 @@ def test_augmented_bodies_carry_particles_at_their_joints(whole):
 
 def test_refusals():
     """A joint without a centre and a form that does not exist are named."""
-    model = samples.random_tree(2, 0, joints=('prismatic',))
+    model = families.random_tree(2, 0, joints=('prismatic',))
     with pytest.raises(rbd_ros.ModelError, match='"joint_1" of .* is prismatic'):
         equivalence.augmented_bodies(model)
     with pytest.raises(rbd_ros.ModelError, match='no form "flat"'):
-        equivalence.best_match(Revolute(), samples.random_inertia(np.random.default_rng(0)),
+        equivalence.best_match(Revolute(), families.random_inertia(np.random.default_rng(0)),
                                'flat')

@@ -26,10 +26,10 @@ from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import SettingError
 from rbd_ros.joints import Free, Planar, Prismatic
 from rbd_ros.model.collision_shapes import Box, CollisionShape, HalfSpace, Sphere
-from rbd_ros.sim.contact_points import ContactPoints
-from rbd_ros.sim.dense import euler_step, heun_step
-from rbd_ros.sim.distance import Placed
-from rbd_ros.sim.event_driven import EventSimulation, Rules
+from rbd_ros.sim.contact.distance import Placed
+from rbd_ros.sim.contact.event_driven import EventSimulation, Rules
+from rbd_ros.sim.contact.points import ContactPoints
+from rbd_ros.sim.steps.dense_output import euler_step, heun_step
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 G = 9.81

@@ -23,7 +23,7 @@ import pytest
 import rbd_ros
 from rbd_ros import compiler
 from rbd_ros.joints import Composite, Revolute, RotationVector, Spherical, verify
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import exponential, quaternion, RigidInertia, Sym3, Vec3
 from scipy.linalg import expm
 from spatial_oracle import assert_close, derivative, skew
@@ -137,7 +137,7 @@ def test_ball_joints_of_two_kinds_move_alike(q):
     """A body on a rotation vector accelerates as the one on a quaternion."""
     verify(RotationVector(), q, [0.3, -0.5, 0.2])
     rng = np.random.default_rng(2)
-    X, inertia = samples.random_transform(rng), samples.random_inertia(rng)
+    X, inertia = families.random_transform(rng), families.random_inertia(rng)
     robots = []
     for joint in (RotationVector(), Spherical()):
         builder = rbd_ros.ModelBuilder('ball')

@@ -23,9 +23,9 @@ from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free, Prismatic, Revolute
-from rbd_ros.model import samples
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.samples import families
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, vector
 
@@ -39,14 +39,14 @@ def floating_trees(draw):
     nb, seed = draw(st.integers(1, 8)), draw(SEEDS)
     rng = np.random.default_rng(seed)
     builder = rbd_ros.ModelBuilder(f'floating_{nb}')
-    builder.add_body('body_1', 'base', Free(), samples.random_transform(rng),
-                     samples.random_inertia(rng), joint_name='root')
+    builder.add_body('body_1', 'base', Free(), families.random_transform(rng),
+                     families.random_inertia(rng), joint_name='root')
     for i in range(2, nb + 1):
-        kind = str(rng.choice(list(samples.JOINTS)))
+        kind = str(rng.choice(list(families.JOINTS)))
         axis = rng.normal(size=3)
         parent = f'body_{rng.integers(max(1, i - 3), i)}'
-        builder.add_body(f'body_{i}', parent, samples.JOINTS[kind](tuple((axis / np.linalg.norm(
-            axis)).tolist())), samples.random_transform(rng), samples.random_inertia(rng),
+        builder.add_body(f'body_{i}', parent, families.JOINTS[kind](tuple((axis / np.linalg.norm(
+            axis)).tolist())), families.random_transform(rng), families.random_inertia(rng),
             joint_name=f'joint_{i}')
     return builder.build()
 
@@ -231,10 +231,10 @@ def test_rotors_turn_in_the_floating_form_too():
 @pytest.mark.seed('RBDA 9-10')
 def test_free_fall():
     """Without forces and at rest the robot falls as one: a_0 = a_g, qdd = 0."""
-    model = samples.random_tree(1, 0, joints=('free',))
+    model = families.random_tree(1, 0, joints=('free',))
     builder = rbd_ros.ModelBuilder('falling')
     builder.add_body('trunk', 'base', Free(), inertia=model.inertia[1], joint_name='root')
-    builder.add_body('leg', 'trunk', samples.JOINTS['universal']((1.0, 0.0, 0.0)),
+    builder.add_body('leg', 'trunk', families.JOINTS['universal']((1.0, 0.0, 0.0)),
                      Transform.translation(Vec3(0.1, 0.2, 0.3)), model.inertia[1],
                      joint_name='hip')
     robot = builder.build()
@@ -264,7 +264,7 @@ def test_floating_forms_can_be_traced():
 
 def test_fixed_base_is_refused():
     """The error names the model and says how to load it."""
-    model = samples.random_tree(2, 0, joints=('revolute',))
+    model = families.random_tree(2, 0, joints=('revolute',))
     with pytest.raises(ModelError, match='has no floating base: load it with floating_base=True'):
         floating.equations(model, [[0.0] * 2] * 2, [0.0] * 2)
 
@@ -355,10 +355,10 @@ def test_floating_quantities_with_loads_and_followers():
     """External forces, payloads and joints that follow others act as in the whole robot."""
     builder = rbd_ros.ModelBuilder('crawler')
     rng = np.random.default_rng(3)
-    builder.add_body('trunk', 'base', Free(), inertia=samples.random_inertia(rng))
+    builder.add_body('trunk', 'base', Free(), inertia=families.random_inertia(rng))
     for k, mimic in enumerate((None, rbd_ros.Mimic('hip_0', -2.0), None)):
         builder.add_body(f'leg_{k}', 'trunk' if k < 2 else 'leg_1', Prismatic((0.6, 0.8, 0.0)),
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          joint_name=f'hip_{k}', mimic=mimic,
                          data=rbd_ros.JointData(rotor_inertia=0.3 if k == 2 else 0.0))
     model = builder.build()
@@ -383,7 +383,7 @@ def test_floating_quantities_with_loads_and_followers():
 
 def test_a_lonely_base():
     """A body without joints has matrices of no rows, and falls."""
-    model = samples.random_tree(1, 0, joints=('free',))
+    model = families.random_tree(1, 0, joints=('free',))
     robot = rbd_ros.Dynamics(model, backend='python')
     q, still = [0.0] * 6 + [1.0], [0.0] * 6
     e = robot.floating_base_equations(q, still)
@@ -396,7 +396,7 @@ def test_a_lonely_base():
 
 def test_floating_quantities_of_a_fixed_robot_are_refused():
     """The message says how to load the robot."""
-    robot = rbd_ros.Dynamics(samples.random_tree(7, 0, joints=('revolute',)), backend='python')
+    robot = rbd_ros.Dynamics(families.random_tree(7, 0, joints=('revolute',)), backend='python')
     with pytest.raises(ModelError, match='has no floating base: load it with floating_base=True'):
         robot.floating_base_equations(np.zeros(7), np.zeros(7))
     builder = rbd_ros.ModelBuilder('point')
@@ -410,7 +410,7 @@ def test_floating_quantities_of_a_fixed_robot_are_refused():
 def test_massless_joints_do_not_hold_up_the_base():
     """Where the joints' motion is given, they need no inertia: the base falls as it does alone."""
     builder = rbd_ros.ModelBuilder('lamp')
-    body = samples.random_inertia(np.random.default_rng(4))
+    body = families.random_inertia(np.random.default_rng(4))
     builder.add_body('foot', 'base', Free(), inertia=body)
     foot = rbd_ros.Dynamics(builder.build(), backend='python')
     builder.add_body('arm', 'foot', Revolute((0.0, 1.0, 0.0)))

@@ -28,7 +28,7 @@ import os, signal, sys, threading, time, warnings
 import numpy as np
 import rbd_ros
 from rbd_ros.compiler import compile, sin, trace
-from rbd_ros.model import samples
+from rbd_ros.samples import families as samples
 warnings.simplefilter('ignore')
 
 def child_of(work, seconds=60.0):

@@ -23,9 +23,9 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.joints import Composite, Prismatic, RackAndPinion, Revolute, Spherical
-from rbd_ros.model import samples
 from rbd_ros.model.builder import JointData, ModelBuilder
 from rbd_ros.model.coupling import Gear, Mimic
+from rbd_ros.samples import families
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, InverseInertia, link_transform, Mat3, Motion, RigidInertia, rotx,
     rotz, Sym3, Transform, Vec3, xlt)
@@ -39,8 +39,8 @@ def closed_arm(seed):
     """Return an arm with a loop, a follower, a gear and a compound joint, made with arrays."""
     rng = np.random.default_rng(seed)
     builder = ModelBuilder('arm', gravity=np.array([0.0, 0.1, -9.8]),
-                           base_inertia=samples.random_inertia(rng))
-    inertia = samples.random_inertia(rng)
+                           base_inertia=families.random_inertia(rng))
+    inertia = families.random_inertia(rng)
     data = JointData(lower=np.array([-1.0]), effort=np.float32(3.0), damping=[0.1])
     builder.add_body('a', 'base', Revolute(np.array([0.0, 0.0, 2.0])), None, inertia, data=data)
     builder.add_body('b', 'a', Revolute(), xlt(*rng.normal(size=3)), inertia)
@@ -56,7 +56,7 @@ def closed_arm(seed):
     return builder.build()
 
 
-MODELS = [*(samples.random_tree(6, seed=seed) for seed in range(4)),
+MODELS = [*(families.random_tree(6, seed=seed) for seed in range(4)),
           *(closed_arm(seed) for seed in range(2))]
 
 
@@ -98,7 +98,7 @@ def test_nothing_that_a_model_holds_can_be_changed(model):
 
 def test_an_inertia_cannot_be_scaled_between_two_kernels():
     """A number that changed under a digest would leave a wrong kernel for the next process."""
-    model = samples.random_tree(4, seed=1)
+    model = families.random_tree(4, seed=1)
     with pytest.raises(AttributeError, match='a RigidInertia cannot be changed: "m" stays; make'):
         model.inertia[3].m *= 10.0
     with pytest.raises(AttributeError, match='a Vec3 cannot be changed'):
@@ -130,7 +130,7 @@ def test_arrays_are_copied_when_they_are_given():
 
 VALUES = [
     Vec3(1.0, 2.0, 3.0), Mat3.identity(), Sym3.diagonal(1.0, 2.0, 3.0), Motion.unit(2),
-    Force.unit(4), samples.random_inertia(np.random.default_rng(1)), ArticulatedInertia.zero(),
+    Force.unit(4), families.random_inertia(np.random.default_rng(1)), ArticulatedInertia.zero(),
     InverseInertia.zero(), xlt(1.0, 2.0, 3.0), rotx(0.3), link_transform(rotx(0.2), rotz(0.4)),
     PlanarMotion(1.0, 2.0, 3.0), PlanarForce(1.0, 2.0, 3.0), PlanarInertia(1.0, 0.1, 0.2, 3.0),
     PlanarTransform.from_angle(0.3, 1.0, 2.0)]

@@ -21,13 +21,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import gears, whole_system
-from rbd_ros.algorithms.divide_and_conquer import divide_and_conquer
+from rbd_ros.algorithms import gears
 from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.loops import whole_system
+from rbd_ros.algorithms.other_forms.divide_and_conquer import divide_and_conquer
 from rbd_ros.compiler import atan2, cos, sin, sqrt, trace
 from rbd_ros.errors import ModelError, SingularError, UnknownName
 from rbd_ros.joints import Prismatic, Revolute
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.sim import Imperfections, Sensors, SimulatedRobot
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
 from test_dynamics_properties import assert_near
@@ -227,9 +228,9 @@ def test_all_methods_agree_with_projection(seed):
     builder = rbd_ros.ModelBuilder('random')
     single, names = [], ['base']
     for i in range(1, nb + 1):
-        kind = str(rng.choice(list(samples.JOINTS))) if rng.random() < 0.5 else 'revolute'
+        kind = str(rng.choice(list(families.JOINTS))) if rng.random() < 0.5 else 'revolute'
         axis = rng.normal(size=3)
-        joint = samples.JOINTS[kind](tuple((axis / np.linalg.norm(axis)).tolist()))
+        joint = families.JOINTS[kind](tuple((axis / np.linalg.norm(axis)).tolist()))
         law, free = None, joint.nq == joint.nv == 1
         if free and single and rng.random() < 0.6:
             leader, other = rng.choice(single, 2)
@@ -237,8 +238,8 @@ def test_all_methods_agree_with_projection(seed):
                    rbd_ros.Gear((leader, other), lambda a, b: 0.7 * sin(a) + b * b),
                    rbd_ros.Gear((leader, other), lambda a, b: a - 3.0 * b)][rng.integers(3)]
         rotor = rbd_ros.JointData(rotor_inertia=0.0 if law else float(rng.choice([0.0, 0.3])))
-        builder.add_body(f'b{i}', str(rng.choice(names)), joint, samples.random_transform(rng),
-                         samples.random_inertia(rng), joint_name=f'j{i}', mimic=law, data=rotor)
+        builder.add_body(f'b{i}', str(rng.choice(names)), joint, families.random_transform(rng),
+                         families.random_inertia(rng), joint_name=f'j{i}', mimic=law, data=rotor)
         names.append(f'b{i}')
         single += [f'j{i}'] if free else []
     model = builder.build()

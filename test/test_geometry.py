@@ -28,8 +28,8 @@ from rbd_ros.model.collision_shapes import (
     Box, Capsule, ConvexMesh, Cylinder, HalfSpace, rounded_balls, sample_balls, sample_points,
     Sphere)
 from rbd_ros.model.urdf.collisions import load_collisions
-from rbd_ros.sim import mesh
-from rbd_ros.sim.distance import Placed, touches
+from rbd_ros.sim.contact import mesh
+from rbd_ros.sim.contact.distance import Placed, touches
 from scipy.spatial.transform import Rotation
 
 ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
@@ -201,7 +201,8 @@ def test_every_shape_of_urdf_is_read():
     ('<box size="1 1"/>', 'must have 3 numbers, got 2'),
     ('<torus/>', '<torus> is not a collision shape'),
     ('', 'needs a <geometry> with a shape'),
-    ('<mesh filename="m.stl"/>', 'but read_mesh is not given: use rbd_ros.sim.mesh.read_mesh'),
+    ('<mesh filename="m.stl"/>',
+     'but read_mesh is not given: use rbd_ros.sim.contact.mesh.read_mesh'),
 ])
 def test_bad_shapes_name_the_link(shape, text):
     """What cannot be a shape is an error that names the link and the value."""

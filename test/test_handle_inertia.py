@@ -20,15 +20,15 @@ from hypothesis import given, HealthCheck, settings, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import handle_inertia, opspace
+from rbd_ros.algorithms.handles import many_handles, opspace
 from rbd_ros.joints import Revolute
-from rbd_ros.model import samples
 from rbd_ros.model.parts import Frame
+from rbd_ros.samples import families
 from tree_oracle import assert_near, DenseTree, SEEDS, State, with_rotors
 
 few = settings(max_examples=20, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])
-BUSHY = st.builds(samples.random_tree, st.integers(1, 12), SEEDS,
+BUSHY = st.builds(families.random_tree, st.integers(1, 12), SEEDS,
                   branching=st.sampled_from([0.0, 0.4, 0.9]))
 
 
@@ -37,11 +37,11 @@ def random_handles(model, seed, count=5):
     rng = np.random.default_rng(seed)
     rows = (opspace.FULL, opspace.POINT, tuple(map(tuple, rng.normal(size=(2, 6)).tolist())))
     return [opspace.Handle(Frame(f'h{k}', int(rng.integers(0, model.nb + 1)),
-                                 samples.random_transform(rng)), rows[k % 3])
+                                 families.random_transform(rng)), rows[k % 3])
             for k in range(count)]
 
 
-@pytest.mark.parametrize('method', handle_inertia.METHODS)
+@pytest.mark.parametrize('method', many_handles.METHODS)
 @few
 @given(model=BUSHY, seed=SEEDS)
 def test_propagation_is_the_projection(method, model, seed):
@@ -50,7 +50,7 @@ def test_propagation_is_the_projection(method, model, seed):
     handles = random_handles(model, seed)
     J = np.array(opspace.task_jacobian(model, s.q.tolist(), handles))
     H = DenseTree(model, s.q).mass_matrix() + np.diag(model.rotor_inertia)
-    Phi = handle_inertia.inverse_handle_inertia(model, s.q.tolist(), handles, method)
+    Phi = many_handles.inverse_handle_inertia(model, s.q.tolist(), handles, method)
     # Both lose what the condition of H takes: with rotors it stays below 1e5 here.
     assert_near(Phi, J @ np.linalg.solve(H, J.T), scale=1e-3, limit=1e-9)
 
@@ -60,13 +60,13 @@ def tree():
     """Return a compiled robot with two arms of three joints on a trunk."""
     rng = np.random.default_rng(0)
     builder = rbd_ros.ModelBuilder('two_arms')
-    builder.add_body('trunk', 'base', Revolute((0, 0, 1)), None, samples.random_inertia(rng))
+    builder.add_body('trunk', 'base', Revolute((0, 0, 1)), None, families.random_inertia(rng))
     for side in ('left', 'right'):
         above = 'trunk'
         for k in range(3):
             axis = tuple(rng.normal(size=3).tolist())
-            builder.add_body(f'{side}_{k}', above, Revolute(axis), samples.random_transform(rng),
-                             samples.random_inertia(rng))
+            builder.add_body(f'{side}_{k}', above, Revolute(axis), families.random_transform(rng),
+                             families.random_inertia(rng))
             above = f'{side}_{k}'
     return rbd_ros.Dynamics(builder.build(), payload_frame='left_2')
 
@@ -108,7 +108,7 @@ def test_refusals(tree):
     builder = rbd_ros.ModelBuilder('gripper')
     rng = np.random.default_rng(1)
     for name, law in (('a', None), ('b', rbd_ros.Mimic('a', -1.0))):
-        builder.add_body(name, 'base', Revolute((0, 0, 1)), None, samples.random_inertia(rng),
+        builder.add_body(name, 'base', Revolute((0, 0, 1)), None, families.random_inertia(rng),
                          joint_name=name, mimic=law)
     robot = rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
     assert robot.methods('inverse_handle_inertia') == ('dense', 'ltl')
@@ -116,7 +116,7 @@ def test_refusals(tree):
     Phi = robot.inverse_handle_inertia([0.3], finger)
     assert_near(Phi, [[1.0 / robot.mass_matrix([0.3])[0, 0]]])
     with pytest.raises(rbd_ros.ModelError, match='use the method "ltl"'):
-        handle_inertia.inverse_handle_inertia(robot.model, [0.3, -0.3], [finger], 'pv')
+        many_handles.inverse_handle_inertia(robot.model, [0.3, -0.3], [finger], 'pv')
     with pytest.raises(rbd_ros.RbdError, match='no method "x" for handles'):
-        handle_inertia.inverse_handle_inertia(
+        many_handles.inverse_handle_inertia(
             dataclasses.replace(tree.model), [0.0] * 7, [finger], 'x')

@@ -25,8 +25,8 @@ from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import trace
 from rbd_ros.errors import ModelError, NonFiniteError, ShapeError, SingularError, UnknownName
 from rbd_ros.joints import Free, Helical, Prismatic, Revolute, Spherical, Translation
-from rbd_ros.model import samples
 from rbd_ros.model.connectivity import expanded_parent
+from rbd_ros.samples import families
 from rbd_ros.spatial import Force, Vec3
 from test_dynamics_properties import assert_near, with_rotors
 from tree_oracle import DenseTree, SEEDS, State, TREES
@@ -139,7 +139,7 @@ def test_modified_parent_array_of_a_binary_tree():
     rng = np.random.default_rng(1)
     for i, p in enumerate((0, 1, 1, 2, 2, 3, 3), 1):
         builder.add_body(f'b{i}', f'b{p}' if p else 'base', Revolute((0.0, 0.0, 1.0)),
-                         samples.random_transform(rng), samples.random_inertia(rng))
+                         families.random_transform(rng), families.random_inertia(rng))
     model = builder.build()
     body = {name: i for i, name in enumerate(model.body_names)}
     fd = frozenset(body[f'b{k}'] for k in (3, 4, 5, 6, 7))
@@ -174,7 +174,7 @@ def twins(seed, nb=7):
         axis /= np.linalg.norm(axis)
         parent = branch[-1] if rng.random() < 0.7 else int(rng.choice(branch))
         branch = [*branch[:branch.index(parent) + 1], i]
-        X, inertia = samples.random_transform(rng), samples.random_inertia(rng)
+        X, inertia = families.random_transform(rng), families.random_inertia(rng)
         builder.add_body(f'b{i}', f'b{parent}' if parent else 'base', ours(tuple(axis.tolist())),
                          X, inertia, joint_name=f'j{i}')
         place = pin.SE3(np.array(X.E.to_list()).T, np.array(X.r.to_list()))
@@ -221,7 +221,7 @@ def test_hybrid_dynamics_are_pinocchios_split(seed):
 def test_limits_cost_what_the_algorithms_cost():
     """With all joints free it takes ABA's operations, with none those of RNEA."""
     n = 5
-    model = samples.general_chain(n)
+    model = families.general_chain(n)
     fall = Conditions(Vec3(0.0, 0.0, -9.81))
     shapes = {'q': (n,), 'qd': (n,), 'x': (n,)}
 
@@ -271,8 +271,8 @@ def test_hybrid_dynamics_with_joints_that_follow():
     laws = {4: rbd_ros.Mimic('j2', -2.0), 5: rbd_ros.Gear(('j1', 'j3'), lambda a, b: a * b)}
     for i in range(1, 6):
         builder.add_body(f'b{i}', f'b{i - 1}' if i > 1 else 'base', Revolute(
-            tuple(rng.normal(size=3).tolist())), samples.random_transform(rng),
-            samples.random_inertia(rng), joint_name=f'j{i}', mimic=laws.get(i))
+            tuple(rng.normal(size=3).tolist())), families.random_transform(rng),
+            families.random_inertia(rng), joint_name=f'j{i}', mimic=laws.get(i))
     robot = rbd_ros.Dynamics(builder.build(), backend='reference')
     s = State(robot.model, 1)
     H, C = robot.mass_matrix(s.q), robot.bias(s.q, s.qd)
@@ -289,7 +289,7 @@ def test_prescribed_joint_may_be_massless():
     """A joint without inertia has no forward dynamics, but its motion can be prescribed."""
     builder = rbd_ros.ModelBuilder('light')
     rng = np.random.default_rng(1)
-    builder.add_body('a', 'base', Revolute((0.0, 1.0, 0.0)), inertia=samples.random_inertia(rng))
+    builder.add_body('a', 'base', Revolute((0.0, 1.0, 0.0)), inertia=families.random_inertia(rng))
     builder.add_body('b', 'a', Revolute((1.0, 0.0, 0.0)))
     robot = rbd_ros.Dynamics(builder.build(), backend='reference')
     x = [0.1, 0.2]

@@ -23,7 +23,7 @@ import pytest
 import rbd_ros
 from rbd_ros import identification as ident
 from rbd_ros.joints import Prismatic, Revolute, Spherical
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rosbags.rosbag2 import Writer
 from rosbags.typesys import get_typestore, Stores
 from tree_oracle import assert_near
@@ -38,8 +38,8 @@ def chain(*joints, seed=3):
     rng = np.random.default_rng(seed)
     builder, above = rbd_ros.ModelBuilder('chain'), 'base'
     for k, joint in enumerate(joints):
-        builder.add_body(f'link_{k}', above, joint, samples.random_transform(rng),
-                         samples.random_inertia(rng), joint_name=f'joint_{k}')
+        builder.add_body(f'link_{k}', above, joint, families.random_transform(rng),
+                         families.random_inertia(rng), joint_name=f'joint_{k}')
         above = f'link_{k}'
     return rbd_ros.Dynamics(builder.build(), backend='python', cache=False)
 
@@ -173,7 +173,7 @@ def test_which_parameters_are_physical():
 
 def samples_parameters(seed):
     """Return the parameters of a random real body."""
-    body = samples.random_inertia(np.random.default_rng(seed))
+    body = families.random_inertia(np.random.default_rng(seed))
     return [body.m, *body.h, *body.I.entries()]
 
 

@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import contact, impact
+from rbd_ros.algorithms.contact import impact, rigid
 from rbd_ros.errors import RbdError, SettingError
-from rbd_ros.model.samples import general_chain
+from rbd_ros.samples.families import general_chain
 from spatial_oracle import assert_close, mci6
 
 BALL = np.linalg.inv(np.diag([0.4, 0.4, 0.4, 1.0, 1.0, 1.0]))
@@ -60,7 +60,7 @@ def test_impulses_on_bodies_handles_and_joints_agree():
                                           (0.0, (0.5, 0.5))])
 def test_spheres_head_on(e, after):
     """Unit masses, one at rest: they exchange, share, or go on together."""
-    n = contact.normal((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    n = rigid.normal((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     v_1, v_2 = np.array([0, 0, 0, 1.0, 0, 0]), np.zeros(6)
     found = impact.collide(BALL, BALL, n, v_1, v_2, e)
     assert_close((found.v_1[3], found.v_2[3]), after)
@@ -69,7 +69,7 @@ def test_spheres_head_on(e, after):
 @pytest.mark.seed('RBDA 11-18')
 def test_rod_falls_on_one_end():
     """A flat fall on one end: e of the end's speed comes back, the rod turns."""
-    n = contact.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0))
+    n = rigid.normal((0.5, 0.0, 0.0), (0.0, 1.0, 0.0))
     v = np.array([0, 0, 0, 0, -1.0, 0])
     for e in (0.0, 0.4, 1.0):
         found = impact.collide(FIXED, ROD, n, np.zeros(6), v, e)
@@ -86,7 +86,7 @@ def test_collisions_of_any_bodies_keep_momentum_and_lose_the_known_energy():
         one, two = (np.linalg.inv(mci6(m, rng.normal(size=3), np.diag([1.0, 1.5, 2.0])))
                     for m in rng.uniform(0.5, 3.0, size=2))
         unit = rng.normal(size=3)
-        n = contact.normal(rng.normal(size=3), unit / np.linalg.norm(unit))
+        n = rigid.normal(rng.normal(size=3), unit / np.linalg.norm(unit))
         v_1, v_2, e = rng.normal(size=6), rng.normal(size=6), rng.uniform()
         zeta = n @ (v_2 - v_1)
         found = impact.collide(one, two, n, v_1, v_2, e)
@@ -107,7 +107,7 @@ def test_collisions_of_any_bodies_keep_momentum_and_lose_the_known_energy():
 def test_rod_at_45_degrees_sticks(e, impulse, after):
     """The exact case: impulses and energies, among them one that gains energy."""
     at = 0.5 * np.sqrt(0.5) * np.array([1.0, -1.0, 0.0])
-    N = np.column_stack([contact.normal(at, axis) for axis in ((1.0, 0, 0), (0, 1.0, 0))])
+    N = np.column_stack([rigid.normal(at, axis) for axis in ((1.0, 0, 0), (0, 1.0, 0))])
     v = np.array([0, 0, 0, -0.4, -1.0, 0.0])
     assert_close(N.T @ ROD @ N, [[2.5, 1.5], [1.5, 2.5]])
     found = impact.collide_sticking(FIXED, ROD, N, np.zeros(6), v, e)
@@ -125,7 +125,7 @@ def test_sticking_collision_of_two_moving_bodies():
     one, two = (np.linalg.inv(mci6(m, rng.normal(size=3), np.diag([1.0, 1.5, 2.0])))
                 for m in (1.0, 2.0))
     p = rng.normal(size=3)
-    N = np.column_stack([contact.normal(p, axis) for axis in np.eye(3)])
+    N = np.column_stack([rigid.normal(p, axis) for axis in np.eye(3)])
     v_1, v_2 = rng.normal(size=6), rng.normal(size=6)
     v_1 = v_1 + (1.0 + N[:, 2] @ (v_2 - v_1)) * np.array([0, 0, 0, 0, 0, 1.0])
     zeta = N.T @ (v_2 - v_1)
@@ -184,7 +184,7 @@ def test_impacts_one_after_the_other(restitution):
 
 def test_refusals():
     """Restitution beyond one, and walls that collide, are refused."""
-    n = contact.normal((0, 0, 0), (1.0, 0, 0))
+    n = rigid.normal((0, 0, 0), (1.0, 0, 0))
     v = np.array([0, 0, 0, 1.0, 0, 0])
     with pytest.raises(SettingError, match='between 0 and 1'):
         impact.collide(BALL, BALL, n, v, 0 * v, 1.5)

@@ -20,10 +20,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import constraints, lagrange, whole_system
-from rbd_ros.algorithms.divide_and_conquer import divide_and_conquer
-from rbd_ros.algorithms.implicit_form import gear_constraint, ImplicitConstraint
 from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.loops import constraints, whole_system
+from rbd_ros.algorithms.loops.implicit_form import gear_constraint, ImplicitConstraint
+from rbd_ros.algorithms.other_forms import lagrange
+from rbd_ros.algorithms.other_forms.divide_and_conquer import divide_and_conquer
 from rbd_ros.compiler import compile_python, cos, sin, trace
 from rbd_ros.spatial import Vec3
 from test_dynamics_properties import assert_near

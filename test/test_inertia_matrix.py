@@ -18,11 +18,12 @@ from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.crba import crba, crba_in_base
 from rbd_ros.algorithms.kinematics import links
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import trace
-from rbd_ros.model import connectivity, samples, tree_cost
+from rbd_ros.model import connectivity, tree_cost
+from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, columns, DenseTree, SEEDS, State, TREES
 
@@ -35,7 +36,7 @@ many = settings(max_examples=40, deadline=None, derandomize=True)
 @pytest.mark.parametrize('seed', range(4))
 def test_columns_in_base_coordinates(seed):
     """Both ways give the matrix whose quadratic form is the kinetic energy, on any tree."""
-    model = samples.random_tree(9, seed)
+    model = families.random_tree(9, seed)
     s = State(model, seed)
     tree = links(model, s.q.tolist())
     found = np.array(crba_in_base(model, tree))
@@ -53,7 +54,7 @@ def test_columns_in_base_coordinates(seed):
 
 def test_the_way_is_chosen_before_tracing():
     """A deep tree takes base coordinates and articulated bodies alone; an arm compares all."""
-    chain, arm = samples.regular_tree(60), samples.regular_tree(7)
+    chain, arm = families.regular_tree(60), families.regular_tree(7)
     for model, deep in ((chain, True), (arm, False)):
         assert tree_cost.is_deep(model.parent) == deep
         robot = rbd_ros.Dynamics(model, backend='reference')
@@ -64,7 +65,7 @@ def test_the_way_is_chosen_before_tracing():
         assert (count < 20 * entries) == deep
     # where both are traced, the formulas do not rule out the one with fewer operations
     for n in (12, 18, 24):
-        model = samples.regular_tree(n)
+        model = families.regular_tree(n)
         robot = rbd_ros.Dynamics(model, backend='reference')
         counts = {name: robot._graph(robot._item('forward_dynamics', method=name)).count().total
                   for name in ('crba', 'aba')}
@@ -75,7 +76,7 @@ def test_the_way_is_chosen_before_tracing():
 @pytest.mark.parametrize('seed', range(4))
 def test_rows_of_a_joint_follow_those_of_the_joints_before(seed):
     """H is built of blocks n_i x n_j; block ij is S_i^T I^c S_j of the outer body."""
-    model = samples.random_tree(8, seed)
+    model = families.random_tree(8, seed)
     s = State(model, seed)
     H = np.array(crba(model, links(model, s.q.tolist())))
     dense = DenseTree(model, s.q)
@@ -95,7 +96,7 @@ def test_rows_of_a_joint_follow_those_of_the_joints_before(seed):
 @pytest.mark.parametrize('seed', range(6))
 def test_composite_inertia(seed):
     """With all six freedoms at each joint, the blocks on the diagonal are the composites I^c."""
-    model = samples.random_tree(6, seed, joints=('free',), branching=0.5)
+    model = families.random_tree(6, seed, joints=('free',), branching=0.5)
     s = State(model, seed)
     H = np.array(crba(model, links(model, s.q.tolist())))
     dense = DenseTree(model, s.q)
@@ -108,7 +109,7 @@ def test_composite_inertia(seed):
 @pytest.mark.seed('RBDA 6-09')
 def test_unbranched_chain():
     """On a chain H_ij = S_i^T I^c_max(i,j) S_j, and no entry vanishes."""
-    model = samples.general_chain(6, 2)
+    model = families.general_chain(6, 2)
     s = State(model, 1)
     dense = DenseTree(model, s.q)
     composite = [None, *(sum(dense.I[k] for k in range(i, 7)) for i in dense.bodies)]
@@ -289,8 +290,8 @@ def test_collected_subsystems_stand_side_by_side():
             for i in range(3):
                 parent = f'{seed}_{i - 1}' if i else 'base'
                 builder.add_body(f'{seed}_{i}', parent, rbd_ros.joints.Revolute(
-                    tuple(rng.normal(size=3).tolist())), samples.random_transform(rng),
-                    samples.random_inertia(rng), joint_name=f'joint_{seed}_{i}')
+                    tuple(rng.normal(size=3).tolist())), families.random_transform(rng),
+                    families.random_inertia(rng), joint_name=f'joint_{seed}_{i}')
         return rbd_ros.Dynamics(builder.build(), backend='reference')
     one, two, both = tree('one', [1]), tree('two', [2]), tree('both', [1, 2])
     rng = np.random.default_rng(0)

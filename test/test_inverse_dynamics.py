@@ -22,7 +22,7 @@ from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.compiler import cos, sin, trace
 from rbd_ros.joints import (Composite, Planar, Prescribed, Prismatic, RackAndPinion, Reversed,
                             Revolute, Spherical, Universal, UserJoint)
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, crm, DenseTree, State
 
@@ -61,7 +61,7 @@ def special_tree():
     builder = rbd_ros.ModelBuilder('special')
     for i, (joint, parent) in enumerate(zip(joints, parents), 1):
         builder.add_body(f'body_{i}', f'body_{parent}' if parent else 'base', joint,
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          joint_name=f'joint_{i}')
     return builder.build()
 
@@ -84,7 +84,7 @@ def test_golden_arm():
 def test_cost_grows_linearly():
     """Each joint more adds the same number of operations to RNEA and ABA, CRBA's grow by n."""
     def cost(n, rule):
-        model = samples.general_chain(n)
+        model = families.general_chain(n)
         shapes = {'q': (n,), 'qd': (n,), 'x': (n,)}
         still = Conditions(Vec3(0.0, 0.0, -9.81))
         return trace(lambda *x: rule(model, *x, still), shapes).count().total
@@ -96,7 +96,7 @@ def test_cost_grows_linearly():
         assert 0.5 < counts[-1] / 8 / (counts[0] / 4) < 2.0
 
     by_matrix = [
-        rbd_ros.Dynamics(samples.general_chain(n), backend='reference').kernel(
+        rbd_ros.Dynamics(families.general_chain(n), backend='reference').kernel(
             'forward_dynamics', method='crba').count().total for n in range(4, 11)]
     assert len(set(np.diff(by_matrix, 3))) == 1 and np.diff(by_matrix, 3)[0] > 0
 
@@ -104,7 +104,7 @@ def test_cost_grows_linearly():
 @pytest.mark.seed('RBDA 5-02', 'RBDA 2-31', 'SIXD P17')
 def test_recurrences_agree_with_closed_forms():
     """The sums v = sum s_j qd_j and a = sum s_j qdd_j + sum sum s_k x s_j qd_j qd_k (Ex 2.5)."""
-    model = samples.general_chain(6, 3)
+    model = families.general_chain(6, 3)
     s = State(model, 1)
     dense = DenseTree(model, s.q, s.qd)
     axes = [dense.S[i][:, 0] for i in dense.bodies]
@@ -123,7 +123,7 @@ def test_recurrences_agree_with_closed_forms():
 @pytest.mark.parametrize('seed', range(3))
 def test_closed_form_of_the_equation_of_motion(seed):
     """tau_i = sum H_ij qdd_j + sum sum C_ijk qd_j qd_k + g_i, with C_ijk from the slopes of H."""
-    model = samples.random_tree(4, seed, joints=('revolute', 'prismatic', 'helical'))
+    model = families.random_tree(4, seed, joints=('revolute', 'prismatic', 'helical'))
     s, n = State(model, seed), model.nv
     robot = rbd_ros.Dynamics(model, backend='reference')
     g = robot.gravity(s.q)
@@ -149,7 +149,7 @@ def test_closed_form_of_the_equation_of_motion(seed):
 @pytest.mark.parametrize('seed', range(6))
 def test_wrenches_across_the_joints(seed):
     """S^T f is the joint force, and f - T_a tau, with T_a^T S = 1, is a constraint force."""
-    model = samples.random_tree(10, seed)
+    model = families.random_tree(10, seed)
     s, robot = State(model, seed), rbd_ros.Dynamics(model, backend='reference')
     f = robot.joint_wrenches(s.q, s.qd, s.qdd, s.f_ext)
     tau = robot.inverse_dynamics(s.q, s.qd, s.qdd, s.f_ext)
@@ -226,7 +226,7 @@ def test_power_of_a_moving_joint_has_two_parts():
 def test_three_dimensional_law_of_one_body():
     """The net force on a body is f = m a_C and n_C = I w' + w x I w at its centre of mass."""
     rng = np.random.default_rng(3)
-    inertia = samples.random_inertia(rng)
+    inertia = families.random_inertia(rng)
     m, c, I_c = inertia.com_form()
     w, wd, v, acc = rng.normal(size=(4, 3))
     a = Motion(Vec3(*wd.tolist()), Vec3(*(acc - np.cross(w, v)).tolist()))
@@ -244,8 +244,8 @@ def test_three_dimensional_law_of_one_body():
 def test_bodies_joined_rigidly_add_their_inertias():
     """Two bodies in one frame move like one with the sum of both inertias."""
     rng = np.random.default_rng(1)
-    one, two = samples.random_inertia(rng), samples.random_inertia(rng)
-    X = samples.random_transform(rng)
+    one, two = families.random_inertia(rng), families.random_inertia(rng)
+    X = families.random_transform(rng)
 
     def pendulum(parts):
         builder = rbd_ros.ModelBuilder('pendulum')
@@ -268,7 +268,7 @@ def test_bodies_joined_rigidly_add_their_inertias():
 @pytest.mark.parametrize('seed', range(4))
 def test_stripped_recursion_multiplies_by_h(seed):
     """ID_delta (Table 6.1) is H x without velocities and gravity."""
-    model = samples.random_tree(9, seed)
+    model = families.random_tree(9, seed)
     s = State(model, seed)
     H = DenseTree(model, s.q).mass_matrix()
     found = rnea.inertia_product(model, links(model, s.q.tolist()), s.qdd.tolist())
@@ -279,7 +279,7 @@ def test_stripped_recursion_multiplies_by_h(seed):
 @pytest.mark.parametrize('seed', range(4))
 def test_bias_is_inverse_dynamics_at_rest_of_qdd(seed):
     """C = ID(q, qd, 0, f), Hx = ID(x) - C, and a force on a body is -J^T f in tau."""
-    model = samples.random_tree(9, seed)
+    model = families.random_tree(9, seed)
     s, robot = State(model, seed), rbd_ros.Dynamics(model, backend='reference')
     C = robot.inverse_dynamics(s.q, s.qd, 0.0 * s.qdd, s.f_ext)
     assert_near(robot.bias(s.q, s.qd, s.f_ext), C, limit=1e-12)

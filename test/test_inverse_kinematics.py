@@ -19,12 +19,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms.damped_steps import (
+from rbd_ros.algorithms.handles.damped_steps import (
     bounded_step, rotation_error, rotation_slope, shortened)
 from rbd_ros.errors import ModelError, NonFiniteError, RbdError, ShapeError, UnknownName
 from rbd_ros.joints import Free, Planar, Prescribed, Prismatic, Revolute, Spherical
-from rbd_ros.model import mechanisms, positions, samples
+from rbd_ros.model import positions
 from rbd_ros.model.builder import JointData, Mimic
+from rbd_ros.samples import families, mechanisms
 from rbd_ros.spatial import Mat3, shapes, xlt
 from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
@@ -65,7 +66,7 @@ def inside(model, q):
 @pytest.mark.seed('SIXD P12')
 def test_last_steps_are_newtons():
     """Near the target of a six-joint arm each error is about the square of the one before."""
-    robot = robot_of(samples.general_chain(6, 3))
+    robot = robot_of(families.general_chain(6, 3))
     start = np.array([0.3, 0.5, -0.4, 0.6, -0.5, 0.2])
     goal = start + np.array([0.2, -0.15, 0.1, 0.2, -0.1, 0.15])
     found = inverse_kinematics(robot, {'body_6': robot.pose(goal, 'body_6')}, start,
@@ -189,12 +190,12 @@ def test_several_frames_and_points_at_once():
     """Two hands of a floating body reach a pose and a point together, quaternions and all."""
     rng = np.random.default_rng(1)
     builder = rbd_ros.ModelBuilder('two hands')
-    builder.add_body('trunk', 'base', Free(), None, samples.random_inertia(rng))
+    builder.add_body('trunk', 'base', Free(), None, families.random_inertia(rng))
     for side, y in (('left', 0.2), ('right', -0.2)):
         above = 'trunk'
         for k, axis in enumerate((Y, Z, Y)):
             builder.add_body(f'{side}_{k}', above, Revolute(axis), xlt(0.0, y, 0.3),
-                             samples.random_inertia(rng), data=JointData(lower=-0.2, upper=0.4))
+                             families.random_inertia(rng), data=JointData(lower=-0.2, upper=0.4))
             above, y = f'{side}_{k}', 0.0
     model = builder.build()
     robot = robot_of(model)

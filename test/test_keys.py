@@ -40,9 +40,9 @@ from rbd_ros.control.tick import TickKernels
 from rbd_ros.dynamics import fingerprint
 from rbd_ros.errors import UnseenError
 from rbd_ros.joints import Joint, Revolute, UserJoint
-from rbd_ros.model.samples import regular_tree
-from rbd_ros.sim.engine import compiled_engine
+from rbd_ros.samples.families import regular_tree
 from rbd_ros.sim.frames import Frames
+from rbd_ros.sim.steps.engine import compiled_engine
 from rbd_ros.spatial import AxialScrew, Motion, RigidInertia, rotx, Sym3, Vec3
 
 pytestmark = pytest.mark.slow
@@ -403,8 +403,8 @@ cache.read = read
 from rbd_ros import Dynamics
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
-from rbd_ros.model import samples
-from rbd_ros.sim.engine import compiled_engine
+from rbd_ros.samples import families as samples
+from rbd_ros.sim.steps.engine import compiled_engine
 from rbd_ros.sim.frames import Frames
 model = samples.regular_tree(2)
 for make in (
@@ -453,7 +453,7 @@ def keys(tmp_path_factory):
 
 
 @pytest.mark.parametrize(('file', 'changed'), [
-    ('sim/frames.py', [2]), ('sim/step.py', [1]), ('control/laws/joint_space.py', [3]),
+    ('sim/frames.py', [2]), ('sim/steps/step.py', [1]), ('control/laws/joint_space.py', [3]),
     ('control/tick.py', [3]), ('control/terms.py', [3]), ('control/tip.py', [3]),
     *((file, [0, 1, 2, 3]) for file in (
         'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
@@ -494,10 +494,10 @@ import rbd_ros
 package, when, text = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 if when == 'before':
     rbd_ros.Dynamics
-    from rbd_ros.model import samples
+    from rbd_ros.samples import families as samples
 with open(package / 'rbd_ros' / 'spatial' / 'vectors.py', 'a') as file:
     file.write(text)
-from rbd_ros.model import samples
+from rbd_ros.samples import families as samples
 print(rbd_ros.Dynamics(samples.regular_tree(2), backend='llvm').gravity([0.3, 0.4])[1])
 """
 TWICE = ('Force.dot = lambda f, m: 2.0 * (f.ang.dot(m.ang) + f.lin.dot(m.lin))\n'

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros import compiler
-from rbd_ros.algorithms import lagrange
+from rbd_ros.algorithms.other_forms import lagrange
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Prismatic, Revolute, RotationVector, Spherical
-from rbd_ros.model import samples
 from rbd_ros.model.builder import JointData
+from rbd_ros.samples import families
 from rbd_ros.spatial import quaternion, RigidInertia, shapes, Sym3, Vec3, xlt
 from spatial_oracle import assert_close, derivative
 from tree_oracle import State
@@ -60,7 +60,7 @@ def tree():
               Revolute((1.0, 0.0, 1.0))]
     for i, (joint, parent) in enumerate(zip(joints, (0, 1, 2, 1), strict=True), 1):
         builder.add_body(f'body_{i}', f'body_{parent}' if parent else 'base', joint,
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          data=JointData(rotor_inertia=0.1 * i))
     return builder.build()
 
@@ -182,7 +182,7 @@ def cloud():
         mu = rng.uniform(0.1, 0.5, 6).tolist()
         places = [Vec3(*p) for p in rng.uniform(-0.2, 0.2, (6, 3)).tolist()]
         builder.add_body(f'body_{i}', f'body_{parent}' if parent else 'base', joint,
-                         samples.random_transform(rng), shapes.points(mu, places))
+                         families.random_transform(rng), shapes.points(mu, places))
         masses += mu
         points += [(i, place) for place in places]
     model = builder.build()

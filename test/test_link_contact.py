@@ -19,19 +19,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from rbd_ros import ModelBuilder
-from rbd_ros.algorithms import soft_contact
+from rbd_ros.algorithms.contact import soft
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import SettingError
 from rbd_ros.joints import Free, Prismatic
 from rbd_ros.model.collision_shapes import (
     Box, Capsule, CollisionShape, ConvexMesh, Cylinder, HalfSpace, rounded_balls, Sphere)
 from rbd_ros.sim import SimulatedRobot
-from rbd_ros.sim.contact_pattern import gaps, tangents
-from rbd_ros.sim.contact_points import ContactPoints
-from rbd_ros.sim.coordinates import Coordinates
-from rbd_ros.sim.distance import Placed, touches
-from rbd_ros.sim.stepping import UNSOLVED
-from rbd_ros.sim.world import Obstacle, Surface, World
+from rbd_ros.sim.contact.distance import Placed, touches
+from rbd_ros.sim.contact.pattern import gaps, tangents
+from rbd_ros.sim.contact.points import ContactPoints
+from rbd_ros.sim.contact.world import Obstacle, Surface, World
+from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.sim.steps.stepping import UNSOLVED
 from rbd_ros.spatial import Mat3, RigidInertia, Sym3, Transform, Vec3
 from scipy.spatial.transform import Rotation
 
@@ -119,7 +119,7 @@ def test_two_balls_bounce_by_the_formula(kind, e):
     """Head on, each leaves with the speed that momentum and restitution give."""
     reduced = 2.0 * 3.0 / 5.0
     surface = {'restitution': e} if kind == 'rigid' else {
-        'damping': soft_contact.damping_for(e, 2e4, reduced)}
+        'damping': soft.damping_for(e, 2e4, reduced)}
     robot = simulated(kind, [Sphere(0.1), Sphere(0.1)], joint=Line, **surface)
     robot.place([0.0, 0.21], [1.0, -2.0])
     robot.push([[0.0] * 5 + [2.0 * G], [0.0] * 5 + [3.0 * G]])

@@ -20,10 +20,10 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros import compiler
-from rbd_ros.algorithms import lagrange, link_jacobians, local_recursion, maximal
+from rbd_ros.algorithms.other_forms import lagrange, link_jacobians, local_recursion, maximal
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.joints import Composite, Prismatic, Revolute, RotationVector, Translation, Universal
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import Mat3, shapes, Vec3
 from spatial_oracle import array, assert_close, derivative, Sampler, skew
 from tree_oracle import State
@@ -52,7 +52,7 @@ def figure():
             (Universal(), 0), (RotationVector(), 1), (Revolute((1.0, 0.0, 0.0)), 2),
             (Revolute(), 2)), 1):
         builder.add_body(f'link_{i}', f'link_{parent}' if parent else 'base', joint,
-                         samples.random_transform(rng), samples.random_inertia(rng))
+                         families.random_transform(rng), families.random_inertia(rng))
     return builder.build()
 
 
@@ -71,7 +71,7 @@ def mixed():
             (Translation(), 0), (RotationVector(), 1), (Prismatic((1.0, 2.0, 0.0)), 2),
             (Revolute(), 3), (rbd_ros.joints.Helical((0.0, 1.0, 0.0), 0.2), 2)), 1):
         builder.add_body(f'link_{i}', f'link_{parent}' if parent else 'base', joint,
-                         samples.random_transform(rng), samples.random_inertia(rng))
+                         families.random_transform(rng), families.random_inertia(rng))
     return Case(builder.build(), 2)
 
 
@@ -81,7 +81,7 @@ def one():
     rng = np.random.default_rng(3)
     builder = rbd_ros.ModelBuilder('one')
     builder.add_body('body', 'base', Composite((Translation(), RotationVector())),
-                     samples.random_transform(rng), samples.random_inertia(rng))
+                     families.random_transform(rng), families.random_inertia(rng))
     return Case(builder.build(), 3)
 
 
@@ -275,7 +275,7 @@ def test_linear_jacobian(mixed):
 @pytest.mark.seed('LIU B29', 'LIU B47')
 def test_equations_of_a_tree(turning, mixed):
     """M and C from link Jacobians are those of composite bodies and of the recursion."""
-    others = [Case(samples.random_tree(5, 21), 4)]           # quaternions among the joints, too
+    others = [Case(families.random_tree(5, 21), 4)]           # quaternions among the joints, too
     for case in (turning, mixed, *others):
         M, C = link_jacobians.equations(case.model, case.q, case.qd)
         assert_close(M, case.robot.mass_matrix(case.q), 1e-11)
@@ -344,7 +344,7 @@ def test_recursion_with_joints_that_slide(mixed):
         R = link_jacobians.placed_links(model, case.q)[i].R
         assert_close(array(R @ found.v[i]), array(V.v), 1e-12)
     # joints that turn and slide in different directions at once
-    all_types = Case(samples.random_tree(6, 5, joints=('planar', 'free', 'cylindrical')), 6)
+    all_types = Case(families.random_tree(6, 5, joints=('planar', 'free', 'cylindrical')), 6)
     assert_close(local_recursion.local_recursion(
         all_types.model, all_types.q, all_types.qd, all_types.qdd, GRAVITY).Q,
         all_types.robot.inverse_dynamics(all_types.q, all_types.qd, all_types.qdd), 1e-10)
@@ -466,7 +466,7 @@ def test_joint_torques(turning):
     both = maximal.generalised_force(
         model, case.q, [(3, x, force)], [(i, Vec3(*on_bodies[i - 1])) for i in range(1, 5)])
     assert_close(both, jacobian(case, 3)[:3].T @ array(force) + Q, 1e-11)
-    slides = Case(samples.random_tree(2, 0, joints=('prismatic',)), 0)
+    slides = Case(families.random_tree(2, 0, joints=('prismatic',)), 0)
     with pytest.raises(ModelError, match='joint "joint_1" slides'):
         maximal.joint_torques(slides.model, slides.q, [1.0, 1.0])
 

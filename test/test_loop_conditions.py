@@ -21,11 +21,12 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.algorithms.kinematics import links, placements
-from rbd_ros.dynamics.loop_system import LoopSystem
 from rbd_ros.joints import (
     Cylindrical, Fixed, Planar, Prescribed, Prismatic, Revolute, Spherical, Universal)
-from rbd_ros.model import mechanisms, positions, samples
+from rbd_ros.manifold.loop_system import LoopSystem
+from rbd_ros.model import positions
 from rbd_ros.model.parts import LoopJoint
+from rbd_ros.samples import families, mechanisms
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 AXIS = (0.36, 0.48, 0.8)
@@ -46,14 +47,14 @@ def mechanism(joint, seed):
             ('shaker', 'base', Prescribed(Revolute(AXIS), swing)), ('trunk', 'shaker', Revolute()),
             ('left', 'trunk', Spherical()), ('tip', 'left', Prismatic(AXIS)),
             ('right', 'trunk', Universal()), ('hand', 'right', Revolute(AXIS))):
-        builder.add_body(name, parent, kind, samples.random_transform(rng),
-                         samples.random_inertia(rng))
+        builder.add_body(name, parent, kind, families.random_transform(rng),
+                         families.random_inertia(rng))
     tree = builder.build()
     q, q_J = positions.random_position(tree, rng), rng.uniform(-1.0, 1.0, joint.nq).tolist()
     if isinstance(joint, Spherical):
         q_J = [0.5, 0.5, -0.5, 0.5]
     X_0 = placements(tree, links(tree, tree.expand_q(q), TIME))
-    p, s, X_S = tree.body_index('tip'), tree.body_index('hand'), samples.random_transform(rng)
+    p, s, X_S = tree.body_index('tip'), tree.body_index('hand'), families.random_transform(rng)
     X_P = joint.transform(q_J, TIME).inverse() @ X_S @ X_0[s] @ X_0[p].inverse()
     return dataclasses.replace(
         tree, loops=(LoopJoint(name='close', joint=joint, predecessor=p, successor=s, X_P=X_P,

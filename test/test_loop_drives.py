@@ -21,9 +21,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import loop_coordinates, quadratic_program
+from rbd_ros.algorithms.linear import quadratic_program
+from rbd_ros.algorithms.loops import loop_coordinates
 from rbd_ros.joints import Fixed, Prismatic, Revolute
-from rbd_ros.model import connectivity, mechanisms
+from rbd_ros.model import connectivity
+from rbd_ros.samples import mechanisms
 from rbd_ros.spatial import xlt
 from test_gears import crane
 

@@ -19,10 +19,10 @@ import dataclasses
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms.loop_dynamics import solve
+from rbd_ros.algorithms.loops.motion import solve
 from rbd_ros.errors import NonFiniteError, ShapeError, SingularError
 from rbd_ros.joints import Revolute
-from rbd_ros.model import mechanisms
+from rbd_ros.samples import mechanisms
 from rbd_ros.sim import SimulatedRobot
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3, xlt
 

@@ -21,9 +21,9 @@ import pinocchio as pin
 from pinocchio_trees import PinocchioTree
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import hinged
+from rbd_ros.algorithms.other_forms import hinged
 from rbd_ros.joints import Fixed, Prismatic, Revolute, Spherical
-from rbd_ros.model import mechanisms
+from rbd_ros.samples import mechanisms
 from rbd_ros.spatial import Transform, Vec3, xlt
 
 

@@ -20,14 +20,14 @@ import manifold_rig as rig
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, ModelError
-from rbd_ros.algorithms.manifold import projection, underlying
-from rbd_ros.algorithms.manifold.chart import choose
-from rbd_ros.algorithms.manifold.linearize import linear_form, linear_form_by_differences
-from rbd_ros.algorithms.manifold.local_form import LocalForm
-from rbd_ros.algorithms.manifold.robust import Options, robust_acceleration
-from rbd_ros.algorithms.manifold.system import derivatives, State
-from rbd_ros.dynamics.loop_system import LoopSystem
-from rbd_ros.model import mechanisms, samples
+from rbd_ros.manifold import projection, underlying
+from rbd_ros.manifold.chart import choose
+from rbd_ros.manifold.linearize import linear_form, linear_form_by_differences
+from rbd_ros.manifold.local_form import LocalForm
+from rbd_ros.manifold.loop_system import LoopSystem
+from rbd_ros.manifold.robust import Options, robust_acceleration
+from rbd_ros.manifold.system import derivatives, State
+from rbd_ros.samples import families, mechanisms
 
 NAMES = ('five_bar', 'spatial_four_bar')
 
@@ -109,4 +109,4 @@ def test_delta_robot_keeps_its_energy():
 def test_trees_are_refused():
     """Without a loop there is nothing to constrain."""
     with pytest.raises(ModelError, match='no closed loops'):
-        LoopSystem(Dynamics(samples.regular_tree(2)))
+        LoopSystem(Dynamics(families.regular_tree(2)))

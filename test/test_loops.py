@@ -21,16 +21,17 @@ from loop_rig import MECHANISMS, moving, robot
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import loops
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.algorithms.loop_dynamics import (
+from rbd_ros.algorithms.linear.rank import counted
+from rbd_ros.algorithms.loops import loop_joints
+from rbd_ros.algorithms.loops.motion import (
     METHODS, Nominal, REGULAR_PIVOT, solve, solve_regular)
-from rbd_ros.algorithms.rank import counted
 from rbd_ros.compiler import sin
 from rbd_ros.joints import (
     Cylindrical, Fixed, Helical, Planar, Prescribed, Prismatic, RackAndPinion, Reversed, Revolute,
     RollPitchYaw, RotationVector, SphereInCylinder, Spherical, Translation, Universal, UserJoint)
-from rbd_ros.model import connectivity, mechanisms, positions, samples
+from rbd_ros.model import connectivity, positions
+from rbd_ros.samples import families, mechanisms
 from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3, xlt
 
 #: Loop joints of every type that has constraints; the axis is no coordinate axis.
@@ -106,10 +107,10 @@ def loop_of(joint, seed=5):
     names = ('trunk', 'left', 'tip', 'right')
     kinds = (Revolute(AXIS), Spherical(), Prismatic(AXIS), Universal())
     for name, parent, kind in zip(names, ('base', 'trunk', 'left', 'trunk'), kinds, strict=True):
-        builder.add_body(name, parent, kind, samples.random_transform(rng),
-                         samples.random_inertia(rng))
-    builder.add_loop_joint('close', 'tip', 'right', joint, samples.random_transform(rng),
-                           samples.random_transform(rng))
+        builder.add_body(name, parent, kind, families.random_transform(rng),
+                         families.random_inertia(rng))
+    builder.add_loop_joint('close', 'tip', 'right', joint, families.random_transform(rng),
+                           families.random_transform(rng))
     return builder.build()
 
 
@@ -120,17 +121,17 @@ def test_constraints_of_every_joint_type(joint):
     model, rng, t = loop_of(joint), np.random.default_rng(7), 0.4
     q = np.array(positions.random_position(model, rng))
     qd, qdd = rng.normal(size=(2, model.nv))
-    found = loops.constraints(model, q.tolist(), qd.tolist(), t=t)
+    found = loop_joints.constraints(model, q.tolist(), qd.tolist(), t=t)
     K, k = np.array(found.K), np.array(found.k)
     assert K.shape == (6 - joint.nv, model.nv)
-    np.testing.assert_array_equal(K, loops.jacobian(model, q.tolist(), t))
+    np.testing.assert_array_equal(K, loop_joints.jacobian(model, q.tolist(), t))
     assert not K[:, model.velocity_slice('trunk_joint')].any()         # outside of the loop
-    sigma = np.array(loops.constraints(model, q.tolist(), [0.0] * model.nv, t=t).velocity)
+    sigma = np.array(loop_joints.constraints(model, q.tolist(), [0.0] * model.nv, t=t).velocity)
     np.testing.assert_allclose(K @ qd + sigma, found.velocity, atol=1e-12)
 
     def at(h):
         there = positions.integrate(model, q.tolist(), (h * qd + 0.5 * h * h * qdd).tolist())
-        return np.array(loops.constraints(
+        return np.array(loop_joints.constraints(
             model, there, (qd + h * qdd).tolist(), t=t + h).velocity)
     h = 1e-4
     rate = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
@@ -149,11 +150,11 @@ def test_loop_jacobian_has_the_signs_of_the_two_sides():
     arm = rbd_ros.Dynamics(model.spanning_tree, backend='reference')
     q = np.array(positions.random_position(model, np.random.default_rng(2)))
     loop, tree = model.loops[0], links(model, q.tolist())
-    at = loops.position(model, tree, loop)
+    at = loop_joints.position(model, tree, loop)
     J = {name: arm.jacobian(q, name) for name in ('tip', 'right')}
     to_s = np.array([(loop.X_S @ Motion.unit(i)).to_list() for i in range(6)]).T
     to_p = np.array([(at.X @ (loop.X_P @ Motion.unit(i))).to_list() for i in range(6)]).T
-    np.testing.assert_allclose(loops.jacobian(model, q.tolist()),
+    np.testing.assert_allclose(loop_joints.jacobian(model, q.tolist()),
                                to_s @ J['right'] - to_p @ J['tip'], atol=1e-13)
 
 
@@ -162,7 +163,7 @@ def test_loop_jacobian_has_the_signs_of_the_two_sides():
 def test_constraints_do_not_depend_on_where_the_base_is(distance):
     """Far from the origin not a digit of K, k and delta is lost."""
     far = rbd_ros.ModelBuilder('far')
-    far.add_body('cart', 'base', Prismatic((1.0, 0.0, 0.0)), None, samples.random_inertia(
+    far.add_body('cart', 'base', Prismatic((1.0, 0.0, 0.0)), None, families.random_inertia(
         np.random.default_rng(0)))
     for i, length in ((1, 0.3), (2, 0.8), (3, 0.6)):
         far.add_body(f'bar_{i}', 'cart' if i == 1 else f'bar_{i - 1}', Revolute(),
@@ -171,8 +172,8 @@ def test_constraints_do_not_depend_on_where_the_base_is(distance):
                        xlt(0.6, 0.0, 0.0))
     model = far.build()
     q, qd = [0.3, 0.9, -0.4, -2.0], [distance, 1.3, -1.6, 0.6]
-    near = loops.constraints(model, [0.0, *q[1:]], [0.0, *qd[1:]])
-    there = loops.constraints(model, [distance, *q[1:]], qd)
+    near = loop_joints.constraints(model, [0.0, *q[1:]], [0.0, *qd[1:]])
+    there = loop_joints.constraints(model, [distance, *q[1:]], qd)
     for name in near._fields:
         np.testing.assert_array_equal(getattr(there, name), getattr(near, name))
 
@@ -285,7 +286,7 @@ def test_drives_in_loop_joints(name):
     # power: tau_k times the velocity across the loop joint
     loop = made.model.loops[0]
     tree = links(made.model, q.tolist())
-    at = loops.position(made.model, tree, loop)
+    at = loop_joints.position(made.model, tree, loop)
     v_J = np.array([column.to_list() for column in at.J.values()]).T @ qd[list(at.J)]
     S = np.array([s.to_list() for s in loop.joint.subspace(loop.joint.locate(at.X))]).T
     rate = np.linalg.lstsq(S, v_J, rcond=None)[0]

@@ -18,15 +18,15 @@ import manifold_rig as rig
 import numpy as np
 import pytest
 from rbd_ros import SettingError, ShapeError, SingularError
-from rbd_ros.algorithms.manifold import chart as charts
-from rbd_ros.algorithms.manifold.chart import (
+from rbd_ros.manifold import chart as charts
+from rbd_ros.manifold.chart import (
     choose, partitioned, position, position_of, tangent, tangent_by_dependent,
     tangent_by_inverse, UserCoordinates, validity)
-from rbd_ros.algorithms.manifold.local_form import (
+from rbd_ros.manifold.local_form import (
     LocalForm, rate_by_inverse, rate_by_pseudo_inverse)
-from rbd_ros.algorithms.manifold.system import derivatives, State
-from rbd_ros.algorithms.manifold.underlying import invariant_jacobian, invariants
-from rbd_ros.dynamics.thesis_mechanisms import Pendulum
+from rbd_ros.manifold.system import derivatives, State
+from rbd_ros.manifold.underlying import invariant_jacobian, invariants
+from rbd_ros.samples.thesis import Pendulum
 
 METHODS = ['partition', 'tangent', [0, 1], np.array([[1.0, 1.0, 0.0, 0.5], [0.0, 1.0, 0.0, -1.0]])]
 

@@ -20,22 +20,22 @@ import pinocchio as pin
 from pinocchio_trees import PinocchioTree
 import pytest
 from rbd_ros import SingularError
-from rbd_ros.algorithms.constraints import explicit, implicit
-from rbd_ros.algorithms.loop_dynamics import METHODS, solve
-from rbd_ros.algorithms.manifold import nullspace, projection, underlying
-from rbd_ros.algorithms.manifold.chart import choose
-from rbd_ros.algorithms.manifold.implicit import implicit_step
-from rbd_ros.algorithms.manifold.local_form import LocalForm
-from rbd_ros.algorithms.manifold.nullspace import (
+from rbd_ros.algorithms.linear.rank import decompose
+from rbd_ros.algorithms.loops.constraints import explicit, implicit
+from rbd_ros.algorithms.loops.motion import METHODS, solve
+from rbd_ros.manifold import nullspace, projection, underlying
+from rbd_ros.manifold.chart import choose
+from rbd_ros.manifold.constrained import PinnedTree
+from rbd_ros.manifold.implicit import implicit_step
+from rbd_ros.manifold.local_form import LocalForm
+from rbd_ros.manifold.nullspace import (
     by_full_solve, by_newton_euler, by_small_solve, differentiable, differentiable_rate,
     NullSpace, reduced_dynamics, reduced_inertia)
-from rbd_ros.algorithms.manifold.robust import (
+from rbd_ros.manifold.robust import (
     modes, nominal_rank, Options, robust_acceleration, robust_dynamics)
-from rbd_ros.algorithms.manifold.system import derivative, rk4_step, State
-from rbd_ros.algorithms.manifold.underlying import Baumgarte
-from rbd_ros.algorithms.rank import decompose
-from rbd_ros.dynamics.constrained import PinnedTree
-from rbd_ros.dynamics.thesis_mechanisms import Pendulum
+from rbd_ros.manifold.system import derivative, rk4_step, State
+from rbd_ros.manifold.underlying import Baumgarte
+from rbd_ros.samples.thesis import Pendulum
 
 TAU = np.array([1.0, -2.0, 0.5, 3.0])
 STATES = {'five_bar': rig.moving_five_bar, 'spatial': rig.spatial_state}

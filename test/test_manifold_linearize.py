@@ -18,16 +18,16 @@ import manifold_rig as rig
 import numpy as np
 import pytest
 from rbd_ros import SingularError
-from rbd_ros.algorithms.manifold import projection, underlying
-from rbd_ros.algorithms.manifold.chart import choose, position
-from rbd_ros.algorithms.manifold.implicit import implicit_step, iteration_matrix
-from rbd_ros.algorithms.manifold.linearize import (
+from rbd_ros.manifold import projection, underlying
+from rbd_ros.manifold.chart import choose, position
+from rbd_ros.manifold.implicit import implicit_step, iteration_matrix
+from rbd_ros.manifold.linearize import (
     force_gradient, linear_form, linear_form_by_differences, naive_jacobian, oblique_projector,
     on_manifold, orthogonal_projector, slopes, state_form_by_differences)
-from rbd_ros.algorithms.manifold.local_form import LocalForm
-from rbd_ros.algorithms.manifold.system import derivative, derivatives, State
-from rbd_ros.algorithms.manifold.underlying import Baumgarte
-from rbd_ros.dynamics.thesis_mechanisms import Pendulum
+from rbd_ros.manifold.local_form import LocalForm
+from rbd_ros.manifold.system import derivative, derivatives, State
+from rbd_ros.manifold.underlying import Baumgarte
+from rbd_ros.samples.thesis import Pendulum
 
 REST = np.zeros(4)
 METHODS = ['partition', 'tangent', [0, 1], [1, 2]]

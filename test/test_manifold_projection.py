@@ -18,14 +18,14 @@ import manifold_rig as rig
 import numpy as np
 import pytest
 from rbd_ros import SingularError
-from rbd_ros.algorithms.manifold import underlying
-from rbd_ros.algorithms.manifold.projection import (
+from rbd_ros.algorithms.linear.rank import decompose
+from rbd_ros.manifold import underlying
+from rbd_ros.manifold.projection import (
     energy_gradient, nearest_position, project, project_position, project_velocity,
     project_with_energy, projected_step)
-from rbd_ros.algorithms.manifold.robust import Options, robust_acceleration
-from rbd_ros.algorithms.manifold.system import derivative, rk4_step, State
-from rbd_ros.algorithms.manifold.underlying import Baumgarte, invariants
-from rbd_ros.algorithms.rank import decompose
+from rbd_ros.manifold.robust import Options, robust_acceleration
+from rbd_ros.manifold.system import derivative, rk4_step, State
+from rbd_ros.manifold.underlying import Baumgarte, invariants
 from scipy.optimize import minimize
 
 OFF = rig.START + [0.05, -0.03, 0.02, 0.04]

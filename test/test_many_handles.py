@@ -23,8 +23,8 @@ from rbd_ros.dynamics import handle_rules
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.joints import Free, Revolute
-from rbd_ros.model import samples
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
+from rbd_ros.samples import families
 from rbd_ros.spatial import InverseInertia
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
 
@@ -138,12 +138,12 @@ def legs(count, depth, stem=0):
     """Return a trunk, or a chain of them, from which equal legs go; and the ends of the legs."""
     rng = np.random.default_rng(7)
     builder = rbd_ros.ModelBuilder('legs')
-    builder.add_body('trunk', 'base', Free(), inertia=samples.random_inertia(rng))
+    builder.add_body('trunk', 'base', Free(), inertia=families.random_inertia(rng))
     above, ends = 'trunk', []
 
     def grown(name, parent):
-        builder.add_body(name, parent, Revolute((0.0, 0.0, 1.0)), samples.random_transform(rng),
-                         samples.random_inertia(rng))
+        builder.add_body(name, parent, Revolute((0.0, 0.0, 1.0)), families.random_transform(rng),
+                         families.random_inertia(rng))
         return name
     for k in range(stem):
         above = grown(f'stem_{k}', above)
@@ -177,8 +177,8 @@ def test_order_of_the_methods():
 
 
 @pytest.mark.parametrize('model,handles,best', [
-    (samples.general_chain(4), ['body_4'], 'ltl'),
-    (samples.general_chain(14), ['body_14'], 'krj'),
+    (families.general_chain(4), ['body_4'], 'ltl'),
+    (families.general_chain(14), ['body_14'], 'krj'),
     (*legs(2, 5, stem=4), 'pvr'),
 ], ids=['short chain', 'long chain', 'two long legs'])
 def test_auto_takes_the_cheapest(model, handles, best):
@@ -197,8 +197,8 @@ def test_auto_takes_the_cheapest(model, handles, best):
 
 
 @pytest.mark.parametrize('model,handles', [
-    (samples.general_chain(12), ['body_12']), (samples.general_chain(12), ['body_12', 'body_5']),
-    (samples.random_tree(4, 3, joints=('revolute', 'spherical')), ['body_4']),
+    (families.general_chain(12), ['body_12']), (families.general_chain(12), ['body_12', 'body_5']),
+    (families.random_tree(4, 3, joints=('revolute', 'spherical')), ['body_4']),
     legs(2, 3),
 ], ids=['chain', 'two on a chain', 'balls', 'two legs'])
 def test_short_robots_spare_the_tracing_of_articulated_bodies(model, handles):
@@ -214,7 +214,7 @@ def test_short_robots_spare_the_tracing_of_articulated_bodies(model, handles):
 
 def test_long_robots_compare_both():
     """Of a long chain, the method of articulated bodies, with fewer operations, is compiled."""
-    model = samples.general_chain(24)
+    model = families.general_chain(24)
     assert set(TABLE['projection'].of(model, ['body_24']).rules) == {'ltl', 'pv'}
     robot = reference(model)
     costs = {method: robot.kernel('projection', ['body_24'], method=method).count().total
@@ -258,7 +258,7 @@ def test_mimic_joints_leave_the_methods_by_inertia_matrix():
     rng = np.random.default_rng(3)
     for name, parent in (('arm', 'base'), ('left', 'arm'), ('right', 'arm')):
         builder.add_body(name, parent, Revolute(tuple(rng.normal(size=3).tolist())),
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          joint_name=f'joint_{name}',
                          mimic=rbd_ros.Mimic('joint_left', 0.7, 0.1) if name == 'right' else None)
     robot = reference(builder.build())
@@ -343,9 +343,9 @@ def test_a_handle_that_cannot_move_is_named(backend):
     builder = rbd_ros.ModelBuilder('door')
     rng = np.random.default_rng(1)
     builder.add_body('leaf', 'base', Revolute((0.0, 0.0, 1.0)),
-                     inertia=samples.random_inertia(rng))
+                     inertia=families.random_inertia(rng))
     builder.add_body('arm', 'base', Revolute((0.0, 1.0, 0.0)),
-                     inertia=samples.random_inertia(rng))
+                     inertia=families.random_inertia(rng))
     robot = rbd_ros.Dynamics(builder.build(), backend=backend)
     turn = robot.handle('arm', rows=[(0, 1, 0, 0, 0, 0)])
     with pytest.raises(SingularError, match=r'no joint moves the handles \(leaf\) in some'):
@@ -378,7 +378,7 @@ def test_inverse_inertia_in_21_numbers():
     A = rng.normal(size=(6, 6))
     Phi = InverseInertia.from_matrix((A @ A.T).tolist())
     assert_near(Phi.to_list(), A @ A.T, limit=1e-15)
-    X = samples.random_transform(rng)
+    X = families.random_transform(rng)
     matrix = np.array(X.to_list())
     assert_near(Phi.seen_through(X).to_list(), matrix @ A @ A.T @ matrix.T, limit=1e-14)
     f = rng.normal(size=6)

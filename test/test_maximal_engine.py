@@ -16,7 +16,7 @@
 Our generalised forces drive an engine that keeps every body free.
 
 MuJoCo simulates free bodies that are held together by soft equality constraints. It gets the
-wrench on each body that :func:`rbd_ros.algorithms.maximal.applied_wrenches` makes of generalised
+wrench on each body that ``algorithms.other_forms.maximal.applied_wrenches`` makes of generalised
 forces, from joint positions that are found from its bodies; the motion must be that of the tree.
 """
 
@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros import compiler
-from rbd_ros.algorithms import maximal
+from rbd_ros.algorithms.other_forms import maximal
 from rbd_ros.joints import Revolute, RotationVector
 from rbd_ros.spatial import Mat3, quaternion, shapes, Transform, Vec3, xlt
 from spatial_oracle import assert_close

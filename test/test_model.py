@@ -28,10 +28,11 @@ import pytest
 from rbd_ros.compiler.content_digest import digest
 from rbd_ros.errors import ModelError, UnknownName
 from rbd_ros.joints import Fixed, Free, Helical, Prismatic, Reversed, Revolute, Spherical
-from rbd_ros.model import positions, samples
+from rbd_ros.model import positions
 from rbd_ros.model.builder import JointData, ModelBuilder
 from rbd_ros.model.coupling import Mimic
 from rbd_ros.model.model import Model
+from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -123,8 +124,8 @@ def test_offsets_of_mixed_joints():
 @pytest.mark.seed('RBDA 4-14')
 def test_fixed_bodies_are_merged_and_their_frames_kept(rng):
     """Merging fixed bodies moves no frame and loses no inertia."""
-    place = [samples.random_transform(rng) for _ in range(5)]
-    parts = [samples.random_inertia(rng) for _ in range(4)]
+    place = [families.random_transform(rng) for _ in range(5)]
+    parts = [families.random_inertia(rng) for _ in range(4)]
 
     def build(joint):
         builder = ModelBuilder()
@@ -152,7 +153,7 @@ def test_fixed_bodies_are_merged_and_their_frames_kept(rng):
 @pytest.mark.parametrize('turned', [False, True])
 def test_fixed_joint_between_two_frames(turned, rng):
     """A fixed joint makes its two frames coincide, whichever body is given first."""
-    on_a, on_b = samples.random_transform(rng), samples.random_transform(rng)
+    on_a, on_b = families.random_transform(rng), families.random_transform(rng)
     builder = ModelBuilder().add_body('a', 'base', Revolute(X)).add_body('b', inertia=ball(1.0))
     if turned:
         builder.add_joint('weld', 'b', 'a', Fixed(), on_b, on_a)
@@ -181,7 +182,7 @@ def test_base_inertia_is_kept_apart():
                                    Spherical()], ids=lambda joint: joint.type_name)
 def test_joint_that_points_at_the_base_is_turned_round(joint, rng):
     """A joint given from the outer to the inner body makes the same motion with the same q."""
-    inner, outer = samples.random_transform(rng), samples.random_transform(rng)
+    inner, outer = families.random_transform(rng), families.random_transform(rng)
     forward = ModelBuilder().add_body('a').add_body('b', inertia=ball(1.0))
     forward.add_joint('hip', 'base', 'a', Revolute(Y))
     forward.add_joint('knee', 'a', 'b', joint, inner, outer)
@@ -204,7 +205,7 @@ def test_joint_that_points_at_the_base_is_turned_round(joint, rng):
 @pytest.mark.parametrize('kind', [Revolute, Prismatic])
 def test_symmetric_joint_reads_the_same_from_both_ends(kind, rng):
     """Turning a revolute or prismatic joint round only changes the sign of its coordinate."""
-    place = samples.random_transform(rng)
+    place = families.random_transform(rng)
 
     def build(first, second, X_P, X_S):
         builder = ModelBuilder().add_body('a')
@@ -220,11 +221,11 @@ def test_symmetric_joint_reads_the_same_from_both_ends(kind, rng):
 @pytest.mark.seed('RBDA 4-14', 'RBDA 4-34')
 def test_joints_that_close_loops_become_loop_joints(rng):
     """A four-bar has three tree joints and one loop joint, with frames on both of its bodies."""
-    X_P, X_S = samples.random_transform(rng), samples.random_transform(rng)
+    X_P, X_S = families.random_transform(rng), families.random_transform(rng)
     builder = ModelBuilder()
     for name, parent in (('crank', 'base'), ('coupler', 'crank'), ('rocker', 'base')):
-        builder.add_body(name, parent, Revolute(Z), samples.random_transform(rng), ball(1.0))
-    builder.add_body('pin', 'coupler', Fixed(), samples.random_transform(rng))
+        builder.add_body(name, parent, Revolute(Z), families.random_transform(rng), ball(1.0))
+    builder.add_body('pin', 'coupler', Fixed(), families.random_transform(rng))
     builder.add_joint('close', 'pin', 'rocker', Revolute(Z), X_P, X_S)
     model = builder.build()
     assert model.nb == 3 and len(model.loops) == 1 and model.nv == 3
@@ -242,7 +243,7 @@ def test_joints_that_close_loops_become_loop_joints(rng):
 @pytest.mark.parametrize('seed', range(3))
 def test_model_survives_pickling(seed):
     """A model sent to another process comes back with every field the same to the last bit."""
-    model = samples.random_tree(12, seed)
+    model = families.random_tree(12, seed)
     back = pickle.loads(pickle.dumps(model))
     for field in dataclasses.fields(Model):
         assert getattr(back, field.name) == getattr(model, field.name), field.name
@@ -252,9 +253,9 @@ def test_model_survives_pickling(seed):
 
 def test_one_code_reads_chain_tree_and_floating_base(rng):
     """The same functions serve a chain, a branched tree and a floating base: only data differ."""
-    chain = samples.regular_tree(6, 1)
-    tree = samples.regular_tree(7, 2)
-    floating = samples.random_tree(5, 3, joints=('free', 'revolute'))
+    chain = families.regular_tree(6, 1)
+    tree = families.regular_tree(7, 2)
+    floating = families.random_tree(5, 3, joints=('free', 'revolute'))
     assert chain.parent == (-1, 0, 1, 2, 3, 4, 5)
     assert [len(each) for each in tree.children].count(2) == 3 and tree.nb == 7
     for model in (chain, tree, floating):
@@ -266,7 +267,7 @@ def test_one_code_reads_chain_tree_and_floating_base(rng):
 
 def test_digest_is_the_same_in_another_process():
     """The digest does not depend on the process, so that it can name files on disk."""
-    model = samples.random_tree(6, 1)
+    model = families.random_tree(6, 1)
     code = 'from rbd_ros.model import samples; print(samples.random_tree(6, 1).digest())'
     out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == model.digest()
@@ -294,7 +295,7 @@ def test_digest_sees_every_change():
 
 def test_digest_ignores_what_was_computed_before():
     """Using a model does not change its digest, though transforms remember their structure."""
-    model, twin = samples.random_tree(4, 5), samples.random_tree(4, 5)
+    model, twin = families.random_tree(4, 5), families.random_tree(4, 5)
     for placement in model.X_T:
         placement @ RigidInertia.zero()
     assert model.subtree and model.digest() == twin.digest() and model == twin
@@ -323,7 +324,7 @@ def test_digest_of_functions_sees_what_they_use(monkeypatch):
 
 def test_model_cannot_be_changed():
     """Neither a field nor the table of frames can be assigned."""
-    model = samples.regular_tree(2)
+    model = families.regular_tree(2)
     with pytest.raises(dataclasses.FrozenInstanceError):
         model.gravity = (0.0, 0.0, 0.0)
     with pytest.raises(TypeError):
@@ -332,7 +333,7 @@ def test_model_cannot_be_changed():
 
 def test_gravity_is_replaced_in_a_copy():
     """The copy has the new gravity, the original the old one; three finite numbers are needed."""
-    model = samples.regular_tree(2)
+    model = families.regular_tree(2)
     moon = model.with_gravity([0.0, 0.0, -1.62])
     assert moon.gravity == (0.0, 0.0, -1.62) and model.gravity == (0.0, 0.0, -9.81)
     for wrong in ([0.0, 1.0], [0.0, 0.0, float('nan')], [0.0, 0.0, float('inf')]):
@@ -345,7 +346,7 @@ def test_gravity_is_replaced_in_a_copy():
     ('joint', Model.position_slice), ('joint', Model.velocity_slice)])
 def test_unknown_names_are_answered_with_the_nearest(kind, find):
     """A wrong name is answered with its kind, the nearest name and all known ones."""
-    model = samples.regular_tree(3)
+    model = families.regular_tree(3)
     near = {'joint': 'joint_2', 'body': 'body_2', 'frame': 'body_2'}[kind]
     with pytest.raises(UnknownName, match=f'no {kind} "{near}x"; did you mean "{near}"'):
         find(model, f'{near}x')
@@ -353,7 +354,7 @@ def test_unknown_names_are_answered_with_the_nearest(kind, find):
 
 def test_lookups():
     """Joints, bodies and frames are found by name."""
-    model = samples.regular_tree(3)
+    model = families.regular_tree(3)
     assert model.joint_index('joint_2') == model.body_index('body_2') == 2
     assert model.body_index('base') == 0 and model.frame('base').body == 0
     assert model.frame('body_3').body == 3
@@ -418,7 +419,7 @@ def test_builder_names_what_is_of_the_wrong_kind(given, words):
 
 def test_model_refuses_wrong_sizes():
     """A model put together by hand with a wrong array is refused by the array's name."""
-    model = samples.regular_tree(3)
+    model = families.regular_tree(3)
     with pytest.raises(ModelError, match='effort_limit has 2 entries, the model needs 3'):
         dataclasses.replace(model, effort_limit=(1.0, 2.0))
     with pytest.raises(ModelError, match='not numbered so that each comes before its children'):
@@ -438,7 +439,7 @@ def test_properties_per_coordinate():
 @pytest.mark.parametrize('seed', range(4))
 def test_configuration_moves_by_velocity(seed, rng):
     """Difference undoes integration, and q_dot is the derivative of integration, on any tree."""
-    model = samples.random_tree(8, seed)
+    model = families.random_tree(8, seed)
     q = positions.random_position(model, rng)
     v = rng.uniform(-0.4, 0.4, model.nv).tolist()
     step = positions.difference(model, q, positions.integrate(model, q, v))
@@ -464,7 +465,7 @@ def test_random_position_keeps_limits(rng):
 
 def test_model_goes_to_worker_processes():
     """A pool of processes can be given the model as an argument."""
-    model = samples.random_tree(5, 2)
+    model = families.random_tree(5, 2)
     context = multiprocessing.get_context('spawn')
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
         assert pool.submit(Model.digest, model).result() == model.digest()

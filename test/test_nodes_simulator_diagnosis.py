@@ -20,8 +20,8 @@ from rbd_ros import ModelBuilder
 from rbd_ros.joints import Prismatic
 from rbd_ros.model.collision_shapes import Box, CollisionShape, HalfSpace, Sphere
 from rbd_ros.sim import Imperfections, Schedule, Sensors, SimulatedRobot, Simulation
-from rbd_ros.sim.distance import Placed
-from rbd_ros.sim.world import Obstacle, World
+from rbd_ros.sim.contact.distance import Placed
+from rbd_ros.sim.contact.world import Obstacle, World
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 REASON = 'needs ROS 2'

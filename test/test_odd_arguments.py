@@ -27,10 +27,10 @@ from rbd_ros.compiler.backends import has_llvm
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import RbdError, RbdWarning
 from rbd_ros.joints import Prescribed, Revolute
-from rbd_ros.model import samples
-from rbd_ros.sim.adaptive import integrate
-from rbd_ros.sim.coordinates import Coordinates
+from rbd_ros.samples import families
 from rbd_ros.sim.robot import SimulatedRobot
+from rbd_ros.sim.steps.adaptive import integrate
+from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3, xlt
 
 BODY = RigidInertia.from_com(1.0, Vec3(0.1, 0.2, 0.3), Sym3.diagonal(0.1, 0.2, 0.25))
@@ -104,7 +104,7 @@ def test_a_frame_is_a_name(robot):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_bound_kernels_are_not_copied(backend):
     """A copy would write into the arrays of the first, and read its own."""
-    bound = rbd_ros.Dynamics(samples.regular_tree(2), backend=backend).bind('gravity')
+    bound = rbd_ros.Dynamics(families.regular_tree(2), backend=backend).bind('gravity')
     for again in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match='neither copied nor pickled; bind another one'):
             again(bound)
@@ -120,7 +120,7 @@ def test_contacts_of_a_joint_without_inertia():
 
 def test_handles_of_another_robot(robot):
     """A handle knows its body by number: one of another robot would be somewhere else."""
-    long = rbd_ros.Dynamics(samples.regular_tree(3), backend='python')
+    long = rbd_ros.Dynamics(families.regular_tree(3), backend='python')
     q = np.zeros(2)
     with pytest.raises(RbdError, match='the handle at "body_3" is not of "arm": it is on body 3'):
         robot.operational_space(q, q, long.handle('body_3'))

@@ -20,7 +20,7 @@ import pytest
 import rbd_ros
 from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.joints import Revolute
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
 
@@ -36,7 +36,7 @@ def reference(model):
 @pytest.fixture
 def arm():
     """Return a general seven-joint arm, uncompiled."""
-    return reference(samples.general_chain(7, 4))
+    return reference(families.general_chain(7, 4))
 
 
 class Oracle:
@@ -120,8 +120,8 @@ def test_inertia_does_not_depend_on_the_coordinates_of_the_joints():
         for i, sign in enumerate(signs, 1):
             axis = sign * rng.normal(size=3)
             builder.add_body(f'body_{i}', f'body_{i - 1}' if i > 1 else 'base',
-                             Revolute(tuple(axis.tolist())), samples.random_transform(rng),
-                             samples.random_inertia(rng), joint_name=f'joint_{i}')
+                             Revolute(tuple(axis.tolist())), families.random_transform(rng),
+                             families.random_inertia(rng), joint_name=f'joint_{i}')
         return reference(builder.build())
     signs = np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
     rng = np.random.default_rng(1)
@@ -139,11 +139,11 @@ def test_projection_agrees_with_assembly():
     from rbd_ros.algorithms.kinematics import Conditions
     builder = rbd_ros.ModelBuilder('floating')
     rng = np.random.default_rng(2)
-    builder.add_body('trunk', 'base', rbd_ros.joints.Free(), inertia=samples.random_inertia(rng),
+    builder.add_body('trunk', 'base', rbd_ros.joints.Free(), inertia=families.random_inertia(rng),
                      joint_name='root')
     for i, parent in enumerate(('trunk', 'leg_0', 'trunk')):
         builder.add_body(f'leg_{i}', parent, Revolute(tuple(rng.normal(size=3).tolist())),
-                         samples.random_transform(rng), samples.random_inertia(rng),
+                         families.random_transform(rng), families.random_inertia(rng),
                          joint_name=f'hip_{i}')
     model = builder.build()
     s, robot = State(model, 5), reference(model)

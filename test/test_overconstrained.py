@@ -20,7 +20,7 @@ import math
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, ModelBuilder
-from rbd_ros.algorithms.rank import counted
+from rbd_ros.algorithms.linear.rank import counted
 from rbd_ros.joints import Revolute
 from rbd_ros.sim import Physics, SimulatedRobot
 from rbd_ros.spatial import Mat3, RigidInertia, Sym3, Transform, Vec3

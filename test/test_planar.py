@@ -17,9 +17,9 @@
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import planar
+from rbd_ros.algorithms.other_forms import planar
 from rbd_ros.joints import Prismatic, Revolute
-from rbd_ros.model import samples
+from rbd_ros.samples import families
 from rbd_ros.spatial import Mat3, Transform, Vec3
 
 #: The methods of each quantity that know nothing of planes.
@@ -50,7 +50,7 @@ def flat_tree(seed, *, aligned=False, follower=False):
         mimic = rbd_ros.Mimic('j0', 0.5, 0.2) if follower and i == 3 else None
         builder.add_body(
             f'b{i}', parent, (Prismatic if slides else Revolute)(tuple(own.tolist())),
-            Transform(E, Vec3(*rng.normal(size=3).tolist())), samples.random_inertia(rng),
+            Transform(E, Vec3(*rng.normal(size=3).tolist())), families.random_inertia(rng),
             joint_name=f'j{i}', mimic=mimic, data=rbd_ros.JointData(rotor_inertia=0.1 * i))
     return builder.build()
 
@@ -97,12 +97,12 @@ def test_what_is_not_planar():
         [Revolute((0.0, 0.0, 1.0)), Revolute((0.0, skew, 1.0))],
         [Revolute((0.0, 0.0, 1.0)), Prismatic((1.0, 0.0, skew))],
         [Prismatic((1.0, 0.0, 0.0)), Prismatic((0.0, 1.0, 0.0))],
-        [samples.JOINTS['spherical']((0.0, 0.0, 1.0))]]
+        [families.JOINTS['spherical']((0.0, 0.0, 1.0))]]
     for joints in cases:
         builder = rbd_ros.ModelBuilder('bent')
         for k, joint in enumerate(joints):
             builder.add_body(f'b{k}', f'b{k - 1}' if k else 'base', joint,
-                             inertia=samples.random_inertia(np.random.default_rng(k)))
+                             inertia=families.random_inertia(np.random.default_rng(k)))
         model = builder.build()
         robot = rbd_ros.Dynamics(model, backend='reference')
         assert not planar.is_planar(model) and 'planar' not in robot.methods('bias')

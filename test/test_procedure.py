@@ -23,7 +23,7 @@ import weakref
 
 import numpy as np
 import pytest
-from rbd_ros.algorithms import friction_cones
+from rbd_ros.algorithms.contact import friction_cones
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.compiler.native.statements import translate
 from rbd_ros.compiler.procedure import bind, Kernel, Matrix, Vector

@@ -25,10 +25,10 @@ import rbd_ros
 from rbd_ros.compiler import sin
 from rbd_ros.dynamics import kernel_builder
 from rbd_ros.dynamics.table import TABLE
-from rbd_ros.model import samples
 from rbd_ros.model.model import Frame
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 ARM = 'package://rbd_ros/urdf/seven_joint_arm.urdf'
@@ -38,7 +38,7 @@ BACKENDS = ['llvm', 'python', 'reference']
 @pytest.fixture(scope='module')
 def model():
     """Return a small tree of many joint types."""
-    return samples.random_tree(4, 2)
+    return families.random_tree(4, 2)
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def assert_masked(whole, part, mask):
     (['body_3', 'body_4'], 'operational_space'), (['body_2', 'body_3', 'body_4'], 'projection')])
 def test_masks_points_and_rows_compile_nothing(names, compile_once, compiled):
     """A masked operational space is that of the rest, by one kernel for every mask and point."""
-    model = samples.random_tree(6, 1, joints=('revolute', 'spherical'))
+    model = families.random_tree(6, 1, joints=('revolute', 'spherical'))
     robot = rbd_ros.Dynamics(model, backend='python')
     q, qd, _ = some_state(model)
     rng = np.random.default_rng(5)
@@ -359,7 +359,7 @@ def test_payload_frames_are_named(model):
 
 def test_a_replaced_inertia_is_that_of_the_rebuilt_model(model):
     """Given at a frame that is not the body's own, an inertia replaces all of the body."""
-    place = samples.random_transform(np.random.default_rng(3))
+    place = families.random_transform(np.random.default_rng(3))
     body = 2
     frames = {**model.frames, 'grip': Frame('grip', body, place)}
     held = dataclasses.replace(model, frames=frames)

@@ -16,7 +16,7 @@
 
 import numpy as np
 import pytest
-from rbd_ros.algorithms.rank import BAND, counted, decompose, TOLERANCE
+from rbd_ros.algorithms.linear.rank import BAND, counted, decompose, TOLERANCE
 
 
 @pytest.fixture

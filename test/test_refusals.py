@@ -26,10 +26,10 @@ from rbd_ros.compiler.backends import has_llvm
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.joints import (
     Free, Prescribed, Prismatic, Reversed, Revolute, Spherical, UserJoint)
-from rbd_ros.model import samples
 from rbd_ros.model.positions import random_position
-from rbd_ros.sim.coordinates import Coordinates
-from rbd_ros.sim.engine import compiled_engine
+from rbd_ros.samples import families
+from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.sim.steps.engine import compiled_engine
 from rbd_ros.spatial import Motion, RigidInertia, rotx, rotz, Sym3, Transform, Vec3, xlt
 
 pytestmark = pytest.mark.slow
@@ -64,7 +64,7 @@ def test_no_quantity_gives_a_silent_answer_of_the_tree(four_bar):
                 f'and {name} knows trees only.*Take {re.escape(row.instead)}')):
             robot.kernel(name, target.get(row.target))
         words = re.findall(r'[a-z_.]+', row.instead)
-        assert any(hasattr(robot, word) for word in words) or 'algorithms.manifold' in row.instead
+        assert any(hasattr(robot, word) for word in words) or 'manifold' in row.instead
     solving = {'inverse_mass_matrix', 'forward_dynamics_derivatives', 'hybrid_dynamics',
                'joint_wrenches', 'floating_base_forward_dynamics', 'handle_inertia'}
     assert not any(TABLE[name].on_tree or TABLE[name].loop_rules for name in solving)
@@ -133,7 +133,7 @@ def everything(robot, frame):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_batches_of_every_length(backend):
     """No state, one and many give (count, ...) for every quantity, as one by one."""
-    model = samples.random_tree(2, 4)
+    model = families.random_tree(2, 4)
     robot = rbd_ros.Dynamics(model, backend=backend)
     rng = np.random.default_rng(0)
     state = {'q': np.array([random_position(model, rng) for _ in range(3)]),
@@ -159,7 +159,7 @@ def test_batches_of_every_length(backend):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_unequal_batches_are_refused(backend):
     """Two states of q and three of qd are an error that names both, in every back end."""
-    robot = rbd_ros.Dynamics(samples.regular_tree(7), backend=backend)
+    robot = rbd_ros.Dynamics(families.regular_tree(7), backend=backend)
     with pytest.raises(rbd_ros.ShapeError, match='qd has 3 states, q has 2; all batched'):
         robot.inverse_dynamics(np.zeros((2, 7)), np.zeros((3, 7)), np.zeros(7))
     with pytest.raises(rbd_ros.ShapeError, match='qd has 0 states, q has 2'):
@@ -175,7 +175,7 @@ def test_unequal_batches_are_refused(backend):
 
 def test_the_reference_is_a_kernel_like_the_others():
     """It has inputs, outputs, a graph, counts, batches and a bound form."""
-    model = samples.regular_tree(3)
+    model = families.regular_tree(3)
     slow, fast = (rbd_ros.Dynamics(model, backend=name) for name in ('reference', 'python'))
     kernels = [robot.kernel('forward_dynamics', method='crba') for robot in (slow, fast)]
     assert kernels[0].inputs == kernels[1].inputs and kernels[0].outputs == kernels[1].outputs
@@ -505,7 +505,7 @@ def test_kernels_of_handles_are_bounded(monkeypatch):
 @pytest.mark.parametrize('backend', BACKENDS)
 def test_a_new_point_compiles_nothing(backend):
     """Handles anywhere on a body are the frames that stand there, from one kernel."""
-    base = samples.random_tree(3, 3)
+    base = families.random_tree(3, 3)
     builder, rng = rbd_ros.ModelBuilder(), np.random.default_rng(3)
     names = ['base', *(f'b{i}' for i in range(1, 4))]
     for i in range(1, 4):
@@ -564,7 +564,7 @@ def test_operational_space_takes_the_fast_path(monkeypatch):
     """A call with arrays does not run the checks in Python, with and without a bound."""
     pytest.importorskip('llvmlite', reason='llvmlite is not installed')
     from rbd_ros.compiler import kernel
-    robot = rbd_ros.Dynamics(samples.regular_tree(7), backend='llvm')
+    robot = rbd_ros.Dynamics(families.regular_tree(7), backend='llvm')
     q, frame = np.linspace(-1.0, 1.0, 7), robot.model.frame_names[-1]
     handle = robot.handle(frame, point=(0.0, 0.0, 0.1))
     expected = [robot.operational_space(q.tolist(), q, each, max_condition=1e6)
@@ -580,7 +580,7 @@ def test_operational_space_takes_the_fast_path(monkeypatch):
 
 def test_transforms_of_a_handle_are_looked_up_by_value():
     """Handles made twice are one handle: hash and equality go by their content."""
-    robot = rbd_ros.Dynamics(samples.regular_tree(2), backend='python')
+    robot = rbd_ros.Dynamics(families.regular_tree(2), backend='python')
     one, two = (robot.handle('body_2', point=(0.1, 0.0, 0.0)) for _ in range(2))
     assert one == two and hash(one) == hash(two) and hash(one.frame) == hash(two.frame)
     assert one.frame.placement == Transform.translation(

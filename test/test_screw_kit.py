@@ -18,12 +18,13 @@ import manifold_rig as rig
 import numpy as np
 import pytest
 from rbd_ros import Dynamics
-from rbd_ros.algorithms.manifold.body_jacobians import ad
-from rbd_ros.algorithms.manifold.nullspace import reduced_inertia
-from rbd_ros.algorithms.manifold.system import derivative, derivatives
-from rbd_ros.algorithms.screw_matrices import adjoint
+from rbd_ros.algorithms.other_forms.screw_matrices import adjoint
 from rbd_ros.joints import Cylindrical, Helical, Prismatic, Revolute, RollPitchYaw, Universal
-from rbd_ros.model import positions, samples
+from rbd_ros.manifold.body_jacobians import ad
+from rbd_ros.manifold.nullspace import reduced_inertia
+from rbd_ros.manifold.system import derivative, derivatives
+from rbd_ros.model import positions
+from rbd_ros.samples import families
 from rbd_ros.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 from rbd_ros.spatial.exponential import displacement, from_homogeneous, hat, homogeneous, vee
 from scipy.linalg import expm
@@ -31,7 +32,7 @@ from scipy.linalg import expm
 RNG = np.random.default_rng(12)
 SCREWS = [RNG.normal(size=6), np.array([0.0, 0.0, 0.0, 0.3, -1.0, 2.0]),
           np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.4])]
-TREE = samples.random_tree(5, 4, joints=(
+TREE = families.random_tree(5, 4, joints=(
     'revolute', 'prismatic', 'helical', 'universal', 'spherical', 'cylindrical'), branching=0.4)
 
 

@@ -22,10 +22,11 @@ import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros import compiler
-from rbd_ros.algorithms import screw_matrices, screws
+from rbd_ros.algorithms.other_forms import screw_matrices, screws
 from rbd_ros.errors import ModelError, ShapeError, SingularError
 from rbd_ros.joints import Revolute, RollPitchYaw, Spherical
-from rbd_ros.model import samples, screw_tree
+from rbd_ros.model import screw_tree
+from rbd_ros.samples import families
 from rbd_ros.spatial import exponential, Force, Motion, RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.spatial.matrices import crm, inertia_matrix, motion_matrix
 from scipy.linalg import expm
@@ -67,13 +68,13 @@ class Case:
 @pytest.fixture(scope='module')
 def chain():
     """Return a chain of six: revolute, prismatic and helical joints, general geometry."""
-    return Case(samples.random_tree(6, 4, joints=ONE_AXIS, branching=0.0))
+    return Case(families.random_tree(6, 4, joints=ONE_AXIS, branching=0.0))
 
 
 @pytest.fixture(scope='module')
 def branched():
     """Return a tree whose joints of several freedoms become several screws."""
-    return Case(samples.random_tree(
+    return Case(families.random_tree(
         5, 11, joints=('revolute', 'universal', 'roll_pitch_yaw', 'cylindrical', 'translation'),
         branching=0.7))
 
@@ -296,7 +297,7 @@ def test_moving_base(chain):
     tree = chain.tree
     builder = rbd_ros.ModelBuilder('carried')
     rng = np.random.default_rng(0)
-    builder.add_body('cart', 'base', rbd_ros.joints.Free(), None, samples.random_inertia(rng))
+    builder.add_body('cart', 'base', rbd_ros.joints.Free(), None, families.random_inertia(rng))
     model = chain.model
     for i in range(1, 7):
         builder.add_body(model.body_names[i], 'cart' if i == 1 else model.body_names[i - 1],
@@ -542,7 +543,7 @@ def test_frames_of_the_links_do_not_matter(chain):
 def one_body(joint):
     """Return a body on a joint."""
     builder = rbd_ros.ModelBuilder('one')
-    builder.add_body('body', 'base', joint, None, samples.random_inertia(
+    builder.add_body('body', 'base', joint, None, families.random_inertia(
         np.random.default_rng(0)), joint_name='neck')
     return builder.build()
 

@@ -24,18 +24,19 @@ from linted import ROOT
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, load_urdf, ModelBuilder
-from rbd_ros.algorithms import soft_contact
+from rbd_ros.algorithms.contact import soft
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import ModelError, SettingError
 from rbd_ros.joints import Free, Prismatic
 from rbd_ros.model.collision_shapes import Box, CollisionShape, HalfSpace, Sphere
 from rbd_ros.model.urdf.collisions import load_collisions
-from rbd_ros.sim import contact_pattern, Physics, Settings, SimulatedRobot
-from rbd_ros.sim.contact_impulses import NEAR
-from rbd_ros.sim.contact_points import nearest_on_box
-from rbd_ros.sim.distance import Placed
-from rbd_ros.sim.rigid_world import ROOM
-from rbd_ros.sim.world import Obstacle, read_scene, Surface, World
+from rbd_ros.sim import Physics, Settings, SimulatedRobot
+from rbd_ros.sim.contact import pattern
+from rbd_ros.sim.contact.distance import Placed
+from rbd_ros.sim.contact.impulses import NEAR
+from rbd_ros.sim.contact.points import nearest_on_box
+from rbd_ros.sim.contact.rigid_world import ROOM
+from rbd_ros.sim.contact.world import Obstacle, read_scene, Surface, World
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from scipy.spatial.transform import Rotation
 
@@ -97,7 +98,7 @@ def test_soft_floor_bounces_by_its_formula(share):
     """The damping for a restitution gives it, with gravity off, in steps of 0.1 ms."""
     K = 2e4
     robot = thing(UP, Sphere(0.1), 'soft', stiffness=K,
-                  damping=soft_contact.damping_for(share, K, 2.0))
+                  damping=soft.damping_for(share, K, 2.0))
     robot.place([0.101], [-1.0])
     robot.push([[0.0, 0.0, 0.0, 0.0, 0.0, 2.0 * G]])
     for _ in range(1500):
@@ -357,14 +358,14 @@ def test_traced_distance_is_that_of_the_box():
     R, p = Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3)
     row = [*R.ravel(), *p, *half]
     for x in rng.uniform(-0.45, 0.45, size=(60, 3)):
-        normal, distance = contact_pattern.nearest(Vec3(*(p + R @ x)), row, 'box')
+        normal, distance = pattern.nearest(Vec3(*(p + R @ x)), row, 'box')
         expected, depth, _ = nearest_on_box(x, half)
         assert distance == pytest.approx(depth, abs=1e-12)
         np.testing.assert_allclose(list(normal), R @ expected, atol=1e-9)
     for axis, sign in itertools.product(range(3), (-1.0, 1.0)):
         x = np.array([0.01, -0.02, 0.015])
         x[axis] = sign * (half[axis] - 0.03)                # 0.03 m below one face
-        normal, distance = contact_pattern.nearest(Vec3(*(p + R @ x)), row, 'box')
+        normal, distance = pattern.nearest(Vec3(*(p + R @ x)), row, 'box')
         assert distance == pytest.approx(-0.03, abs=1e-12)
         np.testing.assert_allclose(list(normal), sign * R[:, axis], atol=1e-12)
         normal, depth, feature = nearest_on_box(x, half)
@@ -378,7 +379,7 @@ def test_traced_distance_is_that_of_the_box():
 def test_traced_distance_is_that_of_a_capsule(x, normal, distance):
     """Beside it, beyond its ends, and on its axis, where any direction across it will do."""
     R, p = Rotation.from_euler('xyz', [0.3, -0.7, 1.1]).as_matrix(), np.array([0.4, -0.2, 0.9])
-    found, gap = contact_pattern.nearest(
+    found, gap = pattern.nearest(
         Vec3(*(p + R @ x)), [*R.ravel(), *p, 0.1, 0.1, 0.3], 'capsule')
     assert gap == pytest.approx(distance, abs=1e-12)
     if distance > 0.0:

@@ -21,7 +21,7 @@ import pytest
 from rbd_ros import Dynamics
 from rbd_ros.joints import Free, Revolute
 from rbd_ros.model.builder import ModelBuilder
-from rbd_ros.model.samples import random_inertia, random_tree
+from rbd_ros.samples.families import random_inertia, random_tree
 from rbd_ros.sim import Coordinates, Physics, rk4_step, semi_implicit_step, SimulatedRobot
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from scipy.integrate import solve_ivp

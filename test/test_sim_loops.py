@@ -22,7 +22,7 @@ import numpy as np
 from pinocchio_trees import pinned_loop
 import pytest
 import rbd_ros
-from rbd_ros.model import mechanisms
+from rbd_ros.samples import mechanisms
 from rbd_ros.sim import (
     Frames, Imperfections, Physics, Schedule, Sensors, Settings, SimulatedRobot, Simulation)
 

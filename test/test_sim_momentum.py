@@ -21,11 +21,12 @@ import pytest
 from rbd_ros import Dynamics, load_urdf, ModelBuilder
 from rbd_ros.joints import Composite, Free, Planar, Revolute, Spherical, Translation
 from rbd_ros.model.collision_shapes import CollisionShape, HalfSpace, Sphere
-from rbd_ros.model.samples import random_inertia, random_transform
 from rbd_ros.model.urdf.resources import find_resource
-from rbd_ros.sim import adaptive, Coordinates, Physics, SimulatedRobot
-from rbd_ros.sim.distance import Placed
-from rbd_ros.sim.world import Obstacle, Surface, World
+from rbd_ros.samples.families import random_inertia, random_transform
+from rbd_ros.sim import Coordinates, Physics, SimulatedRobot
+from rbd_ros.sim.contact.distance import Placed
+from rbd_ros.sim.contact.world import Obstacle, Surface, World
+from rbd_ros.sim.steps import adaptive
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 G, MASS, RADIUS = 9.81, 2.0, 0.1

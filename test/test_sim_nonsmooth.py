@@ -16,7 +16,7 @@
 
 import numpy as np
 import pytest
-from rbd_ros.sim.nonsmooth import attempt, first_guess, Guess, Problem, REST
+from rbd_ros.sim.steps.nonsmooth import attempt, first_guess, Guess, Problem, REST
 
 
 class Unsolved(Exception):

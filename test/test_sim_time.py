@@ -25,10 +25,10 @@ from rbd_ros.errors import SettingError
 from rbd_ros.joints import Prescribed, Prismatic, Revolute
 from rbd_ros.model.collision_shapes import CollisionShape, HalfSpace, Sphere
 from rbd_ros.sim import Frames, Physics, SimulatedRobot
-from rbd_ros.sim.contact_points import ContactPoints
-from rbd_ros.sim.distance import Placed
-from rbd_ros.sim.event_driven import EventSimulation
-from rbd_ros.sim.world import Obstacle, World
+from rbd_ros.sim.contact.distance import Placed
+from rbd_ros.sim.contact.event_driven import EventSimulation
+from rbd_ros.sim.contact.points import ContactPoints
+from rbd_ros.sim.contact.world import Obstacle, World
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from scipy.integrate import solve_ivp
 

@@ -21,8 +21,8 @@ import math
 
 import numpy as np
 import pytest
-from rbd_ros.algorithms import soft_contact as soft
-from rbd_ros.algorithms.spring_array import SpringArray
+from rbd_ros.algorithms.contact import soft
+from rbd_ros.algorithms.contact.spring_array import SpringArray
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.errors import NonFiniteError, SettingError
 from rbd_ros.spatial import Motion, Vec3

@@ -27,7 +27,7 @@ from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.algorithms.rnea import newton_euler_3d, rnea
 from rbd_ros.compiler import cos, sin, trace
 from rbd_ros.joints import Revolute
-from rbd_ros.model.samples import general_chain
+from rbd_ros.samples.families import general_chain
 from rbd_ros.spatial import (
     ArticulatedInertia, AxialScrew, constant, Force, link_transform, Mat3, Motion, RigidInertia,
     rotate, Sym3, Transform, vanishing_rows, Vec3)

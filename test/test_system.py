@@ -17,11 +17,14 @@
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.algorithms import aba, constraints, divide_and_conquer, whole_system
+from rbd_ros.algorithms import aba
 from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.loops import constraints, whole_system
+from rbd_ros.algorithms.other_forms import divide_and_conquer
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Revolute, Spherical
-from rbd_ros.model import connectivity, samples
+from rbd_ros.model import connectivity
+from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from tree_oracle import assert_near, DenseTree, State
 
@@ -102,7 +105,7 @@ def test_explicit_constraint_and_its_dual(seed):
 @pytest.mark.parametrize('seed', range(8))
 def test_one_large_system_of_all_bodies(seed):
     """Bodies first, then all constraints: accelerations and joint forces of a dense oracle."""
-    model = samples.random_tree(6, seed)
+    model = families.random_tree(6, seed)
     s = State(model, seed)
     dense = DenseTree(model, s.q, s.qd)
     found = whole_system.accelerations(model, s.q, s.qd, s.tau, s.f_ext)
@@ -131,7 +134,7 @@ def test_incidence_of_bodies_and_joints():
     assert P.tolist() == [[1, -1, 0, 0], [0, 1, -1, 0], [0, 0, 1, 1]]
     # a joint may be turned round, and its successor be the base
     assert connectivity.incidence(2, [(1, 0), (2, 1)]) == [[-1, 1], [0, -1]]
-    model = samples.random_tree(7, 4)
+    model = families.random_tree(7, 4)
     s = State(model, 2)
     dense = DenseTree(model, s.q, s.qd)
     P = np.array(connectivity.incidence(7, [(model.parent[i], i) for i in dense.bodies]))
@@ -192,7 +195,7 @@ def test_loop_of_four_bars():
 @pytest.mark.seed('RBDA 3-05')
 def test_four_ways_to_build_the_equations():
     """All bodies at once, a tree and then its loop, body by body, and pairs of halves agree."""
-    model = samples.random_tree(6, 5, joints=('revolute', 'spherical', 'prismatic'))
+    model = families.random_tree(6, 5, joints=('revolute', 'spherical', 'prismatic'))
     s = State(model, 3)
     arguments = s.q.tolist(), s.qd.tolist(), s.tau.tolist()
     conditions = Conditions(Vec3(*model.gravity))
@@ -219,7 +222,7 @@ def test_four_ways_to_build_the_equations():
 
 def test_what_the_assembled_system_refuses():
     """A vector of the wrong size is named."""
-    model = samples.random_tree(2, 1)
+    model = families.random_tree(2, 1)
     s = State(model, 1)
     with pytest.raises(rbd_ros.ShapeError, match='tau'):
         whole_system.accelerations(model, s.q, s.qd, [0.0])

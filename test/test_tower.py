@@ -35,14 +35,15 @@ pytestmark = pytest.mark.slow
 FLOORS = (
     'version', 'source_state', 'errors', 'compiler.fork_lock', 'compiler.graph', 'compiler.scalar',
     'compiler.kernel', 'compiler.source', 'compiler.native', 'compiler',
-    'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'identification', 'peers',
+    'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'manifold', 'samples',
+    'identification', 'peers',
     'control.throttle', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',
     'control.terms', 'control.loop_terms', 'control.tip', 'control.tick', 'control.modes',
     'control.control_loop', 'control',
     'control.message_checks', 'control.cycle', 'control.payload_check',
-    'sim', 'view', 'nodes', 'nodes.simulator', 'nodes.controller', 'nodes.controller.node',
-    'nodes.controller.process', 'public', 'command_line')
+    'sim', 'view', 'robot_check', 'nodes', 'nodes.simulator', 'nodes.controller',
+    'nodes.controller.node', 'nodes.controller.process', 'public', 'command_line')
 #: Packages that only a machine with ROS has.
 ROS = ('ament_index_python', 'rclpy', 'rcl_interfaces', 'launch', 'launch_ros', 'lifecycle_msgs')
 MESSAGES = ('_msgs', '_srvs', '_interfaces')

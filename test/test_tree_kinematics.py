@@ -20,8 +20,9 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import kinematics
 from rbd_ros.joints import Revolute
-from rbd_ros.model import connectivity, positions, samples
+from rbd_ros.model import connectivity, positions
 from rbd_ros.model.builder import ModelBuilder
+from rbd_ros.samples import families
 from rbd_ros.spatial import Motion, Transform
 from scipy.linalg import expm
 from spatial_oracle import derivative
@@ -34,7 +35,7 @@ class Numbers:
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
-        self.model = model = samples.random_tree(12, seed)
+        self.model = model = families.random_tree(12, seed)
         self.q = positions.random_position(model, rng)
         self.qd = rng.normal(size=model.nv).tolist()
         self.tree = kinematics.links(model, self.q)
@@ -117,7 +118,7 @@ class Screws:
 
     def __init__(self, seed, n=5):
         self.rng = rng = np.random.default_rng(seed)
-        self.model = samples.random_tree(n, seed, joints=('revolute', 'helical', 'prismatic'),
+        self.model = families.random_tree(n, seed, joints=('revolute', 'helical', 'prismatic'),
                                          branching=0.0)
         self.q, self.qd, self.qdd = rng.normal(size=(3, n))
         # the axes at q = 0, by the transforms of the model alone
@@ -218,7 +219,7 @@ def inertia_by_columns(model, q):
 @pytest.mark.parametrize('seed', SEEDS)
 def test_inertia_matrix_has_the_pattern_of_the_expanded_tree(seed):
     """H couples two variables exactly when one is the other's ancestor."""
-    model = samples.random_tree(7, seed, branching=0.6)
+    model = families.random_tree(7, seed, branching=0.6)
     q = positions.random_position(model, np.random.default_rng(seed))
     pattern = np.array(connectivity.sparsity(model.expanded_parent))
     H = inertia_by_columns(model, q)
@@ -243,8 +244,8 @@ def test_numbering_only_permutes():
         builder = ModelBuilder().add_body('torso', 'base', Revolute((0.0, 0.0, 1.0)))
         for name in order:
             builder.add_body(name, parts[name], Revolute((0.6, 0.0, 0.8)),
-                             samples.random_transform(rngs[name]),
-                             samples.random_inertia(rngs[name]))
+                             families.random_transform(rngs[name]),
+                             families.random_inertia(rngs[name]))
         models.append(builder.build())
     one, two = models
     assert one.joint_names != two.joint_names
@@ -261,8 +262,8 @@ def test_numbering_only_permutes():
 def test_turning_a_symmetric_joint_round_changes_no_dynamics():
     """A revolute joint given from the outer body inward needs the same torque, sign changed."""
     rng = np.random.default_rng(4)
-    places = [samples.random_transform(rng) for _ in range(2)]
-    inertias = [samples.random_inertia(rng) for _ in range(2)]
+    places = [families.random_transform(rng) for _ in range(2)]
+    inertias = [families.random_inertia(rng) for _ in range(2)]
     axis, identity = (0.0, 0.6, 0.8), Transform.identity()
     models = []
     for turned in (False, True):
@@ -283,8 +284,8 @@ def test_turning_a_symmetric_joint_round_changes_no_dynamics():
 
 @pytest.mark.seed('RBDA 1-04')
 @pytest.mark.parametrize('model', [
-    samples.general_chain(4), samples.regular_tree(7, 2),
-    samples.random_tree(5, 3, joints=('free', 'revolute', 'spherical')),
+    families.general_chain(4), families.regular_tree(7, 2),
+    families.random_tree(5, 3, joints=('free', 'revolute', 'spherical')),
 ], ids=lambda model: model.name)
 def test_one_code_serves_every_robot(model):
     """The same call answers for a chain, a tree and a floating base: tau = H qdd + C."""

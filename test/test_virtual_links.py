@@ -18,20 +18,21 @@ import manifold_rig as rig
 import numpy as np
 import pytest
 from rbd_ros import Dynamics, LoopError, ModelBuilder, ModelError, SingularError
-from rbd_ros.algorithms.manifold import projection, underlying
-from rbd_ros.algorithms.manifold.body_jacobians import body_jacobians
-from rbd_ros.algorithms.manifold.chart import choose
-from rbd_ros.algorithms.manifold.linearize import linear_form
-from rbd_ros.algorithms.manifold.nullspace import of_chart, reduced_dynamics
-from rbd_ros.algorithms.manifold.system import derivative, derivatives, State
-from rbd_ros.algorithms.manifold.virtual_links import (
-    cut_loops, eliminate, loop_selector, null_space_slopes, PLANAR, topology)
-from rbd_ros.dynamics.constrained import Pin, PinnedTree, VirtualLinks
 from rbd_ros.joints import Revolute
-from rbd_ros.model import mechanisms, positions, samples
+from rbd_ros.manifold import projection, underlying
+from rbd_ros.manifold.body_jacobians import body_jacobians
+from rbd_ros.manifold.chart import choose
+from rbd_ros.manifold.constrained import Pin, PinnedTree, VirtualLinks
+from rbd_ros.manifold.linearize import linear_form
+from rbd_ros.manifold.nullspace import of_chart, reduced_dynamics
+from rbd_ros.manifold.system import derivative, derivatives, State
+from rbd_ros.manifold.virtual_links import (
+    cut_loops, eliminate, loop_selector, null_space_slopes, PLANAR, topology)
+from rbd_ros.model import positions
+from rbd_ros.samples import families, mechanisms
 from rbd_ros.spatial.constant import xlt
 
-TREE = samples.random_tree(5, 11, joints=(
+TREE = families.random_tree(5, 11, joints=(
     'revolute', 'prismatic', 'helical', 'cylindrical', 'universal', 'spherical',
     'roll_pitch_yaw'), branching=0.4)
 
@@ -59,11 +60,11 @@ def closed_square():
     """Return a model with a loop: two links on the base, joined by a third and a loop joint."""
     builder = ModelBuilder('loop', gravity=(0.0, -9.81, 0.0))
     rng = np.random.default_rng(1)
-    builder.add_body('left', 'base', Revolute((0.0, 0.0, 1.0)), None, samples.random_inertia(rng))
+    builder.add_body('left', 'base', Revolute((0.0, 0.0, 1.0)), None, families.random_inertia(rng))
     builder.add_body('top', 'left', Revolute((0.0, 0.0, 1.0)), xlt(1.0, 0.0, 0.0),
-                     samples.random_inertia(rng))
+                     families.random_inertia(rng))
     builder.add_body('right', 'base', Revolute((0.0, 0.0, 1.0)), xlt(0.5, 0.0, 0.0),
-                     samples.random_inertia(rng))
+                     families.random_inertia(rng))
     builder.add_joint('last', 'top', 'right', Revolute((0.0, 0.0, 1.0)), xlt(0.8, 0.0, 0.0),
                       xlt(0.9, 0.0, 0.0))
     return builder.build()

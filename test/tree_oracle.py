@@ -22,13 +22,14 @@ import dataclasses
 
 from hypothesis import strategies as st
 import numpy as np
-from rbd_ros.model import positions, samples
+from rbd_ros.model import positions
+from rbd_ros.samples import families
 
 TREES = st.builds(
-    samples.random_tree, st.integers(1, 12), st.integers(0, 2**32 - 1),
+    families.random_tree, st.integers(1, 12), st.integers(0, 2**32 - 1),
     branching=st.sampled_from([0.0, 0.3, 0.9]), aligned=st.sampled_from([0.0, 0.5, 1.0]))
 LARGE_TREES = st.builds(
-    samples.random_tree, st.integers(20, 40), st.integers(0, 2**32 - 1),
+    families.random_tree, st.integers(20, 40), st.integers(0, 2**32 - 1),
     branching=st.sampled_from([0.1, 0.4]))
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.kinematics import combine, external_forces, links
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import is_zero
 from rbd_ros.spatial import ArticulatedInertia, Force, Motion, unit_rows, vanishing_rows, Vec3
 

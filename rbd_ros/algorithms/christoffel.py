@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.coriolis import apparent_rate
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import is_zero, jacobian, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3

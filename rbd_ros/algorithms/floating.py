@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.aba import aba
+from rbd_ros.algorithms.handles.opspace import sum_products
 from rbd_ros.algorithms.kinematics import (
     accelerations, combine, external_forces, links, velocities, velocity_products)
-from rbd_ros.algorithms.opspace import sum_products
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free
 from rbd_ros.spatial import Force, Motion, Vec3

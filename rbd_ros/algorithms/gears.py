@@ -27,8 +27,8 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.kinematics import combine, external_forces, links
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, Motion, Transform, unit_rows, vanishing_rows, Vec3)

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import ltl
 from rbd_ros.algorithms.kinematics import combine, external_forces, links
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.rnea import inertia_product, newton_euler_3d
 from rbd_ros.compiler import is_zero
 from rbd_ros.model.connectivity import expanded_parent

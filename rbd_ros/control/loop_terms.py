@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import dense
+from rbd_ros.algorithms.linear import dense
 from rbd_ros.compiler import absolute, less_equal, sqrt, where
 from rbd_ros.control.terms import Terms
 from rbd_ros.dynamics.state import tree_state

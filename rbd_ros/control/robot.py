@@ -24,7 +24,7 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from rbd_ros.algorithms.closure import closed_positions
+from rbd_ros.algorithms.loops.closure import closed_positions
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.joint_states.layout import AgeLimits
 from rbd_ros.control.throttle import short_list

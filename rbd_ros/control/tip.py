@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rbd_ros.algorithms import opspace
-from rbd_ros.algorithms.jacobi import largest_and_smallest
+from rbd_ros.algorithms.handles import opspace
+from rbd_ros.algorithms.linear.jacobi import largest_and_smallest
 from rbd_ros.compiler import sqrt
 from rbd_ros.control.laws import joint_space, operational_space as task_law, passive
 from rbd_ros.control.terms import Terms

@@ -27,7 +27,8 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import contact, kinematics
+from rbd_ros.algorithms import kinematics
+from rbd_ros.algorithms.contact import rigid
 from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.algorithms.contact import Contact, ContactProblem, ContactSolution
+    from rbd_ros.algorithms.contact.rigid import Contact, ContactProblem, ContactSolution
     from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
 
@@ -129,9 +130,9 @@ class ContactSystem:
         if f_ext is not None:
             outer = self._checked('f_ext', f_ext, (self.model.nb, 6))
             force = force + np.einsum('bij,bi->j', s.J[1:], outer)
-        return contact.system_problem(
-            s.H, force, contact.generalized_normals(contacts, s.J),
-            contact.velocity_products(contacts, s.v, s.a_vp), K, k)
+        return rigid.system_problem(
+            s.H, force, rigid.generalized_normals(contacts, s.J),
+            rigid.velocity_products(contacts, s.v, s.a_vp), K, k)
 
     def accelerations(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, contacts: Sequence[Contact],

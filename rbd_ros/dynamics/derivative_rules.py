@@ -26,9 +26,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, TYPE_CHECKING
 
-from rbd_ros.algorithms import ltl, opspace
 from rbd_ros.algorithms.derivatives import frame_derivatives as of_frame, rnea_derivatives
+from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_products
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import jacobian, trace
 from rbd_ros.compiler.graph.graph import flatten, nest
 from rbd_ros.dynamics import rules

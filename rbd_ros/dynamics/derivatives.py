@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms.opspace import as_handles, Handle
+from rbd_ros.algorithms.handles.opspace import as_handles, Handle
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernel_store import HANDLES, KernelStore
 from rbd_ros.dynamics.operational_space import invert, refuse_singular, UNBOUNDED

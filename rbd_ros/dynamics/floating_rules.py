@@ -25,8 +25,9 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import floating, ltl
-from rbd_ros.algorithms.opspace import sum_products
+from rbd_ros.algorithms import floating
+from rbd_ros.algorithms.handles.opspace import sum_products
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.dynamics import rules
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms.opspace import FULL, Handle
+from rbd_ros.algorithms.handles.opspace import FULL, Handle
 from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Mat3, Transform, Vec3
 

@@ -24,7 +24,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rbd_ros.algorithms import aba, handle_inertia, opspace, propagators
+from rbd_ros.algorithms import aba
+from rbd_ros.algorithms.handles import many_handles, opspace, propagators
 from rbd_ros.dynamics import rules
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.hybrid_rules import moves_freely
@@ -32,7 +33,7 @@ from rbd_ros.dynamics.hybrid_rules import moves_freely
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rbd_ros.algorithms.opspace import Handle
+    from rbd_ros.algorithms.handles.opspace import Handle
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.quantity import Rule
     from rbd_ros.dynamics.state import State
@@ -53,16 +54,16 @@ def _counting(s: State) -> tuple[Handle, ...]:
 
 def _dense(s: State) -> Matrix:
     J = rules.task_jacobian(s, _counting(s))
-    return handle_inertia.dense(rules.inertia(s), rules.sparsity(s.model), J)
+    return many_handles.dense(rules.inertia(s), rules.sparsity(s.model), J)
 
 
 def _ltl(s: State) -> Matrix:
     J = rules.task_jacobian(s, _counting(s))
-    return handle_inertia.sparse(rules.inertia(s), rules.sparsity(s.model), J)
+    return many_handles.sparse(rules.inertia(s), rules.sparsity(s.model), J)
 
 
 def _by_bodies(method: str, s: State) -> Matrix:
-    return handle_inertia.inverse_handle_inertia(
+    return many_handles.inverse_handle_inertia(
         s.model, s.q, _counting(s), method, s.conditions.inertia, s.conditions.t)
 
 
@@ -103,7 +104,7 @@ def _space(method: Method, s: State) -> Results:
 
 
 _BY_BODIES: Mapping[str, Method] = {
-    name: partial(_by_bodies, name) for name in handle_inertia.METHODS}
+    name: partial(_by_bodies, name) for name in many_handles.METHODS}
 _ALL: Mapping[str, Method] = {'dense': _dense, 'ltl': _ltl, **_BY_BODIES}
 
 #: Degrees of freedom up to which factors of H give Phi of some handles in fewer operations than
@@ -126,5 +127,5 @@ PROJECTION: Mapping[str, Rule] = {
 SPACE: Mapping[str, Rule] = {
     'ltl': rules.operational_space,
     **{name: partial(_space, method) for name, method in _BY_BODIES.items()}}
-COMPARED = ('ltl', *handle_inertia.METHODS)
-WHERE = dict.fromkeys(handle_inertia.METHODS, moves_freely)
+COMPARED = ('ltl', *many_handles.METHODS)
+WHERE = dict.fromkeys(many_handles.METHODS, moves_freely)

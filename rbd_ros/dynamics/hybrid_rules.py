@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rbd_ros.algorithms import hybrid, ltl
+from rbd_ros.algorithms import hybrid
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.dynamics import rules
 from rbd_ros.dynamics.prescribed import prescribed_variables
 

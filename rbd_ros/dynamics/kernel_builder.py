@@ -34,8 +34,8 @@ from rbd_ros.errors import RbdError
 from rbd_ros.model.model import Model
 
 if TYPE_CHECKING:
-    from rbd_ros.algorithms.loop_coordinates import Pivot
-    from rbd_ros.algorithms.loop_dynamics import Nominal
+    from rbd_ros.algorithms.loops.loop_coordinates import Pivot
+    from rbd_ros.algorithms.loops.motion import Nominal
     from rbd_ros.compiler import Graph
     from rbd_ros.compiler.kernel import Kernel
     from rbd_ros.dynamics.quantity import Target

@@ -23,7 +23,7 @@ from typing import Any, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rbd_ros.algorithms.opspace import Handle
+from rbd_ros.algorithms.handles.opspace import Handle
 from rbd_ros.compiler import emit_c
 from rbd_ros.compiler.content_digest import digest
 from rbd_ros.compiler.fork_lock import ForkLock
@@ -43,7 +43,7 @@ from rbd_ros.model.model import Model
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.algorithms.loop_coordinates import Pivot
+    from rbd_ros.algorithms.loops.loop_coordinates import Pivot
     from rbd_ros.compiler.kernel import Bound
     from rbd_ros.compiler.source.c99 import Source
     from rbd_ros.dynamics.kernel_builder import Progress

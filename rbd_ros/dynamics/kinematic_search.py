@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms.closure import turned_joint
+from rbd_ros.algorithms.loops.closure import turned_joint
 from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.dynamics.reaching import FRESH, REACHED, step_quantity
 from rbd_ros.errors import RbdError

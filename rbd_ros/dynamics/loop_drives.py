@@ -21,8 +21,8 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import loop_coordinates
-from rbd_ros.algorithms.loop_coordinates import ActuatorForces, LoopMap, Pivot
+from rbd_ros.algorithms.loops import loop_coordinates
+from rbd_ros.algorithms.loops.loop_coordinates import ActuatorForces, LoopMap, Pivot
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.loops import LoopMethods
 from rbd_ros.dynamics.prescribed import prescribed_joints, prescribed_variables

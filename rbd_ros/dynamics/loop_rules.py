@@ -24,16 +24,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms import dense, hinged, loops, opspace
-from rbd_ros.algorithms.loop_coordinates import map_of, SMALLEST_PIVOT
-from rbd_ros.algorithms.loop_dynamics import constrained_columns, REGULAR_PIVOT, solve_regular
-from rbd_ros.algorithms.planar import is_planar
+from rbd_ros.algorithms.handles import opspace
+from rbd_ros.algorithms.linear import dense
+from rbd_ros.algorithms.loops import loop_joints
+from rbd_ros.algorithms.loops.loop_coordinates import map_of, SMALLEST_PIVOT
+from rbd_ros.algorithms.loops.motion import constrained_columns, REGULAR_PIVOT, solve_regular
+from rbd_ros.algorithms.other_forms import hinged
+from rbd_ros.algorithms.other_forms.planar import is_planar
 from rbd_ros.compiler import absolute, less, maximum, sqrt, where
 from rbd_ros.dynamics import rules
 from rbd_ros.dynamics.handle_inputs import mask_of
 
 if TYPE_CHECKING:
-    from rbd_ros.algorithms.loop_dynamics import Regular
+    from rbd_ros.algorithms.loops.motion import Regular
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
@@ -60,27 +63,28 @@ class _Solved(NamedTuple):
 
 def loop_jacobian(s: State) -> Results:
     """Return K (8.19)."""
-    return {'K': [list(s.reduce(row)) for row in loops.jacobian(s.model, s.q, s.conditions.t)]}
+    K = loop_joints.jacobian(s.model, s.q, s.conditions.t)
+    return {'K': [list(s.reduce(row)) for row in K]}
 
 
 def loop_bias(s: State) -> Results:
     """Return k with K qdd = k, not stabilised (8.47)."""
-    return {'k': loops.constraints(s.model, s.q, s.qd, s.g, s.conditions.t).k}
+    return {'k': loop_joints.constraints(s.model, s.q, s.qd, s.g, s.conditions.t).k}
 
 
 def loop_velocity(s: State) -> Results:
     """Return T^T (v_J - sigma) of the loop joints (8.7)."""
-    return {'velocity': loops.constraints(s.model, s.q, s.qd, s.g, s.conditions.t).velocity}
+    return {'velocity': loop_joints.constraints(s.model, s.q, s.qd, s.g, s.conditions.t).velocity}
 
 
 def loop_error(s: State) -> Results:
     """Return delta (RBDA 8.3)."""
-    return {'delta': loops.position_error(s.model, s.q, s.conditions.t)}
+    return {'delta': loop_joints.position_error(s.model, s.q, s.conditions.t)}
 
 
 def loop_drive(s: State) -> Results:
     """Return tau^a of forces at loop joints (8.31)."""
-    tau_a = loops.drive_forces(s.model, s.q, s.inputs['loop_tau'], s.conditions.t)
+    tau_a = loop_joints.drive_forces(s.model, s.q, s.inputs['loop_tau'], s.conditions.t)
     return {'tau_a': s.reduce(tau_a)}
 
 
@@ -88,7 +92,7 @@ def bias_with_drives(s: State) -> Results:
     """Return C - tau^a in one recursion (RBDA Table 8.3)."""
     if s.g is not None:         # what gears of changing ratio add is not in that recursion
         return bias_less_drives(s)
-    C = loops.bias_with_drives(s.model, s.q, s.qd, s.inputs['loop_tau'], s.conditions)
+    C = loop_joints.bias_with_drives(s.model, s.q, s.qd, s.inputs['loop_tau'], s.conditions)
     return {'C': s.reduce(C)}
 
 
@@ -100,7 +104,7 @@ def bias_less_drives(s: State) -> Results:
 
 def loop_map(s: State) -> Results:
     """Return G and g, by steps of elimination that were chosen once; NaN where they do not do."""
-    found = loops.constraints(s.model, s.q, s.qd, s.g, s.conditions.t)
+    found = loop_joints.constraints(s.model, s.q, s.qd, s.g, s.conditions.t)
     K = [list(s.reduce(row)) for row in found.K]
     solved = map_of(K, found.k, s.surroundings.pivots(s.target))
     doubt = _doubt(less(SMALLEST_PIVOT, solved.pivot))
@@ -110,8 +114,8 @@ def loop_map(s: State) -> Results:
 
 def loop_step(s: State) -> Results:
     """Return Newton's step that closes the loops with some joints at rest, and its pivots."""
-    K = [list(s.reduce(row)) for row in loops.jacobian(s.model, s.q, s.conditions.t)]
-    delta = loops.position_error(s.model, s.q, s.conditions.t)
+    K = [list(s.reduce(row)) for row in loop_joints.jacobian(s.model, s.q, s.conditions.t)]
+    delta = loop_joints.position_error(s.model, s.q, s.conditions.t)
     steps = s.surroundings.pivots(s.target)
     solved = map_of(K, [-x for x in delta], steps)
     pivots: list[Scalar] = [1.0] * len(K)           # of constraints that follow from others
@@ -135,7 +139,7 @@ def _tree(s: State) -> State:
 
 def _solved(s: State, H: Sequence[Values], C: Values) -> _Solved:
     two_alpha, beta_squared = s.inputs['stabilization']
-    found = loops.constraints(
+    found = loop_joints.constraints(
         s.model, s.q, s.qd, s.g, s.conditions.t, (two_alpha, beta_squared))
     K = [list(s.reduce(row)) for row in found.K]
     force = dense.subtract(s.tau, C)
@@ -199,7 +203,7 @@ def _details(s: State, solved: _Solved) -> Results:
     residual: Scalar = 0.0
     for row, right in zip(solved.K, solved.k, strict=True):
         residual = maximum(residual, absolute(dense.dot(row, motion.qdd) - right))
-    forces = loops.joint_forces(s.model, s.q, motion.multipliers, s.conditions.t)
+    forces = loop_joints.joint_forces(s.model, s.q, motion.multipliers, s.conditions.t)
     return {'qdd': motion.qdd, 'multipliers': motion.multipliers,
             'forces': [f.to_list() for f in forces], 'pivot': [motion.pivot],
             'excess': [motion.excess], 'residual': [residual]}

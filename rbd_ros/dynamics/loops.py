@@ -22,9 +22,9 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import closure, whole_system
-from rbd_ros.algorithms.loop_dynamics import definite, METHODS, Nominal, REGULAR_PIVOT, solve
-from rbd_ros.algorithms.loops import joint_forces
+from rbd_ros.algorithms.loops import closure, whole_system
+from rbd_ros.algorithms.loops.loop_joints import joint_forces
+from rbd_ros.algorithms.loops.motion import definite, METHODS, Nominal, REGULAR_PIVOT, solve
 from rbd_ros.compiler import Argument
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.function_kernel import FunctionKernel
@@ -69,7 +69,7 @@ class LoopMethods(KernelStore):
     Quantities of robots with closed loops; for any other robot each method raises a ModelError.
 
     ``forward_dynamics`` takes the compiled solution for independent constraints, and goes on to
-    the rank-revealing one of :func:`rbd_ros.algorithms.loop_dynamics.solve` where that is not
+    the rank-revealing one of :func:`rbd_ros.algorithms.loops.motion.solve` where that is not
     regular: near a singularity, or where the mechanism has more or fewer freedoms than usual.
     """
 
@@ -122,7 +122,7 @@ class LoopMethods(KernelStore):
 
     @cached_property
     def mechanism(self) -> closure.Mechanism:
-        """Return the functions that :mod:`rbd_ros.algorithms.closure` works with."""
+        """Return the functions that :mod:`rbd_ros.algorithms.loops.closure` works with."""
         if not self.model.loops:
             raise ModelError(f'"{self.model.name}" has no closed loops; add a loop joint '
                              '(ModelBuilder.add_loop_joint or <loop_joint>)')

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rbd_ros.algorithms.opspace import Handle
+    from rbd_ros.algorithms.handles.opspace import Handle
 
     Array = NDArray[np.float64]
 
@@ -163,7 +163,7 @@ def invert(
 
 
 def _without_masked(Phi: Array, mask: Array) -> Array:
-    """Return Phi with an inverse, as :func:`rbd_ros.algorithms.opspace.without_masked` does."""
+    """Return Phi with an inverse, as ``algorithms.handles.opspace.without_masked`` does."""
     mean = np.trace(Phi, axis1=-2, axis2=-1) / mask.sum()
     return Phi + mean[..., None, None] * np.diag(1.0 - mask)
 

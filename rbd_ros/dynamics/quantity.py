@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast, NamedTuple, TYPE_CHECKING
 
-from rbd_ros.algorithms.opspace import as_handles
+from rbd_ros.algorithms.handles.opspace import as_handles
 from rbd_ros.dynamics import handle_inputs
 from rbd_ros.dynamics.handle_inputs import Pattern
 from rbd_ros.dynamics.prescribed import prescribed_joints
 from rbd_ros.errors import ModelError, RbdError, UnknownName
 
 if TYPE_CHECKING:
-    from rbd_ros.algorithms.opspace import Handle
+    from rbd_ros.algorithms.handles.opspace import Handle
     from rbd_ros.model.model import Model
     from rbd_ros.model.parts import Frame
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     About = Frame | tuple[Handle, ...] | tuple[str, ...] | Pattern | None
 
 #: What knows loops where derivatives are asked for.
-LINEARISED = ('algorithms.manifold.linearize with dynamics.loop_system.LoopSystem, which '
+LINEARISED = ('manifold.linearize with manifold.loop_system.LoopSystem, which '
               'linearises the motion that the loops allow')
 #: What a quantity may be about.
 TARGETS = ('robot', 'frame', 'handles', 'joints')

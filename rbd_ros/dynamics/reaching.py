@@ -20,10 +20,10 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import dense
-from rbd_ros.algorithms.closure import CLOSED
-from rbd_ros.algorithms.damped_steps import (
+from rbd_ros.algorithms.handles.damped_steps import (
     bounded_step, rotation_error, rotation_slope, shortened)
+from rbd_ros.algorithms.linear import dense
+from rbd_ros.algorithms.loops.closure import CLOSED
 from rbd_ros.compiler import absolute, less, less_equal, maximum, minimum, sqrt, where
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.model import positions

@@ -22,7 +22,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms.opspace import FULL, Handle
+from rbd_ros.algorithms.handles.opspace import FULL, Handle
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.derivatives import DerivativeMethods
 from rbd_ros.dynamics.floating_base import FloatingBase

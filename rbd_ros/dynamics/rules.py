@@ -26,8 +26,11 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms import aba, energy, gears, kinematics, ltl, opspace, planar, rnea
+from rbd_ros.algorithms import aba, energy, gears, kinematics, rnea
 from rbd_ros.algorithms.crba import crba, crba_in_base
+from rbd_ros.algorithms.handles import opspace
+from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.other_forms import planar
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.model import tree_cost
 

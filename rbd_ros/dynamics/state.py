@@ -33,8 +33,8 @@ from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
-    from rbd_ros.algorithms.loop_coordinates import Pivot
-    from rbd_ros.algorithms.loop_dynamics import Nominal
+    from rbd_ros.algorithms.loops.loop_coordinates import Pivot
+    from rbd_ros.algorithms.loops.motion import Nominal
     from rbd_ros.compiler import Scalar
     from rbd_ros.dynamics.quantity import Computation, Quantity, Rule, Target
     from rbd_ros.model.model import Model

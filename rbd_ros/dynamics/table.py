@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rbd_ros.algorithms.hinged import is_hinged
-from rbd_ros.algorithms.planar import is_planar
+from rbd_ros.algorithms.other_forms.hinged import is_hinged
+from rbd_ros.algorithms.other_forms.planar import is_planar
 from rbd_ros.dynamics import (
     coriolis_rules, derivative_rules, floating_rules, handle_rules, hybrid_rules, loop_rules,
     regressor_rules, rules)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.algorithms.opspace import Handle
+    from rbd_ros.algorithms.handles.opspace import Handle
 
     Array = NDArray[np.float64]
 

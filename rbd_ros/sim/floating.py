@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rbd_ros.model.model import Model
-    from rbd_ros.sim.world import World
+    from rbd_ros.sim.contact.world import World
 
     Array = NDArray[np.float64]
 

@@ -25,13 +25,13 @@ from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.dynamics.no_result import impossible_position
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
-from rbd_ros.sim.coordinates import Coordinates
-from rbd_ros.sim.engine import compiled_engine, PlainEngine
-from rbd_ros.sim.loop_engine import LoopEngine
+from rbd_ros.sim.contact.rigid_world import RigidContacts, ROOM
 from rbd_ros.sim.physics import Physics
-from rbd_ros.sim.rigid_world import RigidContacts, ROOM
-from rbd_ros.sim.step import UNLIMITED
-from rbd_ros.sim.stepping import (
+from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.sim.steps.engine import compiled_engine, PlainEngine
+from rbd_ros.sim.steps.loop_engine import LoopEngine
+from rbd_ros.sim.steps.step import UNLIMITED
+from rbd_ros.sim.steps.stepping import (
     DIVERGED, FULL, MISSED, NEWS, REPORT, RESIDUAL, Stepping, take_contact_step, take_step,
     UNRESOLVED)
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from rbd_ros.model.model import Model
-    from rbd_ros.sim.engine import Engine, ForwardDynamics, MassMatrix
-    from rbd_ros.sim.world import World
+    from rbd_ros.sim.contact.world import World
+    from rbd_ros.sim.steps.engine import Engine, ForwardDynamics, MassMatrix
 
     Array = NDArray[np.float64]
 
@@ -67,8 +67,8 @@ class SimulatedRobot:
     """
     A robot that moves under joint torques and external forces, one fixed step at a time.
 
-    The whole step is compiled for the robot; :mod:`rbd_ros.sim.step` describes it. With your own
-    ``forward_dynamics`` it runs in plain Python around that. The state of a robot with closed
+    The whole step is compiled for the robot; :mod:`rbd_ros.sim.steps.step` describes it. With your
+    own ``forward_dynamics`` it runs in plain Python around that. The state of a robot with closed
     loops is projected onto them after each step.
 
     :param model: the robot.

@@ -28,9 +28,9 @@ import math
 import numpy as np
 
 from rbd_ros.errors import SettingError
+from rbd_ros.sim.contact.world import CONTACTS
 from rbd_ros.sim.physics import INTEGRATORS
 from rbd_ros.sim.sensors import EFFORT_SOURCES, VELOCITY_SOURCES
-from rbd_ros.sim.world import CONTACTS
 
 Value = bool | int | float | str | list[float] | list[str] | None
 

@@ -29,14 +29,14 @@ from rbd_ros.errors import SettingError
 from rbd_ros.model.positions import neutral as zero_position
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.model.urdf.resources import find_resource
+from rbd_ros.sim.contact.mesh import read_mesh
+from rbd_ros.sim.contact.world import read_balls, read_scene, Surface, World
 from rbd_ros.sim.floating import placed_base
-from rbd_ros.sim.mesh import read_mesh
 from rbd_ros.sim.physics import per_joint, Physics
 from rbd_ros.sim.schedule import Schedule
 from rbd_ros.sim.sensors import Imperfections
 from rbd_ros.sim.setting_table import default_values, SETTINGS
 from rbd_ros.sim.start_pose import bent_pose
-from rbd_ros.sim.world import read_balls, read_scene, Surface, World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -40,8 +40,8 @@ from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.model.collision_shapes import sample_balls
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.nodes.arrows import PER_NEWTON
-from rbd_ros.sim.contact_points import ContactPoints
-from rbd_ros.sim.world import read_scene
+from rbd_ros.sim.contact.points import ContactPoints
+from rbd_ros.sim.contact.world import read_scene
 import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile
 import rig

@@ -25,7 +25,7 @@ of the frame, u the joint velocity that the posture asks for. The law is a dampe
 joint velocity, which is bounded whatever is asked of the frame:
 
 - Eigenvalues of Lambda^-1 below 1/max_condition of the largest one are raised to that value
-  (``rbd_ros.algorithms.opspace.conditioned_inverse``): the pull fades where the frame loses a
+  (``algorithms.handles.opspace.conditioned_inverse``): the pull fades where the frame loses a
   direction, and the posture gets the freedom that is lost. The damping is in joint space and
   never fades.
 - The shares s and s_0, at most 1, are such that no joint is asked for more than a given speed
@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_ros.algorithms.opspace import sum_products
+from rbd_ros.algorithms.handles.opspace import sum_products
 from rbd_ros.compiler import (
     absolute, atan2, clamp, less, maximum, minimum, Scalar, sqrt, where)
 

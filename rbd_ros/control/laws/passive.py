@@ -26,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_ros.algorithms import ltl
-from rbd_ros.algorithms.opspace import sum_products
+from rbd_ros.algorithms.handles.opspace import sum_products
+from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import Scalar
 
 __all__ = ['ControlledEquations', 'controlled_equations']

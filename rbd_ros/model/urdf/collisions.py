@@ -47,7 +47,7 @@ def load_collisions(
     :param source: as for ``load_urdf``.
     :param model: the model that ``load_urdf`` made from it.
     :param read_mesh: returns a convex mesh for a file and a scale, such as
-        :func:`rbd_ros.sim.mesh.read_mesh`; without it, meshes are refused.
+        :func:`rbd_ros.sim.contact.mesh.read_mesh`; without it, meshes are refused.
     :raises ModelError: for an invalid shape; names the link.
     """
     data, origin = read_source(source)
@@ -95,6 +95,6 @@ def _mesh(link: Element, shape: Element, read_mesh: ReadMesh | None) -> ConvexMe
     scale = numbers(shape, 'scale', link, 3, (1.0, 1.0, 1.0))
     if read_mesh is None:
         raise ModelError(f'the collision shape is the mesh "{file}", but read_mesh is not given: '
-                         'use rbd_ros.sim.mesh.read_mesh, which needs the package coal, or '
-                         'describe the link by boxes, spheres and capsules')
+                         'use rbd_ros.sim.contact.mesh.read_mesh, which needs the package coal, '
+                         'or describe the link by boxes, spheres and capsules')
     return read_mesh(str(find_resource(file)), scale)

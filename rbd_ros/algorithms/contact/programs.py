@@ -1,0 +1,83 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The two quadratic programs of contact (RBDA 11.43, 11.44), by an interior-point solver.
+
+They find what the complementarity problem finds. The first one asks for the forces, the second
+one for the accelerations, which are unique, and is the smaller one where contacts outnumber
+degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms.linear import quadratic_program
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Infeasible(quadratic_program.Infeasible):
+    """A quadratic program of contact without a solution: the bodies must collide."""
+
+
+def forces(M: ArrayLike, d: ArrayLike) -> Array:
+    """
+    Return contact forces that minimise lambda . M lambda / 2 + lambda . d, lambda >= 0 (11.43).
+
+    :param M: symmetric, positive semidefinite, (n_c, n_c).
+    :param d: separation accelerations without forces.
+    """
+    from scipy.optimize import nnls     # half a second to import
+    M, d = np.asarray(M, float), np.asarray(d, float)
+    found = np.maximum(_solve(M, d, -np.eye(d.size), np.zeros(d.size)), 0.0)
+    # Where normals depend on each other, forces between contacts are undetermined, and an interior
+    # point makes them large. Which contacts stay closed is clear from it: theirs are found anew.
+    loaded = np.flatnonzero(found * np.diag(M) > M @ found + d)
+    exact = np.zeros(d.size)
+    if loaded.size:
+        exact[loaded] = nnls(M[np.ix_(loaded, loaded)], -d[loaded])[0]
+    scale = 1e-9 * max(float(np.abs(d).max(initial=0.0)), 1e-300)
+    return exact if (M @ exact + d >= -scale).all() else found
+
+
+def accelerations(
+    H: ArrayLike, force: ArrayLike, T: ArrayLike, rate: ArrayLike,
+) -> Array:
+    """
+    Return the accelerations nearest to the free ones that close no contact (RBDA 11.44).
+
+    This is Gauss' principle of least constraint for contacts: the distance is measured with H.
+
+    :param H: joint-space inertia matrix.
+    :param force: tau - C.
+    :param T: generalized normals as columns.
+    :param rate: T-dot^T qd.
+    """
+    H, T = np.asarray(H, float), np.asarray(T, float)
+    return _solve(H, -np.asarray(force, float), -T.T, np.asarray(rate, float))
+
+
+def _solve(P: Array, q: Array, A: Array, b: Array) -> Array:
+    try:
+        return quadratic_program.minimise(P, q, A, b, purpose='quadratic programs of contact')
+    except quadratic_program.Infeasible:
+        raise Infeasible('no contact forces keep the contacts from penetrating: their normals '
+                         'cancel, so only an impulse can') from None

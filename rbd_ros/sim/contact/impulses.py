@@ -1,0 +1,228 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The impulses of rigid contacts in a step, as procedures on the results of the contact kernel.
+
+``choose`` finds the pairs that matter; ``press`` states their problem of velocities, solves it by
+:mod:`rbd_ros.algorithms.contact.friction_cones`, and gives the forces on the bodies. Three rows
+belong to each pair: its two tangents and its normal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rbd_ros.algorithms.contact.friction_cones import Cones, settle
+from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+
+#: Distance, m, below which a point is part of the contact problem of a step.
+NEAR = 0.01
+
+#: Fraction of a penetration that one step removes, and the highest speed of doing so, m/s.
+RECOVERY, RECOVERY_SPEED = 0.2, 0.5
+
+#: Approach speed, m/s, below which a contact does not bounce.
+REST_SPEED = 0.02
+
+#: Tolerance of the contact conditions: relative to the largest velocity, or absolute in m/s,
+#: whichever is looser.
+RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-8, 1e-10
+
+#: Most sweeps of the solver.
+SWEEPS = 50
+
+INFINITE = float('inf')
+#: Entries of ``surface``.
+FRICTION, RESTITUTION = 0, 1
+
+
+class Pairs(NamedTuple):
+    """
+    The pairs of a robot and what its kernel says of them.
+
+    :param kernel: computes the following from q, brakes and time.
+    :param distance: of each pair, m.
+    :param T: velocities along the rows of the pairs by those of the joints.
+    :param drift: velocities along the rows that no joint velocity causes.
+    :param inverse: of the inertia matrix; zero where brakes hold.
+    :param frame: directions of the rows in base coordinates.
+    :param point: of each pair, in base coordinates.
+    :param sides: the body of each pair, and the one that carries the obstacle.
+    :param surface: friction and restitution.
+    :param near: numbers of the pairs that matter.
+    :param free: velocities of the joints after the step without contact.
+    :param last: forces of all pairs in the last step, along their rows.
+    :param columns: room for T of the pairs that matter, by columns.
+    :param row: room for velocities of the joints.
+    :param forces: point and force of each pair.
+    :param wrenches: on each body, the base first.
+    """
+
+    kernel: Kernel
+    q: Vector
+    braked: Vector
+    time: Vector
+    distance: Vector
+    T: Matrix
+    drift: Vector
+    inverse: Matrix
+    frame: Matrix
+    point: Matrix
+    sides: Matrix
+    surface: Vector
+    near: Vector
+    free: Vector
+    last: Vector
+    columns: Matrix
+    row: Vector
+    forces: Matrix
+    wrenches: Matrix
+
+
+def choose(c: Pairs) -> int:
+    """Find the pairs that are near, but for those whose bodies brakes hold; return how many."""
+    count = 0
+    for pair in range(len(c.distance)):
+        if c.distance[pair] < NEAR and is_movable(c, 3 * pair + 2):
+            c.near[count] = pair
+            count += 1
+    return count
+
+
+def is_movable(c: Pairs, row: int) -> bool:
+    """Return whether an impulse along a row of T moves anything."""
+    for i in range(len(c.inverse)):
+        total = 0.0
+        for j in range(len(c.inverse)):
+            total += c.inverse[i, j] * c.T[row, j]
+        if total != 0.0:
+            return True
+    return False
+
+
+def press(c: Pairs, p: Cones, count: int, v: Vector, h: float, mass_scale: float) -> float:
+    """
+    Find the forces that prevent penetration in a step.
+
+    :param v: of the joints before the step.
+    :param h: length of the step.
+    :returns: by which velocity the pairs miss their conditions; infinite where there is no answer.
+    """
+    answer(c, p, count, mass_scale)
+    size = demand(c, p, count, v, h)
+    total = size
+    for i in range(count):
+        p.mu[i] = c.surface[FRICTION]
+        for r in range(3):
+            p.force[3 * i + r] = h * c.last[3 * int(c.near[i]) + r]
+            total += p.M[3 * i + r, 3 * i + r]
+    if not total < INFINITE:
+        return INFINITE
+    tolerance = max(RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE / size)
+    residual = settle(p, count, tolerance, SWEEPS)
+    spread(c, p, count, h)
+    return size * residual
+
+
+def answer(c: Pairs, p: Cones, count: int, mass_scale: float) -> None:
+    """Set M = T H^-1 T^T of the pairs that matter."""
+    nv = len(c.inverse)
+    for k in range(3 * count):
+        row = row_of(c, k)
+        for j in range(nv):
+            c.columns[j, k] = c.T[row, j] / mass_scale
+    for k in range(3 * count):
+        row = row_of(c, k)
+        for j in range(nv):
+            c.row[j] = 0.0
+        for i in range(nv):
+            if c.T[row, i] != 0.0:
+                for j in range(nv):
+                    c.row[j] += c.T[row, i] * c.inverse[i, j]
+        for j in range(3 * count):
+            p.M[k, j] = 0.0
+        for i in range(nv):
+            if c.row[i] != 0.0:
+                for j in range(3 * count):
+                    p.M[k, j] += c.row[i] * c.columns[i, j]
+
+
+def row_of(c: Pairs, k: int) -> int:
+    """Return which row of all pairs is a row of those that matter."""
+    i = int(k / 3)
+    return 3 * int(c.near[i]) + k - 3 * i
+
+
+def demand(c: Pairs, p: Cones, count: int, v: Vector, h: float) -> float:
+    """Set the velocities without contact, less those that are wanted; return the largest one."""
+    for k in range(3 * count):
+        row = row_of(c, k)
+        p.d[k] = c.drift[row]
+        for j in range(len(v)):
+            p.d[k] += c.T[row, j] * c.free[j]
+    for i in range(count):
+        pair = int(c.near[i])
+        before = c.drift[3 * pair + 2]
+        for j in range(len(v)):
+            before += c.T[3 * pair + 2, j] * v[j]
+        p.d[3 * i + 2] += wanted(c.distance[pair], before, h, c.surface[RESTITUTION])
+    size = 1e-300
+    for k in range(3 * count):
+        if not abs(p.d[k]) <= size:             # so that a NaN is noticed
+            size = abs(p.d[k])
+            if not size < INFINITE:
+                break
+    return size
+
+
+def wanted(distance: float, before: float, h: float, restitution: float) -> float:
+    """Return minus the normal velocity that a contact must have at least."""
+    if restitution > 0.0 and before < -REST_SPEED and distance < -before * h:
+        return restitution * before
+    if distance > 0.0:
+        return distance / h
+    return max(RECOVERY * distance / h, -RECOVERY_SPEED)
+
+
+def spread(c: Pairs, p: Cones, count: int, h: float) -> None:
+    """Set the forces of pairs and on bodies from the impulses along the rows."""
+    for k in range(len(c.last)):
+        c.last[k] = 0.0
+    for i in range(len(c.wrenches)):
+        for j in range(6):
+            c.wrenches[i, j] = 0.0
+    for i in range(count):
+        pair = int(c.near[i])
+        for r in range(3):
+            c.last[3 * pair + r] = p.force[3 * i + r] / h
+        for j in range(3):
+            c.forces[pair, j] = c.point[pair, j]
+            c.forces[pair, 3 + j] = 0.0
+            for r in range(3):
+                c.forces[pair, 3 + j] += c.last[3 * pair + r] * c.frame[3 * pair + r, j]
+        press_body(c, int(c.sides[pair, 0]), pair, 1.0)
+        press_body(c, int(c.sides[pair, 1]), pair, -1.0)
+
+
+def press_body(c: Pairs, body: int, pair: int, sign: float) -> None:
+    """Add the force of a pair, and its moment about the base origin, to those on a body."""
+    x, y, z = c.forces[pair, 0], c.forces[pair, 1], c.forces[pair, 2]
+    f, g, k = sign * c.forces[pair, 3], sign * c.forces[pair, 4], sign * c.forces[pair, 5]
+    c.wrenches[body, 0] += y * k - z * g
+    c.wrenches[body, 1] += z * f - x * k
+    c.wrenches[body, 2] += x * g - y * f
+    c.wrenches[body, 3] += f
+    c.wrenches[body, 4] += g
+    c.wrenches[body, 5] += k

@@ -1,0 +1,192 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""
+Rigid contact in fixed steps: impulses with Coulomb friction, solved at the velocity level.
+
+This goes beyond the book, whose rigid contact proceeds from event to event without friction (see
+``event_driven``). How a step is taken is described in :mod:`rbd_ros.sim.steps.stepping`.
+
+One kernel computes distances, directions and Jacobians of all pairs, and the inverse of the
+inertia matrix. Which pairs are near enough to matter is decided afterwards, so that a new set of
+contacts compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms import kinematics
+from rbd_ros.algorithms.contact.friction_cones import cones, Cones
+from rbd_ros.algorithms.linear import ltl
+from rbd_ros.compiler import where
+from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.rules import sparsity, tree
+from rbd_ros.sim.contact.impulses import NEAR, Pairs
+from rbd_ros.sim.contact.pattern import gaps, tangents
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.dynamics.state import State
+    from rbd_ros.model.model import Model
+    from rbd_ros.sim.contact.pattern import Pattern
+    from rbd_ros.sim.contact.world import World
+    from rbd_ros.spatial import Motion, Vec3
+
+    Array = NDArray[np.float64]
+
+#: Contacts for which there is room at first.
+ROOM = 16
+
+
+class RigidContacts:
+    """
+    The contacts of a robot with a rigid world.
+
+    :param model: the robot.
+    :param world: what it may touch.
+    :param backend: as for :class:`rbd_ros.Dynamics`.
+    :param inertia: H(q) that the impulses act on, for a robot with closed loops; that of the tree
+        when not given.
+    """
+
+    def __init__(
+        self, model: Model, world: World, backend: str = 'auto', *,
+        inertia: Callable[[Array], Array] | None = None,
+    ) -> None:
+        pattern, self._inertia = world.pattern(), inertia
+        robot = Dynamics(model.spanning_tree, backend=backend)
+        robot.add(Quantity(
+            'rigid_contact', ('q', 'braked', *pattern.shapes()),
+            {'rule': lambda s: _terms(s, pattern)},
+            shapes={'braked': (model.nv,), **pattern.shapes()}, key=pattern,
+            modules=(__name__.rpartition('.')[0],)))
+        self._kernel = robot.bind('rigid_contact')
+        inputs, found = self._kernel.inputs, self._kernel.outputs
+        for name, values in world.shape_inputs().items():
+            inputs[name][:] = values
+        balls, obstacles = np.array(pattern.pairs).T
+        sides = (np.array(pattern.bodies)[balls], np.array(pattern.carriers)[obstacles])
+        count, nv = len(pattern.pairs), model.nv
+        self._pairs = Pairs(
+            self._kernel if inertia is None else self._with_loops, inputs['q'], inputs['braked'],
+            inputs.get('time', np.zeros(0)), found['distance'], found['T'].reshape(-1, nv),
+            found['drift'].reshape(-1),
+            found['inverse'] if inertia is None else np.zeros((nv, nv)),
+            found['frame'].reshape(-1, 3), found['point'],
+            np.column_stack(sides).astype(float),
+            np.array([world.surface.friction, world.surface.restitution]),
+            near=np.zeros(count), free=np.zeros(nv), last=np.zeros(3 * count),
+            columns=np.zeros((nv, 0)), row=np.zeros(nv), forces=np.zeros((count, 6)),
+            wrenches=np.zeros((model.nb + 1, 6)))
+        self._cones = cones(0)
+
+    @property
+    def forces(self) -> Array:
+        """Return contact point and force of each pair, (pairs, 6)."""
+        return self._pairs.forces
+
+    @property
+    def swept(self) -> int:
+        """Return how many sweeps were needed, where guesses did not lead to the end."""
+        return int(self._cones.swept[0])
+
+    def with_room(self, contacts: int) -> tuple[Pairs, Cones]:
+        """Return what a step needs if no more than so many contacts matter."""
+        room = min(contacts, len(self.forces))
+        self._pairs = self._pairs._replace(columns=np.zeros((self._pairs.row.size, 3 * room)))
+        self._cones = cones(room)
+        return self._pairs, self._cones
+
+    def reset(self) -> None:
+        """Forget the last step."""
+        self._pairs.forces[:], self._pairs.last[:] = 0.0, 0.0
+
+    def _with_loops(self) -> None:
+        """Compute what the kernel does, and the inverse of the inertia with stiff loops."""
+        self._kernel()
+        p = self._pairs
+        if self._inertia is None or not (p.distance < NEAR).any():
+            return
+        free = np.ix_(p.braked == 0.0, p.braked == 0.0)
+        p.inverse[:] = 0.0
+        p.inverse[free] = np.linalg.inv(self._inertia(p.q)[free])
+
+
+def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:
+    """Return all that the impulses of the pairs depend on."""
+    model, links = s.model, tree(s)
+    X_0 = kinematics.placements(model, links)
+    columns: list[Motion] = []
+    for i in range(1, model.nb + 1):
+        columns += [X_0[i].inv_apply(axis) for axis in links.S[i]]
+    # What moves with time by itself moves at zero joint velocity, too.
+    still, _ = kinematics.velocities(model, links, s.q, [0.0] * model.tree_nv, s.conditions.t)
+    drift = []
+    distance, point, frame, T = [], [], [], []
+    for (i, k), gap in zip(pattern.pairs, gaps(pattern, X_0, s.inputs), strict=True):
+        carrier, body = pattern.carriers[k], pattern.bodies[i]
+        place, normal = gap.center - gap.normal * s.inputs['balls'][i][3], gap.normal
+        if carrier:
+            place, normal = X_0[carrier].inv_point(place), X_0[carrier].E.transpose_times(normal)
+        axes = (*tangents(normal), normal)
+        distance.append(gap.distance)
+        point.append(list(place))
+        frame.append([list(axis) for axis in axes])
+        T.append(_rows(s, columns, place, axes, body, carrier))
+        moving = X_0[body].inv_apply(still[body]) - X_0[carrier].inv_apply(still[carrier])
+        drift.append([axis.dot(moving.lin + moving.ang.cross(place)) for axis in axes])
+    return {'distance': distance, 'point': point, 'frame': frame, 'T': T, 'drift': drift,
+            'inverse': _inverse(s)}
+
+
+def _rows(
+    s: State, columns: Sequence[Motion], place: Vec3, axes: Sequence[Vec3], body: int,
+    carrier: int,
+) -> list:
+    """Return the Jacobian rows of the relative velocity of two bodies at a point, along axes."""
+    model = s.model
+    rows: list[list[Scalar]] = [[0.0] * model.tree_nv for _ in axes]
+    signs = dict.fromkeys(model.support[body], 1.0)
+    for i in model.support[carrier]:
+        signs[i] = signs.get(i, 0.0) - 1.0              # a joint that moves both changes nothing
+    for i, sign in signs.items():
+        if sign == 0.0:
+            continue
+        at = model.v_index[i]
+        for j in range(at.start, at.stop):
+            u = columns[j].lin + columns[j].ang.cross(place)
+            for row, axis in zip(rows, axes, strict=True):
+                row[j] = sign * axis.dot(u)
+    return [s.reduce(row) for row in rows]
+
+
+def _inverse(s: State) -> list[list[Scalar]]:
+    """Return the inverse of the inertia matrix, zero for velocities that brakes hold."""
+    H, parent = s.compute('mass_matrix'), sparsity(s.model)
+    free = [1.0 - b for b in s.inputs['braked']]
+    held: list[list[Scalar]] = [[0.0] * len(H) for _ in H]
+    for i, row in enumerate(H):
+        held[i][i] = where(free[i], row[i], 1.0)
+        for j in ltl.ancestors(parent, i):
+            held[i][j] = row[j] * (free[i] * free[j])
+    found = ltl.inverse(held, parent)
+    return [[x * a for x in row] for row, a in zip(found, free, strict=True)]

@@ -1,0 +1,166 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The step of a robot with closed loops: compiled, and in NumPy near a singularity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rbd_ros.algorithms.loops import closure
+from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.rules import sparsity
+from rbd_ros.dynamics.singular_inertia import refuse_massless
+from rbd_ros.sim.contact.soft_world import soft_shapes, touching
+from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.sim.steps.engine import PlainEngine
+from rbd_ros.sim.steps.loop_step import closed, Loops, NEWTON_STEPS, stiffened
+from rbd_ros.sim.steps.step import advance, input_shapes, Plant
+from rbd_ros.sim.steps.turning import Turning
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.dynamics.state import State
+    from rbd_ros.model.model import Model
+    from rbd_ros.sim.contact.pattern import Pattern
+
+    Array = NDArray[np.float64]
+    Values = Sequence[Scalar]
+    Matrix = Sequence[Sequence[Scalar]]
+
+
+class LoopEngine:
+    """
+    One step of a robot with closed loops, whose result is projected onto them.
+
+    The kernel assumes that the constraints have their usual rank. Where it returns NaN, near a
+    singularity, the step is taken in NumPy, which determines the rank.
+
+    :param model: the robot.
+    :param integrator: ``'rk4'`` or ``'semi_implicit'``.
+    :param soft: which bodies may touch soft obstacles. Their forces act on the bodies of the tree,
+        before the constraints are solved.
+    :param backend: as for :class:`rbd_ros.Dynamics`.
+    :raises LoopError: for a mechanism that cannot be assembled, or cannot move.
+    """
+
+    def __init__(
+        self, model: Model, integrator: str, *, soft: Pattern | None = None,
+        backend: str = 'auto',
+    ) -> None:
+        refuse_massless(model, 'forward_dynamics')
+        self.dynamics = robot = Dynamics(model, backend=backend)
+        #: Number of steps taken in NumPy.
+        self.singular = 0
+        self._mobility = robot.loop_report.mobility     # refuses what cannot be assembled
+        shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
+        own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
+        name = f'step_{integrator}'
+        rules = {'rule': lambda s: _advanced(s, integrator, soft)}
+        robot.add(Quantity(
+            name, tuple(shapes), environment=('gravity',), shapes=own, rules=rules,
+            loop_rules=rules, regular=True,
+            key=(integrator, 'loops', soft), modules=(__name__.rpartition('.')[0],)))
+        self._kernel = robot.bind(name)
+        self.inputs: Mapping[str, Array] = self._kernel.inputs
+        self.outputs: Mapping[str, Array] = self._kernel.outputs
+        self._space = Coordinates(model)
+        self._plain = PlainEngine(
+            model, integrator, robot.forward_dynamics, self.inertia, soft, robot.set_time)
+        self._plain.inputs = dict(self.inputs)
+
+    def __call__(self) -> None:
+        """Compute one step."""
+        self._kernel()
+        if not math.isfinite(self.outputs['status'][1]):
+            self._step_in_numpy()
+
+    def assembled(self, q: ArrayLike, fixed: Sequence[str] = ()) -> Array:
+        """
+        Return the nearest position to q at which the loops are closed.
+
+        :param fixed: joints to keep where they are; ignored if they have more freedoms than the
+            mechanism.
+        :raises LoopError: if there is none.
+        """
+        model = self.dynamics.model
+        held = sum(model.joint[model.joint_index(name)].nv for name in fixed)
+        if held > self._mobility:
+            fixed = ()
+        return self.dynamics.assemble(q, fixed).require()
+
+    def inertia(self, q: Array) -> Array:
+        """Return the inertia that impulses act on: it resists opening the loops."""
+        H, K = self.dynamics.mass_matrix(q), self.dynamics.loop_jacobian(q)
+        scale = np.einsum('ij,ji->i', K, np.linalg.solve(H, K.T))
+        return np.array(stiffened(H.tolist(), K.tolist(), scale.tolist()))
+
+    def _step_in_numpy(self) -> None:
+        """Take the step in NumPy, which determines the rank of the constraints."""
+        self.singular += 1
+        self._plain()
+        robot, results = self.dynamics, self._plain.outputs
+        if 'time' in self.inputs:
+            robot.set_time(float(self.inputs['time'][0] + self.inputs['setting'][0]))
+        q, v = results['q'], results['v']
+        if np.isfinite(q).all() and np.isfinite(v).all() and v.any():
+            H = robot.mass_matrix(q)
+            for _ in range(NEWTON_STEPS):
+                step = closure.nearest_motion(
+                    H, robot.loop_jacobian(q), -robot.loop_error(q), np.zeros_like(v),
+                    robot.loop_report.rank)
+                q[:] = self._space.integrate(q.tolist(), step.tolist())
+            v[:] = robot.consistent_velocity(q, v)
+        for name, values in results.items():
+            self.outputs[name][:] = values
+
+
+def _advanced(s: State, integrator: str, soft: Pattern | None) -> dict[str, Sequence]:
+    """Return the results of a step, with the state projected onto the loops."""
+    t = s.conditions.t
+    loops, end = _loops(s, t), _loops(s, t + s.inputs['setting'][0])
+
+    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix, t: Scalar) -> Values:
+        return s.compute('forward_dynamics', q=q, qd=v, tau=tau, f_ext=f_ext, time=[t],
+                         stabilization=[0.0, 0.0])
+
+    def inertia(q: Values) -> Matrix:
+        return stiffened(loops.inertia(q), loops.jacobian(q), loops.nominal.scale)
+    plant = Plant(loops.space, range(-1, s.model.nv - 1), forward, inertia,
+                  Turning(s.model, loops.space))
+    results = advance(plant, integrator, s.inputs, touching(s.model, soft, s.inputs))
+    q, v = closed(end, results['q'], results['v'])
+    total: Scalar = 0.0
+    for x in (*q, *v):
+        total = total + x
+    return {**results, 'q': q, 'v': v, 'status': [results['status'][0], total]}
+
+
+def _loops(s: State, t: Scalar) -> Loops:
+    """Return the loops at a time."""
+    now = [t]
+    return Loops(
+        Coordinates(s.model), sparsity(s.model),
+        inertia=lambda q: s.compute('mass_matrix', q=q, time=now, f_ext=None),
+        jacobian=lambda q: s.compute('loop_jacobian', q=q, time=now, f_ext=None),
+        error=lambda q: s.compute('loop_error', q=q, time=now, f_ext=None),
+        velocity=lambda q, v: s.compute('loop_velocity', q=q, qd=v, time=now, f_ext=None),
+        nominal=s.surroundings.nominal())

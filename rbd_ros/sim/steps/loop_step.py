@@ -1,0 +1,113 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What closed loops add to a step: an inertia that resists opening them, and a final projection.
+
+Nothing branches on values, so that the scalars may be plain or traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TYPE_CHECKING
+
+from rbd_ros.algorithms.loops.motion import solve_regular
+from rbd_ros.compiler import absolute, less_equal, where
+
+if TYPE_CHECKING:
+    from rbd_ros.algorithms.loops.motion import Nominal
+    from rbd_ros.compiler import Scalar
+    from rbd_ros.sim.steps.coordinates import Coordinates
+
+    Values = Sequence[Scalar]
+    Matrix = Sequence[Sequence[Scalar]]
+
+#: Ratio of the inertia against opening a loop to that of the robot in the same direction. Impulses
+#: of friction, brakes and stops still open it by 1e-8 of their effect; the projection undoes this.
+STIFFNESS = 1e8
+
+#: Newton steps of a projection. The first reduces a gap of 1e-6 to 1e-12, the second to rounding.
+NEWTON_STEPS = 2
+
+#: Factor on the inertia of joints at rest in a projection, so that the other joints move instead.
+REST = 1e6
+
+
+class Loops(NamedTuple):
+    """
+    The loops of a robot as functions of its state.
+
+    :param space: where positions live.
+    :param sparsity: expanded parent array of the inertia matrix of the tree.
+    :param inertia: H(q) of the tree.
+    :param jacobian: K(q).
+    :param error: delta(q).
+    :param velocity: how fast the loops open at (q, v).
+    :param nominal: which constraints are independent.
+    """
+
+    space: Coordinates
+    sparsity: Sequence[int]
+    inertia: Callable[[Values], Matrix]
+    jacobian: Callable[[Values], Matrix]
+    error: Callable[[Values], Values]
+    velocity: Callable[[Values, Values], Values]
+    nominal: Nominal
+
+
+def stiffened(H: Matrix, K: Matrix, scale: Sequence[float]) -> Matrix:
+    """
+    Return H + K^T W K, with which impulses move the robot only as its loops allow.
+
+    With it the velocity problem of :mod:`rbd_ros.sim.steps.nonsmooth` needs no constraints: W K dv
+    are the impulses of the loop joints, and the rest are those of friction, brakes and stops.
+
+    :param scale: typical diagonal of K H^-1 K^T; 0 for rows that do nothing.
+    """
+    out = [list(row) for row in H]
+    for row, size in zip(K, scale, strict=True):
+        if size <= 0.0:
+            continue
+        weight = STIFFNESS / size
+        for i, a in enumerate(row):
+            for j in range(i + 1):
+                out[i][j] = out[i][j] + weight * a * row[j]
+    return [[out[max(i, j)][min(i, j)] for j in range(len(out))] for i in range(len(out))]
+
+
+def closed(loops: Loops, q: Values, v: Values) -> tuple[list[Scalar], list[Scalar]]:
+    """
+    Return the state nearest to (q, v), in the metric of H, that the loops allow.
+
+    The state of a robot at rest is returned unchanged, bit for bit.
+    """
+    rest = [less_equal(absolute(x), 0.0) for x in v]
+    every: Scalar = 1.0
+    for flag in rest:
+        every = every * flag
+    H = [list(row) for row in loops.inertia(q)]
+    for i, flag in enumerate(rest):
+        H[i][i] = H[i][i] * (1.0 + REST * flag)
+
+    def correction(q: Values, gap: Values) -> list[Scalar]:
+        nothing = [0.0] * len(v)
+        return solve_regular(H, loops.sparsity, nothing, loops.jacobian(q), [-x for x in gap],
+                             loops.nominal).qdd
+    moved = list(q)
+    for _ in range(NEWTON_STEPS):
+        moved = loops.space.integrate(moved, correction(moved, loops.error(moved)))
+    change = correction(moved, loops.velocity(moved, v))
+    return ([where(every, a, b) for a, b in zip(q, moved, strict=True)],
+            [where(flag, 0.0, x + dx) for flag, x, dx in zip(rest, v, change, strict=True)])
