@@ -426,7 +426,7 @@ def test_block_on_four_corners_needs_a_supplemented_active_set():
     inertia = np.diag([0.5, 0.6, 0.7, 3.0, 3.0, 3.0])
     N = box_normals(CORNERS)
     problem = rigid.body_problem(inertia, np.zeros(6), N, 0.0 * N, np.zeros(6),
-                                   [0, 0, 0, 0, 0, -3.0 * G])
+                                 [0, 0, 0, 0, 0, -3.0 * G])
     assert np.linalg.matrix_rank(problem.M) == 3
     found = problem.solve()
     assert found.status is Status.MANY

@@ -119,7 +119,7 @@ class Screws:
     def __init__(self, seed, n=5):
         self.rng = rng = np.random.default_rng(seed)
         self.model = families.random_tree(n, seed, joints=('revolute', 'helical', 'prismatic'),
-                                         branching=0.0)
+                                          branching=0.0)
         self.q, self.qd, self.qdd = rng.normal(size=(3, n))
         # the axes at q = 0, by the transforms of the model alone
         X, self.axes = np.eye(6), []
