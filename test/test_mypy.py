@@ -25,8 +25,8 @@ import pytest
 @pytest.mark.linter
 @pytest.mark.skipif(not importlib.util.find_spec('mypy'), reason='mypy is not installed')
 def test_mypy() -> None:
-    """The types of the library agree, with the settings of pyproject.toml."""
+    """The types of the library agree, and a user's script sees them; settings: pyproject.toml."""
     done = subprocess.run(
-        [sys.executable, '-m', 'mypy', str(ROOT / 'rbd_ros')], cwd=ROOT, capture_output=True,
+        [sys.executable, '-m', 'mypy', 'rbd_ros', 'test/typed_script.py'], cwd=ROOT, capture_output=True,
         text=True, check=False)
     assert done.returncode == 0, '\n' + done.stdout + done.stderr
