@@ -108,9 +108,10 @@ class _Looker:
     def _rare(self, value: Any, kind: type) -> None:
         """Add what may hold itself, or code."""
         if kind in (dict, types.MappingProxyType):
-            self._items('map', sorted(value.items(), key=lambda item: look(item[0]).text))
+            keys = sorted(value, key=_order)
+            self._items('map', [part for key in keys for part in (key, value[key])])
         elif kind in (set, frozenset):
-            self._items('set', sorted(value, key=lambda item: look(item).text))
+            self._items('set', sorted(value, key=_order))
         elif isinstance(value, np.generic) or (kind is np.ndarray and not value.dtype.hasobject):
             self._items('array', (str(value.dtype), value.shape, value.tobytes()))
         elif kind is partial:
@@ -175,6 +176,10 @@ class _Looker:
         """Add what is equal to nothing else."""
         self.foreign.append(value)
         self._words.append(f'itself{id(value)}')
+
+
+def _order(item: object) -> str:
+    return look(item).text
 
 
 def is_known(module: str) -> bool:
