@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import difflib
+from typing import Any
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -29,12 +30,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
 class RbdError(Exception):
     """Root of all errors of this package."""
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle message and attributes: an error may have other arguments than its message."""
         return _again, (type(self), self.args, vars(self))
 
 
-def _again(kind: type[RbdError], args: tuple, state: dict[str, object]) -> RbdError:
+def _again(kind: type[RbdError], args: tuple[Any, ...], state: dict[str, object]) -> RbdError:
     error = kind.__new__(kind)
     error.args = args
     vars(error).update(state)
@@ -76,7 +77,7 @@ class UnseenError(RbdError, TypeError):
         self.value, self.reason = value, reason
         super().__init__(f'cannot make a digest of {value!r:.120}: {reason}')
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the value as text: it is one that hides its content."""
         return _again, (type(self), self.args, vars(self) | {'value': f'{self.value!r:.120}'})
 

@@ -16,8 +16,9 @@
 
 from rbd_ros.algorithms.handles.opspace import FULL, Handle, POINT
 from rbd_ros.dynamics.kinematic_search import InverseKinematics
+from rbd_ros.dynamics.operational_space import OperationalSpace
 from rbd_ros.dynamics.prescribed import HybridDynamics
-from rbd_ros.dynamics.robot import Dynamics, OperationalSpace
+from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import (
     bias, forward_dynamics, gravity, hybrid_dynamics, inverse_dynamics, jacobian, mass_matrix,
     operational_space)
@@ -25,8 +26,9 @@ from rbd_ros.errors import (
     LoopError, ModelError, NonFiniteError, RbdError, RbdWarning, SettingError, ShapeError,
     SingularError, UnknownName, UnseenError,
 )
-from rbd_ros.model.builder import JointData, ModelBuilder
+from rbd_ros.model.builder import ModelBuilder
 from rbd_ros.model.coupling import Gear, Mimic
+from rbd_ros.model.independent import JointData
 from rbd_ros.model.model import Model
 from rbd_ros.model.urdf import load_urdf
 

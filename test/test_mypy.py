@@ -27,6 +27,6 @@ import pytest
 def test_mypy() -> None:
     """The types of the library agree, and a user's script sees them; settings: pyproject.toml."""
     done = subprocess.run(
-        [sys.executable, '-m', 'mypy', 'rbd_ros', 'test/typed_script.py'], cwd=ROOT, capture_output=True,
-        text=True, check=False)
+        [sys.executable, '-m', 'mypy', 'rbd_ros', 'test/typed_script.py'], cwd=ROOT,
+        capture_output=True, text=True, check=False)
     assert done.returncode == 0, '\n' + done.stdout + done.stderr

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a user's typed script sees of the library; test_mypy checks it strictly, nothing runs it."""
+"""What a user's typed script sees of the library: test_mypy checks it, and nothing runs it."""
 
 from typing import assert_type
 

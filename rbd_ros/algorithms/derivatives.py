@@ -34,7 +34,7 @@ are along the velocity variables of a joint, so that ball joints and free bodies
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms.coriolis import composite
 from rbd_ros.algorithms.kinematics import (
@@ -114,7 +114,9 @@ def joint_changes(
     if n == 0 or (type(joint).bias is Joint.bias and not joint.time_dependent):
         return [JointChange(zero, zero, zero, (zero,) * n)] * n
 
-    def motion(q: Sequence, qd: Sequence, qdd: Sequence, t: Scalar) -> dict[str, Sequence]:
+    def motion(
+        q: Sequence[Any], qd: Sequence[Any], qdd: Sequence[Any], t: Scalar,
+    ) -> dict[str, Sequence[Any]]:
         S, c_J = joint.subspace(q, t), joint.bias(q, qd, t)
         return {'v': joint.velocity(q, qd, t).to_list(), 'c': c_J.to_list(),
                 'a': combine(c_J, S, qdd).to_list(), 'S': [s.to_list() for s in S]}

@@ -23,7 +23,7 @@ before it writes any output: an output may share memory with an input.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TYPE_CHECKING, Union
+from typing import Any, NoReturn, TYPE_CHECKING, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +42,7 @@ Progress = Callable[[str, float], None]
 Explain = Callable[[Sequence[ArrayLike], int | None], Exception]
 
 
-class Buffers(dict):
+class Buffers(dict[str, 'Array']):
     """The arrays of a bound kernel by name; their elements may change, the arrays may not."""
 
     __slots__ = ()
@@ -59,7 +59,7 @@ class Buffers(dict):
 
     __delitem__ = pop = popitem = setdefault = update = clear = __ior__ = _refuse  # type: ignore
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as a plain dictionary of arrays."""
         return dict, (dict(self),)
 
@@ -165,8 +165,8 @@ class Kernel:
         self.run(inputs, buffers)
         return finish(targets, buffers)
 
-    def caller(self, *fixed: Array, result: type[tuple] = tuple,
-               otherwise: Callable | None = None, explain: Explain | None = None,
+    def caller(self, *fixed: Array, result: type[tuple[Any, ...]] = tuple,
+               otherwise: Callable[..., Any] | None = None, explain: Explain | None = None,
                ) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.

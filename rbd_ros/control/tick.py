@@ -26,7 +26,7 @@ inputs, so that changing them compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.compiler import absolute, less_equal
 from rbd_ros.control.joint_states.motion import REACH, WINDOW
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]
-    Inputs = Mapping[str, Sequence]
+    Inputs = Mapping[str, Sequence[Any]]
     Shapes = dict[str, tuple[int, ...]]
 
 __all__ = ['KERNELS', 'TickKernels']
@@ -112,7 +112,7 @@ class TickKernels:
             'report': common | {'max_condition': (1,)},
             'momentum': common, 'loops': common,
         }
-        self._functions: dict[str, Callable[[State], dict[str, Sequence]]] = {
+        self._functions: dict[str, Callable[[State], dict[str, Sequence[Any]]]] = {
             'gravity': self._basics, 'float': self._float, 'damping': self._damping,
             'joint': self._joint, 'task': self._task, 'report': self._tip.report,
             'momentum': self._momentum, 'loops': self._loops}
@@ -142,7 +142,7 @@ class TickKernels:
         finally:
             self._dynamics.remove(quantity)  # a reference cycle would keep the code alive
 
-    def _rule(self, name: str) -> Callable[[State], dict[str, Sequence]]:
+    def _rule(self, name: str) -> Callable[[State], dict[str, Sequence[Any]]]:
         """Return what a kernel computes, with the passive joints of closed loops solved."""
         function, close = self._functions[name], self._terms.closed
         if name == 'loops':  # which solves them itself
@@ -151,7 +151,7 @@ class TickKernels:
 
     # -- kernels ------------------------------------------------------------------------------
 
-    def _basics(self, s: State) -> dict[str, Sequence]:
+    def _basics(self, s: State) -> dict[str, Sequence[Any]]:
         """Return gravity and what the driver adds by itself."""
         gravity = self._terms.gravity(s)
         known: dict[str, None] = {} if self._knows else {'payload': None}
@@ -163,8 +163,8 @@ class TickKernels:
             driver = [0.0] * len(gravity)
         return {'gravity': gravity, 'driver': driver}
 
-    def _with_law(self, s: State, basics: dict[str, Sequence], law: Vector,
-                  **more: Sequence) -> dict[str, Sequence]:
+    def _with_law(self, s: State, basics: dict[str, Sequence[Any]], law: Vector,
+                  **more: Sequence[Any]) -> dict[str, Sequence[Any]]:
         x = s.inputs
         barrier = barriers.Barrier(*(x[f'barrier_{name}'] for name in _BARRIER))
         qd = self._terms.pick(x['qd'])
@@ -214,7 +214,7 @@ class TickKernels:
         return _in_pairs([less_equal(size, _HUGE), *(
             less_equal(absolute(value), most) for value, most in watched)], lambda a, b: a * b)
 
-    def _float(self, s: State) -> dict[str, Sequence]:
+    def _float(self, s: State) -> dict[str, Sequence[Any]]:
         x, basics = s.inputs, self._basics(s)
         law = joint_space.gravity_compensation(
             self._terms.pick(x['qd']), basics['gravity'], scale=x['scale'],
@@ -225,12 +225,12 @@ class TickKernels:
     def _friction(x: Inputs) -> joint_space.Friction:
         return joint_space.Friction(*(x[f'friction_{name}'] for name in _FRICTION))
 
-    def _damping(self, s: State) -> dict[str, Sequence]:
+    def _damping(self, s: State) -> dict[str, Sequence[Any]]:
         x, basics = s.inputs, self._basics(s)
         law = joint_space.damping(self._terms.pick(x['qd']), basics['gravity'], x['damping'])
         return self._with_law(s, basics, law)
 
-    def _joint(self, s: State) -> dict[str, Sequence]:
+    def _joint(self, s: State) -> dict[str, Sequence[Any]]:
         x = s.inputs
         q, qd = self._terms.pick(x['q']), self._terms.pick(x['qd'])
         law = joint_space.computed_torque(
@@ -245,19 +245,19 @@ class TickKernels:
         return self._with_law(s, basics, in_proportion(law, basics['gravity'], x['limit']),
                               error=error)
 
-    def _task(self, s: State) -> dict[str, Sequence]:
+    def _task(self, s: State) -> dict[str, Sequence[Any]]:
         law, known = self._tip.law(s)
         basics = self._basics(s)
         return self._with_law(
             s, basics, in_proportion(law, basics['gravity'], s.inputs['limit']), **known)
 
-    def _momentum(self, s: State) -> dict[str, Sequence]:
+    def _momentum(self, s: State) -> dict[str, Sequence[Any]]:
         """Return what the momentum observer needs; all joints share in the momentum."""
         terms = self._terms
         return {'H': terms.momentum(s), 'bias': terms.momentum_bias(s),
                 'gravity': terms.gravity(s)}
 
-    def _loops(self, s: State) -> dict[str, Sequence]:
+    def _loops(self, s: State) -> dict[str, Sequence[Any]]:
         """Return what shows that loops do not close, or that the robot is near a singularity."""
         terms, at = self._terms, self._terms.closed(s)
         return {'gaps': terms.gaps(terms.closed_unchecked(s)), 'pivots': terms.pivots(s),

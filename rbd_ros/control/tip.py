@@ -21,7 +21,7 @@ Traced and compiled as part of the kernels of :mod:`rbd_ros.control.tick`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rbd_ros.dynamics.state import State
 
     Vector = Sequence[Scalar]
-    Inputs = Mapping[str, Sequence]
+    Inputs = Mapping[str, Sequence[Any]]
 
 __all__ = ['AXES', 'LENGTH', 'Tip']
 
@@ -67,7 +67,7 @@ class Tip:
         self._rows = [*map(AXES.index, axes), *(  # those under motion control come first
             i for i, axis in enumerate(AXES) if axis not in axes)]
 
-    def law(self, s: State) -> tuple[list[Scalar], dict[str, Sequence]]:
+    def law(self, s: State) -> tuple[list[Scalar], dict[str, Sequence[Any]]]:
         """Return the torque of the operational-space law, and what is known besides."""
         x, tip = s.inputs, self._yielding(s, self._seen(s))
         R, H, q, qd = tip['R'], tip['H'], self._terms.pick(x['q']), self._terms.pick(x['qd'])
@@ -109,7 +109,7 @@ class Tip:
             'error': [sqrt(opspace.sum_products(part, part)) for part in (lead[:3], lead[3:])]}
 
     def _with_wrench_directions(
-        self, x: Inputs, tip: Mapping[str, Sequence], H: Sequence[Vector],
+        self, x: Inputs, tip: Mapping[str, Sequence[Any]], H: Sequence[Vector],
         space: task_law.Operational, force: Vector,
     ) -> task_law.Operational:
         """Return the space that the posture must leave alone: where the tip moves or presses."""
@@ -125,7 +125,7 @@ class Tip:
             [[share * value for share, value in zip(shares, row)] for row in whole.HinvJT],
             Lambda)
 
-    def _wanted(self, x: Inputs, tip: Mapping[str, Sequence],
+    def _wanted(self, x: Inputs, tip: Mapping[str, Sequence[Any]],
                 error: Vector) -> tuple[Scalar, list[Scalar]]:
         """Return a damping, and the velocity of the tip that it should lead to."""
         chosen, R, v = tip['chosen'], tip['R'], tip['velocity']
@@ -140,7 +140,7 @@ class Tip:
         return k, [(a[i] - rate) / k + opspace.sum_products(tip['J'][i], qd)
                    for i, rate in zip(chosen, tip['rate'])]
 
-    def report(self, s: State) -> dict[str, Sequence]:
+    def report(self, s: State) -> dict[str, Sequence[Any]]:
         """Return what is published about the dynamics."""
         tip = self._seen(s)
         projection = self._project(tip, tip['H'])
@@ -153,7 +153,7 @@ class Tip:
                 'lost': spectrum.lost, **{name: tip[name] for name in (
                     'H', 'bias', 'J', 'R', 'p', 'velocity')}}
 
-    def _seen(self, s: State) -> dict[str, Sequence]:
+    def _seen(self, s: State) -> dict[str, Sequence[Any]]:
         """Return what both the law and the report know of the tip."""
         tip = self._robot.tip
         rate, pose = self._terms.jacobian_rate(s, tip), s.compute('pose', tip)
@@ -165,7 +165,7 @@ class Tip:
             'R': [row[:3] for row in pose[:3]], 'p': [row[3] for row in pose[:3]],
             'velocity': self._terms.velocity(s, tip)}
 
-    def _yielding(self, s: State, tip: dict[str, Sequence]) -> dict[str, Sequence]:
+    def _yielding(self, s: State, tip: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
         """Return the same as felt where passive joints give way."""
         robot, chosen = self._robot, tip['chosen']
         if not robot.passive:
@@ -177,7 +177,7 @@ class Tip:
             controlled=robot.index, passive=robot.passive_index)
         return tip | {'H': H, 'bias': bias, 'J': J, 'rate': [rate[i] for i in chosen]}
 
-    def _project(self, tip: Mapping[str, Sequence],
+    def _project(self, tip: Mapping[str, Sequence[Any]],
                  H: Sequence[Vector]) -> opspace.Projection:
         """Return the operational space of the tip."""
         return opspace.project([list(row) for row in H], range(-1, len(H) - 1), tip['bias'],

@@ -23,7 +23,7 @@ new contact compiles nothing.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -146,7 +146,7 @@ class ContactSystem:
         return self.problem(q, qd, tau, contacts, f_ext).solve()
 
 
-def _terms(s: State) -> dict[str, Sequence]:
+def _terms(s: State) -> dict[str, Sequence[Any]]:
     model, links = s.model, tree(s)
     X_0 = kinematics.placements(model, links)
     v, v_J = kinematics.velocities(model, links, s.q, s.qd, s.conditions.t)
@@ -163,7 +163,7 @@ def _terms(s: State) -> dict[str, Sequence]:
         'J': J, 'H': s.compute('mass_matrix'), 'C': s.compute('bias')}
 
 
-def _jacobian(s: State, columns: Sequence[Motion], body: int) -> list:
+def _jacobian(s: State, columns: Sequence[Motion], body: int) -> list[Any]:
     """Return the Jacobian of a body over the independent velocities: zero off its path."""
     held = [[0.0] * 6] * s.model.tree_nv
     for i in s.model.support[body]:

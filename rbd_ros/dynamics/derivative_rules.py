@@ -175,7 +175,7 @@ def differentiated(
     # Handles that are inputs are made anew from them.
     target = Pattern.of(s.target) if 'placements' in s.inputs else s.target
 
-    def traced(*arrays: Sequence) -> Results:
+    def traced(*arrays: Sequence[Any]) -> Results:
         given = dict(zip(s.inputs, arrays, strict=True))
         results = function(tree_state(s.model, given, target, s.surroundings))
         return {name: value for name, value in results.items() if name in wanted}

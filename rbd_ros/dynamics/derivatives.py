@@ -144,7 +144,7 @@ class DerivativeMethods(KernelStore):
         return OperationalSpaceDerivatives(
             dLambda_dq, dbias_dq, -Lambda @ db_dqd, dPhi_dq, db_dq, db_dqd)
 
-    def _call_made(self, key: str | tuple) -> None:
+    def _call_made(self, key: str | tuple[Any, ...]) -> None:
         """
         Let later calls of a method begin in machine code; it hands back what it does not take.
 

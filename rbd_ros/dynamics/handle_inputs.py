@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms.handles.opspace import FULL, Handle
 from rbd_ros.model.parts import Frame
@@ -97,7 +97,7 @@ def mask_of(handles: Sequence[Handle]) -> list[Scalar] | None:
     return [m for handle in handles for m in handle.mask or (1.0,) * len(handle.rows)]
 
 
-def values(handles: Sequence[Handle]) -> Mapping[str, list]:
+def values(handles: Sequence[Handle]) -> Mapping[str, list[Any]]:
     """Return the inputs of some handles."""
     placements = [[*(x for row in handle.frame.placement.E.rows for x in row),
                    *handle.frame.placement.r] for handle in handles]

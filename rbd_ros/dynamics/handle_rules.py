@@ -22,7 +22,7 @@ table leaves them out there. A direction that a mask switches off is a row of ze
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms import aba
 from rbd_ros.algorithms.handles import many_handles, opspace, propagators
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rbd_ros.model.model import Model
 
     Matrix = list[list[Scalar]]
-    Results = Mapping[str, Sequence]
+    Results = Mapping[str, Sequence[Any]]
     Method = Callable[[State], Matrix]
 
 

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms import hybrid
 from rbd_ros.algorithms.linear import ltl
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
 
-    Results = Mapping[str, Sequence]
+    Results = Mapping[str, Sequence[Any]]
 
 
 def by_inertia_matrix(s: State) -> Results:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms.equivalence import simplified_inertias
 from rbd_ros.compiler import Argument, compile as compile_graph, trace
@@ -121,7 +121,7 @@ class KernelBuilder(Environment):
         arguments, model = self._arguments(item), self._model_of(item)
 
         def traced(rule: Rule) -> Graph:
-            def function(*values: Sequence) -> Mapping[str, Sequence]:
+            def function(*values: Sequence[Any]) -> Mapping[str, Sequence[Any]]:
                 given = dict(zip(arguments, values, strict=True))
                 return evaluate(model, item, rule, given, self._surroundings)
             name = re.sub(r'\W+', '_', item.name, flags=re.ASCII)

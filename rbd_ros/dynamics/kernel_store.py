@@ -59,7 +59,7 @@ HANDLES = 64
 STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
 
 
-class _Calls(dict):
+class _Calls(dict[Any, Any]):
     """
     What methods call: the kernel of a quantity with gravity and the like fixed, made if missing.
 
@@ -71,7 +71,7 @@ class _Calls(dict):
         super().__init__()
         self._owner = owner
 
-    def __missing__(self, key: str | tuple) -> Call:
+    def __missing__(self, key: str | tuple[Any, ...]) -> Call:
         """Make, keep and return the call of a quantity."""
         arguments = (key,) if isinstance(key, str) else key
         call = self[key] = self._owner._caller(self._owner._item(*arguments))
@@ -117,7 +117,7 @@ class KernelStore(KernelBuilder):
         self._kernels: dict[tuple[str, object, object], Kernel] = {}
         self._lock = ForkLock()
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the recipe; kernels come back from the cache."""
         own = [row for name, row in self._table.items() if name not in TABLE]
         return _restore, (type(self), self.model, self._recipe, self._common, own, self._replaced)
@@ -315,7 +315,7 @@ class KernelStore(KernelBuilder):
         inertia = with_payloads(self.model, self._payload_frames, self._payloads.tolist())
         return no_result(self.model, kind, arrays, inertia, state)
 
-    def _call_made(self, key: str | tuple) -> None:
+    def _call_made(self, key: str | tuple[Any, ...]) -> None:
         """Hear that a quantity has been called for the first time, by its key in ``_calls``."""
 
     def _caller(self, item: Computation, otherwise: Call | None = None) -> Call:

@@ -22,7 +22,7 @@ constraint of each loop joint and a column for each independent velocity.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.linear import dense
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     Values = Sequence[Scalar]
     Matrix = list[list[Scalar]]
-    Results = Mapping[str, Sequence]
+    Results = Mapping[str, Sequence[Any]]
 
 
 #: Above this many velocities a planar mechanism of hinges is not solved through its tree.

@@ -155,7 +155,7 @@ class Quantity(NamedTuple):
 
     def _about(
         self, model: Model, target: Target,
-    ) -> tuple[str, About, Mapping, Mapping]:
+    ) -> tuple[str, About, Mapping[str, Any], Mapping[str, Any]]:
         """Return the target's label, itself, and shapes and values of inputs that it brings."""
         if self.target == 'robot':
             if target is not None:
@@ -199,7 +199,7 @@ class Computation(NamedTuple):
     common: tuple[str, ...]
     target: About
     shapes: Mapping[str, Shape]
-    values: Mapping[str, Sequence]
+    values: Mapping[str, Sequence[Any]]
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ class Computation(NamedTuple):
 
 
 #: Outputs by name, from a :class:`rbd_ros.dynamics.state.State`.
-Rule = Callable[[Any], Mapping[str, Sequence]]
+Rule = Callable[[Any], Mapping[str, Sequence[Any]]]
 
 
 def find(table: Mapping[str, Quantity], name: str) -> Quantity:

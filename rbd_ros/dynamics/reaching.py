@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def step_quantity(model: Model, aims: Sequence[Aim]) -> Quantity:
         loop_rules=rules, key=('inverse_kinematics_step', tuple(aims)), bound=True)
 
 
-def _stepped(s: State, aims: Sequence[Aim]) -> Mapping[str, Sequence]:
+def _stepped(s: State, aims: Sequence[Aim]) -> Mapping[str, Sequence[Any]]:
     """Return where a step leads, if it leads nearer."""
     q, (boost, reference, count) = list(s.inputs['q']), s.inputs['search']
     now = _errors(s, q, aims)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class ReferenceKernel(Kernel):
         """Return names and shapes of the results, found by evaluating any state."""
         rng = np.random.default_rng(0)
         shapes = {a.name: a.shape for a in self.inputs}
-        any_state: dict[str, Sequence] = {
+        any_state: dict[str, Sequence[Any]] = {
             name: (rng.uniform(0.5, 1.5, shape) if name in self._item.quantity.shapes
                    else np.zeros(shape)).tolist() for name, shape in shapes.items()}
         samples = {'q': random_position(self._model, rng), 'max_condition': [UNBOUNDED],
@@ -92,7 +92,7 @@ class ReferenceKernel(Kernel):
         for target, value in zip(outputs, results.values(), strict=True):
             target[...] = np.array(value, dtype=float).reshape(target.shape)
 
-    def _evaluate(self, given: Mapping[str, Sequence]) -> Mapping[str, Sequence]:
+    def _evaluate(self, given: Mapping[str, Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
         return evaluate(self._model, self._item, self._rule, given, self._surroundings)
 
     def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class FrameDerivatives(NamedTuple):
 
 
 #: Type of tuple of each quantity that has one; the machine code of a call makes it itself.
-RESULTS: Mapping[str, type[tuple]] = MappingProxyType({
+RESULTS: Mapping[str, type[tuple[Any, ...]]] = MappingProxyType({
     'inverse_dynamics_derivatives': InverseDynamicsDerivatives,
     'inverse_dynamics_second_derivatives': SecondDerivatives,
     'forward_dynamics_derivatives': ForwardDynamicsDerivatives,

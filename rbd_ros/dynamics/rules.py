@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     Values = Sequence[Scalar]
     Matrix = list[list[Scalar]]
-    Results = Mapping[str, Sequence]
+    Results = Mapping[str, Sequence[Any]]
 
 #: Matrix of a robot that does not move: a list of no rows would not show its shape.
 EMPTY: Any = np.empty((0, 0))

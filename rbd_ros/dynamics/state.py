@@ -79,7 +79,7 @@ class State(NamedTuple):
     qdd: Values
     tau: Values
     conditions: Conditions
-    inputs: Mapping[str, Sequence]
+    inputs: Mapping[str, Sequence[Any]]
     target: Any
     surroundings: Surroundings
     g: Values | None = None
@@ -90,7 +90,7 @@ class State(NamedTuple):
 
     def compute(
         self, name: str, target: Target = None, *, method: str | None = None,
-        **changed: Sequence | None,
+        **changed: Sequence[Any] | None,
     ) -> Any:
         """
         Return another quantity of the robot, at this state, as part of the same graph.
@@ -117,9 +117,9 @@ class State(NamedTuple):
 
 
 def evaluate(
-    model: Model, item: Computation, rule: Rule, x: Mapping[str, Sequence],
+    model: Model, item: Computation, rule: Rule, x: Mapping[str, Sequence[Any]],
     surroundings: Surroundings,
-) -> Mapping[str, Sequence]:
+) -> Mapping[str, Sequence[Any]]:
     """
     Return the outputs of a quantity by one of its rules, over plain or traced scalars.
 
@@ -138,7 +138,7 @@ def evaluate(
     return _shaped(model, results)
 
 
-def _shaped(model: Model, results: Mapping[str, Sequence]) -> Mapping[str, Sequence]:
+def _shaped(model: Model, results: Mapping[str, Sequence[Any]]) -> Mapping[str, Sequence[Any]]:
     """Return the results of a rule with the shapes that lists lose where nothing moves."""
     if model.nv and model.nb:
         return results
@@ -151,7 +151,7 @@ def _shaped(model: Model, results: Mapping[str, Sequence]) -> Mapping[str, Seque
 
 
 def with_payloads(
-    model: Model, frames: Sequence[Frame], payload: Sequence,
+    model: Model, frames: Sequence[Frame], payload: Sequence[Any],
 ) -> list[RigidInertia]:
     """
     Return the inertias of all bodies with a payload at each of some frames.
@@ -168,7 +168,7 @@ def with_payloads(
 
 
 def tree_state(
-    model: Model, x: Mapping[str, Sequence], target: object, surroundings: Surroundings,
+    model: Model, x: Mapping[str, Sequence[Any]], target: object, surroundings: Surroundings,
 ) -> State:
     """Return the inputs ``x`` of a quantity in tree coordinates, with what acts on the tree."""
     f_ext = None

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from rbd_ros.compiler import trace
 from rbd_ros.errors import ModelError
@@ -66,7 +67,7 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
 def _verify_traced(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float,
                    tolerance: float) -> None:
     """Trace what kernels are made from, and compare it with the same on plain floats."""
-    methods: dict[str, Callable[[Sequence, Sequence, Scalar], Sequence]] = {
+    methods: dict[str, Callable[[Sequence[Any], Sequence[Any], Scalar], Sequence[Any]]] = {
         'transform': lambda q, qd, t: _columns(joint.transform(q, t)),
         'subspace': lambda q, qd, t: [x for s in joint.subspace(q, t) for x in s.to_list()],
         'velocity': lambda q, qd, t: joint.velocity(q, qd, t).to_list(),

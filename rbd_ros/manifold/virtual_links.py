@@ -73,7 +73,7 @@ def cut_loops(
         raise ModelError(f'"{model.name}" has joints that follow others; virtual links are for '
                          'models whose joints are independent of each other in the tree')
     frames, closures = dict(model.frames), []
-    more: dict[str, list] = {name: list(getattr(model, name)) for name in (
+    more: dict[str, list[Any]] = {name: list(getattr(model, name)) for name in (
         'parent', 'joint', 'X_T', 'inertia', 'body_names', 'joint_names', 'lower', 'upper',
         'effort_limit', 'velocity_limit', 'friction', 'damping', 'rotor_inertia', 'gear_ratio')}
     for loop in model.loops:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 import math
-from typing import cast
+from typing import Any, cast
 
 from rbd_ros.control.parameters import row as rows
 from rbd_ros.control.parameters.row import Parameter as Row, Value
@@ -134,7 +134,9 @@ def read(node: Node) -> dict[str, Value]:
 
 
 def _plain(value: object) -> Value:
-    return value if isinstance(value, (bool, int, float, str)) else list(cast(Sequence, value))
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return list(cast(Sequence[Any], value))
 
 
 def check_changes(changes: Sequence[Parameter], current: Mapping[str, Value], *, active: bool,

@@ -25,7 +25,8 @@ import numpy as np
 from rbd_ros.joints import (Cylindrical, Free, Helical, Joint, Planar, Prismatic, Revolute,
                             RollPitchYaw, Spherical, Translation, Universal)
 from rbd_ros.model import denavit_hartenberg
-from rbd_ros.model.builder import JointData, ModelBuilder
+from rbd_ros.model.builder import ModelBuilder
+from rbd_ros.model.independent import JointData
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Mat3, quaternion, RigidInertia, Sym3, Transform, Vec3
 

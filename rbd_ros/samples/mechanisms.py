@@ -17,10 +17,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rbd_ros.joints import Fixed, Joint, Revolute, Spherical, Universal
-from rbd_ros.model.builder import JointData, ModelBuilder
+from rbd_ros.model.builder import ModelBuilder
+from rbd_ros.model.independent import JointData
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import (
     Mat3, quaternion, RigidInertia, roty, rotz, Sym3, Transform, Vec3, xlt)
@@ -125,7 +126,7 @@ def spatial_four_bar(crank: float = 0.6) -> Mechanism:
     return Mechanism(builder.build(), (crank, turn - crank, swing, rocker))
 
 
-def _rod_to_rocker(tip: tuple[float, float], rod: float, rocker: float) -> tuple:
+def _rod_to_rocker(tip: tuple[float, float], rod: float, rocker: float) -> tuple[Any, ...]:
     """Return the angles of rod and rocker that meet, from the crank's tip."""
     x, y, z = 0.6 - tip[0], -0.1 - tip[1], 0.2
     # the end of the rocker is (0, cos a, sin a) rocker from its pivot
@@ -203,7 +204,9 @@ def two_arm_grasp() -> Mechanism:
     return Mechanism(builder.build(), (*pose, *mirrored))
 
 
-def _hand(axes: tuple, steps: tuple, q: tuple, y: float) -> Transform:
+def _hand(
+    axes: tuple[Any, ...], steps: tuple[Any, ...], q: tuple[Any, ...], y: float,
+) -> Transform:
     """Return the transform from base coordinates to a hand."""
     X = Transform.identity()
     for i, (axis, step, angle) in enumerate(zip(axes, steps, q, strict=True)):

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -151,7 +151,7 @@ class Frames:
         return self._kernel.outputs['E'], self._kernel.outputs['r']
 
 
-def _placements(s: State) -> dict[str, Sequence]:
+def _placements(s: State) -> dict[str, Sequence[Any]]:
     X_0 = kinematics.placements(s.model, tree(s))
     return {'E': [X.E.rows for X in X_0], 'r': [list(X.r) for X in X_0]}
 

@@ -14,7 +14,8 @@
 
 """Spatial vector algebra (RBDA chapter 2 and appendix A), angular part first."""
 
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Vec3
+from rbd_ros.compiler import Scalar
+from rbd_ros.spatial.algebra import Mat3, Sym3, Vec3
 from rbd_ros.spatial.constant import from_rpy, rotx, roty, rotz, screw, xlt
 from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia, unit_rows, vanishing_rows
 from rbd_ros.spatial.inverse_inertia import InverseInertia

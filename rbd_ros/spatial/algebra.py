@@ -45,14 +45,14 @@ class Value:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f'a {type(self).__name__} cannot be changed: "{name}" stays')
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._key()
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the components as a (possibly nested) list of scalars."""
         raise NotImplementedError
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__slots__)
 
     def __eq__(self, other: object) -> bool:
@@ -104,7 +104,7 @@ class Vec3(Value):
         x, y, z = values
         return cls(x, y, z)
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return [x, y, z]."""
         return [self.x, self.y, self.z]
 
@@ -184,7 +184,7 @@ class Mat3(Value):
         """Return the unit matrix with exact zeros and ones."""
         return cls(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the rows as nested lists."""
         return [list(row) for row in self.rows]
 
@@ -288,11 +288,11 @@ class Sym3(Value):
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = rows
         return cls(xx, xy, xz, yy, yz, zz)
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the full matrix as nested lists."""
         return self.full().to_list()
 
-    def entries(self) -> tuple:
+    def entries(self) -> tuple[Any, ...]:
         """Return the six stored entries, row by row: xx, xy, xz, yy, yz, zz."""
         return self.xx, self.xy, self.xz, self.yy, self.yz, self.zz
 

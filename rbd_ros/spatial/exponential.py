@@ -27,10 +27,10 @@ from collections.abc import Sequence
 import math
 from typing import NamedTuple
 
-from rbd_ros.compiler import cos, less, sin, sqrt, where
+from rbd_ros.compiler import cos, less, Scalar, sin, sqrt, where
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import quaternion
-from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3
+from rbd_ros.spatial.algebra import Mat3, Vec3
 from rbd_ros.spatial.transform import Transform
 from rbd_ros.spatial.vectors import Motion
 

@@ -21,10 +21,10 @@ Both are dyadics from M6 to F6. A rigid inertia keeps its 10 parameters, an arti
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import overload
+from typing import Any, overload
 
-from rbd_ros.compiler import is_zero
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, Vec3, writers
+from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.spatial.algebra import Mat3, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.vectors import Force, Motion
 
 
@@ -71,7 +71,7 @@ class RigidInertia(Value):
             inertia.xx - yy - zz, inertia.xy + h.x * c.y, inertia.xz + h.x * c.z,
             inertia.yy - xx - zz, inertia.yz + h.y * c.z, inertia.zz - xx - yy)
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the symmetric 6x6 matrix as nested lists, angular first."""
         return self.articulated().to_list()
 
@@ -191,7 +191,7 @@ class ArticulatedInertia(Value):
                    Mat3([row[3:] for row in rows[:3]]),
                    Sym3.from_matrix([row[3:] for row in rows[3:]]))
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the symmetric 6x6 matrix as nested lists, angular first."""
         inertia, H, M = self.I.to_list(), self.H.to_list(), self.M.to_list()
         return ([a + b for a, b in zip(inertia, H)]

@@ -22,9 +22,10 @@ inverse inertia transforms as an inertia: the same 21 numbers, at the same cost.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from rbd_ros.compiler import is_zero
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, writers
+from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.spatial.algebra import Mat3, Sym3, Value, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia
 from rbd_ros.spatial.transform import Transform
 from rbd_ros.spatial.vectors import Force, Motion
@@ -57,7 +58,7 @@ class InverseInertia(Value):
             Sym3.from_matrix([row[3:] for row in full[3:]]), Mat3([row[:3] for row in full[3:]]),
             Sym3.from_matrix([row[:3] for row in full[:3]])))
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the symmetric 6x6 matrix as nested lists, angular first."""
         rows = self.exchanged.to_list()
         return [row[3:] + row[:3] for row in rows[3:] + rows[:3]]

@@ -24,9 +24,10 @@ and split into three axial rotations for inertias.
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from rbd_ros.compiler import is_zero
-from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3, writers
+from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.spatial.algebra import Mat3, Vec3, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_ros.spatial.rotate import GENERAL, PERMUTATION
 from rbd_ros.spatial.transform import (
@@ -67,7 +68,7 @@ class LinkTransform(Transform):
         write_r(self, product.r)
         return product.E if name == 'E' else product.r
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return LinkTransform, (self.vector_steps, self.inertia_steps)
 
     def _forward(self, p: Vec3, s: Vec3) -> tuple[Vec3, Vec3]:
@@ -167,7 +168,7 @@ def _after_axial(first: Transform, X_T: Transform) -> tuple[Transform, ...]:
     return _moved(AxialScrew(k, angle.c, angle.s), r), first
 
 
-def _after_general(first: Transform, X_T: Transform) -> tuple[tuple, tuple]:
+def _after_general(first: Transform, X_T: Transform) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     E, r = X_T.E, X_T.r
     if first.structure == PERMUTATION and first.E == Mat3.identity():
         tail = Transform.translation(E @ r + first.r)

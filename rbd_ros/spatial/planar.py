@@ -22,10 +22,10 @@ The same two spaces, the same rules, a quarter of the numbers: an inertia has 4 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload, TYPE_CHECKING
+from typing import Any, overload, TYPE_CHECKING
 
-from rbd_ros.compiler import atan2, cos, sin
-from rbd_ros.spatial.algebra import Scalar, Sym3, Value, Vec3, writers
+from rbd_ros.compiler import atan2, cos, Scalar, sin
+from rbd_ros.spatial.algebra import Sym3, Value, Vec3, writers
 from rbd_ros.spatial.inertia import RigidInertia
 from rbd_ros.spatial.transform import AxialScrew, Transform
 from rbd_ros.spatial.vectors import Force, Motion
@@ -48,7 +48,7 @@ class _Planar(Value):
         _x(self, x)
         _y(self, y)
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return self.ang, self.x, self.y
 
     @classmethod
@@ -57,7 +57,7 @@ class _Planar(Value):
         ang, x, y = values
         return cls(ang, x, y)
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the three components, angular first."""
         return [self.ang, self.x, self.y]
 
@@ -154,7 +154,7 @@ class PlanarTransform(Value):
         """Make the transform from the angle itself."""
         return cls(cos(angle), sin(angle), x, y)
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the 3x3 matrix of a motion transform as nested lists."""
         c, s, x, y = self.c, self.s, self.x, self.y
         return [[1.0, 0.0, 0.0], [s * x - c * y, c, s], [c * x + s * y, -s, c]]
@@ -272,7 +272,7 @@ class PlanarInertia(Value):
         hx, hy = m * cx, m * cy
         return cls(m, hx, hy, I_c + hx * cx + hy * cy)
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the symmetric 3x3 matrix as nested lists, angular first."""
         return [[self.I, -self.hy, self.hx], [-self.hy, self.m, 0.0], [self.hx, 0.0, self.m]]
 

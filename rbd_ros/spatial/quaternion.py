@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 
-from rbd_ros.compiler import absolute, atan2, cos, divide, less, sin, sqrt, where
-from rbd_ros.spatial.algebra import Mat3, Scalar, Vec3
+from rbd_ros.compiler import absolute, atan2, cos, divide, less, Scalar, sin, sqrt, where
+from rbd_ros.spatial.algebra import Mat3, Vec3
 
 TINY = 1.0e-60
 

@@ -21,7 +21,10 @@ them away, so a sparse operand costs what the appendix says it should.
 
 from __future__ import annotations
 
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Vec3
+from typing import Any
+
+from rbd_ros.compiler import Scalar
+from rbd_ros.spatial.algebra import Mat3, Sym3, Vec3
 
 # place of entry (i, j) in the six stored entries of a Sym3
 SYM = ((0, 1, 2), (1, 3, 4), (2, 4, 5))
@@ -37,7 +40,7 @@ class Angle:
     def __init__(self, c: Scalar, s: Scalar) -> None:
         self.c = c
         self.s = s
-        self._products: tuple | None = None
+        self._products: tuple[Any, ...] | None = None
 
     def products(self) -> tuple[Scalar, Scalar, Scalar, Scalar]:
         """Return cs, s^2, 2cs and 1 - 2s^2."""

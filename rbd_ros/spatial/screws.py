@@ -24,8 +24,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, TypeVar
 
-from rbd_ros.compiler import divide
-from rbd_ros.spatial.algebra import Scalar, Vec3
+from rbd_ros.compiler import divide, Scalar
+from rbd_ros.spatial.algebra import Vec3
 from rbd_ros.spatial.transform import Transform
 from rbd_ros.spatial.vectors import Force, Motion
 

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rbd_ros.compiler import Expr
+from rbd_ros.compiler import Expr, Scalar
 from rbd_ros.errors import ModelError
-from rbd_ros.spatial.algebra import Scalar, Sym3, Vec3
+from rbd_ros.spatial.algebra import Sym3, Vec3
 from rbd_ros.spatial.inertia import RigidInertia
 
 

@@ -22,11 +22,11 @@ position of B's origin in A coordinates.
 
 from __future__ import annotations
 
-from typing import overload, TypeVar, Union
+from typing import Any, overload, TypeVar, Union
 
-from rbd_ros.compiler import is_zero
+from rbd_ros.compiler import is_zero, Scalar
 from rbd_ros.spatial import rotate
-from rbd_ros.spatial.algebra import Mat3, Scalar, Sym3, Value, Vec3, writers
+from rbd_ros.spatial.algebra import Mat3, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_ros.spatial.rotate import Angle, GENERAL, PERMUTATION
 from rbd_ros.spatial.vectors import Force, Motion
@@ -59,7 +59,7 @@ class Transform(Value):
         write_structure(self, None)
         write_angle(self, None)
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return self.E, self.r
 
     def __eq__(self, other: object) -> bool:
@@ -68,7 +68,7 @@ class Transform(Value):
     def __hash__(self) -> int:
         return hash(('Transform', self._key()))
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Transform, (self.E, self.r)
 
     @classmethod
@@ -95,14 +95,14 @@ class Transform(Value):
             write_structure(self, found)
         return found
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the 6x6 matrix [E 0; -E rx E] of a motion transform as nested lists."""
         E = self.E.to_list()
         below = (-(self.E @ self.r.skew())).to_list()
         return ([row + [0.0, 0.0, 0.0] for row in E]
                 + [b + row for b, row in zip(below, E)])          # 2.24
 
-    def homogeneous(self) -> list:
+    def homogeneous(self) -> list[Any]:
         """Return the 4x4 matrix that takes A coordinates of a point to B (RBDA Eq. 2.28)."""
         p = self.E @ self.r
         return [list(row) + [-x] for row, x in zip(self.E.rows, p)] + [[0.0, 0.0, 0.0, 1.0]]
@@ -260,7 +260,7 @@ class AxialScrew(Transform):
         _s(self, s)
         _d(self, d)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return AxialScrew, (self.axis, self.c, self.s, self.d)
 
     @property

@@ -22,9 +22,10 @@ product with a motion, a force none with a force, and neither has a magnitude.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final, overload, TYPE_CHECKING
+from typing import Any, final, overload, TYPE_CHECKING
 
-from rbd_ros.spatial.algebra import Scalar, Value, Vec3, writers
+from rbd_ros.compiler import Scalar
+from rbd_ros.spatial.algebra import Value, Vec3, writers
 
 if TYPE_CHECKING:
     from typing import Self     # Python 3.11
@@ -42,7 +43,7 @@ class _Spatial(Value):
         _ang(self, ang)
         _lin(self, lin)
 
-    def _key(self) -> tuple:
+    def _key(self) -> tuple[Any, ...]:
         return self.ang, self.lin
 
     @classmethod
@@ -61,7 +62,7 @@ class _Spatial(Value):
         a, b, c, x, y, z = values
         return cls(Vec3(a, b, c), Vec3(x, y, z))
 
-    def to_list(self) -> list:
+    def to_list(self) -> list[Any]:
         """Return the six components, angular first."""
         a, v = self.ang, self.lin
         return [a.x, a.y, a.z, v.x, v.y, v.z]

@@ -24,7 +24,7 @@ and Park (9.x) and of Liu and Jain (Liu x).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms import energy, kinematics
 from rbd_ros.algorithms.crba import crba
@@ -80,7 +80,7 @@ def christoffel(M: Graph) -> Graph:
     n = M.inputs[M.input_index('q')].size
     slopes = jacobian(M, 'M', 'q')
 
-    def symbols(q: Values) -> dict[str, list]:
+    def symbols(q: Values) -> dict[str, list[Any]]:
         dM = [_rows(slopes.evaluate(q)[i * n * n:(i + 1) * n * n], n) for i in range(n)]
         return {'Gamma': [[[0.5 * (dM[i][j][k] + dM[i][k][j] - dM[j][k][i]) for k in range(n)]
                            for j in range(n)] for i in range(n)]}
@@ -102,7 +102,7 @@ def velocity_forces(M: Graph) -> Graph:
     n = M.inputs[M.input_index('q')].size
     rate, slopes = jvp(M, 'M', 'q'), jacobian(M, 'M', 'q')
 
-    def forces(q: Values, qd: Values) -> dict[str, list]:
+    def forces(q: Values, qd: Values) -> dict[str, list[Any]]:
         Md = _rows(rate.evaluate(q, qd), n)
         tensor = times_velocity(slopes.evaluate(q), qd)
         half = dense.apply(dense.transposed(tensor, n), qd)

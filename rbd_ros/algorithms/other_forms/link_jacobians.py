@@ -24,7 +24,7 @@ an entry 0 for the base. Numbers in comments are the equations of the tutorial.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.linear import dense
@@ -131,7 +131,7 @@ def link_jacobian_rates(model: Model) -> Graph:
     J = trace(lambda q: {'J': link_jacobians(model, q)[1:]}, {'q': model.tree_nq}, name='links')
     rate = jvp(J, 'J', 'q')
 
-    def rates(q: Values, qd: Values) -> dict[str, list]:
+    def rates(q: Values, qd: Values) -> dict[str, list[Any]]:
         values = rate.evaluate(q, position_rates(model, q, qd))
         rows = [values[k:k + n] for k in range(0, len(values), n)]
         return {'Jd': [rows[k:k + 6] for k in range(0, len(rows), 6)]}

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+from typing import Any
 
 from rbd_ros.compiler.graph.expression import Recorder, Scalar
 from rbd_ros.compiler.graph.graph import Argument, Graph, Node
@@ -54,7 +55,9 @@ def lower(recorder: Recorder, name: str, inputs: Sequence[Argument],
 class _Lowering:
     """Turns signed references into operations, with as few negations as can be had cheaply."""
 
-    def __init__(self, nodes: list[tuple], order: Sequence[int], refs: Sequence[int]) -> None:
+    def __init__(
+        self, nodes: list[tuple[Any, ...]], order: Sequence[int], refs: Sequence[int],
+    ) -> None:
         self.nodes = nodes
         self.flip = _preferred_signs(nodes, order, refs)
         self.out: list[Node] = []
@@ -118,7 +121,9 @@ class _Lowering:
         return 2 * self.take(ref ^ 1) + 1
 
 
-def _preferred_signs(nodes: list[tuple], order: Sequence[int], refs: Sequence[int]) -> set[int]:
+def _preferred_signs(
+    nodes: list[tuple[Any, ...]], order: Sequence[int], refs: Sequence[int],
+) -> set[int]:
     """
     Return the differences and scaled values better computed with the other sign.
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import heapq
+from typing import Any
 
 _LEAVES = ('const', 'input')
 
 
-def schedule(nodes: Sequence[tuple], refs: Sequence[int]) -> list[int]:
+def schedule(nodes: Sequence[tuple[Any, ...]], refs: Sequence[int]) -> list[int]:
     """
     Return the recorded nodes that the results need, in an order that can be executed.
 
@@ -81,7 +82,7 @@ def schedule(nodes: Sequence[tuple], refs: Sequence[int]) -> list[int]:
     return _with_leaves(nodes, refs, backwards)
 
 
-def _alive(nodes: Sequence[tuple], refs: Sequence[int]) -> list[int]:
+def _alive(nodes: Sequence[tuple[Any, ...]], refs: Sequence[int]) -> list[int]:
     """Return the operations that the results need, in the order of the recording."""
     needed = bytearray(len(nodes))
     for r in refs:
@@ -96,7 +97,9 @@ def _alive(nodes: Sequence[tuple], refs: Sequence[int]) -> list[int]:
     return found
 
 
-def _with_leaves(nodes: Sequence[tuple], refs: Sequence[int], backwards: list[int]) -> list[int]:
+def _with_leaves(
+    nodes: Sequence[tuple[Any, ...]], refs: Sequence[int], backwards: list[int],
+) -> list[int]:
     """Return the operations forwards, each constant and input before its first use."""
     order: list[int] = []
     placed: set[int] = set()

@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 import ctypes
 from itertools import pairwise
 import os
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,8 +239,8 @@ class BatchProgram:
         # CFUNCTYPE gives up the interpreter's lock during the call; PYFUNCTYPE would not.
         self._function = ctypes.CFUNCTYPE(None, *kinds)(code.address('rbd_batch'))
 
-    def run(self, inputs: Sequence[NDArray], batched: Sequence[bool],
-            outputs: Sequence[NDArray], count: int, threads: int | None) -> None:
+    def run(self, inputs: Sequence[NDArray[Any]], batched: Sequence[bool],
+            outputs: Sequence[NDArray[Any]], count: int, threads: int | None) -> None:
         """Compute many states; see ``Kernel.run_batch``."""
         if count < self._width:
             self._run_few(inputs, batched, outputs, count)
@@ -279,8 +279,8 @@ class BatchProgram:
         else:
             run_together(tasks)
 
-    def _run_few(self, inputs: Sequence[NDArray], batched: Sequence[bool],
-                 outputs: Sequence[NDArray], count: int) -> None:
+    def _run_few(self, inputs: Sequence[NDArray[Any]], batched: Sequence[bool],
+                 outputs: Sequence[NDArray[Any]], count: int) -> None:
         """Fill the lanes with repetitions of the last state."""
         rows = np.minimum(np.arange(self._width), count - 1)
         wide = [x[rows] if leading else x for x, leading in zip(inputs, batched, strict=True)]

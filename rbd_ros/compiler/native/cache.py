@@ -36,7 +36,7 @@ import re
 import stat
 import tempfile
 import time
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable     # Python 3.11
@@ -72,7 +72,7 @@ class Entry(NamedTuple):
     :param objects: object code, in the order of loading.
     """
 
-    about: dict
+    about: dict[str, Any]
     objects: list[bytes]
 
 

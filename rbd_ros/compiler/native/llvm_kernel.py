@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import ctypes
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class _Memory:
     owner: Kernel
 
     @staticmethod
-    def of(size: int, owner: Kernel) -> ctypes.Array:
+    def of(size: int, owner: Kernel) -> ctypes.Array[Any]:
         """Return a number of bytes."""
         memory = type('Memory', (_Memory, ctypes.c_char * size), {})()
         memory.owner = owner
@@ -124,8 +124,8 @@ class Program(Kernel):
         """Compute the outputs, unchecked."""
         self._function(*[x.ctypes.data for x in inputs], *[y.ctypes.data for y in outputs])
 
-    def caller(self, *fixed: Array, result: type[tuple] = tuple,
-               otherwise: Callable | None = None, explain: Explain | None = None,
+    def caller(self, *fixed: Array, result: type[tuple[Any, ...]] = tuple,
+               otherwise: Callable[..., Any] | None = None, explain: Explain | None = None,
                ) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
@@ -172,7 +172,7 @@ class Program(Kernel):
         program = self._batch or self.prepare_batch()
         program.run(inputs, batched, outputs, count, threads)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the graph alone; the code comes from the disk or is made anew."""
         return _again, (self.graph, bool(self._key), self._options)
 

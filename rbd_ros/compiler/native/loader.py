@@ -23,7 +23,7 @@ from functools import cache
 import gc
 import itertools
 import sys
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 import weakref
 
 import numpy as np
@@ -75,7 +75,7 @@ def _retire(number: int) -> None:
         gc.callbacks.append(_after_collection)
 
 
-def _after_collection(phase: str, _: dict) -> None:
+def _after_collection(phase: str, _: dict[str, Any]) -> None:
     if phase == 'stop':
         gc.callbacks.remove(_after_collection)
         free_retired()

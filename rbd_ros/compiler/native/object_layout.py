@@ -32,6 +32,7 @@ import logging
 import platform
 import sys
 import sysconfig
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class MethodDef(ctypes.Structure):
                 ('ml_flags', ctypes.c_int), ('ml_doc', ctypes.c_char_p)]
 
 
-def make_function(definition: int, owner: object) -> Callable:
+def make_function(definition: int, owner: object) -> Callable[..., Any]:
     """
     Return a built-in function.
 
@@ -86,7 +87,7 @@ def make_function(definition: int, owner: object) -> Callable:
     return new(definition, owner, None)
 
 
-def _numpy_table() -> ctypes.Array:
+def _numpy_table() -> ctypes.Array[Any]:
     """Return NumPy's table of C functions."""
     core = np._core if hasattr(np, '_core') else np.core
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(

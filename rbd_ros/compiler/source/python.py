@@ -26,7 +26,7 @@ import inspect
 import keyword
 import math
 from types import CodeType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -169,6 +169,6 @@ class PythonKernel(Kernel):
                     for k in range(table.shape[1]):
                         table[rows, k] = next(results)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the graph alone; the code is made anew."""
         return PythonKernel, (self.graph,)

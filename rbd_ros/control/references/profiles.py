@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from rbd_ros import compiler
 from rbd_ros.compiler import (
@@ -237,7 +238,7 @@ def _velocity_change(way: Vector, velocity: Vector, drift: Vector, twist: Vector
 
 def pose_step(orientation: Vector, position: Vector, velocity: Vector, goal: Vector,
               drift: Vector, ahead: Scalar, twist: Vector, moving: Scalar, lead: Vector,
-              limits: Sequence[Vector], dt: Scalar) -> dict[str, list]:
+              limits: Sequence[Vector], dt: Scalar) -> dict[str, list[Any]]:
     """
     Return the reference pose after one step.
 
@@ -276,7 +277,7 @@ def pose_kernel() -> Kernel:
 
     def step(orientation: Vector, position: Vector, velocity: Vector, goal: Vector,
              drift: Vector, ahead: Scalar, twist: Vector, moving: Scalar, lead: Vector,
-             limits: Sequence[Vector], dt: Scalar) -> dict[str, list]:
+             limits: Sequence[Vector], dt: Scalar) -> dict[str, list[Any]]:
         found = pose_step(orientation, position, velocity, goal, drift, ahead, twist, moving,
                           lead, limits, dt)
         return {f'next_{name}': value for name, value in found.items()}

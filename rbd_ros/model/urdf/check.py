@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import math
+from typing import Any
 import warnings
 
 import numpy as np
@@ -86,9 +87,9 @@ class Notes:
                 warnings.warn(str(note), RbdWarning, stacklevel=3)
 
 
-def unique(items: Sequence[Link] | Sequence[JointText]) -> dict:
+def unique(items: Sequence[Link] | Sequence[JointText]) -> dict[str, Any]:
     """Return the items by name; refuses a name that occurs twice."""
-    table: dict = {}
+    table: dict[str, Any] = {}
     for item in items:
         if item.name in table:
             first = table[item.name].element

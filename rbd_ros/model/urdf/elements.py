@@ -22,8 +22,8 @@ import math
 
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
-from rbd_ros.model.builder import JointData
 from rbd_ros.model.coupling import Mimic
+from rbd_ros.model.independent import JointData
 from rbd_ros.model.urdf.document import Element
 from rbd_ros.spatial import from_rpy, quaternion, RigidInertia, Sym3, Transform, Vec3
 

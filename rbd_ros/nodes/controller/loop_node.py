@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import math
 from time import monotonic
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,7 @@ class LoopNode(GuardedNode):
         self.fast_path: FastPath | None = None
         self._ros_clock = self.get_clock()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._own_timers: list = []
+        self._own_timers: list[Any] = []
         self._checks_per_beat, self._checks = 1, 0
         self._asserts_liveliness = False
         self._heartbeat_message = UInt64()

@@ -23,7 +23,7 @@ and which pairs may touch are compiled into it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, minimum, sqrt, where
 from rbd_ros.model.collision_shapes import Box, Capsule, HalfSpace, Sphere
@@ -80,7 +80,7 @@ class Gap(NamedTuple):
 
 
 def gaps(
-    pattern: Pattern, X_0: Sequence[Transform], x: Mapping[str, Sequence],
+    pattern: Pattern, X_0: Sequence[Transform], x: Mapping[str, Sequence[Any]],
 ) -> list[Gap]:
     """
     Return the gap of every pair.

@@ -27,7 +27,7 @@ contacts compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -131,7 +131,7 @@ class RigidContacts:
         p.inverse[free] = np.linalg.inv(self._inertia(p.q)[free])
 
 
-def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:
+def _terms(s: State, pattern: Pattern) -> dict[str, Sequence[Any]]:
     """Return all that the impulses of the pairs depend on."""
     model, links = s.model, tree(s)
     X_0 = kinematics.placements(model, links)
@@ -161,7 +161,7 @@ def _terms(s: State, pattern: Pattern) -> dict[str, Sequence]:
 def _rows(
     s: State, columns: Sequence[Motion], place: Vec3, axes: Sequence[Vec3], body: int,
     carrier: int,
-) -> list:
+) -> list[Any]:
     """Return the Jacobian rows of the relative velocity of two bodies at a point, along axes."""
     model = s.model
     rows: list[list[Scalar]] = [[0.0] * model.tree_nv for _ in axes]

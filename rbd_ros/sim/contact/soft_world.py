@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact.soft import (
@@ -59,13 +59,15 @@ def soft_shapes(pattern: Pattern | None) -> dict[str, tuple[int, ...]]:
     return pattern.shapes() | {'surface': (len(SURFACE),), 'dents': (len(pattern.pairs), 5)}
 
 
-def touching(model: Model, pattern: Pattern | None, x: Mapping[str, Sequence]) -> Touch | None:
+def touching(
+    model: Model, pattern: Pattern | None, x: Mapping[str, Sequence[Any]],
+) -> Touch | None:
     """Return a function for the forces of soft contacts; None for a robot without them."""
     return None if pattern is None else partial(soft_contacts, model, pattern, x)
 
 
 def soft_contacts(
-    model: Model, pattern: Pattern, x: Mapping[str, Sequence], q: Values, v: Values,
+    model: Model, pattern: Pattern, x: Mapping[str, Sequence[Any]], q: Values, v: Values,
     h: Scalar,
 ) -> Touched:
     """

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TYPE_CHECKING
+from typing import Any, Protocol, TYPE_CHECKING
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def compiled_engine(
     shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
     own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
 
-    def rule(s: State) -> Mapping[str, Sequence]:
+    def rule(s: State) -> Mapping[str, Sequence[Any]]:
         return advance(_plant(s), integrator, s.inputs, touching(s.model, soft, s.inputs))
     robot.add(Quantity(
         f'step_{integrator}', tuple(shapes), environment=('gravity',), shapes=own,

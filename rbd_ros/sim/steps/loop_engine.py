@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -133,7 +133,7 @@ class LoopEngine:
             self.outputs[name][:] = values
 
 
-def _advanced(s: State, integrator: str, soft: Pattern | None) -> dict[str, Sequence]:
+def _advanced(s: State, integrator: str, soft: Pattern | None) -> dict[str, Sequence[Any]]:
     """Return the results of a step, with the state projected onto the loops."""
     t = s.conditions.t
     loops, end = _loops(s, t), _loops(s, t + s.inputs['setting'][0])

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, minimum, where
@@ -71,7 +71,7 @@ class Touched(NamedTuple):
 
     f_ext: Matrix
     contact: Scalar
-    outputs: Mapping[str, Sequence]
+    outputs: Mapping[str, Sequence[Any]]
 
 
 #: Soft contacts as a function of q, v and the length of the step.
@@ -104,8 +104,8 @@ def input_shapes(nq: int, nv: int, nb: int) -> dict[str, tuple[int, ...]]:
 
 
 def advance(
-    plant: Plant, integrator: str, x: Mapping[str, Sequence], touch: Touch | None = None,
-) -> dict[str, Sequence]:
+    plant: Plant, integrator: str, x: Mapping[str, Sequence[Any]], touch: Touch | None = None,
+) -> dict[str, Sequence[Any]]:
     """
     Return the state after one step, and the torques and forces that acted in it.
 
@@ -203,7 +203,8 @@ def _slow_damping(
 
 
 def _problem(
-    plant: Plant, x: Mapping[str, Sequence], s: _Setting, H: Matrix, v_free: Values, slow: Values,
+    plant: Plant, x: Mapping[str, Sequence[Any]], s: _Setting, H: Matrix, v_free: Values,
+    slow: Values,
 ) -> Problem:
     """Return the velocity problem: friction, brakes, and the stops as bounds."""
     low: list[Scalar] = [-UNLIMITED] * len(v_free)
@@ -254,7 +255,7 @@ def _event(problem: Problem, braked: Values, v: Values, w: Values) -> Scalar:
     return less(0.0, event)
 
 
-def _beyond(plant: Plant, x: Mapping[str, Sequence], q: Values) -> Scalar:
+def _beyond(plant: Plant, x: Mapping[str, Sequence[Any]], q: Values) -> Scalar:
     """Return whether a joint with one coordinate is beyond a stop."""
     beyond: Scalar = 0.0
     for i, j in plant.space.single:
