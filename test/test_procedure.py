@@ -175,6 +175,7 @@ def test_records_functions_and_kernels(backend):
 def test_a_procedure_that_calls_its_owner_is_collected():
     """Nothing of it is kept alive by the machine code that refers to it."""
     class Owner:
+
         def __init__(self):
             self.run = bind(functions, Record(np.zeros(1), np.zeros((1, 1)), self.called),
                             np.zeros(1))

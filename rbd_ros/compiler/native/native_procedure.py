@@ -41,7 +41,7 @@ class _Memory:
     owner: object
 
     @staticmethod
-    def of(values: Sequence[int], owner: object) -> ctypes.Array:
+    def of(values: Sequence[int], owner: object) -> ctypes.Array[ctypes.c_int64]:
         """Return a table."""
         memory = type('Memory', (_Memory, ctypes.c_int64 * len(values)), {})(*values)
         memory.owner = owner
