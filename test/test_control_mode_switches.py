@@ -25,6 +25,8 @@ from rbd_ros.control.law_choice import KERNEL_OF_MODE
 from rbd_ros.control.references.trajectory import Knots
 from scipy.spatial.transform import Rotation
 
+pytestmark = pytest.mark.slow
+
 STEP = 0.01  # of the torque limit, from one command to the next, before the limiter
 PERIOD = 0.002
 PAIRS = list(permutations(KERNEL_OF_MODE, 2))

@@ -23,6 +23,8 @@ from rbd_ros.control.joint_states.layout import Arrival
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.safety.supervisor import Due, State, Supervisor, Timing
 
+pytestmark = pytest.mark.slow
+
 GRAVITY = (10.0, -5.0)  # of the rig at its default position
 
 

@@ -25,6 +25,7 @@ from rbd_ros.control.payload import payload_vector
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import KERNELS, TickKernels
 from rbd_ros.control.tip import AXES
+from rbd_ros.samples import families
 from scipy.spatial.transform import Rotation
 
 pytestmark = pytest.mark.slow
@@ -162,6 +163,34 @@ def test_computed_torque_is_inverse_dynamics(case):
     expected = dynamics.inverse_dynamics(q, qd, qdd)[index]
     np.testing.assert_allclose(out['law'], expected, rtol=0, atol=1e-10)
     np.testing.assert_allclose(out['error'], reference[0] - q[index], rtol=0, atol=1e-12)
+
+
+def graph_and_key(ticks, name):
+    """Return the digest of what a kernel computes, and the key under which it is kept."""
+    dynamics, quantity = ticks._dynamics, ticks._quantity(name)
+    dynamics.add(quantity)
+    try:
+        item = dynamics._item(quantity.name)
+        return dynamics._graph(item).digest(), dynamics._key(item)
+    finally:
+        dynamics.remove(quantity)
+
+
+@pytest.mark.parametrize('name', KERNELS)
+def test_kernels_of_other_settings_are_shared_only_if_they_are_the_same(name):
+    """Whatever the tip, its axes and the driver: one key is one graph, and one graph one key."""
+    model, found = families.general_chain(3), set()
+    for tip in ('body_2', 'body_3'):
+        robot = make_robot(model, tip=tip, payload_frame='body_3')
+        for axes in (('x',), ('y', 'rz')):
+            for adds in ('none', 'gravity', 'gravity_and_coriolis'):
+                for knows in (False, True):
+                    found.add(graph_and_key(TickKernels(
+                        robot, driver_adds=adds, driver_knows_payload=knows, axes=axes), name))
+    graphs, keys = zip(*found)
+    assert len(set(graphs)) == len(set(keys)) == len(found)
+    assert len(found) == (4 if name in ('task', 'report') else 1) * (
+        5 if name not in ('report', 'momentum') else 1)
 
 
 class Task:

@@ -68,7 +68,7 @@ def tree():
             builder.add_body(f'{side}_{k}', above, Revolute(axis), families.random_transform(rng),
                              families.random_inertia(rng))
             above = f'{side}_{k}'
-    return rbd_ros.Dynamics(builder.build(), payload_frame='left_2')
+    return rbd_ros.Dynamics(builder.build(), payload_frame='left_2', backend='python')
 
 
 def test_methods_of_the_robot(tree):

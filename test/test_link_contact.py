@@ -35,6 +35,8 @@ from rbd_ros.sim.steps.stepping import UNSOLVED
 from rbd_ros.spatial import Mat3, RigidInertia, Sym3, Transform, Vec3
 from scipy.spatial.transform import Rotation
 
+pytestmark = pytest.mark.slow
+
 G = 9.81
 FLOOR = Obstacle('floor', Placed(HalfSpace(), np.eye(3), np.zeros(3)))
 BOTH = (('one', 'two'),)

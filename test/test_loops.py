@@ -34,6 +34,8 @@ from rbd_ros.model import connectivity, positions
 from rbd_ros.samples import families, mechanisms
 from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3, xlt
 
+pytestmark = pytest.mark.slow
+
 #: Loop joints of every type that has constraints; the axis is no coordinate axis.
 AXIS = (0.36, 0.48, 0.8)
 JOINTS = (Revolute(AXIS), Prismatic(AXIS), Helical(AXIS, 0.3), Cylindrical(AXIS), Planar(AXIS),

@@ -24,6 +24,8 @@ import pytest
 from rbd_env.pace import patient
 from rbd_ros.compiler.native import pool
 
+pytestmark = pytest.mark.slow
+
 #: Interrupts a batch of many states as Ctrl-C does, again and again, and looks whether anything
 #: is written after the call has ended.
 INTERRUPTED = """

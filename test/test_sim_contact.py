@@ -40,6 +40,8 @@ from rbd_ros.sim.contact.world import Obstacle, read_scene, Surface, World
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from scipy.spatial.transform import Rotation
 
+pytestmark = pytest.mark.slow
+
 G = 9.81
 FLOOR = Obstacle('floor', Placed(HalfSpace(), np.eye(3), np.zeros(3)))
 

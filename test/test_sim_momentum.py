@@ -29,6 +29,8 @@ from rbd_ros.sim.contact.world import Obstacle, Surface, World
 from rbd_ros.sim.steps import adaptive
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
+pytestmark = pytest.mark.slow
+
 G, MASS, RADIUS = 9.81, 2.0, 0.1
 FLOOR = Obstacle('floor', Placed(HalfSpace(), np.eye(3), np.zeros(3)))
 
@@ -148,7 +150,7 @@ def tree(seed):
 def test_trees_in_flight_keep_their_momentum(seed):
     """Torques inside do not change the momentum of each tree; halved steps halve the error."""
     model, rng = tree(seed), np.random.default_rng(seed)
-    robot, dynamics = smooth(model), Dynamics(model)
+    robot, dynamics = smooth(model, backend='python'), Dynamics(model, backend='python')
     torque, v = np.zeros(model.nv), rng.uniform(-3.0, 3.0, model.nv)
     for name in ('a1', 'a2', 'b1'):
         at = model.velocity_slice(model.joint_names[model.body_index(name) - 1])

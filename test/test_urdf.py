@@ -28,6 +28,8 @@ from rbd_ros.joints import Free, Planar, Prismatic, Revolute
 from rbd_ros.model import positions
 from rbd_ros.model.urdf import find_resource, load_urdf
 
+pytestmark = pytest.mark.slow
+
 pin = pytest.importorskip('pinocchio', reason='the peer "pin" is not installed')
 peer = pytest.importorskip('peer', reason='the peer "pin" is not installed')
 

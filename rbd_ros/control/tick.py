@@ -64,6 +64,10 @@ _KNOWN = ('q', 'qd', 'max_condition')
 _PLAUSIBLE = ('mismatch', 'tolerance', 'mismatch_limit', 'differenced', 'speed', 'middle', 'reach',
               'repeats')
 
+#: kernels that depend on the tip and its axes, and on what the driver adds
+_OF_TIP = ('task', 'report')
+_WITH_DRIVER = ('gravity', 'float', 'damping', 'joint', 'task')
+
 
 class TickKernels:
     """Traces and compiles the kernels of one robot."""
@@ -128,19 +132,33 @@ class TickKernels:
 
         :param name: out of ``names``.
         """
-        shapes, robot = self._shapes[name], self.robot
-        own = {key: shape for key, shape in shapes.items() if key not in _KNOWN}
-        rules = {'rule': self._rule(name)}
-        quantity = Quantity(
-            f'tick_{name}', tuple(shapes), rules, ('gravity',),
-            shapes=own, modules=_TRACING, loop_rules=rules, regular=True, bound=True,
-            key=(type(self), robot.index, robot.tip, tuple(robot.continuous), self._driver_adds,
-                 self._knows, self._axes, robot.passive, robot.assembly))
+        quantity = self._quantity(name)
         self._dynamics.add(quantity)
         try:
             return self._dynamics.bind(quantity.name)
         finally:
             self._dynamics.remove(quantity)  # a reference cycle would keep the code alive
+
+    def _quantity(self, name: str) -> Quantity:
+        """Return a kernel as a quantity; its key is all that its graph depends on, and no more."""
+        shapes, robot = self._shapes[name], self.robot
+        own = {key: shape for key, shape in shapes.items() if key not in _KNOWN}
+        rules = {'rule': self._rule(name)}
+        return Quantity(
+            f'tick_{name}', tuple(shapes), rules, ('gravity',),
+            shapes=own, modules=_TRACING, loop_rules=rules, regular=True, bound=True,
+            key=(type(self), robot.index, tuple(robot.continuous), robot.passive, robot.assembly,
+                 self._tip_of(name), self._driver_of(name)))
+
+    def _tip_of(self, name: str) -> tuple[object, ...]:
+        """Return what a kernel knows of the tip; the others are the same for each."""
+        return (self.robot.tip, self._axes) if name in _OF_TIP else ()
+
+    def _driver_of(self, name: str) -> tuple[object, ...]:
+        """Return what a kernel knows of the driver; the others are the same for each."""
+        if name not in _WITH_DRIVER:
+            return ()
+        return (self._driver_adds, self._knows) if self._driver_adds != 'none' else ('none',)
 
     def _rule(self, name: str) -> Callable[[State], dict[str, Sequence[Any]]]:
         """Return what a kernel computes, with the passive joints of closed loops solved."""

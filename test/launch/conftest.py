@@ -28,9 +28,10 @@ _TIMEOUT = patient(LIMIT)
 
 #: files that take longest, by their time; the size of a file says little about that of its tests
 _LONGEST = (
-    'safety_faults', 'mujoco_launch', 'proof_closed_loop', 'make_config', 'safety_endings',
-    'quadruped_launch', 'proof_dynamics', 'safety_start',
-    'proof_operational_space', 'dashboard_launch', 'mujoco_ur_launch')
+    'safety_endings', 'proof_closed_loop', 'laws_launch', 'robot_launch', 'safety_start',
+    'safety_faults', 'proof_operational_space', 'make_config', 'quadruped_launch', 'mujoco_launch',
+    'payload_gravity_launch', 'mujoco_ur_launch', 'proof_dynamics', 'safety_callbacks',
+    'dashboard_launch')
 
 #: files whose tests come last, one at a time: floods take all processors, and others beside them
 #: would measure that; commands that are typed into a healthy run must find it healthy

@@ -140,8 +140,9 @@ class Client:
         self._answers: dict[int, Command] = {}
         self._clients: dict[str, RosClient] = {}
         lock = threading.RLock()
-        # Only texts wake who waits for a condition, besides a look every 20 ms: a look at each
-        # command of a fast controller would take much of a processor.
+        # Only texts wake who waits for a condition, and topics that are listened to for that,
+        # besides a look every 20 ms: a look at each command of a fast controller would take much
+        # of a processor.
         self._arrived, self._told = threading.Condition(lock), threading.Condition(lock)
         self._subscribe()
         self._failure = ''  # what ended the executor
@@ -253,13 +254,19 @@ class Client:
             self.texts[kind].append(Text(time.monotonic(), text))
             self._told.notify_all()
 
-    def listen(self, kind: type, name: str, depth: int = 100) -> list:
-        """Return a list that every message on a topic is added to."""
+    def listen(self, kind: type, name: str, depth: int = 100, *, wakes: bool = False) -> list:
+        """
+        Return a list that every message on a topic is added to.
+
+        :param wakes: whether each one wakes who waits for a condition, at once.
+        """
         messages: list = []
 
         def add(message: object) -> None:
             with self._arrived:
                 messages.append(message)
+                if wakes:
+                    self._told.notify_all()
         self.node.create_subscription(kind, name, add, depth)
         return messages
 

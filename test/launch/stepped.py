@@ -60,6 +60,20 @@ PARAMETERS: Mapping[str, object] = {
 }
 
 
+def patience_for(client: rig.Client, unanswered: int) -> float:
+    """
+    Return for how many seconds to wait for the answer to a state.
+
+    Who does not run need not answer: while it looks at states before the first torque, nothing is
+    waited for but that each is taken. Should that last, the machine is slow and gets more time.
+
+    :param unanswered: states in a row, up to now.
+    """
+    if client.last('state') == 'running':
+        return PATIENCE
+    return 0.01 if unanswered < 100 else 0.05
+
+
 class SteppedArm:
     """One controller and the arm that it moves."""
 
@@ -75,8 +89,8 @@ class SteppedArm:
     def step(self, patience: float | None = None) -> rig.Command | None:
         """Send one state; move the arm by the torque that answers it."""
         client = self.client
-        if patience is None:  # who does not run need not answer
-            patience = PATIENCE if client.last('state') == 'running' else 0.05
+        if patience is None:
+            patience = patience_for(client, self.unanswered)
         self.now += PERIOD
         clock = Clock()
         clock.clock = rig.to_time(self.now)

@@ -38,6 +38,7 @@ import rig
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from stepped import patience_for
 
 #: largest error of a torque vector over its own norm
 TOLERANCE = 1e-8
@@ -69,8 +70,8 @@ class Burst:
 
     def __init__(self, client: rig.Client) -> None:
         self.client = client
-        self.states = client.listen(JointState, 'controller/dynamics/joint_state')
-        self.arrays = {name: client.listen(Float64MultiArray, f'controller/{name}')
+        self.states = client.listen(JointState, 'controller/dynamics/joint_state', wakes=True)
+        self.arrays = {name: client.listen(Float64MultiArray, f'controller/{name}', wakes=True)
                        for name in QUANTITIES}
 
     def clear(self) -> None:
@@ -109,7 +110,8 @@ class Bench:
             self.start[names.index(name)] = position
         self.rng = rng
         self.q, self.qd = self.start.copy(), np.zeros(len(names))
-        self.unanswered = 0
+        self.unanswered = 0  # of the states that are compared
+        self.waited = 0  # states in a row without an answer
 
     def path(self, start: np.ndarray) -> Quintic:
         """Return a path of all joints that are not fixed."""
@@ -149,7 +151,7 @@ class Bench:
             'fixed_positions.values': list(self.robot.fixed.values()) or rig.NO_NUMBERS,
         }
 
-    def step(self, q: np.ndarray, qd: np.ndarray, patience: float = 2.0) -> rig.Command | None:
+    def step(self, q: np.ndarray, qd: np.ndarray, patience: float = 0.0) -> rig.Command | None:
         """Send one state, in two layouts where there are other joints; return its answer."""
         client, names = self.client, self.model.independent_joint_names
         self.now += PERIOD
@@ -161,7 +163,9 @@ class Bench:
             if part:
                 client.states.publish(rig.state_message(
                     [names[i] for i in part], q[part], qd[part], stamp=self.now))
-        return client.answer(self.now, patience)
+        answer = client.answer(self.now, patience or patience_for(client, self.waited))
+        self.waited = 0 if answer else self.waited + 1
+        return answer
 
     def rest(self, count: int) -> None:
         """Stay where it is."""
@@ -178,6 +182,10 @@ class Bench:
         while not done.done():
             self.step(self.q, np.zeros_like(self.q), 0.02)
         assert done.result().success, f'{self.robot.name}: not active'
+        end = self.now + 10_000_000_000
+        while client.last('state') != 'running':
+            assert self.now < end, f'{self.robot.name}: not running'
+            self.rest(1)
         self.rest(REST)
 
     def float_along(self, path: Quintic) -> None:
