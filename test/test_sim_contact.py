@@ -95,6 +95,61 @@ def test_more_contacts_than_there_is_room_for_at_first():
         2.0 * G, abs=1e-3)
 
 
+@pytest.mark.parametrize(('integrator', 'bound'), [('rk4', 1e-3), ('semi_implicit', 5e-3)])
+def test_a_bouncing_ball_keeps_its_energy(integrator, bound):
+    """With restitution 1 it comes back to where it was dropped, four times."""
+    robot = thing(UP, Sphere(0.1), 'rigid', integrator=integrator, restitution=1.0)
+    robot.place([0.4])
+    for _ in range(2200):
+        robot.step(1e-3)
+        energy = G * (robot.q[0] - 0.1) + 0.5 * robot.v[0]**2
+        assert energy == pytest.approx(G * 0.3, rel=bound)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_balls_that_nearly_touch_collide_one_after_the_other(seed):
+    """
+    Five equal balls in a row pass an impact on, whatever is between them: the last one leaves.
+
+    So do unequal ones, by the law of two balls again and again. All of it is within a step or two.
+    """
+    rng = np.random.default_rng(seed)
+    mass = np.ones(5) if seed < 2 else rng.uniform(0.5, 2.0, size=5)
+    builder, radius = ModelBuilder('row'), 0.05
+    for k, m in enumerate(mass):
+        builder.add_body(f'ball_{k}', 'base', Prismatic((1.0, 0.0, 0.0)),
+                         inertia=RigidInertia.from_com(
+                             m, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(0.001, 0.001, 0.001)))
+    world = World(
+        'rigid', [CollisionShape(f'ball_{k}', k + 1, Sphere(radius)) for k in range(5)], (),
+        Surface(restitution=1.0), between=[(f'ball_{k}', f'ball_{k + 1}') for k in range(4)])
+    robot = SimulatedRobot(builder.build(), world=world, backend='python')
+    gaps = 10.0**rng.uniform(-5.0, -3.3, size=4)
+    q = np.concatenate([[0.0], np.cumsum(2.0 * radius + gaps)])
+    robot.place(q, [1.0, 0.0, 0.0, 0.0, 0.0])
+    for _ in range(5):
+        robot.step(1e-3)
+    after = row_after(mass, q - 2.0 * radius * np.arange(5), 5e-3)
+    np.testing.assert_allclose(robot.v, after, atol=1e-5)
+    if seed < 2:
+        np.testing.assert_allclose(after, [0.0, 0.0, 0.0, 0.0, 1.0], atol=1e-12)
+
+
+def row_after(mass, x, time):
+    """Return the velocities of points on a line after a time; the first starts with 1 m/s."""
+    x, v = x.copy(), np.eye(5)[0]
+    while True:
+        rate = v[:-1] - v[1:]
+        with np.errstate(divide='ignore', invalid='ignore'):
+            due = np.where(rate > 0.0, np.maximum(np.diff(x), 0.0) / rate, np.inf)
+        k = int(np.argmin(due))
+        if due[k] > time:
+            return v
+        time, x = time - due[k], x + due[k] * v
+        push = 2.0 * rate[k] / (1.0 / mass[k] + 1.0 / mass[k + 1])
+        v[k], v[k + 1] = v[k] - push / mass[k], v[k + 1] + push / mass[k + 1]
+
+
 @pytest.mark.parametrize('share', [0.3, 0.7])
 def test_soft_floor_bounces_by_its_formula(share):
     """The damping for a restitution gives it, with gravity off, in steps of 0.1 ms."""

@@ -117,7 +117,7 @@ class SimulatedRobot:
                 self._in[name][:] = values
         elif world is not None:
             self._rigid = RigidContacts(
-                model, world, backend,
+                model, world, physics.integrator, backend,
                 inertia=None if self._loops is None else self._loops.inertia)
         self._pushed, self._report = np.zeros((model.nb, 6)), np.zeros(REPORT)
         self._free_guess = np.zeros((2, model.nv))

@@ -22,6 +22,7 @@ belong to each pair: its two tangents and its normal.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from rbd_ros.algorithms.contact.friction_cones import Cones, settle
@@ -36,6 +37,9 @@ RECOVERY, RECOVERY_SPEED = 0.2, 0.5
 #: Approach speed, m/s, below which a contact does not bounce.
 REST_SPEED = 0.02
 
+#: Distance, m, below which a contact that approaches bounces in any case.
+TOUCH = 1e-6
+
 #: Tolerance of the contact conditions: relative to the largest velocity, or absolute in m/s,
 #: whichever is looser.
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-8, 1e-10
@@ -44,8 +48,9 @@ RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-8, 1e-10
 SWEEPS = 50
 
 INFINITE = float('inf')
-#: Entries of ``surface``.
-FRICTION, RESTITUTION = 0, 1
+#: Entries of ``surface``; the last is 1 if velocities are those of the end of a step, as of
+#: Runge-Kutta, and 0 if they are those of its middle, as of the semi-implicit rule.
+FRICTION, RESTITUTION, AT_END = 0, 1, 2
 
 
 class Pairs(NamedTuple):
@@ -60,13 +65,14 @@ class Pairs(NamedTuple):
     :param frame: directions of the rows in base coordinates.
     :param point: of each pair, in base coordinates.
     :param sides: the body of each pair, and the one that carries the obstacle.
-    :param surface: friction and restitution.
+    :param surface: friction, restitution, and the kind of velocities.
     :param near: numbers of the pairs that matter.
     :param free: velocities of the joints after the step without contact.
     :param last: forces of all pairs in the last step, along their rows.
     :param columns: room for T of the pairs that matter, by columns.
     :param row: room for velocities of the joints.
     :param forces: point and force of each pair.
+    :param mean: the same over a whole step, where impacts cut it.
     :param wrenches: on each body, the base first.
     """
 
@@ -88,6 +94,7 @@ class Pairs(NamedTuple):
     columns: Matrix
     row: Vector
     forces: Matrix
+    mean: Matrix
     wrenches: Matrix
 
 
@@ -101,6 +108,85 @@ def choose(c: Pairs) -> int:
     return count
 
 
+def along(c: Pairs, row: int, v: Vector) -> float:
+    """Return the velocity along a row."""
+    total = c.drift[row]
+    for j in range(len(v)):
+        total += c.T[row, j] * v[j]
+    return total
+
+
+def bounces(c: Pairs, pair: int, v: Vector, left: float) -> bool:
+    """Return whether a pair collides within a time at the speed that it has, and bounces."""
+    rate = along(c, 3 * pair + 2, v)
+    return (c.surface[RESTITUTION] > 0.0 and rate < -REST_SPEED
+            and c.distance[pair] < max(TOUCH, -rate * left))
+
+
+def keep_bouncing(c: Pairs, count: int, v: Vector, left: float) -> int:
+    """Drop the pairs that do not bounce within a time; return how many are left."""
+    kept = 0
+    for i in range(count):
+        if bounces(c, int(c.near[i]), v, left):
+            c.near[kept] = c.near[i]
+            kept += 1
+    return kept
+
+
+def until_impact(c: Pairs, p: Cones, count: int, v: Vector, h: float, scale: float) -> float:
+    """
+    Return the time until another pair collides because of those that have bounced.
+
+    A step moves by its velocity at the end, which is taken to change evenly.
+
+    :param count: number of pairs that bounce; their impulses are in p.
+    :param v: of the joints before the step.
+    :param h: longest time to look at, which ``c.free`` is after.
+    :param scale: of all masses.
+    """
+    for j in range(len(v)):
+        c.row[j] = 0.0
+    for k in range(3 * count):
+        row = row_of(c, k)
+        for i in range(len(v)):
+            push = c.T[row, i] * p.force[k] / scale
+            if push != 0.0:
+                for j in range(len(v)):
+                    c.row[j] += push * c.inverse[i, j]
+    t = h
+    for pair in range(len(c.distance)):
+        gap, row = c.distance[pair], 3 * pair + 2
+        if gap < NEAR and gap >= TOUCH and not bounces(c, pair, v, h):
+            bounced = along(c, row, c.row) - c.drift[row]
+            first, last = along(c, row, v) + bounced, along(c, row, c.free) + bounced
+            t = min(t, closing_time(gap, first, (last - first) / h, t))
+    return t
+
+
+def closing_time(gap: float, rate: float, change: float, longest: float) -> float:
+    """Return when gap + rate t + change t^2 is zero, or the longest time."""
+    if gap + rate * longest + change * longest * longest >= 0.0 and rate >= 0.0:
+        return longest
+    inside = rate * rate - 4.0 * change * gap
+    if inside < 0.0:
+        return longest
+    bottom = math.sqrt(inside) - rate
+    if bottom <= 0.0:
+        return longest
+    t = 2.0 * gap / bottom
+    # slower than a bounce: it comes to rest on the surface, as at the end of any step
+    return t if t < longest and rate + 2.0 * change * t < -REST_SPEED else longest
+
+
+def add_mean(c: Pairs, share: float) -> None:
+    """Add the forces of a part of a step to those of the whole."""
+    for pair in range(len(c.forces)):
+        for j in range(3):
+            if c.forces[pair, 3] != 0.0 or c.forces[pair, 4] != 0.0 or c.forces[pair, 5] != 0.0:
+                c.mean[pair, j] = c.forces[pair, j]
+            c.mean[pair, 3 + j] += share * c.forces[pair, 3 + j]
+
+
 def is_movable(c: Pairs, row: int) -> bool:
     """Return whether an impulse along a row of T moves anything."""
     for i in range(len(c.inverse)):
@@ -112,16 +198,19 @@ def is_movable(c: Pairs, row: int) -> bool:
     return False
 
 
-def press(c: Pairs, p: Cones, count: int, v: Vector, h: float, mass_scale: float) -> float:
+def press(
+    c: Pairs, p: Cones, count: int, v: Vector, h: float, left: float, mass_scale: float,
+) -> float:
     """
-    Find the forces that prevent penetration in a step.
+    Find the forces that prevent penetration in a step, or in a part of one.
 
     :param v: of the joints before the step.
-    :param h: length of the step.
+    :param h: length of the step, or of its part.
+    :param left: what is left of the step; pairs that collide in that time bounce now.
     :returns: by which velocity the pairs miss their conditions; infinite where there is no answer.
     """
     answer(c, p, count, mass_scale)
-    size = demand(c, p, count, v, h)
+    size = demand(c, p, count, v, h, left)
     total = size
     for i in range(count):
         p.mu[i] = c.surface[FRICTION]
@@ -165,19 +254,25 @@ def row_of(c: Pairs, k: int) -> int:
     return 3 * int(c.near[i]) + k - 3 * i
 
 
-def demand(c: Pairs, p: Cones, count: int, v: Vector, h: float) -> float:
+def demand(c: Pairs, p: Cones, count: int, v: Vector, h: float, left: float) -> float:
     """Set the velocities without contact, less those that are wanted; return the largest one."""
     for k in range(3 * count):
-        row = row_of(c, k)
-        p.d[k] = c.drift[row]
-        for j in range(len(v)):
-            p.d[k] += c.T[row, j] * c.free[j]
+        p.d[k] = along(c, row_of(c, k), c.free)
     for i in range(count):
         pair = int(c.near[i])
-        before = c.drift[3 * pair + 2]
-        for j in range(len(v)):
-            before += c.T[3 * pair + 2, j] * v[j]
-        p.d[3 * i + 2] += wanted(c.distance[pair], before, h, c.surface[RESTITUTION])
+        if c.distance[pair] > 0.0:
+            wanted = c.distance[pair] / h
+        else:
+            wanted = max(RECOVERY * c.distance[pair] / h, -RECOVERY_SPEED)
+        if bounces(c, pair, v, left):
+            # it bounces at the beginning; what else acts changes the velocity until the end
+            before = along(c, 3 * pair + 2, v)
+            bounce = c.surface[RESTITUTION] * before
+            if c.surface[AT_END] > 0.0:
+                wanted = min(wanted, bounce + before - p.d[3 * i + 2])
+            else:
+                wanted = bounce
+        p.d[3 * i + 2] += wanted
     size = 1e-300
     for k in range(3 * count):
         if not abs(p.d[k]) <= size:             # so that a NaN is noticed
@@ -185,15 +280,6 @@ def demand(c: Pairs, p: Cones, count: int, v: Vector, h: float) -> float:
             if not size < INFINITE:
                 break
     return size
-
-
-def wanted(distance: float, before: float, h: float, restitution: float) -> float:
-    """Return minus the normal velocity that a contact must have at least."""
-    if restitution > 0.0 and before < -REST_SPEED and distance < -before * h:
-        return restitution * before
-    if distance > 0.0:
-        return distance / h
-    return max(RECOVERY * distance / h, -RECOVERY_SPEED)
 
 
 def spread(c: Pairs, p: Cones, count: int, h: float) -> None:

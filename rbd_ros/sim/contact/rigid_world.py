@@ -63,13 +63,14 @@ class RigidContacts:
 
     :param model: the robot.
     :param world: what it may touch.
+    :param integrator: of steps without contact.
     :param backend: as for :class:`rbd_ros.Dynamics`.
     :param inertia: H(q) that the impulses act on, for a robot with closed loops; that of the tree
         when not given.
     """
 
     def __init__(
-        self, model: Model, world: World, backend: str = 'auto', *,
+        self, model: Model, world: World, integrator: str, backend: str = 'auto', *,
         inertia: Callable[[Array], Array] | None = None,
     ) -> None:
         pattern, self._inertia = world.pattern(), inertia
@@ -93,9 +94,11 @@ class RigidContacts:
             found['inverse'] if inertia is None else np.zeros((nv, nv)),
             found['frame'].reshape(-1, 3), found['point'],
             np.column_stack(sides).astype(float),
-            np.array([world.surface.friction, world.surface.restitution]),
+            np.array([world.surface.friction, world.surface.restitution,
+                      float(integrator == 'rk4')]),
             near=np.zeros(count), free=np.zeros(nv), last=np.zeros(3 * count),
             columns=np.zeros((nv, 0)), row=np.zeros(nv), forces=np.zeros((count, 6)),
+            mean=np.zeros((count, 6)),
             wrenches=np.zeros((model.nb + 1, 6)))
         self._cones = cones(0)
 

@@ -25,13 +25,17 @@ from typing import NamedTuple
 
 from rbd_ros.algorithms.contact.friction_cones import Cones
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
-from rbd_ros.sim.contact.impulses import choose, Pairs, press
+from rbd_ros.sim.contact.impulses import (
+    add_mean, choose, keep_bouncing, Pairs, press, RESTITUTION, until_impact)
 
 #: Attempts at a step with all wrong guesses corrected at once; then as many with one at a time.
 TRIES = 8
 
 #: Residual, m/s, above which contacts count as unsolved.
 UNSOLVED = 1e-4
+
+#: Impacts that cut a step; those that follow are all solved at once.
+CUTS = 20
 
 INFINITE = float('inf')
 #: Entries of ``setting``, see ``step``.
@@ -95,19 +99,20 @@ def clear(s: Stepping) -> None:
     s.setting[IMPULSIVE] = 0.0
 
 
-def finish(s: Stepping) -> None:
-    """Compute a step, and move on if it is good."""
+def finish(s: Stepping) -> bool:
+    """Compute a step, and move on if it is good; return whether it is."""
     if not compute(s):
-        return
+        return False
     if not abs(s.status[1]) < INFINITE:
         s.report[NEWS] = 1.0
         s.report[DIVERGED] = 1.0
-        return
+        return False
     copy(s.next_q, s.q)
     copy(s.next_v, s.v)
     copy(s.next_held, s.held)
     copy(s.next_sign, s.sign)
     copy(s.next_dents, s.dents)
+    return True
 
 
 def copy(source: Vector, target: Vector) -> None:
@@ -141,28 +146,94 @@ def compute(s: Stepping) -> bool:
 
 
 def take_contact_step(s: Stepping, c: Pairs, p: Cones) -> None:
-    """Take a step of a robot in a rigid world, unless there is no room for its contacts."""
+    """
+    Take a step of a robot in a rigid world, unless there is no room for its contacts.
+
+    A contact that collides within the step bounces at its beginning. Where that makes others
+    collide, the step is cut: bodies that are some way apart collide one after the other, however
+    near they are.
+    """
     clear(s)
+    h = s.setting[STEP]
+    left = h
+    if c.surface[RESTITUTION] > 0.0:
+        for pair in range(len(c.mean)):
+            for j in range(6):
+                c.mean[pair, j] = 0.0
+        for _ in range(CUTS):
+            part = before_impact(s, c, p, left)
+            if part == left:
+                break
+            if part < 0.0 or not press_step(s, c, p, part, left):
+                s.setting[STEP] = left          # to go on from here, with more room
+                return
+            add_mean(c, part / h)
+            for k in range(len(s.time)):
+                s.time[k] += part
+            left -= part
+    if press_step(s, c, p, left, left) and left < h:
+        add_mean(c, left / h)
+        for pair in range(len(c.mean)):
+            for j in range(6):
+                c.forces[pair, j] = c.mean[pair, j]
+
+
+def before_impact(s: Stepping, c: Pairs, p: Cones, left: float) -> float:
+    """
+    Return the time until those that bounce now make others collide; negative if it failed.
+
+    :param left: of the step; returned if there is no other impact in it.
+    """
+    count = find_pairs(s, c)
+    if count < 0:
+        return -1.0
+    bouncing = keep_bouncing(c, count, s.v, left)
+    if bouncing == 0 or count > len(p.mu):
+        return left
+    s.setting[STEP] = left
+    if not move_freely(s, c):
+        return -1.0
+    if not press(c, p, bouncing, s.v, left, left, s.setting[MASS_SCALE]) < INFINITE:
+        return left
+    return until_impact(c, p, bouncing, s.v, left, s.setting[MASS_SCALE])
+
+
+def find_pairs(s: Stepping, c: Pairs) -> int:
+    """Find the pairs that matter; return how many there are, or -1 if that failed."""
     copy(s.q, c.q)
     copy(s.braked, c.braked)
     copy(s.time, c.time)
     if c.kernel() != 0:
-        return
+        return -1
     for i in range(len(s.f_ext)):
         for j in range(6):
             s.f_ext[i, j] = s.pushed[i, j]
+    return choose(c)
+
+
+def press_step(s: Stepping, c: Pairs, p: Cones, part: float, left: float) -> bool:
+    """
+    Take a step, or a part of one, with the impulses of contacts; return whether it is good.
+
+    :param part: its length.
+    :param left: what is left of the whole step.
+    """
+    s.setting[STEP] = part
+    s.setting[IMPULSIVE] = 0.0
+    count = find_pairs(s, c)
     for pair in range(len(c.forces)):
         for j in range(6):
             c.forces[pair, j] = 0.0
-    count = choose(c)
+    if count < 0:
+        return False
     if count > len(p.mu):
         s.report[NEWS] = 1.0
         s.report[FULL] = count
-        return
+        return False
     if count > 0:
         if not move_freely(s, c):
-            return
-        residual = press(c, p, count, s.v, s.setting[STEP], s.setting[MASS_SCALE])
+            return False
+        residual = press(c, p, count, s.v, part, left, s.setting[MASS_SCALE])
         s.report[RESIDUAL] = residual
         if residual > UNSOLVED:
             s.report[NEWS] = 1.0
@@ -170,11 +241,21 @@ def take_contact_step(s: Stepping, c: Pairs, p: Cones) -> None:
             s.report[UNRESOLVED] += 1.0
         if not residual < INFINITE:
             s.report[DIVERGED] = 1.0
-            return
+            return False
+        if not carries(c):
+            s.setting[IMPULSIVE] = 0.0          # near, but not touching: any step will do
         for i in range(len(s.f_ext)):
             for j in range(6):
                 s.f_ext[i, j] += c.wrenches[i + 1, j]
-    finish(s)
+    return finish(s)
+
+
+def carries(c: Pairs) -> bool:
+    """Return whether a contact has a force."""
+    for k in range(len(c.last)):
+        if c.last[k] != 0.0:
+            return True
+    return False
 
 
 def move_freely(s: Stepping, c: Pairs) -> bool:
