@@ -62,12 +62,18 @@ ROBOTS = {
     'ur10': ('ur_description/urdf/ur10_robot.urdf', _UR, 'tool0', _BENT),
 }
 
-#: Standard deviations in rad and rad/s, and the step in rad, of each kind of sensor.
+#: Standard deviations in rad and rad/s, and the step in rad, of each kind of sensor; the last one
+#: has no velocities.
 SENSORS = {'noisy': (1e-5, 3e-4, 0.0), 'exact': (0.0, 0.0, 0.0),
-           'coarse': (0.0, 0.0, math.tau / 2 ** 16)}
+           'coarse': (0.0, 0.0, math.tau / 2 ** 16), 'encoder': (0.0, 0.0, math.tau / 2 ** 14)}
+WITHOUT_VELOCITIES = ('encoder',)
 MODES = ('computed_torque', 'operational_space', 'hold', 'gravity_compensation', 'damping')
-SITUATIONS = ('free motion', 'wall', 'person', 'stiction', 'closed brakes')
+SITUATIONS = ('free motion', 'wall', 'person', 'stiction', 'stiction and wall',
+              'stiction and person', 'closed brakes')
 RATE = 500.0
+
+#: s between a start and the next, with another mode and other friction
+EPISODE = 10.0
 
 
 @cache
@@ -126,7 +132,7 @@ class Trial:
         self.drifts: tuple[int, float] | None = None  # joint, rad/s
         self.time, self._drifted = 50.0, 0.0
         self.peak = 0.0  # of any velocity over its limit
-        self._sensor = SENSORS[sensor]
+        self._sensor, self._silent = SENSORS[sensor], sensor in WITHOUT_VELOCITIES
         self._mode, self._rng = mode, np.random.default_rng(seed)
         self._shown = self.plant.position
         self._names = joints
@@ -164,7 +170,8 @@ class Trial:
         """Let time pass."""
         for _ in range(round(duration * RATE)):
             self.time += 1.0 / RATE
-            self.cycle.state(self.time, self.time, self._names, *self._measured(), (),
+            q, qd = self._measured()
+            self.cycle.state(self.time, self.time, self._names, q, () if self._silent else qd, (),
                              self.time + 1e4)
             self.cycle.tick(self.time, self.time)
             self.cycle.events.clear()
@@ -205,7 +212,7 @@ class Trial:
 
     def wander(self) -> None:
         """Begin a motion to somewhere near the start."""
-        if self._mode == 'operational_space':
+        if self._mode != 'computed_torque':
             self.move(float(self._rng.uniform(-0.6, 0.6)))
         else:
             lower, upper = self.bounds
@@ -248,27 +255,27 @@ def failing(name: str, mode: str, sensor: str, joint: int, drift: float = 0.0) -
     return trial.fail()
 
 
-def false_alarms(situation: str, name: str, sensor: str, seconds: float, seed: int,
-                 ) -> tuple[float, int, int]:
+def false_alarms(situation: str, name: str, sensor: str, modes: Sequence[str], seconds: float,
+                 seed: int) -> tuple[float, int, int]:
     """
     Return simulated seconds, sensors called frozen, and joints that did not move at all.
 
     :param situation: of ``SITUATIONS``.
     :param name: of ``ROBOTS``.
     :param sensor: of ``SENSORS``.
+    :param modes: of the controller, one after the other.
     :param seconds: to simulate.
-    :param seed: of noise, targets and pushes.
+    :param seed: of noise, friction, targets and pushes.
     """
     rng = np.random.default_rng(seed)
-    spent, frozen, stands = 0.0, 0, 0
+    spent, frozen, stands, tries = 0.0, 0, 0, seed
     while spent < seconds:
-        mode = 'operational_space' if rng.random() < 0.3 else 'computed_torque'
-        trial = _situated(situation, name, sensor, mode, rng)
-        begin = trial.time
-        while trial.state == 'running' and trial.time < begin + 20.0:
+        trial = _situated(situation, name, sensor, modes[tries % len(modes)], rng)
+        begin, tries = trial.time, tries + 1
+        while trial.state == 'running' and trial.time < begin + EPISODE:
             if rng.random() < 0.4:
                 trial.wander()
-            if situation == 'person':
+            if 'person' in situation:
                 trial.push = np.append(rng.normal(0.0, 25.0, 3), rng.normal(0.0, 2.0, 3))
             trial.run(0.5)
         spent += trial.time - begin
@@ -284,12 +291,12 @@ def _situated(situation: str, name: str, sensor: str, mode: str,
     _, robot = described(name)
     effort = np.array(robot.pick(robot.model.effort_limit))
     plant: dict[str, object] = {}
-    if situation == 'wall':
+    if 'wall' in situation:
         normal = rng.normal(size=3)
         plant = {'plate_below': 0.01, 'plate_normal': (normal / np.linalg.norm(normal)).tolist()}
-    elif situation == 'stiction':
-        plant = {'friction': (rng.uniform(0.01, 0.08, len(effort)) * effort).tolist(),
-                 'hard_friction': True}
+    if 'stiction' in situation:
+        plant |= {'friction': (rng.uniform(0.01, 0.08, len(effort)) * effort).tolist(),
+                  'hard_friction': True}
     trial = Trial(name, mode, sensor, seed=int(rng.integers(1 << 30)), plant=plant)
     trial.opens = situation != 'closed brakes'
     trial.begin()
@@ -321,16 +328,19 @@ def main() -> None:
     parser.add_argument('--drift', type=float, default=0.0, help='rad/s; 0: they freeze')
     parser.add_argument('--seconds', type=float, default=60.0,
                         help='simulated for each situation, robot and kind of sensor; 0: none')
+    parser.add_argument('--situations', nargs='+', default=list(SITUATIONS), choices=SITUATIONS)
+    parser.add_argument('--seed', type=int, default=0, help='of false alarms')
     parser.add_argument('--only-alarms', action='store_true', help='leave out failing sensors')
     chosen = parser.parse_args()
     if not chosen.only_alarms:
         table(chosen.robots, chosen.sensors, chosen.modes, chosen.drift)
-    for situation in SITUATIONS if chosen.seconds > 0.0 else ():
+    for situation in chosen.situations if chosen.seconds > 0.0 else ():
         for sensor in chosen.sensors:
             began = time.perf_counter()
-            total = np.sum([false_alarms(situation, name, sensor, chosen.seconds, seed)
-                            for seed, name in enumerate(chosen.robots)], axis=0)
-            print(f'{situation:14} {sensor:7} {total[0]:7.0f} s: {total[1]:.0f} called frozen, '
+            total = np.sum([false_alarms(situation, name, sensor, chosen.modes, chosen.seconds,
+                                         chosen.seed + k)
+                            for k, name in enumerate(chosen.robots)], axis=0)
+            print(f'{situation:19} {sensor:7} {total[0]:7.0f} s: {total[1]:.0f} called frozen, '
                   f'{total[2]:.0f} stand still at their limit '
                   f'({time.perf_counter() - began:.0f} s to simulate)', flush=True)
 

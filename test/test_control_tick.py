@@ -121,6 +121,25 @@ def test_positions_that_run_away_are_not_usual(case, share, usual):
     assert run(bound, q, 0.0 * qd)['usual'][0] == usual
 
 
+@pytest.mark.parametrize('speed, moved, usual', [
+    (0.39, 0.0, 1.0), (0.41, 0.0, 0.0), (-0.41, 0.0, 0.0), (0.41, 1e-6, 1.0)])
+def test_a_joint_that_halts_is_not_usual(case, speed, moved, usual):
+    """It repeats its position after a message in which it was fast, and the law does not push."""
+    robot, _, q, qd, _ = case
+    bound = quiet(kernels(robot).compile('float'))
+    for name in ('tolerance', 'mismatch_limit', 'differenced', 'speed', 'reach', 'repeats',
+                 'standstill', 'limit'):
+        bound.inputs[name][...] = 1e3
+    bound.inputs['halt'][...] = 0.3
+    last = robot.index[-1]
+    bound.inputs['before'][...] = q
+    bound.inputs['before'][last] -= moved
+    bound.inputs['speed_before'][last] = speed
+    velocity = 0.0 * qd
+    velocity[last] = np.sign(speed) * 0.1
+    assert run(bound, q, velocity)['usual'][0] == usual
+
+
 @pytest.mark.parametrize('name', ['joint', 'task'])
 def test_a_law_beyond_its_limits_keeps_its_direction(case, name):
     """What the law adds to g(q) is reduced for all joints alike, until no joint is beyond."""

@@ -63,6 +63,9 @@ _MOVING, _PUSHED = 0.02, 2.0
 #: share of its tracking limit that a joint may have lagged behind before it moves at all
 _STUCK = 0.1
 
+#: share of the torque limit that dry friction may have, and its ratio to what is compensated
+_FRICTION, _COMPENSATED = 0.1, 2.0
+
 #: torque rate where none is given: the limit ten times per second
 _RATE_PER_LIMIT = 10.0
 
@@ -165,6 +168,25 @@ class Settings:
         """Return the torques besides g(q) under which a joint that does not move is watched."""
         return np.minimum(_MOVING * self.torque_limits,
                           _PUSHED * np.array(self.robot.damped_inertia))
+
+    @property
+    def most_friction(self) -> Array:
+        """Return the torques that dry friction can have, N.m."""
+        return np.maximum(_FRICTION * self.torque_limits,
+                          _COMPENSATED * self.joints('friction.coulomb'))
+
+    @property
+    def most_deceleration(self) -> Array:
+        """Return what friction can do to a joint that its law still moves within its limits."""
+        stiffness = self.joints('stiffness')
+        return np.where(stiffness > 0.0, stiffness, math.inf) * self.joints('tracking_limits')
+
+    @property
+    def halt_speed(self) -> Array:
+        """Return the speeds from which friction cannot stop a joint within a nominal period."""
+        inertia = np.maximum(np.array(self.robot.damped_inertia), math.ulp(0.0))
+        most = np.minimum(self.most_friction / inertia, self.most_deceleration)
+        return most / self.number('nominal_rate')
 
     @property
     def standstill_errors(self) -> Array:
@@ -362,6 +384,7 @@ class Settings:
                                  'mismatch_limit': self.mismatch_limits,
                                  'differenced': self.differenced_limits,
                                  'standstill': self.standstill_torque,
+                                 'halt': self.halt_speed,
                                  **dict(zip(('middle', 'reach'), self.position_range))}
         if self.robot.model.loops:
             law |= {name: np.array([self.number(name)])

@@ -16,13 +16,12 @@
 Torque without motion: a joint that is held, or a sensor that is frozen.
 
 A joint that stands exactly still while its law pushes is held by something, or it moves and its
-sensor does not say so. Two momentum observers tell the two apart. The first believes the sensor:
-what holds a joint, a brake or friction, then acts on this joint alone. The second lets the joint
-move freely, as the model predicts. If the sensor is frozen, the other joints feel that motion, in
-proportion to a column of the inertia matrix: the first observer finds torques on them, and the
-second does not. A wall or a person acts on several joints as well, but for both observers.
+sensor does not say so. What the other joints feel tells the two apart (``hidden_motion``). If
+they feel that it moves, its sensor is frozen: the joint is braked all the same, by its predicted
+motion.
 
-Where the second is right, the joint is braked all the same, by its predicted motion.
+If nobody feels anything, a brake may hold it, or friction. Then it is a tracking error, which ends
+in a hold, if the joint falls behind after a halt that took more torque than friction has.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
+from rbd_ros.control.hidden_motion import HiddenMotion
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.laws.observer import MomentumObserver
 from rbd_ros.control.modes import Law
@@ -44,20 +44,30 @@ from rbd_ros.control.settings import Settings
 __all__ = ['Standstill']
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 Report = Callable[[Cause, str], None]
 
-#: share of the torque limits by which friction and errors of the model can hide a torque
+#: share of the torque limits by which errors of the model can hide a torque
 _HIDDEN = 0.02
 
-#: what is left of the torques on the other joints if the joint moves unseen, at most
-_LEFT = 0.5
+#: torques on the other joints, where 1 cannot be hidden, that prove something, and what is left of
+#: them at most if the joint moves unseen
+_FELT, _LEFT = 1.0, 0.5
+
+#: the same for torques that errors of the model could hide, but that the motion of this joint
+#: explains as no chance would; and after a halt that friction does not explain
+_HINT, _HARDLY = 0.05, 0.1
+_HINT_HALTED, _HARDLY_HALTED = 0.1, 0.2
+
+#: other joints that must agree, if there are so many; fewer are misled by one push
+_WITNESSES, _FEWEST = 3, 2
+
+#: s for which an abrupt halt is remembered if nothing pushes the joint
+_REMEMBERED = 1.0
 
 #: s for which a joint stands still before its tracking error means something: the steps of a
 #: coarse encoder are shorter at any speed that matters
 _STANDS = 0.05
-
-#: share of the errors of the tip that are faults, beyond which a joint should have moved
-_LAGS = 0.1
 
 #: s for which the model may stand in for a sensor from the start of a standstill on: its errors
 #: add up, and a wrong prediction brakes a joint that does not move
@@ -78,20 +88,22 @@ class Standstill:
         :param settings: valid set.
         :param joints: the states.
         :param bound: kernel 'momentum'.
-        :param observer: that believes the sensors; runs whenever something is unusual.
+        :param observer: of external torques; runs whenever something is unusual.
         """
-        self._joints, self._bound, self._believes = joints, bound, observer
+        self._joints, self._bound, self._observer = joints, bound, observer
         self._names = settings.robot.joints
-        self._coupled = not settings.robot.model.loops
         n = len(self._names)
-        self._doubts = MomentumObserver(observer.gain.tolist(), settings.robot.model.nv)
-        self._gate, self._hidden, self._far = np.zeros((3, n))
+        # In closed loops the motion of one joint alone does not exist.
+        self._enough = math.inf if settings.robot.model.loops else max(
+            _FEWEST, min(_WITNESSES, n - 1))
+        self._suspect = HiddenMotion(observer.gain, settings.robot.model.nv)
+        self._gate, self._halt, self._far, self._tolerance = np.zeros((4, n))
+        self._friction, self._pull = np.zeros((2, n))
+        self._halted = np.zeros(n, dtype=bool)  # whether a joint came to stand abruptly
         self._time = np.zeros(n)  # s of standstill
-        self._suspect: int | None = None  # joint whose sensor may be frozen
-        self._lost = False  # it is: the model stands in for it
+        self._lost = False  # the model stands in for the sensor of the suspect
         self._place = self._error = 0.0  # where the suspect stands, and its error then
-        # of the suspect by the model: way, velocity, its change in the last period
-        self._moved = self._speed = self._change = 0.0
+        self._right = False  # the others have felt that the suspect stands
         self._patience = Patience(0.0)
         self._now = self._predicted = -math.inf
         self.apply(settings)
@@ -103,16 +115,20 @@ class Standstill:
         :param settings: valid set.
         """
         self._gate[:] = settings.standstill_torque
-        self._hidden[:] = _HIDDEN * settings.torque_limits
+        self._suspect.hidden[:] = _HIDDEN * settings.torque_limits
+        self._suspect.set_gain(self._observer.gain)
+        self._friction[:], self._pull[:] = settings.most_friction, settings.most_deceleration
+        self._halt[:] = settings.halt_speed
+        self._tolerance[:] = settings.joints('state_tolerance')
         self._far[:] = settings.standstill_errors
-        self._lags = _LAGS * settings.task_errors
         self._patience.most = settings.number('velocity_patience')
-        self._doubts.gain[:] = self._believes.gain
 
     def restart(self) -> None:
         """Forget what was seen."""
         self._time[:] = 0.0
-        self._suspect, self._lost = None, False
+        self._halted[:] = False
+        self._suspect.forget()
+        self._lost = False
 
     @property
     def calm(self) -> bool:
@@ -134,89 +150,88 @@ class Standstill:
         if not 0.0 <= elapsed <= _GAP:
             self.restart()
             elapsed = 0.0
-        repeats = self._joints.motion.repeats
-        held = repeats.present.copy()
-        if runs:
-            excess = law.outputs['law'] - law.outputs['gravity']
-            held &= (np.abs(excess) > self._gate) | repeats.unusual
-        else:
-            held &= self._time > 0.0
+        held, began = self._hold(law, runs, elapsed)
         if not held.any():
             self.restart()
             return
-        # A joint that stands is not calm from its first message on. Its time begins there: the
-        # messages before may have taken the fast path, with the joint in motion.
-        self._time[:] = np.where(held, np.where(self._time > 0.0, self._time + elapsed, 1e-9), 0.0)
-        self._choose_suspect(now, law)
+        self._choose_suspect(now, law, began)
         self._judge(now, law, runs, fault)
 
-    def _choose_suspect(self, now: float, law: Law) -> None:
-        """Choose the joint that stands longest; among equals the one that is pushed hardest."""
-        if self._suspect is not None and self._time[self._suspect] > 0.0:
+    def _hold(self, law: Law, runs: bool, elapsed: float) -> tuple[Flags, Flags]:
+        """Return which joints stand although they should move, and which of them newly do."""
+        motion = self._joints.motion
+        held = motion.repeats.present.copy()
+        slower = np.abs(motion.speed - self._joints.qd[self._joints.controlled])
+        self._halted |= slower > self._halt
+        self._halted &= held & (self._time < _REMEMBERED)
+        if runs:
+            excess = law.outputs['law'] - law.outputs['gravity']
+            held &= (np.abs(excess) > self._gate) | motion.repeats.unusual | self._halted
+        else:
+            held &= self._time > 0.0
+        # A joint that stands is not calm from its first message on. Its time begins there: the
+        # messages before may have taken the fast path, with the joint in motion.
+        began = held & (self._time == 0.0)
+        self._time[:] = np.where(held, np.where(began, 1e-9, self._time + elapsed), 0.0)
+        return held, began
+
+    def _choose_suspect(self, now: float, law: Law, began: Flags) -> None:
+        """Choose the joint with the most abrupt halt, or else the one that stands longest."""
+        suspect, motion, index = self._suspect, self._joints.motion, self._joints.controlled
+        slower = np.abs(motion.speed - self._joints.qd[index])
+        halts = np.where(began & self._halted, slower / self._halt, 0.0)
+        i = suspect.joint
+        if i is not None and self._time[i] > 0.0 and (self._halted[i] or not halts.any()):
             return
-        pushed = np.abs(self._believes.torque) / self._hidden
-        i = self._suspect = int(np.lexsort((pushed, self._time))[-1])
-        self._place = float(self._joints.q[self._joints.controlled[i]])
-        self._moved, self._change, self._predicted = 0.0, 0.0, now
+        if halts.any():
+            i = int(halts.argmax())
+        else:  # among equals the one that is pushed hardest
+            pushed = np.abs(self._observer.torque) / suspect.hidden
+            i = int(np.lexsort((pushed, self._time))[-1])
+        self._place = float(self._joints.q[index[i]])
         self._error = float(law.error[i]) if law.tracks else 0.0
-        self._speed = float(self._joints.motion.speed[i])
-        self._doubts.reset()
-        self._doubts.torque[:] = self._believes.torque  # what acts already is no evidence
+        suspect.follow(i, float(motion.speed[i]) if began[i] else 0.0, self._joints.qd[index])
+        self._predicted, self._right = now - motion.elapsed, False
         self._patience.restart()
 
     def _judge(self, now: float, law: Law, runs: bool, fault: Report) -> None:
         """Report a joint that should move and does not."""
-        i = self._suspect
+        suspect, i = self._suspect, self._suspect.joint
         if i is None:
             return
-        believed, doubted = self._felt_by_others(i)
-        unseen = believed > 1.0 and doubted < _LEFT * believed
+        halted = suspect.stop > min(self._friction[i], suspect.inertia * self._pull[i])
+        seen, free, witnesses = suspect.felt()
+        unseen = seen > _FELT and free < _LEFT * seen and self._time[i] <= _HORIZON or (
+            seen > _HINT and free < _HARDLY * seen) or (
+            halted and seen > _HINT_HALTED and free < _HARDLY_HALTED * seen)
         present = self._joints.motion.repeats.present
         braked = len(present) > 1 and bool(present.all())  # nothing moves at all
-        if (runs and self._time[i] >= _STANDS and not braked
-                and (believed < 1.0 or unseen)):  # else an obstacle
+        self._right = self._right or free > _HINT and seen < _LEFT * free
+        if (runs and halted and not (braked or self._right) and self._time[i] >= _STANDS
+                and (max(seen, free) < _HINT or free < _LEFT * seen)):  # else an obstacle
             behind = self._behind(i, law)
             if behind > self._far[i]:
                 fault(Cause.TRACKING, f'{self._names[i]} does not move at all: it should have '
                       f'moved by {behind:.3g}, more than a tenth of tracking_limits (blocked, '
                       'or a frozen sensor)')
-        if self._patience.runs_out(now, unseen):
+        if self._patience.runs_out(now, unseen and witnesses >= self._enough
+                                   and abs(suspect.way) > self._tolerance[i]):
             fault(Cause.FROZEN, f'{self._names[i]} stands at {self._place:.6g}, but the other '
                                 'joints feel that it moves')
 
     def _behind(self, i: int, law: Law) -> float:
-        """
-        Return by how much a joint should have moved since it stands still.
-
-        An error that does not grow, at a wall or against friction, says nothing of the sensor.
-        """
+        """Return by how much a joint should have moved since it stands still."""
         if law.tracks:
             return abs(float(law.error[i]) - self._error)
-        lags = law.leads and bool((np.abs(law.error) > self._lags).any())
-        return abs(self._moved) if lags else 0.0
+        return abs(self._suspect.way) if law.leads else 0.0
 
     def trust_model(self) -> None:
         """Take the sensor of the joint that stands for frozen, if it did not stand for long."""
-        i, repeats = self._suspect, self._joints.motion.repeats
+        i, repeats = self._suspect.joint, self._joints.motion.repeats
         if i is None or (repeats.stuck(self._patience.most) is not None
                          and not repeats.unusual[i]):  # another sensor lacks its noise
             return
         self._lost = self._lost or 0.0 < float(self._time[i]) <= _HORIZON
-
-    def _felt_by_others(self, i: int) -> tuple[float, float]:
-        """
-        Return the torques on the other joints by both observers, where 1 cannot be hidden.
-
-        A joint that stands still itself may be held, and is no witness: behind closed brakes, the
-        torques of a law that wants to move one joint alone are those that the others would feel.
-        """
-        sizes = []
-        for observer in (self._believes, self._doubts):
-            torque = np.where(self._joints.motion.repeats.present, 0.0,
-                              observer.torque / self._hidden)
-            torque[i] = 0.0
-            sizes.append(math.sqrt(torque @ torque))
-        return sizes[0], sizes[1] if self._coupled else math.inf
 
     def predict(self, now: float, limiter: TorqueLimiter) -> None:
         """
@@ -226,25 +241,18 @@ class Standstill:
         :param limiter: has the torque that acts from now on.
         """
         elapsed, self._predicted = now - self._predicted, now
-        i = self._suspect
-        if i is None or not 0.0 < elapsed <= _GAP:
+        if not 0.0 < elapsed <= _GAP:
             return
-        inputs, outputs = self._bound.inputs, self._bound.outputs
-        j = self._joints.controlled[i]
-        if not self._lost:  # else both observers have taken the predicted state
-            inputs['q'][j] += self._moved
-            inputs['qd'][j] = self._speed
-            self._bound()
-        self._doubts.update(outputs['H'], inputs['qd'], outputs['bias'], limiter.last, elapsed)
-        # What the period before does not explain, it will go on to do.
-        change = self._change - self._doubts.unexplained[i] * elapsed / outputs['H'][i, j]
-        self._change = change
-        self._speed += change
-        self._moved += self._speed * elapsed
+        joints = self._joints
+        if self._lost:  # the first observer has taken the predicted state
+            self._suspect.go_on(self._bound, joints.controlled, limiter.last, elapsed)
+        else:
+            self._suspect.update(self._bound, joints.controlled, joints.motion.speed, limiter.last,
+                                 elapsed, joints.motion.repeats.present)
 
     def replace(self) -> None:
         """Put the predicted motion in the place of that of a frozen sensor."""
-        if self._lost and self._suspect is not None:
-            j = self._joints.controlled[self._suspect]
-            self._joints.q[j] = self._place + self._moved
-            self._joints.qd[j] = self._speed
+        if self._lost and self._suspect.joint is not None:
+            j = self._joints.controlled[self._suspect.joint]
+            self._joints.q[j] = self._place + self._suspect.way
+            self._joints.qd[j] = self._suspect.speed

@@ -97,8 +97,8 @@ class TickKernels:
         joint: Shapes = dict.fromkeys(('stiffness', 'damping', 'integral', 'external'), (n,))
         output: Shapes = {**dict.fromkeys(('last', 'last_sent', 'limit', 'rate', 'speed'), (n,)),
                           'dt': (1,)}
-        seen: Shapes = {**dict.fromkeys((*_PLAUSIBLE, 'standstill'), (n,)), 'before': m,
-                        'elapsed': (1,)}
+        seen: Shapes = {**dict.fromkeys((*_PLAUSIBLE, 'standstill', 'halt'), (n,)),
+                        'before': m, 'speed_before': m, 'elapsed': (1,)}
         closed: Shapes = dict.fromkeys(
             ('loop_tolerance', 'loop_pivot') if model.loops else (), (1,))
         law = common | barrier | output | seen | closed
@@ -194,6 +194,8 @@ class TickKernels:
         watched += plausible
         watched += [(again * (tau - g), most) for again, tau, g, most in zip(
             repeated, guarded, basics['gravity'], x['standstill'])]
+        watched += [(again * (v0 - v), most) for again, v0, v, most in zip(
+            repeated, self._terms.pick(x['speed_before']), qd, x['halt'])]
         watched += [(gap, x['loop_tolerance'][0]) for gap in self._terms.gaps(s)]
         watched += [(x['loop_pivot'][0], pivot) for pivot in self._terms.pivots(s)]
         usual = self._usual([*x['q'], *x['qd'], *guarded, *basics['gravity'],

@@ -90,6 +90,7 @@ class Motion:
         self.patience = Patience(0.0)
         self.repeats = Repeats(n)
         self.speed = np.zeros(n)  # velocity of the message before, as accepted
+        self.elapsed = 0.0  # s since then
         self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
         self.restart()
 
@@ -226,8 +227,8 @@ class Motion:
         self.mismatch[:], self.allowed[:] = mismatch, allowed
         if layout.mask:
             self.repeats.take(self._moves)
-            for c, k, _, _ in self._moves:
-                self.speed[c] = layout.last_qd[layout.target[k]]
+            for c, k, _, elapsed in self._moves:
+                self.speed[c], self.elapsed = layout.last_qd[layout.target[k]], elapsed
         layout.last_q[layout.put], layout.last_qd[layout.put] = layout.q, layout.qd
         layout.last_time = stamp or now
         if layout.mask and self.carrier is not layout:

@@ -99,6 +99,7 @@ class FastPath:
                 return False
             self._accepted_seen = joints.accepted
             law.inputs['before'][:] = layout.last_q
+            law.inputs['speed_before'][:] = layout.last_qd
             law.inputs['q'][:] = joints.q
             law.inputs['mismatch'][:] = joints.motion.mismatch
             law.inputs['repeats'][:] = joints.motion.repeats.bound
@@ -159,8 +160,8 @@ class FastPath:
             solved = [(closed, q), (closed, loops.q), (law.outputs['closed_qd'], qd)]
         state = make_copier([
             *solved, (q, joints.q), (qd, joints.qd), *effort, (q, layout.last_q),
-            (qd, layout.last_qd), (q, law.inputs['before']), (mismatch, joints.motion.mismatch),
-            (mismatch, law.inputs['mismatch'])])
+            (qd, layout.last_qd), (q, law.inputs['before']), (qd, law.inputs['speed_before']),
+            (mismatch, joints.motion.mismatch), (mismatch, law.inputs['mismatch'])])
         results = make_copier([*self._loop.results(law.outputs),
                               (law.outputs['total'], law.inputs['last']),
                               (law.outputs['sent'], law.inputs['last_sent'])])
