@@ -440,7 +440,8 @@ def keys(tmp_path_factory):
     ('control/tick.py', [3]), ('control/terms.py', [3]), ('control/tip.py', [3]),
     *((file, [0, 1, 2, 3]) for file in (
         'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
-        'dynamics/table.py', 'compiler/graph/simplify.py', 'compiler/native/modules.py'))])
+        'algorithms/linear/ltl.py', 'dynamics/table.py', 'compiler/graph/simplify.py',
+        'compiler/native/modules.py'))])
 def test_sources_are_part_of_the_key(file, changed, tmp_path, keys):
     """A change of a file changes the keys of all that is traced from it, and no others."""
     place = copy_of(tmp_path / 'here')

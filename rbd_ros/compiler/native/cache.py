@@ -23,7 +23,7 @@ renamed is ignored and written anew. ``RBD_ROS_CACHE`` names the folder in which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 import hashlib
 import importlib.resources
@@ -88,7 +88,7 @@ def source_digest(*modules: str) -> str:
     It is made from what the interpreter loads: source, or where an installation has none, as in
     an archive, byte code. Both may lie in a folder or in a zip file.
 
-    :param modules: full names; a package stands for the modules right inside it.
+    :param modules: full names; a package stands for all modules inside it, at any depth.
     :raises ImportError: if neither source nor byte code of a module can be read, or what can be
         read is not what was imported.
     """
@@ -112,25 +112,33 @@ def _other_sources() -> str:
 
 @cache
 def _contents(module: str) -> list[tuple[str, bytes]]:
-    """Return name and content of the files of a module, or of those right inside a package."""
+    """Return name and content of the files of a module, or of all those inside a package."""
     spec = find_spec(module)
     if spec is not None and spec.submodule_search_locations is not None:
-        files = [file for file in importlib.resources.files(module).iterdir()
-                 if file.name.endswith(_CODE)]
+        files = list(_files_inside(importlib.resources.files(module)))
     elif spec is not None:
         package, _, name = module.rpartition('.')
-        files = [file for file in importlib.resources.files(package).iterdir()
+        files = [(file.name, file) for file in importlib.resources.files(package).iterdir()
                  if file.name in (name + '.py', name + '.pyc')]
     else:
         files = []
-    found = {file.name.removesuffix('c'): file for file in sorted(files, key=_byte_code_first)}
+    found = {name.removesuffix('c'): file for name, file in sorted(files, key=_byte_code_first)}
     if not found:
         raise ImportError(f'neither source nor byte code of {module} can be read')
     return [(name, _code(file)) for name, file in sorted(found.items())]
 
 
-def _byte_code_first(file: Traversable) -> tuple[bool, str]:
-    return file.name.endswith('.py'), file.name
+def _files_inside(folder: Traversable, path: str = '') -> Iterator[tuple[str, Traversable]]:
+    """Return the files of code in a folder and in those inside it, with their paths."""
+    for entry in folder.iterdir():
+        if entry.name.endswith(_CODE):
+            yield path + entry.name, entry
+        elif entry.name != '__pycache__' and entry.is_dir():
+            yield from _files_inside(entry, f'{path}{entry.name}/')
+
+
+def _byte_code_first(file: tuple[str, Traversable]) -> tuple[bool, str]:
+    return file[0].endswith('.py'), file[0]
 
 
 def _code(file: Traversable) -> bytes:
