@@ -53,7 +53,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import UInt64
 
 #: s from the signal to the end of the process; launch loses its patience after 5 s
-DEADLINE = 4.0
+DEADLINE = patient(4.0)
 
 DRIVEN = ('interrupt', 'terminate', 'twice', 'occupied', 'deaf', 'frozen')
 
@@ -121,9 +121,9 @@ class TestEndings(unittest.TestCase):
     def activate(self, client: rig.Client) -> None:
         """Activate and wait until the controller carries the arm."""
         self.assertTrue(client.transition(rig.ACTIVATE), client.last('log'))
+        client.wait_running()
         client.wait(lambda: bool(client.commands) and np.allclose(
             client.commands[-1].effort, GRAVITY, atol=1e-6), 'gravity')
-        client.wait(lambda: client.last('state') == 'running', 'running')
 
     def expect_release(self, client: rig.Client, begin: float, end: float,
                        start: np.ndarray, lost: float = 0.0) -> None:
@@ -144,7 +144,7 @@ class TestEndings(unittest.TestCase):
 
     def end(self, client: rig.Client, process: object, proc_info: object, begin: float) -> float:
         """Wait for the end of the process; return how long it took, without stalls."""
-        proc_info.assertWaitForShutdown(process=process, timeout=30.0)
+        proc_info.assertWaitForShutdown(process=process, timeout=patient(30.0))
         took = time.monotonic() - begin
         print(f'{self.id().rpartition(".")[2]}: ended after {took:.2f} s')
         time.sleep(0.3)
