@@ -35,8 +35,8 @@ from rbd_ros.robot_check import TESTS
 pytestmark = pytest.mark.slow
 
 pytest.importorskip('rosbags', reason='rosbags is not installed: use ./run')
-from rosbags.rosbag2 import Writer  # noqa: E402, I100
-from test_identification import write  # noqa: E402
+from recordings import write  # noqa: E402, I100
+from rosbags.rosbag2 import Writer  # noqa: E402
 
 STORE = bags.typestore()
 LIMIT = 120.0       # of joint_1 of the arm

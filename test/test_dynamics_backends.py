@@ -25,7 +25,7 @@ import rbd_ros
 from rbd_ros.algorithms.loops import constraints
 from rbd_ros.joints import Revolute
 from rbd_ros.samples import families
-from test_inverse_dynamics import special_tree
+from special_tree import special_tree
 from tree_oracle import assert_near, State, with_rotors
 
 pytestmark = pytest.mark.slow

@@ -31,8 +31,7 @@ from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.samples import families
 from rbd_ros.sim import Imperfections, Sensors, SimulatedRobot
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
-from test_dynamics_properties import assert_near
-from tree_oracle import SEEDS, State
+from tree_oracle import assert_near, SEEDS, State
 
 few = settings(max_examples=15, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])

@@ -28,8 +28,7 @@ from rbd_ros.joints import Free, Helical, Prismatic, Revolute, Spherical, Transl
 from rbd_ros.model.connectivity import expanded_parent
 from rbd_ros.samples import families
 from rbd_ros.spatial import Force, Vec3
-from test_dynamics_properties import assert_near, with_rotors
-from tree_oracle import DenseTree, SEEDS, State, TREES
+from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
 
 few = settings(max_examples=25, deadline=None, derandomize=True,
                suppress_health_check=[HealthCheck.too_slow])

@@ -24,13 +24,10 @@ import rbd_ros
 from rbd_ros import identification as ident
 from rbd_ros.joints import Prismatic, Revolute, Spherical
 from rbd_ros.samples import families
-from rosbags.rosbag2 import Writer
-from rosbags.typesys import get_typestore, Stores
+from recordings import NUMBER, write
 from tree_oracle import assert_near
 
 ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
-STORE = get_typestore(Stores.ROS2_JAZZY)
-STATE, NUMBER = 'sensor_msgs/msg/JointState', 'std_msgs/msg/Float64'
 
 
 def chain(*joints, seed=3):
@@ -246,22 +243,6 @@ def test_payload(arm, states):
 
 
 # --- recordings -----------------------------------------------------------------------------
-
-
-def write(path, model, rows, *, topic='/joint_states', kind=STATE, effort=True, names=None):
-    """Write a bag of joint states, joints in reverse order; each row is t, q, qd, tau."""
-    with Writer(path, version=9) as writer:
-        connection = writer.add_connection(topic, kind, typestore=STORE)
-        message = STORE.types[STATE]
-        for t, q, qd, tau in rows:
-            stamp = STORE.types['builtin_interfaces/msg/Time'](int(t), round(t % 1 * 1e9))
-            header = STORE.types['std_msgs/msg/Header'](stamp, '')
-            values = [np.array(x[::-1]) for x in (q, qd, tau if effort else tau[:0])]
-            state = message(header, list(names or model.joint_names)[::-1], *values)
-            if kind == NUMBER:
-                state = STORE.types[NUMBER](0.0)
-            writer.write(connection, round(t * 1e9), STORE.serialize_cdr(state, kind))
-    return path
 
 
 def rows_of(count, seed=0):
