@@ -42,6 +42,10 @@ Result = TypeVar('Result')
 #: Condition number of [R; K] above which a chart is given up. It says by how much more than y the
 #: other coordinates move; beyond ten, a step that is short for the motion is long for the chart.
 POOR = 10.0
+#: A new chart is taken where it has less than this share of the old one's condition number. The
+#: constraint itself has a part in both: where that is badly conditioned, a chart whose number is
+#: twice that of a fresh one already makes the error of a step thirty times larger.
+BETTER = 0.8
 
 
 def unforced(q: Array, qd: Array) -> Array:
@@ -68,7 +72,7 @@ class LocalForm:
     :param tau: joint forces tau(q, qd) on the tree.
     :param method: of the charts, as for :func:`rbd_ros.manifold.chart.choose`.
     :param limit: condition number of [R; K] above which a chart is given up; a new one is only
-        taken where it has less than half of the old one's, so that charts do not alternate.
+        taken where its number is clearly less, so that charts do not alternate.
     """
 
     def __init__(
@@ -163,7 +167,7 @@ class LocalForm:
             return False
         chart = choose(self.system, q, self._method, limit=LIMIT)
         better = self._condition(chart, q)
-        if better >= 0.5 * now:
+        if better >= BETTER * now:
             if now > LIMIT:
                 raise SingularError(f'every chart here is poor, condition number {better:.1e}: '
                                     'the mechanism is near a singular position')
