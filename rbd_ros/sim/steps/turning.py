@@ -36,7 +36,7 @@ from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import less, where
 from rbd_ros.dynamics.rules import reduce_symmetric, sparsity
-from rbd_ros.joints import Free, Planar, Spherical
+from rbd_ros.joints import Composite, Free, Planar, Spherical
 from rbd_ros.spatial import Transform, Vec3
 
 if TYPE_CHECKING:
@@ -64,8 +64,10 @@ class Turn(NamedTuple):
     :param body: that it carries.
     :param q: place of its positions.
     :param v: place of its velocities.
-    :param turns: which of its velocities are rotations; empty where its axes are not constant.
-    :param grounded: whether its axes are constant, and what it hangs on stands still.
+    :param turns: which of its velocities are rotations; empty where they are not about axes of the
+        body.
+    :param grounded: whether it turns so, and what it hangs on stands still.
+    :param steady: whether all its axes are constant in the body.
     """
 
     body: int
@@ -74,6 +76,7 @@ class Turn(NamedTuple):
     v: slice
     turns: tuple[int, ...]
     grounded: bool
+    steady: bool
 
 
 class _Moments(NamedTuple):
@@ -188,16 +191,20 @@ class Turning:
         for each in grounded:
             mask[each.v] = free[each.v]
 
-        def velocity(X: dict[int, Transform]) -> list[Scalar]:
+        steady = all(each.steady for each in grounded)
+
+        def velocity(X: dict[int, Transform], trial: Values) -> list[Scalar]:
             missing: list[Scalar] = [0.0] * len(w)
+            there = start if steady else self._moments(trial, w, t)
             for each in grounded:
                 i = each.body
-                gap = X[i] @ P[i] - start.h[i]
-                missing[each.v] = [s.dot(gap) for s in start.links.S[i]]
-            change = self._solved(q, start.links, missing, mask)
+                gap = X[i] @ P[i] - there.h[i]
+                missing[each.v] = [s.dot(gap) for s in there.links.S[i]]
+            change = self._solved(trial, there.links, missing, mask)
             return [a + b for a, b in zip(w, change, strict=True)]
 
-        first = mean = velocity({each.body: Transform.identity() for each in grounded})
+        trial = list(q)
+        first = mean = velocity({each.body: Transform.identity() for each in grounded}, trial)
         for k in range(_CORRECTIONS + 1):
             X = {}
             for each in grounded:
@@ -206,8 +213,11 @@ class Turning:
                     each, at, w[each.v], free[each.v], mean[each.v], centres.get(each.body), h)
                 X[each.body] = (each.joint.transform(out[each.q])
                                 @ each.joint.transform(at).inverse())
+                if not each.steady:
+                    trial[each.q] = out[each.q]
             if k < _CORRECTIONS:
-                mean = [0.5 * (a + b) for a, b in zip(first, velocity(X), strict=True)]
+                last = velocity(X, trial)
+                mean = [0.5 * (a + b) for a, b in zip(first, last, strict=True)]
         return out
 
     def _moments(self, q: Values, v: Values, t: Scalar) -> _Moments:
@@ -299,12 +309,23 @@ def _turning(model: Model) -> list[Turn]:
         joint = model.joint[i]
         if joint.nv < 2 or joint.additive:
             continue
-        turns: tuple[int, ...] = ()
-        if isinstance(joint, (Free, Planar, Spherical)):
-            turns = tuple(k for k, s in enumerate(joint.subspace(joint.neutral()))
-                          if any(s.ang.to_list()))
+        turns, steady = _rotations(joint), isinstance(joint, (Free, Planar, Spherical))
+        if not (steady or _frees(joint)):
+            turns = ()
         above = [model.joint[k] for k in model.support[i] if k != i]
         still = not any(each.nv or each.time_dependent for each in above)
         found.append(Turn(i, joint, model.position_slice(name), model.velocity_slice(name),
-                          turns, bool(turns) and still))
+                          turns, bool(turns) and still, steady))
     return found
+
+
+def _rotations(joint: Joint) -> tuple[int, ...]:
+    return tuple(k for k, s in enumerate(joint.subspace(joint.neutral())) if any(s.ang.to_list()))
+
+
+def _frees(joint: Joint) -> bool:
+    """Return whether a joint leaves its body free, by translations and then a ball joint."""
+    if not isinstance(joint, Composite) or joint.nv != 6 or joint.time_dependent:
+        return False
+    *first, last = joint.stages
+    return isinstance(last, Spherical) and not any(map(_rotations, first))
