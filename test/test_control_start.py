@@ -176,6 +176,15 @@ def test_rates_near_the_nominal_one_are_nothing_to_tell():
     assert rate_findings(5.0, 0.0, 500.0)[0] == ''  # no minimum
 
 
+@pytest.mark.parametrize(('rate', 'refusal'), [
+    (99.9, 'below minimum_rate 100 Hz'), (100.0, 'no more than minimum_rate 100 Hz'),
+    (101.9, 'no more than minimum_rate 100 Hz'), (102.0, '')])
+def test_states_at_the_minimum_rate_are_refused(rate, refusal):
+    """What is just above the minimum would be lost a moment later: 2 Hz more are wanted."""
+    found, _ = rate_findings(rate, 100.0, 110.0)
+    assert refusal in found and bool(refusal) == bool(found)
+
+
 @pytest.mark.parametrize('name', ['panda', 'ur10'])
 def test_another_mounting_is_found_by_the_effort(name):
     """Torque sensors feel another gravity: refused, with the vector that explains them."""

@@ -248,3 +248,18 @@ def test_verify_refuses_what_cannot_be_compiled(method, joint):
     """What only works on plain floats does not pass; the message names the method."""
     with pytest.raises(ModelError, match=f'user joint: {method} cannot be compiled: .*rbd_ros.c'):
         verify(joint, [0.4], [1.3])
+
+
+@pytest.mark.parametrize('joint', [
+    RHEONOMIC_LIFT, Reversed(RHEONOMIC_LIFT), Composite([RHEONOMIC_LIFT, Revolute()]),
+    Prescribed(Revolute(), swing), Reversed(Prescribed(Revolute(), swing))],
+    ids=['user', 'reversed', 'composite', 'prescribed', 'reversed prescribed'])
+@pytest.mark.parametrize('name', ['transform', 'subspace', 'velocity', 'drift', 'bias'])
+def test_without_a_time_it_is_zero(joint, name):
+    """A joint that moves by itself is asked for its motion at t = 0 where none is given."""
+    q, qd = [0.3] * joint.nq, [0.7] * joint.nv
+    arguments = (q, qd) if name in ('velocity', 'bias') else (q,)
+    call = getattr(joint, name)
+    assert call(*arguments) == call(*arguments, 0.0)
+    assert joint.time_dependent and (name == 'subspace' or call(*arguments) != call(
+        *arguments, 0.1))

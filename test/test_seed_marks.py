@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 from pathlib import Path
@@ -25,7 +24,7 @@ import sys
 import textwrap
 
 import pytest
-from rbd_env import seeds, stages, testing
+from rbd_env import marks, seeds, stages, testing
 from rbd_env.pace import patient
 import seed_marks
 import skips
@@ -116,22 +115,58 @@ def test_seeds_fail_while_an_item_has_no_passing_test(
     assert seeds.main(['--last'], tmp_path) == code
 
 
-def marked_ids() -> set[str]:
-    """Return the ids of all marks, as they are written in the files of the tests."""
-    found = set()
-    for file in (ROOT / 'test').rglob('test_*.py'):
-        if file == Path(__file__):
-            continue
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == 'pytest.mark.seed':
-                found |= {each.value for word in node.args for each in ast.walk(word)
-                          if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-    return found
-
-
 def test_every_item_is_marked_somewhere() -> None:
     """Whoever deletes the mark of an item hears of it."""
-    assert sorted(set(seed_marks.known_ids()) - marked_ids()) == []
+    assert sorted(set(seed_marks.known_ids()) - set(marks.written(ROOT))) == []
+
+
+def test_the_marks_are_those_recorded() -> None:
+    """Whoever deletes one of several marks of an item, or moves it, hears of it too."""
+    changed = marks.changes(ROOT)
+    assert not changed, '\n'.join([*changed, seeds.MARKS_CHANGED])
+
+
+MARKED = """
+    import pytest
+    @pytest.mark.seed('LIU B01', 'LIU B02')
+    def test_one(): pass
+    class TestMore:
+        @pytest.mark.parametrize('n', [1])
+        @pytest.mark.seed('LIU B01')
+        @pytest.mark.seed('LIU B02', oracle=True)
+        def test_two(self, n): pass
+    """
+
+
+@pytest.mark.parametrize(('old', 'new', 'expected'), [
+    ('', '', []),
+    ("@pytest.mark.seed('LIU B01')\n", '\n',
+     ['LIU B01: the mark on launch/test_a.py::TestMore.test_two is gone']),
+    (", 'LIU B02')", ')', ['LIU B02: the mark on launch/test_a.py::test_one is gone']),
+    (', oracle=True', '', ['LIU B02: the mark on launch/test_a.py::TestMore.test_two (oracle) is '
+                           'gone', 'LIU B02: the mark on launch/test_a.py::TestMore.test_two is '
+                           'new']),
+    ('test_one', 'test_other', [
+        f'LIU B0{n}: the mark on launch/test_a.py::test_{word}' for n in (1, 2)
+        for word in ('one is gone', 'other is new')])])
+def test_each_change_of_a_mark_is_told(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str,
+        expected: list[str]) -> None:
+    """A mark that is deleted, moved or altered fails the report until it is recorded."""
+    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)
+    file = tmp_path / 'test' / 'launch' / 'test_a.py'
+    file.parent.mkdir(parents=True)
+    file.write_text(textwrap.dedent(MARKED))
+    (tmp_path / 'test' / 'seed_ledger.csv').write_text('id,item\nLIU B01,a\nLIU B02,b\n')
+    results = stages.results_file(tmp_path, 'unit tests')
+    results.parent.mkdir(parents=True)
+    results.write_text(json.dumps({'t': entry('passed', 'LIU B01', 'LIU B02')}))
+    assert seeds.main(['--record'], tmp_path) == 0
+    file.write_text(textwrap.dedent(MARKED).replace(old, new))
+    assert marks.changes(tmp_path) == expected
+    assert seeds.main(['--last'], tmp_path) == bool(expected)
+    assert seeds.main(['--record'], tmp_path) == 0
+    assert seeds.main(['--last'], tmp_path) == 0
 
 
 @pytest.mark.parametrize('name', [

@@ -25,19 +25,21 @@ import re
 import sys
 from typing import Any, NamedTuple
 
-from rbd_env import stages
+from rbd_env import marks, stages
 from rbd_env.layout import made_folder
 
 HELP = """\
-usage: ./run seeds [--last]
+usage: ./run seeds [--last | --record]
 
 Print, per document and chapter, how many items of test/seed_ledger.csv have a passing test and
 which have none. An item counts only if every test that is marked with it passes, with all of its
 parameters. What is marked with oracle=True, because a test computes it and the package does not,
 is counted apart. Runs the marked tests first unless the last full test run was of these files;
 --last reports that run whatever has changed since. The exit code is 0 only if each item has a
-passing test.
+passing test, and all marks are those of test/seed_marks.csv; --record writes them there.
 """
+MARKS_CHANGED = (f'the marks are not those of {marks.RECORD}: if that is meant, '
+                 './run seeds --record writes them there')
 STAGES = ('unit tests', 'launch tests')
 PASSED = ('passed', 'repeated')
 # whatever the outcome of a test may depend on
@@ -154,9 +156,14 @@ def keep(root: Path) -> None:
 
 def main(arguments: list[str], root: Path) -> int:
     """Print the report."""
-    if arguments not in ([], ['--last']):
+    if arguments not in ([], ['--last'], ['--record']):
         print(HELP, end='', file=sys.stderr)
         return 0 if arguments[0] in ('-h', '--help') else 2
+    changed = marks.changes(root)
+    if arguments == ['--record']:
+        marks.record(root)
+        print('\n'.join([*changed, f'{marks.RECORD} is written']))
+        return 0
     kept = stamp(root)
     fine = True
     if not arguments and not (kept.exists() and kept.read_text() == fingerprint(root)):
@@ -171,7 +178,9 @@ def main(arguments: list[str], root: Path) -> int:
     missing = set(ids) - found.passed - found.oracle
     if missing:
         print(f'./run seeds: {len(missing)} items have no passing test', file=sys.stderr)
-    return 0 if fine and not missing else 1
+    if changed:
+        print('\n'.join([*changed, MARKS_CHANGED]), file=sys.stderr)
+    return 0 if fine and not missing and not changed else 1
 
 
 if __name__ == '__main__':
