@@ -34,7 +34,7 @@ NO_TESTS = 5  # pytest's exit code when nothing was selected
 LINTERS = ('copyright', 'layout', 'mypy', 'ruff', 'xml')
 # the plugins of launch_testing import every module to look for launch descriptions
 WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
-# in the order of test/ordering.py
+# in the order of test/harness/ordering.py
 BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart', '0')
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
@@ -156,8 +156,8 @@ def read_results(root: Path, stage: str) -> dict[str, dict[str, Any]]:
 
 def linter_files(root: Path) -> list[str]:
     """Return the test modules that run linters."""
-    return [f'test/test_{name}.py' for name in LINTERS
-            if (root / 'test' / f'test_{name}.py').exists()]
+    return [f'test/package/test_{name}.py' for name in LINTERS
+            if (root / 'test' / 'package' / f'test_{name}.py').exists()]
 
 
 def split_paths(root: Path, arguments: list[str]) -> tuple[list[str], list[str]]:

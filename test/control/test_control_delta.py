@@ -1,0 +1,73 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A delta robot from its URDF: hinges in place of universal joints and balls, all solved."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import rbd_ros
+from rbd_ros.control.loop_watch import LoopWatch
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.tick import TickKernels
+from rbd_ros.samples import mechanisms
+
+SHOULDERS = ['shoulder_1', 'shoulder_2', 'shoulder_3']
+#: a closed position but for rounding: arms, elbows and the wrist that keeps the platform level
+NEAR = {**dict.fromkeys(SHOULDERS, 0.4), 'wrist_2': -2.16,
+        **{f'elbow_{k}{side}': 1.76 for k in (1, 2, 3) for side in 'ab'}}
+
+
+@pytest.fixture(scope='module')
+def delta():
+    """Return the controlled robot and what compiles its kernels."""
+    model = rbd_ros.load_urdf(Path(__file__).parents[2] / 'urdf' / 'delta.urdf')
+    robot = make_robot(model, SHOULDERS, tip='tool', assembly=NEAR)
+    return robot, TickKernels(robot, driver_adds='none', driver_knows_payload=False,
+                              axes=('x', 'y', 'z'))
+
+
+def test_solved_delta_is_that_of_universal_joints(delta):
+    """
+    Followed to another position, it has the inertia, gravity and pose of the other model.
+
+    That one has universal joints and a ball, so that nothing but the mechanism is the same.
+    """
+    robot, ticks = delta
+    y = np.array([0.7, 0.2, 0.55])
+    joints = SimpleNamespace(names=robot.model.joint_names, q=np.array(robot.assembly),
+                             qd=np.zeros(18))
+    joints.q[list(robot.index)] = y
+    settings = SimpleNamespace(robot=robot, number={'loop_tolerance': 0.02,
+                                                    'loop_pivot': 0.05}.__getitem__)
+    faults = []
+    watch = LoopWatch(settings, joints, ticks.compile('loops'))
+    assert watch.check(lambda *what: faults.append(what), starts=True), faults
+    report = ticks.compile('report')
+    report.inputs['q'][:], report.inputs['max_condition'][:] = joints.q, 1e6
+    report()
+    model, start = mechanisms.delta()
+    other = rbd_ros.Dynamics(model, closed_near=start)
+    q = np.array(start)
+    for name, value in zip(SHOULDERS, y, strict=True):
+        q[model.position_slice(name)] = value
+    q = other.assemble(q, fixed=SHOULDERS).require()
+    found = other.independent_equations(q, np.zeros(model.nv), SHOULDERS)
+    np.testing.assert_allclose(report.outputs['H'], found.H, atol=1e-6)
+    np.testing.assert_allclose(report.outputs['gravity'], found.C, atol=1e-6)
+    assert np.ptp(found.C) > 0.1
+    np.testing.assert_allclose(report.outputs['p'], other.pose(q, 'tool')[:3, 3], atol=1e-7)
+    np.testing.assert_allclose(report.outputs['R'], np.eye(3), atol=1e-7)    # it stays level

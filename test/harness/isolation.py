@@ -1,0 +1,81 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Keep the ROS graphs of tests apart: one domain per launch test, this machine only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+import os
+from pathlib import Path
+import random
+import socket
+import sys
+
+import pytest
+from stalls import run_again_after_a_stall
+
+# Domains above 101 need ports that Linux may hand out to others; 0 is what users use.
+DOMAINS = range(1, 102)
+FIRST_PORT = 22200
+
+
+def reserve_domain() -> tuple[int, socket.socket]:
+    """
+    Return a domain that no other test run on this machine uses, and what holds it.
+
+    A bound TCP port is the reservation: the system ends it with the process, however it ends.
+    """
+    for domain in random.sample(DOMAINS, len(DOMAINS)):
+        holder = socket.socket()
+        try:
+            holder.bind(('127.0.0.1', FIRST_PORT + domain))
+        except OSError:
+            holder.close()
+            continue
+        return domain, holder
+    raise RuntimeError('all ROS domains from 1 to 101 are reserved by other test runs')
+
+
+@contextmanager
+def own_domain() -> Iterator[int]:
+    """Give this process and those it starts a ROS domain of their own on this machine."""
+    domain, holder = reserve_domain()
+    chosen = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    dropped = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')  # both would widen or fight the range
+    before = {key: os.environ.get(key) for key in (*chosen, *dropped)}
+    os.environ.update(chosen)
+    for key in dropped:
+        os.environ.pop(key, None)
+    try:
+        yield domain
+    finally:
+        if 'rclpy' in sys.modules:  # what a test that failed left open must not fail the next one
+            sys.modules['rclpy'].try_shutdown()
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+        holder.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Run each test below test/launch in its own domain, again if the machine stalled."""
+    if Path(__file__).parents[1] / 'launch' not in item.path.parents:
+        return None
+    with own_domain():
+        return run_again_after_a_stall(item)

@@ -1,0 +1,464 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The seed ledger: wrong marks are refused, the report counts what passed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from rbd_env import marks, seeds, stages, testing
+from rbd_env.pace import patient
+import seed_marks
+import skips
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LEDGER = ['RBDA 5-01', 'RBDA 5-02', 'RBDA A-01', 'LIU B01', 'SPENCER 01']
+
+
+def test_unknown_id_is_an_error() -> None:
+    """An id that the ledger lacks is named with the nearest that it has."""
+    found = seed_marks.problems('test_x', ['RBDA 5-3'], False, LEDGER)
+    assert len(found) == 1
+    assert 'test_x: no item "RBDA 5-3"' in found[0]
+    assert 'did you mean "RBDA 5-0' in found[0]
+
+
+def test_many_marks_need_a_reason() -> None:
+    """Five marks are fine, six want a reason."""
+    many = [f'X {number}' for number in range(6)]
+    assert seed_marks.problems('t', many[:5], False, many) == []
+    assert 'need a reason' in seed_marks.problems('t', many, False, many)[0]
+    assert seed_marks.problems('t', many, True, many) == []
+
+
+def test_ledger_is_whole() -> None:
+    """The ledger has 498 items, each with an id of its own and a chapter."""
+    ids = seed_marks.known_ids()
+    assert len(ids) == len(set(ids)) == 498
+    assert ids == seeds.read_ledger(ROOT / 'test' / 'seed_ledger.csv')
+
+
+@pytest.mark.parametrize(('name', 'expected'), [
+    ('RBDA 5-03', ('RBDA', '5')), ('RBDA A-01', ('RBDA', 'A')), ('LIU B01', ('LIU', 'B')),
+    ('SPENCER 07', ('SPENCER', ''))])
+def test_chapter(name: str, expected: tuple[str, str]) -> None:
+    """An id names its document and chapter."""
+    assert seeds.chapter_of(name) == expected
+
+
+def entry(outcome: str, *ids: str, oracle: bool = False) -> dict[str, object]:
+    """Return the record of a test."""
+    return {'outcome': outcome, 'seeds': list(ids), 'oracle': list(ids) if oracle else []}
+
+
+def test_report_counts_passing_tests_only() -> None:
+    """A mark on a failing test counts nothing; items without a passing test are listed."""
+    found = seeds.tally([
+        entry('passed', 'RBDA 5-01', 'LIU B01'), entry('failed', 'RBDA 5-02'),
+        entry('skipped', 'SPENCER 01')])
+    lines = seeds.report(LEDGER, found).splitlines()
+    assert 'RBDA: 1 of 3' in lines
+    assert any(line.split() == ['5', '1', 'of', '2', 'failing:', '5-02'] for line in lines)
+    assert any(line.split() == ['A', '0', 'of', '1', 'without:', 'A-01'] for line in lines)
+    assert any(line.split() == ['0', 'of', '1', 'failing:', '01'] for line in lines)
+    assert lines[-1] == 'seeds: 2 of 5 items have a passing test'
+
+
+@pytest.mark.parametrize('outcome', ['failed', 'skipped'])
+@pytest.mark.parametrize('first', [True, False])
+def test_one_failure_among_many_takes_the_item(outcome: str, first: bool) -> None:
+    """An id counts only if every test, and every parameter of it, has passed."""
+    records = [entry('passed', 'RBDA 5-01')] * 3 + [entry(outcome, 'RBDA 5-01', 'RBDA 5-02')]
+    found = seeds.tally(records[::-1] if first else records)
+    assert found == (set(), set(), {'RBDA 5-01', 'RBDA 5-02'})
+
+
+def test_a_repeated_test_counts_as_passed_and_is_told_apart() -> None:
+    """What passed when it was run again has passed; the record still says so."""
+    assert seeds.tally([entry('repeated', 'RBDA 5-01')]) == ({'RBDA 5-01'}, set(), set())
+
+
+@pytest.mark.parametrize(('outcomes', 'code'), [
+    ('passed passed', 0), ('passed repeated', 0), ('passed failed', 1), ('passed', 1),
+    ('passed skipped', 1)])
+def test_seeds_fail_while_an_item_has_no_passing_test(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcomes: str, code: int) -> None:
+    """The exit code is 0 only if each row of the ledger has a test, and it passes."""
+    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)
+    (tmp_path / 'test').mkdir()
+    (tmp_path / 'test' / 'seed_ledger.csv').write_text('id,item\nLIU B01,a\nLIU B02,b\n')
+    file = stages.results_file(tmp_path, 'unit tests')
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({
+        f't{n}': entry(word, f'LIU B0{n}') for n, word in enumerate(outcomes.split(), 1)}))
+    assert seeds.main(['--last'], tmp_path) == code
+
+
+def test_every_item_is_marked_somewhere() -> None:
+    """Whoever deletes the mark of an item hears of it."""
+    assert sorted(set(seed_marks.known_ids()) - set(marks.written(ROOT))) == []
+
+
+def test_the_marks_are_those_recorded() -> None:
+    """Whoever deletes one of several marks of an item, or moves it, hears of it too."""
+    changed = marks.changes(ROOT)
+    assert not changed, '\n'.join([*changed, seeds.MARKS_CHANGED])
+
+
+MARKED = """
+    import pytest
+    @pytest.mark.seed('LIU B01', 'LIU B02')
+    def test_one(): pass
+    class TestMore:
+        @pytest.mark.parametrize('n', [1])
+        @pytest.mark.seed('LIU B01')
+        @pytest.mark.seed('LIU B02', oracle=True)
+        def test_two(self, n): pass
+    """
+
+
+@pytest.mark.parametrize(('old', 'new', 'expected'), [
+    ('', '', []),
+    ("@pytest.mark.seed('LIU B01')\n", '\n',
+     ['LIU B01: the mark on launch/test_a.py::TestMore.test_two is gone']),
+    (", 'LIU B02')", ')', ['LIU B02: the mark on launch/test_a.py::test_one is gone']),
+    (', oracle=True', '', ['LIU B02: the mark on launch/test_a.py::TestMore.test_two (oracle) is '
+                           'gone', 'LIU B02: the mark on launch/test_a.py::TestMore.test_two is '
+                           'new']),
+    ('test_one', 'test_other', [
+        f'LIU B0{n}: the mark on launch/test_a.py::test_{word}' for n in (1, 2)
+        for word in ('one is gone', 'other is new')])])
+def test_each_change_of_a_mark_is_told(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str,
+        expected: list[str]) -> None:
+    """A mark that is deleted, moved or altered fails the report until it is recorded."""
+    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)
+    file = tmp_path / 'test' / 'launch' / 'test_a.py'
+    file.parent.mkdir(parents=True)
+    file.write_text(textwrap.dedent(MARKED))
+    (tmp_path / 'test' / 'seed_ledger.csv').write_text('id,item\nLIU B01,a\nLIU B02,b\n')
+    results = stages.results_file(tmp_path, 'unit tests')
+    results.parent.mkdir(parents=True)
+    results.write_text(json.dumps({'t': entry('passed', 'LIU B01', 'LIU B02')}))
+    assert seeds.main(['--record'], tmp_path) == 0
+    file.write_text(textwrap.dedent(MARKED).replace(old, new))
+    assert marks.changes(tmp_path) == expected
+    assert seeds.main(['--last'], tmp_path) == bool(expected)
+    assert seeds.main(['--record'], tmp_path) == 0
+    assert seeds.main(['--last'], tmp_path) == 0
+
+
+@pytest.mark.parametrize('name', [
+    'examples/a.py', 'tools/x/b.py', 'docs/c.md', 'benchmark/d.py', 'rbd_ros/e.py', 'test/f.py',
+    'pyproject.toml', 'README.md'])
+def test_kept_outcomes_are_of_all_files(tmp_path: Path, name: str) -> None:
+    """Examples, tools, documents and benchmarks are tested too: outcomes are void after them."""
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text('a')
+    before = seeds.fingerprint(tmp_path)
+    (tmp_path / name).write_text('b')
+    assert seeds.fingerprint(tmp_path) != before
+
+
+def test_oracles_are_counted_apart() -> None:
+    """What only a test computes is no item of the package, unless another test has it there."""
+    found = seeds.tally([
+        entry('passed', 'RBDA 5-01', oracle=True), entry('passed', 'RBDA 5-02', oracle=True),
+        entry('passed', 'RBDA 5-02'), entry('failed', 'RBDA A-01', oracle=True)])
+    assert found == ({'RBDA 5-02'}, {'RBDA 5-01'}, {'RBDA A-01'})
+    lines = seeds.report(LEDGER, found).splitlines()
+    assert any(line.split() == ['5', '1', 'of', '2', 'oracle:', '5-01'] for line in lines)
+    assert lines[-1] == ('seeds: 1 of 5 items have a passing test, '
+                         '1 more are computed in a test only (oracle)')
+
+
+def test_report_refuses_unknown_ids() -> None:
+    """A recorded id that the ledger lacks is an error."""
+    for records in ([entry('passed', 'RBDA 99-01')], [entry('failed', 'RBDA 99-01')],
+                    [entry('passed', 'RBDA 99-01', oracle=True)]):
+        with pytest.raises(ValueError, match='not in the ledger: RBDA 99-01'):
+            seeds.report(LEDGER, seeds.tally(records))
+
+
+def test_named_files_choose_their_stage() -> None:
+    """A file named on the command line runs in the stage that it belongs to, and no other."""
+    named, options = stages.split_paths(ROOT, ['test/package/test_xml.py', '-k', 'rnea'])
+    assert (named, options) == (['test/package/test_xml.py'], ['-k', 'rnea'])
+    assert [stage.name for stage in stages.suite(ROOT, named)] == ['linters']
+    assert [stage.name for stage in stages.suite(ROOT, ['test/launch'])] == ['launch tests']
+    assert [stage.name for stage in stages.suite(ROOT, ['test/browser'])] == ['browser tests']
+    assert [stage.name for stage in stages.suite(ROOT, [])] \
+        == ['linters', 'unit tests', 'launch tests', 'browser tests']
+
+
+def test_only_a_whole_stage_is_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processors: two unit tests, three launch tests; the others, and what was named, one."""
+    monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {0, 1}, raising=False)
+    shared = ['-n', '2', *stages.BY_FILE]
+    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [
+        [], shared, ['-n', '3', *stages.BY_FILE], []]
+    named = stages.suite(ROOT, ['test/model/test_model.py'])
+    assert [stage.distribution([]) for stage in named] == [[]]
+    unit = stages.suite(ROOT, [])[1]
+    assert unit.distribution(['-k', 'not rnea', '-x']) == shared
+    for options in (['-k', 'rnea', '-x'], ['-x', '-krnea']):  # to look for it twice takes longer
+        assert unit.distribution(options) == []
+    for option in ('-s', '--pdb', '--capture=no', '-n0', '--co'):
+        assert unit.distribution([option]) == []
+    monkeypatch.setattr(os, 'sched_getaffinity', lambda process: {3}, raising=False)
+    assert [stage.distribution([]) for stage in stages.suite(ROOT, [])] == [[]] * 4
+
+
+ENDINGS = {
+    'test_a.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-01')
+        @pytest.mark.parametrize('n', range(20))
+        def test_many(n): pass
+        @pytest.mark.seed('RBDA 5-02')
+        def test_wrong(): assert False
+        """,
+    'test_b.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-03')
+        def test_good(): pass
+        @pytest.fixture
+        def broken():
+            yield
+            raise RuntimeError
+        @pytest.mark.seed('RBDA 5-04')
+        def test_teardown(broken): pass
+        def test_left_out(): pytest.skip('this machine has no arm')
+        """,
+    'test_c.py': """
+        import os
+        def test_dies(): os._exit(3)
+        def test_after(): pass
+        """,
+    'test_d.py': "import pytest; pytest.importorskip('no_such_module')",
+    'test_e.py': 'import no_such_module_either',
+}
+OUTCOMES = {
+    **{f'test_a.py::test_many[{n}]': ('passed', ['RBDA 5-01']) for n in range(20)},
+    'test_a.py::test_wrong': ('failed', ['RBDA 5-02']),
+    'test_b.py::test_good': ('passed', ['RBDA 5-03']),
+    'test_b.py::test_teardown': ('failed', ['RBDA 5-04']),
+    'test_b.py::test_left_out': ('skipped', []),
+    'test_c.py::test_dies': ('failed', []),
+    'test_d.py': ('skipped', []),
+    'test_e.py': ('failed', []),
+}
+
+
+def run_pytest(folder: Path, files: dict[str, str], *options: str) -> tuple[int, dict, str]:
+    """Run test modules with our plugin; return the exit code, the kept outcomes and the text."""
+    for name, text in files.items():
+        (folder / name).write_text(textwrap.dedent(text))
+    results = folder / 'results.json'
+    done = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-p', 'seed_marks', '-p', 'xdist', '-c', '/dev/null',
+         '--rootdir', str(folder), '-p', 'no:cacheprovider', *options, str(folder)],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=patient(240), env={
+            **os.environ, 'RBD_ROS_RESULTS': str(results), 'PYTEST_ADDOPTS': '',
+            'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1',  # theirs take most of the time of the start
+            'PYTHONPATH': f'{ROOT / "test" / "harness"}:{os.environ.get("PYTHONPATH", "")}'})
+    return done.returncode, json.loads(results.read_text()), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize('workers', [0, 2])
+def test_the_record_is_complete(tmp_path: Path, workers: int) -> None:
+    """Every test, and every module that has none to offer, is kept with its outcome and marks."""
+    files = dict(ENDINGS)
+    expected = dict(OUTCOMES)
+    if not workers:  # a process that dies keeps nothing, and its exit code says so
+        del files['test_c.py'], expected['test_c.py::test_dies']
+    code, found, text = run_pytest(
+        tmp_path, files, '-n', str(workers), *stages.BY_FILE, '--continue-on-collection-errors')
+    after = found.pop('test_c.py::test_after', None)
+    assert {name: (entry['outcome'], entry['seeds']) for name, entry in found.items()} \
+        == expected, text
+    assert code == 1
+    if workers and not after:  # it was the dead worker's
+        assert '1 tests have no outcome: test_c.py::test_after' in text
+
+
+@pytest.mark.parametrize('workers', [0, 2])
+def test_items_of_a_run(tmp_path: Path, workers: int) -> None:
+    """From marks to the count: a failed parameter takes its item, an oracle counts apart."""
+    files = {'test_a.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-01')
+        @pytest.mark.parametrize('n', range(3))
+        def test_one(n): assert n != 1
+        @pytest.mark.seed('RBDA 5-02')
+        @pytest.mark.seed('RBDA 5-03', oracle=True)
+        def test_two(): pass
+        """, 'test_b.py': """
+        import pytest
+        @pytest.mark.seed('RBDA 5-01')
+        def test_again(): pass
+        @pytest.mark.seed('RBDA 5-04')
+        def test_skipped(): pytest.skip('no arm')
+        """}
+    _, found, _ = run_pytest(tmp_path, files, '-n', str(workers), *stages.BY_FILE)
+    assert seeds.tally(found.values()) == (
+        {'RBDA 5-02'}, {'RBDA 5-03'}, {'RBDA 5-01', 'RBDA 5-04'})
+
+
+@pytest.mark.parametrize('workers', [0, 2])
+def test_a_wrong_mark_fails_its_test(tmp_path: Path, workers: int) -> None:
+    """A mark that the ledger lacks is an error that names it."""
+    files = {'test_a.py': "import pytest\n@pytest.mark.seed('RBDA 99-99')\ndef test_x(): pass"}
+    code, found, text = run_pytest(tmp_path, files, '-n', str(workers), *stages.BY_FILE)
+    assert code == 1 and found['test_a.py::test_x']['outcome'] == 'failed'
+    assert 'no item "RBDA 99-99"' in text
+
+
+def test_a_missing_library_fails(tmp_path: Path) -> None:
+    """Under ./run test a skip fails, of a test or of a file, unless the machine is the reason."""
+    files = {
+        'test_a.py': "import pytest\npin = pytest.importorskip('no_such_peer')\ndef test(): pass",
+        'test_b.py': """
+            import pytest
+            def test_x(): pytest.importorskip('no_such_peer', reason='no peer')
+            @pytest.mark.skipif(True, reason='slow')
+            def test_y(): pass
+            @pytest.mark.parametrize('robot', [])
+            def test_none(robot): pass
+            @pytest.mark.skipif(True, reason='this machine has no arm')
+            def test_z(): pass
+            @pytest.mark.xfail(strict=True)
+            def test_w(): assert False
+            """}
+    code, found, text = run_pytest(tmp_path, files, '-p', 'skips', '-rA',
+                                   '--continue-on-collection-errors')
+    assert code == 1
+    assert {name: entry['outcome'] for name, entry in found.items()} == {
+        'test_a.py': 'failed', 'test_b.py::test_x': 'failed', 'test_b.py::test_y': 'failed',
+        'test_b.py::test_none[NOTSET]': 'failed', 'test_b.py::test_z': 'skipped',
+        'test_b.py::test_w': 'skipped'}
+    assert 'skipped under ./run test: no peer.' in text and 'no_such_peer' in text
+
+
+def test_elsewhere_a_missing_library_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ./run the reason is all that is wanted."""
+    monkeypatch.delenv('RBD_ROS_RESULTS', raising=False)
+    assert skips.verdict('Skipped: no peer') is None
+    monkeypatch.setenv('RBD_ROS_RESULTS', 'x')
+    assert 'no peer' in str(skips.verdict('Skipped: no peer'))
+    assert skips.verdict('Skipped: this machine has no arm') is None
+
+
+def test_a_lost_test_fails_the_run(tmp_path: Path) -> None:
+    """A test that was collected but never reported does not vanish."""
+    files = {'test_a.py': 'def test_x(): pass\ndef test_y(): pass', 'conftest.py': """
+        def pytest_runtest_protocol(item): return True if item.name == 'test_y' else None
+        """}
+    code, found, text = run_pytest(tmp_path, files)
+    assert list(found) == ['test_a.py::test_x']
+    assert code not in (0, stages.NO_TESTS)
+    assert '1 tests have no outcome: test_a.py::test_y' in text
+
+
+def test_only_linters_and_unit_tests_run_at_the_same_time(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str]) -> None:
+    """Both begin before either ends; launch tests and then the browser have the machine alone."""
+    monkeypatch.setenv('RBD_ROS_FOLDER', str(tmp_path / 'made'))
+    monkeypatch.setenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', '1')
+    wait = """
+import pathlib, time
+def test_{name}():
+    print('seen')
+    here, other = pathlib.Path({here!r}), pathlib.Path({other!r})
+    here.touch()
+    end = time.monotonic() + 500
+    while not other.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert {passes}
+"""
+    chosen = []
+    for name, other, passes in (('linters', 'unit', True), ('unit', 'linters', False),
+                                ('launch', 'unit', True), ('browser', 'launch', True)):
+        file = tmp_path / f'test_{name}.py'
+        file.write_text(wait.format(name=name, passes=passes, here=str(tmp_path / name),
+                                    other=str(tmp_path / other)))
+        stage = name if name == 'linters' else f'{name} tests'
+        chosen.append(stages.Stage(stage, [
+            *stages.WITHOUT_LAUNCH, '-s', '-c', os.devnull, '--rootdir', str(tmp_path),
+            str(file)]))
+    testing.run_together(chosen, tmp_path)
+    assert [stage.failed for stage in chosen] == [False, True, False, False]
+    ends = [stage.started + stage.seconds for stage in chosen]
+    assert chosen[2].started >= max(ends[:2])
+    assert chosen[3].started >= ends[2]
+    assert any(line.startswith('unit tests | ') and line.endswith('seen')
+               for line in capfd.readouterr().out.splitlines())
+
+
+def test_summary_ends_with_the_counts(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last line adds up the stages, and a crash of pytest shows."""
+    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)  # the results of this very run
+    for name, outcomes in (('unit tests', 'passed passed failed'), ('launch tests', 'skipped')):
+        file = stages.results_file(tmp_path, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{' + ','.join(
+            f'"{n}": {{"outcome": "{word}", "seeds": []}}'
+            for n, word in enumerate(outcomes.split())) + '}')
+    done = [stages.Stage('unit tests', [], 1), stages.Stage('launch tests', [], 0),
+            stages.Stage('linters', [], 3)]
+    lines, _ = testing.summary(done, tmp_path)
+    assert lines[-1] == 'tests: 2 passed, 1 failed, 0 repeated, 1 skipped'
+    assert any('pytest ended with code 3' in line for line in lines)
+
+
+def test_summary_says_what_was_repeated_and_skipped(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the reasons, below the stage; a stage that cannot run is one line."""
+    monkeypatch.delenv('RBD_ROS_FOLDER', raising=False)
+    file = stages.results_file(tmp_path, 'launch tests')
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({
+        'a': {'outcome': 'repeated', 'repeated': 'stood still', 'seconds': 12.3},
+        'b': {'outcome': 'failed', 'repeated': 'stood still too'},
+        'c': {'outcome': 'skipped', 'reason': 'no arm'}, 'd': {'outcome': 'passed'}}))
+    done = [stages.Stage('launch tests', [], 1),
+            stages.Stage('browser tests', [], skipped='no browser')]
+    lines, total = testing.summary(done, tmp_path)
+    assert not done[1].failed
+    assert [line.strip() for line in lines[-7:-1]] == [
+        'launch tests   FAILED  1 passed, 1 failed, 1 repeated, 1 skipped in 0 s',
+        'longest: a 12 s',
+        'repeated (passed then): a: stood still', 'repeated (failed then): b: stood still too',
+        'skipped 1: no arm', 'browser tests  skipped no browser']
+    assert total == {'passed': 1, 'failed': 1, 'repeated': 1, 'skipped': 1}
+
+
+def test_a_stage_without_tests_fails_a_whole_run() -> None:
+    """Where all tests of a stage were asked for, none is a failure; where some, it is not."""
+    whole, some = (stages.Stage('unit tests', [], stages.NO_TESTS, complete=complete)
+                   for complete in (True, False))
+    assert whole.failed and not some.failed

@@ -1,0 +1,101 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A five-bar arm in simulation under the controller, on a fake clock."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import rbd_ros
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.table import defaults
+from rbd_ros.control.robot import make_robot
+from rbd_ros.control.settings import Settings
+from rbd_ros.control.tick import TickKernels
+from rbd_ros.sim import Physics, SimulatedRobot
+
+PERIOD = 1e-3
+MODEL = rbd_ros.load_urdf(Path(__file__).parents[1] / 'urdf' / 'five_bar.urdf')
+#: not in the order of the model, so that a mixed-up order shows
+JOINTS = ('right_shoulder', 'left_shoulder')
+INDEX = [MODEL.independent_joint_names.index(name) for name in JOINTS]
+START = np.array([0.9, 2.2])
+#: near the closed position above the pivots
+NEAR = [2.2, -1.4, 0.9, 1.4]
+
+
+@functools.cache
+def parts(assembly=()):
+    """Return dynamics, controlled robot and what compiles its kernels."""
+    robot = make_robot(MODEL, JOINTS, tip='tool', assembly=dict(assembly))
+    return rbd_ros.Dynamics(MODEL), robot, TickKernels(
+        robot, driver_adds='none', driver_knows_payload=False, axes=('x', 'z'))
+
+
+class Rig:
+    """
+    A five-bar arm in simulation under the controller, on a fake clock.
+
+    :param assembly: positions that name a closed position; nobody measures passive joints then.
+    :param near: a position near that in which the arm starts.
+    :param robot: as ``parts`` returns it, for another robot than that of the description.
+    :param rubs: whether the rods rub as the description says, which the law knows.
+    """
+
+    def __init__(self, assembly=None, near=NEAR, start=START, *, rubs=True, robot=None,
+                 **values):
+        self.dynamics, robot, ticks = robot or parts(tuple((assembly or {}).items()))
+        self.seen = INDEX if assembly else list(range(4))
+        self.values = defaults() | {
+            'driver_adds': 'none', 'nominal_rate': 1.0 / PERIOD, 'start.time': 0.0,
+            'start.watch_time': 0.0, 'ramp_time': 0.1, 'free_damping': [0.0],
+            'torque_rate_limits': [1e5], 'reference.acceleration': [40.0],
+            'task.axes': ['tx', 'tz']} | values
+        self.sent, self.log = [], []
+        self.cycle = Cycle(Settings(robot, self.values, simulated=False),
+                           {kernel: ticks.compile(kernel) for kernel in ticks.names},
+                           lambda torque: self.sent.append(torque.copy()))
+        free = {} if rubs else {'damping': np.zeros(4)}
+        self.plant = SimulatedRobot(MODEL, physics=Physics.of(MODEL, **free))
+        position = np.array(near)
+        position[INDEX] = start
+        self.plant.place(position, fixed=JOINTS)
+        self.offset = np.zeros(4)               # of the sensors
+        self.time = 50.0
+        self.cycle.loop.post(self.cycle.activate)
+
+    def run(self, duration):
+        """Let time pass, a state and a tick per period."""
+        for _ in range(round(duration / PERIOD)):
+            self.time += PERIOD
+            q, v = self.plant.q, self.plant.v
+            self.see(q + self.offset, v)
+            if self.sent:
+                self.log.append((q, v, self.sent[-1], self.cycle.reference.state.copy()))
+                torque = np.zeros(4)
+                torque[INDEX] = self.sent[-1]
+                self.plant.command(torque)
+                self.plant.step(PERIOD)
+
+    def see(self, q, v):
+        """Let the controller have one state, of the joints that are measured."""
+        names = tuple(MODEL.joint_names[i] for i in self.seen)
+        self.cycle.state(self.time, self.time, names, q[self.seen], v[self.seen], (),
+                         self.time + 1e4)
+        self.cycle.tick(self.time, self.time)
+
+    def causes(self):
+        """Return the causes of all faults."""
+        return [fault.cause for fault in self.cycle.supervisor.faults]

@@ -1,0 +1,43 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The parameters of controller.launch.py as users get them, but at a lower rate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+
+_CONFIG = Path(__file__).parents[2] / 'config'
+
+
+def slow_nodes(folder: Path, rate: float) -> list[str]:
+    """
+    Return arguments of the launch file: the usual parameters of its nodes, but a lower rate.
+
+    :param folder: where the files are written.
+    :param rate: of states and commands, Hz.
+    """
+    given = []
+    for argument, name, changes in (
+            ('params_file', 'controller', {'nominal_rate': rate, 'minimum_rate': 0.1 * rate}),
+            ('simulator_params_file', 'simulator', {'state_rate': rate, 'substeps': 10})):
+        text = (_CONFIG / f'{name}.yaml').read_text()
+        for key, value in changes.items():
+            text, count = re.subn(rf'^( +{key}): \S+', rf'\1: {value}', text, flags=re.M)
+            assert count == 1, key
+        file = folder / f'{name}.yaml'
+        file.write_text(text)
+        given.append(f'{argument}:={file}')
+    return given
