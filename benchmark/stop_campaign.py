@@ -219,7 +219,7 @@ def moving(case: Case, **values: object) -> Stopped:
     """
     arm = Stopped(case, **values)
     arm.cycle.loop.post(arm.cycle.activate)
-    arm.run(20.0 / case.rate + case.delay + 0.05)
+    arm.run(20.0 / case.rate + case.delay + 0.05 + arm.settings.number('state_timeout'))
     if arm.cycle.supervisor.state.value != 'running':
         raise RuntimeError(f'{case}: {arm.cycle.supervisor.state.value} '
                            f'{arm.cycle.fault_text()}')
@@ -230,16 +230,17 @@ def moving(case: Case, **values: object) -> Stopped:
     return arm
 
 
-def run_case(case: Case, **values: object) -> Result:
+def run_case(case: Case, *, cause: Cause = Cause.OPERATOR_STOP, **values: object) -> Result:
     """
     Stop a moving robot, and watch for 1.5 s.
 
     :param case: what to do.
+    :param cause: why it is stopped.
     :param values: parameters of the controller.
     """
     arm = moving(case, **values)
     limits, first = arm.settings.velocity_limits, len(arm.qd)
-    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, cause))
     arm.run(1.5)
     before = 1 + arm.dead_steps  # until the first torque of the stop acts, nobody can do anything
     since = np.abs(arm.qd[first - 1:])

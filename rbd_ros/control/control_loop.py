@@ -46,7 +46,7 @@ class Need(enum.Enum):
 
     LAW = 'law'  # law of the mode, gravity, driver's part
     HOLD = 'hold'  # law of holding where the robot was when holding began, gravity, driver's part
-    GRAVITY = 'gravity'  # gravity and driver's part alone
+    STOP = 'stop'  # the torque that brakes, gravity, driver's part
 
 
 class Release(enum.Enum):
@@ -66,6 +66,7 @@ class Torques:
         :param n: number of controlled joints.
         """
         self.law = np.zeros(n)
+        self.brake = np.zeros(n)
         self.gravity = np.zeros(n)  # with payload
         self.driver = np.zeros(n)  # what the driver adds by itself
 
@@ -75,8 +76,7 @@ class ControlLoop:
 
     def __init__(self, supervisor: Supervisor, limiter: TorqueLimiter, torques: Torques,
                  compute: Callable[[Need], None], publish: Callable[[Array], None], *,
-                 brake_damping: Array, release: Release = Release.ZERO,
-                 switch_time: float = 0.5) -> None:
+                 release: Release = Release.ZERO, switch_time: float = 0.5) -> None:
         """
         Wire the parts.
 
@@ -85,7 +85,6 @@ class ControlLoop:
         :param torques: buffers that ``compute`` fills.
         :param compute: evaluate the dynamics at the present state; exceptions are faults.
         :param publish: send a torque; it gets a buffer that the next call overwrites.
-        :param brake_damping: D of g(q) - D qd, N.m.s/rad per joint.
         :param release: what remains at the end.
         :param switch_time: s over which a change of the law fades.
         """
@@ -99,7 +98,6 @@ class ControlLoop:
         self.load = np.zeros(n)  # torque that the robot showed in addition to g(q), for every stop
         self.published = 0
         self._compute, self._publish = compute, publish
-        self._damping = np.array(brake_damping, dtype=float)
         self._gravity, self._driver = np.zeros(n), limiter.driver  # of the last good state
         self._start, self._work = np.zeros(n), np.zeros(n)
         self._known = False  # what acts before the first torque
@@ -172,6 +170,8 @@ class ControlLoop:
                                                         'finite')
             self._announce()
             self.switch.cancel()
+            if not self._evaluate(Due.BRAKE, steady):
+                return self._blind(supervisor.advance(now, steady), now, steady)
             self._brake(qd)
             if not is_finite(self.wanted):
                 supervisor.fault(steady, Cause.BAD_GRAVITY, 'the velocity is not finite')
@@ -239,7 +239,7 @@ class ControlLoop:
     def _announce(self) -> None:
         if self.supervisor.state is not self._state:
             self._state = self.supervisor.state
-            if self._state in (State.RAMPING_IN, State.HOLDING):
+            if self._state is State.RAMPING_IN:
                 self.switch.switch()
             if self.on_enter:
                 self.on_enter(self._state)
@@ -252,7 +252,7 @@ class ControlLoop:
 
     def _evaluate(self, due: Due, steady: float) -> bool:
         """Compute; after a failure fall back to gravity alone; return False without even that."""
-        need = Need.GRAVITY
+        need = Need.STOP
         if due is Due.LAW:
             need = Need.LAW
         elif due is Due.HOLD:
@@ -264,7 +264,7 @@ class ControlLoop:
                                   f'{type(error).__name__}: {error}')
             self._announce()
             try:
-                self._compute(Need.GRAVITY)
+                self._compute(Need.STOP)
             except Exception as second:
                 return self._no_gravity(steady, f'{type(second).__name__}: {second}')
         if not (is_finite(self.torques.gravity) and is_finite(self.torques.driver)):
@@ -310,10 +310,14 @@ class ControlLoop:
         return True
 
     def _brake(self, qd: Array) -> None:
-        """Fill ``wanted`` with g(q) - D qd and the load that the robot showed."""
-        np.multiply(self._damping, qd, out=self._work)
-        np.add(self._work, self.load, out=self._work)
-        np.subtract(self._gravity, self._work, out=self.wanted)
+        """
+        Fill ``wanted`` with the torque that brakes, which carries the load that the robot showed.
+
+        Velocities that are finite and absurd may have none: then gravity is all.
+        """
+        self.wanted[:] = self.torques.brake
+        if not is_finite(self.wanted) and is_finite(qd):
+            np.subtract(self._gravity, self.load, out=self.wanted)
 
     def _mix(self, start: Array, share: float) -> None:
         """Fill ``wanted`` with the given share of the way from start to the release torque."""

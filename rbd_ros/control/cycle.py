@@ -76,7 +76,6 @@ class Cycle:
         self.torques = Torques(len(robot.joints))
         self.loop = ControlLoop(
             self.supervisor, self.limiter, self.torques, self._compute, publish,
-            brake_damping=settings.damper('brake_damping'),
             release=Release(settings.release_torque),
             switch_time=settings.number('switch_time'))
         self.loop.on_enter = self._entered
@@ -100,11 +99,12 @@ class Cycle:
         self.choice = LawChoice(settings, kernels, self.joints,
                                 (self.reference, self.task_reference), self._saturation)
         joint_law = self.choice.joint
-        self._disturbance = Disturbance(settings, kernels['momentum'], joint_law.external)
+        self._disturbance = Disturbance(settings, kernels['momentum'], joint_law.external,
+                                        self.choice.braking.load)
         self.loop.load = self._disturbance.load
         self._standstill = Standstill(settings, self.joints, kernels['momentum'],
                                       self._disturbance.observer)
-        self._holding = Holding(joint_law, self.joints, robot.joints, self.loop.load,
+        self._holding = Holding(joint_law, self.joints, robot.joints, self._disturbance.mean,
                                 self.announce)
         self.events: deque[tuple[str, str]] = deque(maxlen=1000)  # kind, text
         self.now = self.steady = 0.0
@@ -397,8 +397,13 @@ class Cycle:
         elif state is State.RUNNING:
             self.joints.motion.repeats.learning = False
         elif state is State.HOLDING:
-            self._holding.enter(self.now)
+            self._holding.enter(self.now, self.choice.braking.allowed)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):
+            if state is State.BRAKING:
+                asked = all(fault.cause.by_operator for fault in self.supervisor.faults)
+                self.choice.braking.enter(self.now, qd, urgent=not asked)
+                if asked:
+                    self._disturbance.forget()  # a hand that has pushed the robot is no load
             if self.supervisor.distrusted:
                 self._disturbance.distrust(self.limiter.limit)
             self.reference.goals.abort('the controller stopped: ' + '; '.join(

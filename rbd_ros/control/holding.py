@@ -64,6 +64,7 @@ class Holding:
         # bound at hold_distance.
         self._stiffness, self._damping = np.zeros((2, n))
         self._gains, self._usual = np.zeros((2, 2, n))  # of the law: while it holds, else
+        self._ahead = 0.0  # s
         self._announced = -np.inf
 
     @property
@@ -83,14 +84,16 @@ class Holding:
         settle = max(_SETTLE, 4.0 * settings.loop_delay / DAMPED)
         self._stiffness[:] = np.minimum(self._damping / settle, self._bound / self._most)
         self._gains[:] = settings.hold_gains
+        self._ahead = settings.ahead
 
-    def enter(self, now: float) -> None:
+    def enter(self, now: float, most: Array) -> None:
         """
-        Begin at the present state, and come to rest.
+        Begin at the present position, and come to rest.
 
         :param now: control time, s.
+        :param most: velocities that braking has left; what shows more is noise, or a load.
         """
-        self._law.enter(now)
+        self._law.begin(now, np.clip(self._joints.qd[self._joints.controlled], -most, most))
         self._law.external[:] = self._load
         self._way[:] = 0.0
         self._announced = -np.inf
@@ -110,7 +113,7 @@ class Holding:
         self._usual[0], self._usual[1] = stiffness, damping
         stiffness[:], damping[:] = self._gains
         try:
-            law.compute(now)
+            law.compute(now, self._ahead)
         finally:
             stiffness[:], damping[:] = self._usual
         torque, gravity = law.outputs['law'], law.outputs['gravity']

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
+from rbd_ros.control.braking import Braking
 from rbd_ros.control.control_loop import Need, Torques
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.joint_states.joint_map import JointMap
@@ -55,7 +56,8 @@ class LawChoice:
         :param saturation: gives per joint 1 or -1 at a torque limit, else 0.
         """
         self.joint = JointLaw('joint', kernels['joint'], joints, references[0], saturation)
-        self._gravity = Law('gravity', kernels['gravity'], joints)
+        self._stop = Law('stop', kernels['stop'], joints)
+        self.braking = Braking(self._stop, joints)
         self._laws: dict[str, Law] = {
             'joint': self.joint,
             'task': TaskLaw('task', kernels['task'], joints, references[1], saturation),
@@ -80,6 +82,7 @@ class LawChoice:
 
         :param settings: valid set.
         """
+        self.braking.apply(settings)
         for law in self._laws.values():
             law.apply(settings)
 
@@ -92,7 +95,7 @@ class LawChoice:
         :param holding: the law after a stop.
         :param torques: get the results.
         """
-        law: Law | Holding = self._gravity
+        law: Law | Braking | Holding = self.braking
         if need is Need.LAW:
             law = self.law
         elif need is Need.HOLD:
@@ -100,17 +103,19 @@ class LawChoice:
         law.compute(now)
         outputs = law.outputs
         torques.gravity, torques.driver = outputs['gravity'], outputs['driver']
-        if need is not Need.GRAVITY:
+        if need is Need.STOP:
+            torques.brake = outputs['brake']
+        else:
             torques.law = outputs['law']
 
     def gravity(self) -> Array:
         """Return the gravity torque of the present state, in a buffer."""
-        self._gravity.compute(0.0)  # it does not depend on time
-        return self._gravity.outputs['gravity']
+        self._stop.compute(0.0)  # it does not depend on time
+        return self._stop.outputs['gravity']
 
     def gravity_columns(self) -> Array:
         """Return the torques of the three unit vectors of gravity, one row per joint."""
-        vector = self._gravity.inputs['gravity']
+        vector = self._stop.inputs['gravity']
         present = vector.copy()
         columns = []
         for axis in np.eye(3):

@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 _PAYLOAD = ('payload.mass', 'payload.com', 'payload.inertia')
 
 #: kernels that run in the control thread
-_KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'momentum')
+_KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'momentum')
 
 
 class Load:

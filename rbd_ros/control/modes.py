@@ -38,6 +38,9 @@ Reference = TypeVar('Reference', JointReference, TaskReference)
 
 _FREE = [0.0] * 6  # the directions of a frame have no torque limit of their own
 
+#: rad or m by which a position is extrapolated at most: velocities may be absurd
+_FARTHEST = 0.3
+
 #: rad/s or m/s below which a reference counts as at rest
 _REST = 1e-3
 
@@ -59,7 +62,7 @@ class Law:
         """
         self.name, self.bound, self._joints = name, bound, joints
         self.inputs, self.outputs = bound.inputs, bound.outputs
-        self._run = bound.run
+        self.run = bound.run
         # Copies between memoryviews take a fraction of what NumPy takes.
         self._q, self._qd = memoryview(bound.inputs['q']), memoryview(bound.inputs['qd'])
         self._from_q, self._from_qd = memoryview(joints.q), memoryview(joints.qd)
@@ -92,15 +95,18 @@ class Law:
         for name, value in settings.kernel_inputs()[self.name].items():
             self.inputs[name][...] = value
 
-    def compute(self, now: float) -> None:
+    def compute(self, now: float, ahead: float = 0.0) -> None:
         """
         Evaluate the kernel at the present state.
 
         :param now: control time, s.
+        :param ahead: s by which positions are extrapolated, because they are late.
         """
         self.prepare(now)
         self.read_state()
-        self._run()
+        if ahead:
+            self.extrapolate(ahead)
+        self.run()
         self.finish(now)
 
     def prepare(self, now: float) -> None:
@@ -114,6 +120,14 @@ class Law:
         """Copy the present state into the inputs."""
         self._q[:] = self._from_q
         self._qd[:] = self._from_qd
+
+    def extrapolate(self, ahead: float) -> None:
+        """
+        Let the positions among the inputs move on.
+
+        :param ahead: s for which they do so.
+        """
+        self.inputs['q'] += np.clip(ahead * self.inputs['qd'], -_FARTHEST, _FARTHEST)
 
     def finish(self, now: float) -> None:
         """
@@ -185,8 +199,16 @@ class JointLaw(ReferenceLaw[JointReference]):
 
     def enter(self, now: float) -> None:
         """Begin at the present state, and come to rest."""
-        index = self._joints.controlled
-        self.reference.start(self._joints.q[index], self._joints.qd[index])
+        self.begin(now, self._joints.qd[self._joints.controlled])
+
+    def begin(self, now: float, qd: Array) -> None:
+        """
+        Begin at the present position with a given velocity, and come to rest.
+
+        :param now: control time, s.
+        :param qd: of the controlled joints.
+        """
+        self.reference.start(self._joints.q[self._joints.controlled], qd)
         self.reference.rest(now, self._rest_time)
         self._integral[:] = 0.0
         self.external[:] = 0.0
@@ -237,7 +259,7 @@ class TaskLaw(ReferenceLaw[TaskReference]):
         self._time = None
         self.error[:] = 0.0
         self.read_state()  # for the pose; the torque is not used
-        self._run()
+        self.run()
         R, velocity = self.outputs['R'], self.outputs['velocity']
         self.reference.start(R, self.outputs['p'], np.concatenate([
             R @ velocity[:3], R @ velocity[3:]]), self._rest_time)

@@ -50,6 +50,12 @@ DAMPED = 0.3
 #: the same for what observes a load and compensates it
 _OBSERVED = 0.6
 
+#: the same for the brake, which extrapolates velocities by the delay
+_BRAKED = 0.45
+
+#: share of the velocities after braking that is worth a notice
+_LEFT = 0.2
+
 #: share of the range of a joint that the zone before each of its limits may take
 _ZONE = 0.1
 _LEAST_ZONE = 1e-6  # rad or m, for a joint that has no range at all
@@ -289,16 +295,20 @@ class Settings:
         return Tolerances(path, goal, self.number('tolerance.goal_time') or math.inf)
 
     @property
-    def loop_delay(self) -> float:
+    def answer_time(self) -> float:
         """
-        Return the time in s from a motion to the torque that answers it; 0: nobody says.
+        Return the time in s from a motion to the torque that answers it.
 
         A state waits for up to a period, a torque acts half a period late on average, and
         velocities that are missing are differences behind a filter.
         """
-        delay = self.number('delay')
-        return delay and (delay + 1.5 / self.number('nominal_rate')
-                          + self.number('velocity_filter'))
+        return (self.number('delay') + 1.5 / self.number('nominal_rate')
+                + self.number('velocity_filter'))
+
+    @property
+    def loop_delay(self) -> float:
+        """Return the same where the delay is given; 0: nobody says."""
+        return self.answer_time if self.number('delay') else 0.0
 
     @property
     def fastest_damper(self) -> float:
@@ -316,12 +326,39 @@ class Settings:
                           self.fastest_damper * np.array(self.robot.damped_inertia))
 
     @property
+    def lateness(self) -> tuple[float, float]:
+        """
+        Return how late positions are when their torque acts, and how late differences of them, s.
+
+        A torque acts half a period late on average.
+        """
+        period = 1.0 / self.number('nominal_rate')
+        late = self.number('delay') + 0.5 * period
+        return late, late + 0.5 * period + self.number('velocity_filter')
+
+    @property
+    def ahead(self) -> float:
+        """
+        Return the time in s by which stops and holds extrapolate positions; 0: nobody says.
+
+        g(q) of a late position acts like a damper with the stiffness of gravity times the delay,
+        which is negative for an arm that stands upright. Closed loops would not close.
+        """
+        known = self.number('delay') and not self.robot.model.loops
+        return self.lateness[0] if known else 0.0
+
+    @property
+    def brake_rate(self) -> float:
+        """Return the rate in 1/s at which a stop lets velocities decay."""
+        return min(self.number('brake_rate'), _BRAKED / self.answer_time)
+
+    @property
     def hold_gains(self) -> tuple[Array, Array]:
         """Return stiffness and damping of a hold, soft enough for the delay of the loop."""
         stiffness, damping = self.joints('stiffness'), self.joints('damping')
         if not self.loop_delay:
             return stiffness, damping
-        damping = np.minimum(damping, DAMPED / self.loop_delay)
+        damping = np.minimum(damping, min(self.brake_rate, DAMPED / self.loop_delay))
         return np.minimum(stiffness, 0.25 * damping * damping), damping
 
     @property
@@ -363,6 +400,13 @@ class Settings:
             if less:
                 texts.append(f'{name} in N.m.s/rad is reduced, because more would oscillate '
                              f'{self._late()}: {", ".join(less)}')
+        left = math.exp(-self.brake_rate * self.number('brake_time'))
+        if self.brake_rate < self.number('brake_rate') and (
+                self._asked('brake_rate') or self.loop_delay or left > _LEFT):
+            texts.append(f'brake_rate is reduced from {self.number("brake_rate"):.3g} to '
+                         f'{self.brake_rate:.3g} 1/s, because more would overshoot '
+                         f'{self._late()}: a stop leaves {100.0 * left:.2g} % of the velocities '
+                         'after brake_time')
         return texts
 
     def _late(self) -> str:
@@ -395,7 +439,7 @@ class Settings:
                              for name in ('friction_viscous', 'friction_coulomb')}
         gains = {'stiffness': self.joints('stiffness'), 'damping': self.joints('damping')}
         return {
-            'gravity': {},
+            'stop': {'limit': self.torque_limits, 'damping': self.damper('brake_damping')},
             'float': law | guided | {
                 'scale': self.joints('gravity_scale'), 'damping': self.damper('free_damping')},
             'damping': law | {'damping': self.damper('brake_damping')},

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TYPE_CHECKING
 
-from rbd_ros.compiler import absolute, less_equal
+from rbd_ros.compiler import absolute, clamp, less_equal
 from rbd_ros.control.joint_states.motion import REACH, WINDOW
 from rbd_ros.control.laws import barriers, joint_space, operational_space, passive
 from rbd_ros.control.loop_terms import LoopTerms
@@ -53,7 +53,7 @@ __all__ = ['KERNELS', 'TickKernels']
 #: a sum of torques that no robot has, N.m
 _HUGE = 1e12
 
-KERNELS = ('gravity', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
+KERNELS = ('stop', 'float', 'damping', 'joint', 'task', 'report', 'momentum')
 #: modules that are traced, besides the algorithms
 _TRACING = (__name__, Terms.__module__, LoopTerms.__module__, Tip.__module__, *(
     module.__name__ for module in (barriers, joint_space, limits, operational_space, passive)))
@@ -103,7 +103,8 @@ class TickKernels:
             ('loop_tolerance', 'loop_pivot') if model.loops else (), (1,))
         law = common | barrier | output | seen | closed
         self._shapes: dict[str, Shapes] = {
-            'gravity': common,
+            'stop': common | {'brake_rate': (1,), **dict.fromkeys(
+                ('load', 'limit', 'damping', 'allowed'), (n,))},
             'float': law | friction | {'scale': (n,), 'damping': (n,)},
             'damping': law | {'damping': (n,)},
             'joint': law | friction | joint | {'reference': (3, n), 'far': (n,)},
@@ -117,7 +118,7 @@ class TickKernels:
             'momentum': common, 'loops': common,
         }
         self._functions: dict[str, Callable[[State], dict[str, Sequence[Any]]]] = {
-            'gravity': self._basics, 'float': self._float, 'damping': self._damping,
+            'stop': self._stop, 'float': self._float, 'damping': self._damping,
             'joint': self._joint, 'task': self._task, 'report': self._tip.report,
             'momentum': self._momentum, 'loops': self._loops}
 
@@ -180,6 +181,16 @@ class TickKernels:
         else:
             driver = [0.0] * len(gravity)
         return {'gravity': gravity, 'driver': driver}
+
+    def _stop(self, s: State) -> dict[str, Sequence[Any]]:
+        """Return the basics, and the torque that lets the velocities of all joints decay alike."""
+        x, basics = s.inputs, self._basics(s)
+        rate, load, qd = x['brake_rate'][0], x['load'], self._terms.pick(x['qd'])
+        brake = self._terms.torque(s, [-rate * v for v in qd])
+        carried = [g - r for g, r in zip(basics['gravity'], load, strict=True)]
+        brake = [tau - r - d * (v - clamp(v, -most, most)) for tau, r, d, v, most in zip(
+            brake, load, x['damping'], qd, x['allowed'], strict=True)]
+        return {**basics, 'brake': in_proportion(brake, carried, x['limit'])}
 
     def _with_law(self, s: State, basics: dict[str, Sequence[Any]], law: Vector,
                   **more: Sequence[Any]) -> dict[str, Sequence[Any]]:

@@ -535,11 +535,12 @@ def test_switch_of_the_law_is_bumpless_before_the_limiter():
 
 
 def test_reset_from_a_hold_is_bumpless():
-    """From brake to hold and from hold to the law the wanted torque does not step."""
+    """From hold to the law the wanted torque does not step."""
     rig = Rig()
     rig.start()
     stop(rig, Cause.OPERATOR_STOP)
-    rig.run(0.2, qd=(0.5, 0.5))
+    rig.run(1.0, qd=(0.5, 0.5))
+    assert rig.supervisor.state is State.HOLDING
     largest, before = 0.0, rig.loop.wanted.copy()
     for k in range(2200):
         if k == 1000:

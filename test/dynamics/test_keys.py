@@ -176,7 +176,7 @@ def test_simulator_and_ticks():
         assert place.rotation[3] == pytest.approx(
             math.cos(0.25 * math.pi) * math.cos(0.5 * gear * 0.3), rel=1e-12)
         tick = TickKernels(make_robot(model), driver_adds='none',
-                           driver_knows_payload=False).compile('gravity')
+                           driver_knows_payload=False).compile('stop')
         tick.inputs['q'][:] = 0.3
         tick.inputs['gravity'][:] = model.gravity
         tick()
@@ -394,7 +394,7 @@ for make in (
         lambda: Dynamics(model).compile('gravity'),
         lambda: compiled_engine(model, 'semi_implicit'), lambda: Frames(model),
         lambda: TickKernels(make_robot(model), driver_adds='none',
-                            driver_knows_payload=False).compile('gravity')):
+                            driver_knows_payload=False).compile('stop')):
     try:
         make()
     except Asked:

@@ -25,7 +25,6 @@ from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 RATE = 200.0
 STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3
 REPEATS = 5
-BRAKE_DAMPING = 0.2  # N.m.s/rad, as much as the first joint can carry at this rate
 
 URDF = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
 MODEL = load_urdf(URDF)
@@ -43,6 +42,6 @@ PARAMETERS = {
     'ramp_time': 0.1, 'switch_time': 0.1, 'release_repeats': REPEATS,
     'start.time': 0.0, 'start.watch_time': 0.0,  # these robots are moved by hand
     'free_damping': [0.0],
-    'activation_timeout': 20.0, 'brake_damping': [BRAKE_DAMPING],
+    'activation_timeout': 20.0,
     'state_tolerance': [100.0],  # this driver puts its robot anywhere, at any velocity
 }

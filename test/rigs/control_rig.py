@@ -48,8 +48,7 @@ class Rig:
         self.law = np.array([5.0, 5.0])
         self.fail = ''
         self.loop = ControlLoop(self.supervisor, self.limiter, self.torques, self._compute,
-                                self._publish, brake_damping=np.array([2.0, 2.0]),
-                                release=release)
+                                self._publish, release=release)
         self.loop.on_enter = lambda state: self.states.append((self.time, state.value))
 
     @property
@@ -61,10 +60,12 @@ class Rig:
         gravity = 10.0 * np.clip(self.map.q, -1e100, 1e100)
         if self.fail == 'gravity':
             gravity = np.full(2, np.nan)
-        if self.fail == 'raise' and need is not Need.GRAVITY:
+        if self.fail == 'raise' and need is not Need.STOP:
             raise RuntimeError('law broke')
         self.torques.gravity[:] = gravity
         self.torques.driver[:] = self.driver * gravity
+        if need is Need.STOP:
+            self.torques.brake[:] = gravity - 2.0 * self.map.qd - self.loop.load
         self.torques.law[:] = gravity + self.law if need is Need.LAW else gravity
         if self.fail == 'law':
             self.torques.law[0] = np.nan

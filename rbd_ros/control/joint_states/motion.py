@@ -91,6 +91,7 @@ class Motion:
         self.repeats = Repeats(n)
         self.speed = np.zeros(n)  # velocity of the message before, as accepted
         self.elapsed = 0.0  # s since then
+        self.differenced = False  # whether the last message lacked velocities
         self.mismatch = np.zeros(n)  # rad or m by which positions ran away from velocities
         self.restart()
 
@@ -214,6 +215,8 @@ class Motion:
         :returns: joints whose velocity was missing.
         """
         silent = self._velocities(layout, now, velocity, stamp)
+        if layout.mask:
+            self.differenced = bool(silent)
         qd, mismatch, allowed = layout.qd.tolist(), self.mismatch.tolist(), self._most.copy()
         for c, k, step, elapsed in self._moves:
             way = qd[k] * elapsed

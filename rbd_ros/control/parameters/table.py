@@ -178,8 +178,12 @@ _SAFETY = (
     scalar('delay', 0.0, 's', 0.0, 0.5, 'Largest time from measuring a state to applying the '
            'torque computed from it. Damping, stops and holds are made for it; gains that cannot '
            'be stable with it are refused.', True),
-    joints('brake_damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'D of the braking law g(q) - '
-           'D qd, capped at what is stable at nominal_rate with delay.'),
+    scalar('brake_rate', 10.0, '1/s', 0.1, 1e3, 'Rate at which a stop lets the velocities of all '
+           'joints decay, capped at what does not overshoot with delay, nominal_rate and '
+           'velocity_filter.'),
+    joints('brake_damping', [5.0], 'N.m.s/rad or N.s/m', 0.0, 1e4, 'D of the mode damping, '
+           'g(q) - D qd, and in a stop against what a joint is faster than brake_rate allows; '
+           'capped at what is stable at nominal_rate with delay.'),
     scalar('hold_torque', 0.3, '', 0.0, 1.0, 'Bound, as a fraction of torque_limits, of what a '
            'stop adds to g(q) besides damping: the observed load, and the push of a hold.'),
     joints('hold_distance', [0.1], 'rad or m', 1e-3, 10.0,
@@ -208,7 +212,7 @@ _SAFETY = (
            'Filter time of velocities obtained by differentiating positions.', True),
     scalar('hold_time', 0.3, 's', 0.0, 2.0,
            'Time for which the last gravity torque is held after the state is lost.', True),
-    scalar('brake_time', 0.5, 's', 0.0, 2.0, 'Duration of braking with g(q) - D qd.', True),
+    scalar('brake_time', 0.5, 's', 0.0, 2.0, 'Duration of braking.', True),
     scalar('release_time', 0.5, 's', 0.0, 2.0, 'Duration of the ramp to the release torque.',
            True),
     scalar('stop_time', 1.0, 's', 0.01, 3.0,

@@ -1,0 +1,136 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A stop never throws the arm, however late and coarse its states are: a sample of the campaign.
+
+``python -m benchmark.stop_campaign`` runs all cases of four robots.
+"""
+
+from __future__ import annotations
+
+from benchmark.stop_campaign import Case, run_case
+from cycle_rig import Arm, ARM
+import numpy as np
+import pinocchio as pin
+import pytest
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.torque_history import TorqueHistory
+
+#: light wrists without rotors: dampers per joint made 1.3 to 17 of these speeds
+SAMPLE = (
+    Case('built-in', False, 0.0, 100.0, 'velocities', 0),
+    Case('built-in', False, 0.02, 300.0, 'positions', 1, 'commands'),
+    Case('built-in', False, 0.05, 300.0, 'velocities', 0),
+    Case('panda', False, 0.0, 300.0, '10 bit', 1, 'commands'),
+    Case('panda', False, 0.02, 300.0, 'velocities', 1, 'commands'),
+    Case('panda', False, 0.05, 100.0, '10 bit', 0))
+
+
+@pytest.mark.parametrize('case', SAMPLE, ids=str)
+def test_no_joint_is_thrown(case):
+    """No joint exceeds 1.1 times its speed or 10 % of its limit, and energy does not grow."""
+    result = run_case(case)
+    print(result)
+    assert result.states[-2:] == ('braking', 'holding')
+    assert result.speed <= 1.1
+    assert result.energy <= 1.01
+    assert result.left <= 0.2
+
+
+def test_a_fault_does_not_throw_the_arm_either():
+    """A robot that is too fast is braked in a hurry only if its states are not late."""
+    result = run_case(SAMPLE[2], cause=Cause.OVER_SPEED)
+    assert result.speed <= 1.1
+    assert result.energy <= 1.01
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.02])
+def test_the_brake_lets_every_velocity_decay_alike(delay):
+    """The torque of a stop is inverse dynamics of -r qd, by Pinocchio, where the arm is by now."""
+    arm = Arm((0.1, 0.4, 0.3, -1.2, 0.5, 0.6, 0.7), delay=delay, velocity_filter=0.0,
+              brake_damping=[0.0])
+    arm.activate()
+    arm.run(0.5)
+    arm.qd = np.array([0.3, -0.2, 0.25, 0.4, -0.3, 0.2, -0.5])
+    arm.run(0.02)
+    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.cycle._disturbance.observe = lambda *_: None
+    rate, late = arm.cycle.settings.brake_rate, delay + 0.0005
+    assert rate == 10.0
+    assert arm.cycle.settings.lateness[0] == pytest.approx(late)
+    arm.run(0.3)  # the rate has risen, and the arm goes on as if nothing braked it
+    assert arm.state == 'braking'
+    model = pin.buildModelFromUrdf(str(ARM))
+    share = np.exp(-rate * late)
+    q = arm.cycle.joints.q + (delay > 0.0) * 0.5 * (1.0 + share) * late * arm.qd
+    wanted = pin.rnea(model, model.createData(), q, share * arm.qd, -rate * share * arm.qd)
+    np.testing.assert_allclose(arm.cycle.loop.wanted, wanted, rtol=0.0, atol=1e-9)
+
+
+def test_a_joint_that_is_too_fast_for_the_decay_is_damped():
+    """Only what it is faster than the decay allows feels its damper, in its own direction."""
+    arm = Arm(velocity_filter=0.0, brake_damping=[0.02])
+    arm.activate()
+    arm.run(0.5)
+    arm.qd = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.6])
+    arm.run(0.02)
+    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.cycle._disturbance.observe = lambda *_: None
+    torques = []
+    for _ in range(2):
+        arm.run(0.2)
+        torques.append(arm.cycle.loop.wanted.copy())
+        braking = arm.cycle.choice.braking
+        braking._law.inputs['damping'][:] = 0.0
+        braking.compute(arm.cycle.now)
+        excess = 0.6 * np.exp(-10.0 * 0.0005) - braking.allowed[6]
+        assert excess > 0.2
+        np.testing.assert_allclose(torques[-1] - braking.outputs['brake'],
+                                   [0.0] * 6 + [0.02 * excess], atol=1e-12)
+        braking._law.inputs['damping'][:] = 0.02
+
+
+def test_history_gives_the_mean_of_what_was_sent():
+    """Any mean is that of the steps, by a fine sum; of what is not known there is none."""
+    rng = np.random.default_rng(3)
+    history = TorqueHistory()
+    times = np.cumsum(rng.uniform(0.5e-3, 2e-3, 200))
+    torques = rng.standard_normal((200, 2))
+    assert history.mean(0.0, 1.0) is None
+    begin = times[5]
+    for k, (time, torque) in enumerate(zip(times, torques)):
+        history.note(time, torque)
+        end = time - rng.uniform(0.0, 5e-3)
+        if end <= begin + 1e-4:
+            assert history.mean(times[0] - 1e-3, end) is None
+            continue
+        fine = begin + (np.arange(4000) + 0.5) * (end - begin) / 4000
+        mean = torques[np.searchsorted(times[:k + 1], fine, side='right') - 1].mean(axis=0)
+        np.testing.assert_allclose(history.mean(begin, end), mean, atol=5e-3)
+        begin = end
+    history.clear()
+    assert history.mean(begin, begin + 1.0) is None
+
+
+@pytest.mark.parametrize(('values', 'rate'), [
+    ({}, 10.0), ({'delay': 0.02, 'velocity_filter': 0.0}, 10.0),
+    ({'delay': 0.02, 'velocity_filter': 0.0, 'brake_rate': 100.0}, 0.45 / 0.0215),
+    ({'delay': 0.05, 'velocity_filter': 0.01}, 0.45 / 0.0615)])
+def test_the_rate_is_made_for_the_delay(values, rate):
+    """It is bounded by delay, period and filter; a notice says so where it was asked for."""
+    settings = Arm(**values).cycle.settings
+    assert settings.brake_rate == pytest.approx(rate)
+    said = any('brake_rate is reduced from' in text for text in settings.notices())
+    assert said == (rate < 10.0 or 'brake_rate' in values)
