@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 import hashlib
@@ -123,9 +124,9 @@ class Graph:
     def count(self) -> OperationCount:
         """Return how many operations of each kind one evaluation takes."""
         count = dict.fromkeys(OperationCount._fields, 0)
-        for node in self.nodes:
-            if node.op not in FREE:
-                count[_COUNTED.get(node.op, 'other')] += 1
+        for op, times in Counter([node[0] for node in self.nodes]).items():
+            if op not in FREE:
+                count[_COUNTED.get(op, 'other')] += times
         return OperationCount(**count)
 
     def digest(self) -> str:

@@ -76,12 +76,18 @@ def angles_first(graph: Graph) -> list[int]:
     lanes of a vector.
     """
     nodes = graph.nodes
-    late = [False] * len(nodes)
+    late = bytearray(len(nodes))
     angles = []
-    for i, node in enumerate(nodes):
-        late[i] = node.op in ANGULAR or any(late[a] for a in node.args)
-        if node.op in ANGULAR and not late[node.args[0]]:
-            angles.append(node.args[0])
+    for i, (op, args, _) in enumerate(nodes):
+        if op in ANGULAR:
+            late[i] = 1
+            if not late[args[0]]:
+                angles.append(args[0])
+            continue
+        for a in args:
+            if late[a]:
+                late[i] = 1
+                break
     first = set()
     while angles:
         i = angles.pop()

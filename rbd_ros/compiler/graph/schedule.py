@@ -22,7 +22,7 @@ value that waits long for its use goes to memory and back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-import heapq
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 _LEAVES = ('const', 'input')
@@ -42,13 +42,17 @@ def schedule(nodes: Sequence[tuple[Any, ...]], refs: Sequence[int]) -> list[int]
     """
     alive = _alive(nodes, refs)
     size = len(nodes)
+    inner = bytearray([node[0] not in _LEAVES for node in nodes])
     operands: list[list[int]] = [[]] * size
     users: list[list[int]] = [[] for _ in range(size)]
     for k in alive:
-        operands[k] = found = [a for a in {r >> 1: None for r in nodes[k][1]}
-                               if nodes[a][0] not in _LEAVES]
-        for a in found:
-            users[a].append(k)
+        found = []
+        for r in nodes[k][1]:
+            a = r >> 1
+            if inner[a] and a not in found:
+                found.append(a)
+                users[a].append(k)
+        operands[k] = found
     waiting = [len(u) for u in users]
     cost = [len(a) for a in operands]
     awaited = bytearray(size)
@@ -58,17 +62,17 @@ def schedule(nodes: Sequence[tuple[Any, ...]], refs: Sequence[int]) -> list[int]
         for u in users[a]:
             cost[u] -= 1
             if not waiting[u]:
-                heapq.heappush(ready, (cost[u] + 1) * size - u)
+                heappush(ready, (cost[u] + 1) * size - u)
 
     # Cost and index in one number: cheaper to compare than a tuple.
     ready: list[int] = []
     for k in {r >> 1 for r in refs}:
         await_value(k)
     ready.extend([(cost[k] + 1) * size - k for k in alive if not waiting[k]])
-    heapq.heapify(ready)
+    heapify(ready)
     backwards: list[int] = []
     while ready:
-        k = -heapq.heappop(ready) % size
+        k = -heappop(ready) % size
         if waiting[k]:
             continue
         waiting[k] = -1
@@ -78,7 +82,7 @@ def schedule(nodes: Sequence[tuple[Any, ...]], refs: Sequence[int]) -> list[int]
             if not awaited[a]:
                 await_value(a)
             if not waiting[a]:
-                heapq.heappush(ready, (cost[a] + 1) * size - a)
+                heappush(ready, (cost[a] + 1) * size - a)
     return _with_leaves(nodes, refs, backwards)
 
 

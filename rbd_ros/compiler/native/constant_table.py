@@ -47,7 +47,7 @@ def in_memory(lines: Sequence[str], lanes: Lanes, table: str) -> tuple[list[str]
     else:
         pattern = re.compile(rf'<{kind} ({_NUMBER})(?:, {kind} \1){{{lanes.count - 1}}}>')
     wanted = [[m[1] for m in pattern.finditer(line) if m[1] not in _CHEAP]
-              if not line.startswith('store') else [] for line in lines]
+              if '0x' in line and not line.startswith('store') else [] for line in lines]
     place = {number: k for k, number in enumerate(
         dict.fromkeys(number for found in wanted for number in found))}
     if not place:

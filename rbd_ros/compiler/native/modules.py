@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.compiler.graph.graph import Graph
-from rbd_ros.compiler.graph.partition import angles_first, even, Partition, partition
+from rbd_ros.compiler.graph.partition import angles_first, even, operations, Partition, partition
 from rbd_ros.compiler.native.body import Body, first_of_two_products, Layout, Place
 from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import (
@@ -107,10 +107,12 @@ def in_parts(graph: Graph, size: int) -> Partition:
 
 def part_size(graph: Graph) -> int:
     """Return how many operations a function of a scalar kernel should have."""
+    count = len(operations(graph))
+    if count > WHOLE:
+        return PART
     parts, _ = in_parts(graph, PART)
-    count = sum(len(part.nodes) for part in parts)
     crossing = sum(len(part.loads) + len(part.stores) for part in parts)
-    return WHOLE if count <= WHOLE and crossing > CROSSING * count else PART
+    return WHOLE if crossing > CROSSING * count else PART
 
 
 def _copy_inputs(graph: Graph, layout: Layout, lanes: Lanes) -> list[str]:
