@@ -14,6 +14,8 @@
 
 """States that cannot be true, and speed that hides in them, are faults; both ways, fake clock."""
 
+import math
+
 from cycle_rig import Arm, MODEL, SPEED
 import numpy as np
 import pytest
@@ -158,15 +160,34 @@ def throw(arm, acceleration, lag):
 
 
 @pytest.mark.parametrize('period, lag, acceleration', [
-    (0.001, 0.0, 500.0), (0.001, 0.02, 300.0), (0.004, 0.0, 500.0), (0.01, 0.0, 300.0)])
+    (0.001, 0.0, 500.0), (0.001, 0.02, 300.0), (0.004, 0.0, 500.0), (0.01, 0.0, 300.0),
+    (0.001, 0.03, 900.0), (0.004, 0.03, 900.0), (0.008, 0.03, 500.0),
+    (0.004, math.nan, 1500.0), (0.008, math.nan, 600.0), (0.01, math.nan, 500.0)])
 def test_a_fast_arm_is_braked_and_not_called_a_bad_sensor(period, lag, acceleration):
-    """Motion at five times the limit on which positions and velocities agree is over-speed."""
+    """
+    Motion at five times the limit that successive positions agree on is over-speed.
+
+    The velocities are those of the positions, filtered, or missing.
+    """
     arm = Arm((-2.5, *START[1:]), period=period, minimum_rate=50.0)
     arm.restart()
     throw(arm, acceleration, lag)
     assert arm.state == 'braking'
     assert [fault.cause for fault in arm.cycle.supervisor.faults] == [Cause.OVER_SPEED]
-    assert abs(arm.qd[0]) > 4.9 * SPEED[0]
+    assert arm.cycle.joints.qd[0] > 4.8 * SPEED[0]
+
+
+@pytest.mark.parametrize('share', [0.0, 0.5, -1.0])
+def test_velocities_that_do_not_follow_a_fast_arm_are_implausible(share):
+    """Beyond the velocity limit they may be late, but not wrong."""
+    arm = Arm((-2.5, *START[1:]))
+    arm.restart()
+    arm.still = True
+    for _ in range(200):
+        arm.q = arm.q + np.eye(7)[0] * 3.0 * SPEED[0] * arm.period
+        arm.qd[0] = 3.0 * share * SPEED[0]
+        arm.run(arm.period)
+    assert Cause.IMPLAUSIBLE in [fault.cause for fault in arm.cycle.supervisor.faults]
 
 
 def test_velocities_differenced_from_a_jump_prove_nothing(lies):

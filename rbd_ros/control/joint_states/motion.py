@@ -17,10 +17,11 @@ Whether a message is plausible, compared with the one before.
 
 A position must be reachable from the last one that was accepted, from whatever source: this finds
 a sensor that fails, and two sources of one joint that disagree. A joint that is faster than it may
-be is no failing sensor: what its velocities say of the way counts as reachable. Positions and
-velocities must describe the same motion: their difference is collected in a leaky sum, which
-divided by its time is the velocity by which the two disagree. Missing velocities are differences
-of positions.
+be is no failing sensor: what its velocities say of the way counts as reachable, and so does the
+way that it made before, in positions that were accepted. Positions and velocities must describe
+the same motion: their difference is collected in a leaky sum, which divided by its time is the
+velocity by which the two disagree. Beyond the velocity limit, velocities that follow the positions
+as a filter does agree with them. Missing velocities are differences of positions.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ REACH = 1.5
 
 #: share of the velocity by which positions and velocities may disagree: filters are late
 STRAY = 0.5
+
+#: s of the slowest filter of velocities that still follow the positions
+_SLOWEST = 0.05
 
 #: s by which messages of two publishers may be late against each other
 _LATE = 0.02
@@ -118,6 +122,10 @@ class Motion:
         self._swaps = self._count = 0
         self._errors, self._erred = 0.0, 0.0  # number, control time of the last one
         self._moves: list[tuple[int, int, float, float]] = []
+        self._pace = [0.0] * len(self._place)  # velocity of the last step that was accepted
+        self._paced: Layout | None = None  # kind of message that made it
+        self._paced_at = 0.0  # and its time
+        self._late = [0.0] * len(self._place)  # rad or m by which filters explain a mismatch
         self.mismatch[:] = 0.0
         self.patience.restart()
         self.repeats.restart()
@@ -159,8 +167,9 @@ class Motion:
             if j in self._continuous:
                 step = math.remainder(step, math.tau)
             most = self._tolerance[c] + REACH * self._speed[c] * (elapsed + late)
-            if (abs(step) > most and not reason and abs(step) > most
-                    + self._travel(layout, source, k, step, velocity) * elapsed):
+            if (abs(step) > most and not reason and abs(step) > most + elapsed * max(
+                    self._travel(layout, source, k, step, velocity),
+                    self._gone_on(source, c, step))):
                 reason = self._disagreement(layout, source, j, before, x, since)
             moves.append((c, k, step, elapsed))
         if layout.mask:
@@ -188,6 +197,16 @@ class Motion:
             if math.isfinite(present):  # a missing one will be the difference of positions
                 speed = min(speed, sign * present)
         return max(speed, 0.0) if math.isfinite(speed) else 0.0
+
+    def _gone_on(self, source: Layout, c: int, step: float) -> float:
+        """
+        Return the speed in the direction of a step that the positions before have shown.
+
+        A sensor that jumps has none: its first jump is not accepted.
+        """
+        if self._paced is not source or self._paced_at != source.last_time:
+            return 0.0  # the fast path has taken messages since
+        return max(math.copysign(1.0, step) * self._pace[c], 0.0)
 
     def _count_error(self, now: float) -> bool:
         """Count an implausible message; return whether there were too many lately."""
@@ -225,6 +244,12 @@ class Motion:
             beyond = min(abs(step), abs(way)) - self._speed[c] * elapsed
             if beyond > 0.0 and step * way > 0.0:  # too fast, on which both agree
                 allowed[c] += STRAY * WINDOW * beyond / elapsed
+            late = abs(total) - self._most[c]
+            self._late[c] = self._late[c] * fade if late > 0.0 else 0.0
+            if late > 0.0 and max(abs(step), abs(way)) > self._speed[c] * elapsed and _follows(
+                    step, layout.last_qd[layout.target[k]] * elapsed, way, elapsed):
+                self._late[c] = max(self._late[c], late)
+            allowed[c] = max(allowed[c], self._most[c] + self._late[c])
             most = _MEMORY * allowed[c]
             mismatch[c] = min(max(total, -most), most)
         self.mismatch[:], self.allowed[:] = mismatch, allowed
@@ -234,6 +259,9 @@ class Motion:
                 self.speed[c], self.elapsed = layout.last_qd[layout.target[k]], elapsed
         layout.last_q[layout.put], layout.last_qd[layout.put] = layout.q, layout.qd
         layout.last_time = stamp or now
+        for c, _, step, elapsed in self._moves:
+            self._pace[c] = step / elapsed if elapsed > 0.0 else 0.0
+        self._paced, self._paced_at = layout, layout.last_time
         if layout.mask and self.carrier is not layout:
             self._swap(layout)
         return silent
@@ -282,3 +310,16 @@ class Motion:
                 step = math.remainder(step, math.tau)
             layout.qd[k] += share * (step / dt - layout.qd[k])
         return silent
+
+
+def _follows(step: float, before: float, way: float, elapsed: float) -> bool:
+    """
+    Return whether a velocity follows that of the positions at least as a slow filter does.
+
+    :param step: change of the position.
+    :param before: velocity in the message before, times the time between them.
+    :param way: velocity in this one, times that time.
+    :param elapsed: that time, s.
+    """
+    least = before + (step - before) * elapsed / (_SLOWEST + elapsed)
+    return min(least, step) <= way <= max(least, step)
