@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.compiler import Bound
 from rbd_ros.control.control_loop import ControlLoop, Need, Release, Torques
+from rbd_ros.control.delay_watch import Ages, DelayWatch
 from rbd_ros.control.disturbance import Disturbance
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.joint_states.layout import Arrival
@@ -51,6 +52,9 @@ from rbd_ros.control.state_checks import StateChecks
 __all__ = ['Cycle']
 
 Array = npt.NDArray[np.float64]
+
+#: s by which states may be later than the delay that is given
+_LATER = 0.01
 
 
 class Cycle:
@@ -94,6 +98,7 @@ class Cycle:
         self.dead_man = DeadMan(settings.number('dead_man_timeout'))
         self.punctuality = Punctuality(settings.number('state_timeout'),
                                        1.0 / settings.number('nominal_rate'))
+        self._delays = DelayWatch(settings.clock_offset, settings.number('state_timeout'))
         self.intake = ReferenceIntake(self, settings)
         self.checks = StateChecks(settings, self.joints, kernels, self.supervisor, self._fault_now)
         self.choice = LawChoice(settings, kernels, self.joints,
@@ -150,6 +155,9 @@ class Cycle:
         arrival = joints.update(now, names, position, velocity, effort, stamp)
         if not self.supervisor.working:
             self._note_age(now, expiry - now, arrival)
+        layout = joints.last
+        if layout is not None and layout.mask and (ages := self._delays.note(now, stamp)):
+            self._note_delay(ages)
         if joints.notices:
             self._notices()
         if joints.motion.wrong:
@@ -219,6 +227,20 @@ class Cycle:
             self.fault(steady, Cause.GRAVITY_STALE, f'{self.load.gravity.timeout:g} s')
             ready = False
         return self.loop.fresh_state(now, steady, joints.expiry, ready, qd)
+
+    def _note_delay(self, ages: Ages) -> None:
+        """Make damping, stops and holds for states that are later than somebody has said."""
+        given = self.settings.number('delay')
+        if ages.low < given + _LATER:
+            return
+        known = self.settings.same_clock
+        clock = '' if known else ', if the clock that stamps is that of this machine'
+        self.announce('warning', (
+            f'joint states are {1e3 * ages.low:.3g} to {1e3 * ages.high:.3g} ms old when they '
+            f'arrive{clock}: damping, stops and holds are made for that from now on, not for '
+            f'delay {1e3 * given:.3g} ms. Set delay, and add the time that torques take'))
+        self.settings = self.settings.later(ages.high)  # structural: it stays in what follows
+        self.apply(self.settings)
 
     def _note_age(self, now: float, left: float, arrival: Arrival) -> None:
         """Follow the ages of states before torque begins; after a late one the start waits."""
@@ -293,6 +315,7 @@ class Cycle:
     def _restart_checks(self) -> None:
         self.checks.restart()
         self.punctuality.restart()
+        self._delays.restart()
         self._standstill.restart()  # the start believes the sensors, not the model
 
     def set_mode(self, mode: str) -> None:

@@ -245,7 +245,8 @@ class Settings:
             minimum_rate=self.number('minimum_rate'), probes=self.integer('probe_count'),
             # a driver somewhat faster than configured is no burst
             period=0.5 / self.number('nominal_rate'),
-            stamp_offset=self._stamp_offset(), velocity_filter=self.number('velocity_filter'))
+            stamp_offset=self.clock_offset if self.same_clock else None,
+            velocity_filter=self.number('velocity_filter'))
 
     @property
     def report_divider(self) -> int:
@@ -253,11 +254,23 @@ class Settings:
         dividers = [self.integer('dynamics_divider'), self.integer('state_divider')]
         return min((divider for divider in dividers if divider > 0), default=0)
 
-    def _stamp_offset(self) -> float | None:
-        """Return reception minus stamp of a message without delay, if both clocks are one."""
-        if self.simulated:
-            return 0.0
-        return time.monotonic() - time.time() if self.flag('synchronised_stamps') else None
+    @property
+    def clock_offset(self) -> float:
+        """Return reception minus stamp of a message without delay, by our own clock."""
+        return 0.0 if self.simulated else time.monotonic() - time.time()
+
+    @property
+    def same_clock(self) -> bool:
+        """Return whether the clock of the stamps is known to be ours."""
+        return self.simulated or self.flag('synchronised_stamps')
+
+    def later(self, delay: float) -> Settings:
+        """
+        Return these values for states that have shown to be later.
+
+        :param delay: s.
+        """
+        return Settings(self.robot, self.values | {'delay': delay}, simulated=self.simulated)
 
     def task_limits(self) -> TaskLimits:
         """Return the limits of the reference pose."""

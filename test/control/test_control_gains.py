@@ -63,7 +63,8 @@ def test_largest_gains_are_those_of_the_poles(delay):
     ({'damping': [2500.0]}, 'damping 2500 1/s cannot be stable at nominal_rate 1000 Hz: give less '
                             'than 2000'),
     ({'delay': 0.05, 'stiffness': [250.0]}, 'stiffness 250 1/s^2 with damping 20 1/s cannot be '
-     'stable at nominal_rate 1000 Hz with a delay of 0.05 s: with this damping give less than '),
+     'stable at nominal_rate 1000 Hz with a delay of 0.05 s and velocity_filter 0.01 s: with this '
+     'damping give less than '),
     ({'task.linear_stiffness': 1e5}, 'task.linear_stiffness 100000'),
     ({'task.angular_damping': 5e3}, 'task.angular_damping 5000'),
     ({'posture.stiffness': [1e5]}, 'posture.stiffness 100000'),

@@ -18,7 +18,8 @@ Gains that cannot be stable are refused: the rate and the delay of the loop boun
 The laws scale their gains with the inertia of the robot, so that each joint and each direction is
 x'' = -Kd x' - Kp x, sampled with period h and answered a delay later. Without a delay, the sampled
 loop is stable for Kp h / 2 < Kd < 2 / h. With a delay T in all, half a period of the held torque
-included, its boundary is Kp = w^2 cos(w T), Kd = w sin(w T), 0 < w T < pi / 2.
+included, its boundary is Kp = w^2 cos(w T), Kd = w sin(w T), 0 < w T < pi / 2. A driver may send
+no velocities: the filter of their differences counts as delay.
 """
 
 from __future__ import annotations
@@ -73,7 +74,12 @@ def gain_reasons(values: Mapping[str, object]) -> list[str]:
     :param values: complete set of parameters, each valid by itself.
     """
     rate, delay = cast(float, values['nominal_rate']), cast(float, values['delay'])
-    loop = f'at nominal_rate {rate:g} Hz' + (f' with a delay of {delay:g} s' if delay else '')
+    loop = f'at nominal_rate {rate:g} Hz'
+    if delay:  # without one, a filter of velocities alone makes nothing unstable
+        lag = cast(float, values['velocity_filter'])
+        loop += f' with a delay of {delay:g} s'
+        loop += f' and velocity_filter {lag:g} s' if lag else ''
+        delay += lag
     reasons = []
     for stiffness, damping, integral in _GROUPS:
         for Kp, Kd, Ki in _entries(values, stiffness, damping, integral):

@@ -175,7 +175,7 @@ _SAFETY = (
            'Tracking errors beyond which there is a fault.'),
     scalar('tracking_patience', 0.1, 's', 0.0, 5.0,
            'Time over a tracking limit that is tolerated.'),
-    scalar('delay', 0.0, 's', 0.0, 0.5, 'Largest time from measuring a state to applying the '
+    scalar('delay', 0.0, 's', 0.0, 0.5, 'Time from measuring a state to applying the '
            'torque computed from it. Damping, stops and holds are made for it; gains that cannot '
            'be stable with it are refused.', True),
     scalar('brake_rate', 10.0, '1/s', 0.1, 1e3, 'Rate at which a stop lets the velocities of all '
