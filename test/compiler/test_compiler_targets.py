@@ -15,6 +15,7 @@
 """The number type and the processor are parameters of the back ends."""
 
 import ctypes
+import os
 import random
 import shutil
 import struct
@@ -185,6 +186,35 @@ def test_an_unknown_processor_is_not_taken_for_a_small_one(monkeypatch, machine,
     monkeypatch.setattr(llvm, 'get_process_triple', lambda: f'{machine}-unknown-linux-gnu')
     monkeypatch.setattr(llvm, 'get_host_cpu_name', lambda: name)
     assert host.__wrapped__().cpu == expected
+
+
+QUICK = """
+import hashlib
+from rbd_ros import Dynamics
+from rbd_ros.samples.families import general_chain
+from rbd_ros.compiler.native.llvm_kernel import emit_objects
+from rbd_ros.compiler.native.target import quick
+robot = Dynamics(general_chain(4), cache=True)
+q, qd, tau = [0.1, 0.2, 0.3, 0.4], [0.5, -0.6, 0.7, -0.8], [1.0, 2.0, 3.0, 4.0]
+found = robot.forward_dynamics(q, qd, tau)
+code = b''.join(emit_objects(robot.kernel('forward_dynamics').graph))
+print(quick(), hashlib.sha256(code).hexdigest(), found.tobytes().hex())
+"""
+
+
+def test_quickly_compiled_code_has_the_same_results_and_its_own_place(tmp_path):
+    """Only the order of instructions differs, so that results are the same to the last bit."""
+    said = []
+    for wish in ('quick', '', 'quick'):
+        done = subprocess.run(
+            [sys.executable, '-c', QUICK], capture_output=True, text=True, check=False,
+            env={**os.environ, 'RBD_ROS_COMPILE': wish, 'RBD_ROS_CACHE': str(tmp_path)})
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.split())
+    assert [words[0] for words in said] == ['True', 'False', 'True']
+    assert said[0] == said[2] and said[0][1] != said[1][1]
+    assert len({words[2] for words in said}) == 1
+    assert len(list(tmp_path.rglob('*.rbd'))) == 2      # neither is taken for the other
 
 
 def test_code_that_cannot_run_here_is_refused():

@@ -30,7 +30,7 @@ from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import part_size, scalar_modules
-from rbd_ros.compiler.native.target import binding, host, Target
+from rbd_ros.compiler.native.target import binding, host, quick, Target
 from rbd_ros.compiler.native.zeros import left_out
 from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
@@ -326,5 +326,5 @@ def circumstances(options: Options) -> str:
         disk.explain('for this installation', str(error))
         return ''
     return disk.digest([llvmlite.__version__, binding().llvm_version_info, *options.target,
-                        options.scalar.name, options.call,
+                        options.scalar.name, options.call, quick(),
                         object_layout.TABLE, object_layout.TUPLE_ITEMS, own])

@@ -30,6 +30,16 @@ if TYPE_CHECKING:
 #: would take a small one that runs them in order, and spill a third more values. This one has the
 #: first instruction set, and extensions that no kernel uses.
 _AARCH64 = 'cortex-a72'
+#: Environment variable; ``quick`` leaves instructions in the order in which they are written. Only
+#: their order changes, no result: LLVM takes half the time, and kernels of thousands of
+#: operations are up to a quarter slower. Read when the first kernel of a process is compiled.
+VARIABLE = 'RBD_ROS_COMPILE'
+
+
+@cache
+def quick() -> bool:
+    """Return whether code is to be made in less time, though it takes more to run."""
+    return os.environ.get(VARIABLE, '').strip().lower() == 'quick'
 
 
 @cache
@@ -45,6 +55,8 @@ def binding() -> ModuleType:
             module.initialize()
         module.initialize_native_target()
         module.initialize_native_asmprinter()
+        if quick():
+            module.set_option('rbd_ros', '-enable-misched=false')
     except (OSError, RuntimeError, AttributeError) as error:
         raise ImportError(f'llvmlite does not load: {error}; install it again (pip install '
                           "--force-reinstall llvmlite), or use backend='python'") from error
