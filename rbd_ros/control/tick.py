@@ -66,7 +66,7 @@ _PLAUSIBLE = ('mismatch', 'tolerance', 'mismatch_limit', 'differenced', 'speed',
 
 #: kernels that depend on the tip and its axes, and on what the driver adds
 _OF_TIP = ('task', 'report')
-_WITH_DRIVER = ('gravity', 'float', 'damping', 'joint', 'task')
+_WITH_DRIVER = ('stop', 'float', 'damping', 'joint', 'task')
 
 
 class TickKernels:
