@@ -62,7 +62,7 @@ _HINT_HALTED, _HARDLY_HALTED = 0.1, 0.2
 #: other joints that must agree, if there are so many; fewer are misled by one push
 _WITNESSES, _FEWEST = 3, 2
 
-#: s for which an abrupt halt is remembered if nothing pushes the joint
+#: s for which an abrupt halt is remembered
 _REMEMBERED = 1.0
 
 #: s for which a joint stands still before its tracking error means something: the steps of a
@@ -199,7 +199,8 @@ class Standstill:
         suspect, i = self._suspect, self._suspect.joint
         if i is None:
             return
-        halted = suspect.stop > min(self._friction[i], suspect.inertia * self._pull[i])
+        halted = self._time[i] <= _REMEMBERED and suspect.stop > min(
+            self._friction[i], suspect.inertia * self._pull[i])
         seen, free, witnesses = suspect.felt()
         unseen = seen > _FELT and free < _LEFT * seen and self._time[i] <= _HORIZON or (
             seen > _HINT and free < _HARDLY * seen) or (
