@@ -156,7 +156,9 @@ def test_stop_a_moving_arm(run, tmp_path):
     assert ends['braking'][0] == pytest.approx(0.5, abs=0.01)
     assert ends['ramping down'][0] == pytest.approx(1.0, abs=0.01)
     speeds = [ends[state][1] for state in ('running', 'braking', 'ramping down')]
-    assert speeds[0] > 1.0 > 0.5 > speeds[1] > 0.25 > speeds[2] > 0.0
+    assert speeds[0] > 1.0
+    assert abs(speeds[1]) < 0.02  # exp(-brake_rate brake_time), and how the rate rises
+    assert abs(speeds[2]) < 0.005
     released = np.array(x['record']['released'])[:, 2]
     assert np.ptp(released) == 0.0  # nothing is sent any more
     assert (tmp_path / 'stop.png').stat().st_size > 1000
