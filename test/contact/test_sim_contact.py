@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import itertools
 import math
 
@@ -124,19 +125,30 @@ def test_balls_that_nearly_touch_collide_one_after_the_other(seed):
         'rigid', [CollisionShape(f'ball_{k}', k + 1, Sphere(radius)) for k in range(5)], (),
         Surface(restitution=1.0), between=[(f'ball_{k}', f'ball_{k + 1}') for k in range(4)])
     robot = SimulatedRobot(builder.build(), world=world, backend='python')
+    robot.physics = replace(robot.physics, mass_scale=1.0 + seed)       # changes nothing
     gaps = 10.0**rng.uniform(-5.0, -3.3, size=4)
     q = np.concatenate([[0.0], np.cumsum(2.0 * radius + gaps)])
     robot.place(q, [1.0, 0.0, 0.0, 0.0, 0.0])
     for _ in range(5):
+        before = robot.v
         robot.step(1e-3)
-    after = row_after(mass, q - 2.0 * radius * np.arange(5), 5e-3)
+        pushed = np.zeros(5)                            # what is reported is the mean of the step
+        for each in robot.contact_forces:
+            pushed[each.body - 1] += each.force[0]
+            pushed[int(each.obstacle[-1])] -= each.force[0]
+        np.testing.assert_allclose(
+            (1.0 + seed) * mass * (robot.v - before), 1e-3 * pushed, atol=1e-9)
+    start = q - 2.0 * radius * np.arange(5)
+    x, after = row_after(mass, start, 5e-3)
     np.testing.assert_allclose(robot.v, after, atol=1e-5)
+    # contacts that collide in a step bounce at its beginning
+    np.testing.assert_allclose(robot.q - 2.0 * radius * np.arange(5), x, atol=1e-3)
     if seed < 2:
         np.testing.assert_allclose(after, [0.0, 0.0, 0.0, 0.0, 1.0], atol=1e-12)
 
 
 def row_after(mass, x, time):
-    """Return the velocities of points on a line after a time; the first starts with 1 m/s."""
+    """Return places and velocities of points on a line after a time; the first starts with 1."""
     x, v = x.copy(), np.eye(5)[0]
     while True:
         rate = v[:-1] - v[1:]
@@ -144,7 +156,7 @@ def row_after(mass, x, time):
             due = np.where(rate > 0.0, np.maximum(np.diff(x), 0.0) / rate, np.inf)
         k = int(np.argmin(due))
         if due[k] > time:
-            return v
+            return x + time * v, v
         time, x = time - due[k], x + due[k] * v
         push = 2.0 * rate[k] / (1.0 / mass[k] + 1.0 / mass[k + 1])
         v[k], v[k + 1] = v[k] - push / mass[k], v[k + 1] + push / mass[k + 1]
@@ -210,6 +222,24 @@ def test_block_sticks_or_slides_on_a_slope(kind, angle):
     else:
         expected = G * (math.sin(angle) - 0.5 * math.cos(angle))
         assert (speed - robot_v) / 0.2 == pytest.approx(expected, rel=0.01)
+
+
+def test_scaled_masses_move_the_same_and_press_more():
+    """A block that falls on a slope and slides: friction follows the weight, inertia too."""
+    tilt = Rotation.from_euler('y', 0.6).as_matrix()
+    slope = Obstacle('slope', Placed(HalfSpace(), tilt, np.zeros(3)))
+    found = []
+    for scale in (1.0, 3.0):
+        robot = thing(Free(), Box((0.2, 0.2, 0.1)), 'rigid', (slope,), friction=0.3)
+        robot.physics = replace(robot.physics, mass_scale=scale)
+        robot.place([*(tilt[:, 2] * 0.051), *Rotation.from_matrix(tilt).as_quat()])
+        for _ in range(60):
+            robot.step(1e-3)
+        force = sum(each.force for each in robot.contact_forces)
+        found.append((robot.q, robot.v, force / scale))
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert force @ tilt[:, 2] == pytest.approx(3.0 * 2.0 * G * math.cos(0.6), rel=1e-3)
 
 
 def test_contact_with_a_box_and_its_edge():
