@@ -26,6 +26,7 @@ from rbd_ros.joints import Free, Prismatic
 from rbd_ros.model.collision_shapes import (
     Box, Capsule, CollisionShape, ConvexMesh, Cylinder, HalfSpace, rounded_balls, Sphere)
 from rbd_ros.sim import SimulatedRobot
+from rbd_ros.sim.contact import boxes
 from rbd_ros.sim.contact.distance import Placed, touches
 from rbd_ros.sim.contact.pattern import gaps, tangents
 from rbd_ros.sim.contact.points import ContactPoints
@@ -165,6 +166,31 @@ def test_stack_of_two_boxes_rests_where_that_of_mujoco_does(kind, x):
 
 
 # --- geometry -------------------------------------------------------------------------------
+
+
+def area(polygon):
+    """Return the area of a flat polygon in space, 0 for one without three corners."""
+    corners = np.array(polygon).reshape(-1, 3)
+    return 0.5 * np.linalg.norm(sum(np.cross(x, y) for x, y in zip(
+        corners - corners.mean(axis=0), np.roll(corners, -1, axis=0) - corners.mean(axis=0)))
+    ) if len(corners) > 2 else 0.0
+
+
+@pytest.mark.parametrize('size', [0.02, 0.3, 5.0])
+@pytest.mark.parametrize('seed', range(10))
+def test_a_cut_leaves_two_parts_of_a_face(size, seed):
+    """Of a box of any size: each part is on its side, and their areas are that of the face."""
+    rng = np.random.default_rng(seed)
+    R = Rotation.random(random_state=rng).as_matrix()
+    face = [size * (R @ [x, 0.7 * y, 0.4]) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    normal = R @ np.append(rng.normal(size=2), 0.1)
+    limit = float(normal @ (np.mean(face, axis=0) + size * R @ [*rng.uniform(-0.6, 0.6, 2), 0.0]))
+    parts = [boxes._cut(face, sign * normal, sign * limit) for sign in (1.0, -1.0)]
+    for sign, part in zip((1.0, -1.0), parts, strict=True):
+        assert all(sign * (normal @ x - limit) <= 1e-12 * size for x in part)
+        assert 0.0 < area(part) < area(face)
+    assert sum(map(area, parts)) == pytest.approx(area(face), rel=1e-12)
+    assert sum(map(len, parts)) == len(face) + 4     # both have the two corners of the cut
 
 
 def placed(rng):
