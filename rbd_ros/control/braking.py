@@ -64,7 +64,8 @@ class Braking:
         :param law: of the kernel 'stop'.
         :param joints: the state.
         """
-        self._law, self._motion = law, joints.motion
+        self._law, self._joints, self._motion = law, joints, joints.motion
+        self._enters = self._urgent = False
         self.load: Array = law.inputs['load']  # torque that the robot shows besides g(q), N.m
         self.allowed: Array = law.inputs['allowed']  # velocities that the decay leaves
         self._rate = law.inputs['brake_rate']
@@ -91,20 +92,23 @@ class Braking:
         limits = settings.velocity_limits
         self._slow[:] = _SLOW * np.where(np.isfinite(limits), limits, 1.0)
 
-    def enter(self, now: float, qd: Array, *, urgent: bool) -> None:
+    def enter(self, *, urgent: bool) -> None:
         """
-        Begin to brake.
+        Begin to brake with the next state.
 
-        :param now: control time, s.
-        :param qd: velocity of the controlled joints.
         :param urgent: whether something is wrong: then the rate does not rise first.
         """
-        urgent = urgent and self._late < _BEGUN * _RISE  # else the hurry itself would throw it
+        self._enters, self._urgent = True, urgent
+        self.allowed[:] = self._slow
+
+    def _begin(self, now: float) -> None:
+        """Begin to brake."""
+        self._enters = False
+        urgent = self._urgent and self._late < _BEGUN * _RISE  # else the hurry would throw it
         self._begun = now - (1.0 if urgent else _BEGUN) * _RISE
-        np.abs(qd, out=self._speed)
+        np.abs(self._joints.qd[self._joints.controlled], out=self._speed)
         if urgent:
             self._speed *= _URGENT
-        np.maximum(self._speed, self._slow, out=self.allowed)
 
     def compute(self, now: float) -> None:
         """
@@ -112,6 +116,8 @@ class Braking:
 
         :param now: control time, s.
         """
+        if self._enters:
+            self._begin(now)
         since = now - self._begun
         late = self._later if self._motion.differenced else self._late
         self._law.read_state()

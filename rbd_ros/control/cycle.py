@@ -200,6 +200,7 @@ class Cycle:
         :param now: control time of reception, s.
         :param steady: steady time, s.
         """
+        self.joints.motion.differenced = False  # such states have velocities
         if self.reference.goals.active is not None:
             self._check_goal()
         self._notify_others(now, steady, True)
@@ -424,7 +425,7 @@ class Cycle:
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):
             if state is State.BRAKING:
                 asked = all(fault.cause.by_operator for fault in self.supervisor.faults)
-                self.choice.braking.enter(self.now, qd, urgent=not asked)
+                self.choice.braking.enter(urgent=not asked)
                 if asked:
                     self._disturbance.forget()  # a hand that has pushed the robot is no load
             if self.supervisor.distrusted:
