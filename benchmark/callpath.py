@@ -51,7 +51,7 @@ def paths(robot: rbd_ros.Dynamics, state: tuple[np.ndarray, ...]) -> dict[str, C
         write_and_run()
         return bound.outputs['tau'].copy()
     pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*state, gravity, out)]
-    function = kernel._function
+    function = kernel.program._function
     return {
         'bound.run()': run,
         'bound()': bound,

@@ -24,7 +24,7 @@ import tempfile
 
 from benchmark.robots import robot_file
 
-from rbd_ros.dynamics.kernel_store import STANDARD
+from rbd_ros.dynamics.robot import STANDARD
 
 #: For each row the robot, its kernels, and the seconds that they may take: cold, cached.
 ROWS = {

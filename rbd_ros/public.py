@@ -15,9 +15,9 @@
 """The public names of the package, and where each of them lives."""
 
 from rbd_ros.algorithms.handles.opspace import FULL, Handle, POINT
-from rbd_ros.dynamics.kinematic_search import InverseKinematics
-from rbd_ros.dynamics.operational_space import OperationalSpace
-from rbd_ros.dynamics.prescribed import HybridDynamics
+from rbd_ros.dynamics.families.handles.results import OperationalSpace
+from rbd_ros.dynamics.families.hybrid import HybridDynamics
+from rbd_ros.dynamics.families.reaching.search import InverseKinematics
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.uncompiled import (
     bias, forward_dynamics, gravity, hybrid_dynamics, inverse_dynamics, jacobian, mass_matrix,

@@ -16,7 +16,7 @@
 Forward dynamics of a kinematic tree: the articulated-body algorithm (RBDA 7.3).
 
 The other method, by way of the inertia matrix (RBDA 6), is composed in
-:mod:`rbd_ros.dynamics.rules` of ``crba``, the bias force and the factors of H.
+:mod:`rbd_ros.dynamics.families.forward_dynamics` of ``crba``, the bias force and the factors of H.
 """
 
 from __future__ import annotations

@@ -166,8 +166,7 @@ class Kernel:
         return finish(targets, buffers)
 
     def caller(self, *fixed: Array, result: type[tuple[Any, ...]] = tuple,
-               otherwise: Callable[..., Any] | None = None, explain: Explain | None = None,
-               ) -> Callable[..., Array | tuple[Array, ...]]:
+               explain: Explain | None = None) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
@@ -177,13 +176,9 @@ class Kernel:
             that writing into them changes the results.
         :param result: type of tuple for several results, such as a named one; a given ``out`` is
             returned as it is.
-        :param otherwise: returned instead, where there is no call in machine code.
         :param explain: makes an error of the arguments where a result is not finite; without it
             such a result is returned.
         """
-        if otherwise is not None:
-            return otherwise
-
         def call(*arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
                  ) -> Array | tuple[Array, ...]:
             values = (*arrays, *fixed)

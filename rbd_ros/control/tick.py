@@ -36,7 +36,7 @@ from rbd_ros.control.safety import limits
 from rbd_ros.control.safety.limits import in_proportion, torque_step
 from rbd_ros.control.terms import Terms
 from rbd_ros.control.tip import AXES, Tip
-from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.dynamics.robot import Dynamics
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class TickKernels:
         rules = {'rule': self._rule(name)}
         return Quantity(
             f'tick_{name}', tuple(shapes), rules, ('gravity',),
-            shapes=own, modules=_TRACING, loop_rules=rules, regular=True, bound=True,
+            shapes=own, modules=_TRACING, loops=OnLoops(rules, regular=True), bound=True,
             key=(type(self), robot.index, tuple(robot.continuous), robot.passive, robot.assembly,
                  self._tip_of(name), self._driver_of(name)))
 

@@ -30,10 +30,10 @@ import numpy as np
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact import rigid
 from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.dynamics.families.tree import tree
+from rbd_ros.dynamics.kernels.existence import massless_joint
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.dynamics.rules import tree
-from rbd_ros.dynamics.singular_inertia import massless_joint
 from rbd_ros.errors import RbdError, ShapeError, SingularError
 from rbd_ros.spatial import Motion
 

@@ -17,14 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rbd_ros.dynamics.quantity import Quantity, TARGETS
-from rbd_ros.dynamics.table import TABLE
+from rbd_ros.dynamics.quantity import LINEARISED, OnLoops, Quantity, TARGETS
 from rbd_ros.errors import RbdError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from rbd_ros.dynamics.quantity import Rule
 
@@ -36,35 +36,41 @@ def declare(
     name: str, inputs: Sequence[str], rule: Rule | Mapping[str, Rule],
     derivative: Rule | Mapping[str, Rule] | None, shapes: Mapping[str, Sequence[int]] | None,
     target: str, environment: Sequence[str], meaning: str,
-) -> Quantity:
-    """Return the declaration of a quantity; see ``Dynamics.define``."""
-    own = {key: tuple(int(n) for n in shape) for key, shape in (shapes or {}).items()}
-    return Quantity(
-        name, tuple(inputs), _by_method(rule), tuple(environment), target,
-        loop_rules=_by_method(rule),
-        derivative={} if derivative is None else _by_method(derivative), meaning=meaning,
-        shapes=own)
+) -> list[Quantity]:
+    """Return the declarations of a quantity and of its derivatives; see ``Dynamics.define``."""
+    rules = _by_method(rule)
+    declared = Quantity(
+        name, tuple(inputs), rules, tuple(environment), target, meaning=meaning,
+        shapes={key: tuple(int(n) for n in shape) for key, shape in (shapes or {}).items()},
+        loops=OnLoops(rules))
+    if derivative is None:
+        return [declared]
+    return [declared, replace(
+        declared, name=f'{name}_derivatives', rules=_by_method(derivative),
+        loops=OnLoops(instead=LINEARISED), meaning=f'partial derivatives of {name}')]
 
 
 def _by_method(rule: Rule | Mapping[str, Rule]) -> Mapping[str, Rule]:
     return dict(rule) if isinstance(rule, Mapping) else {'rule': rule}
 
 
-def check(quantity: Quantity, known: Mapping[str, tuple[int, ...]]) -> None:
+def check(
+    quantity: Quantity, known: Mapping[str, tuple[int, ...]], library: Container[str],
+) -> None:
     """
     Refuse a declaration that no kernel could be made of.
 
     :param known: shapes of the inputs that any quantity of the robot may name.
+    :param library: names of quantities that the library has.
     """
     name, own = quantity.name, quantity.shapes
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
         raise RbdError(f'a quantity cannot be named {name!r}: use letters, digits and underscores')
-    for row in quantity.rows():
-        if row.name in TABLE:
-            raise RbdError(f'"{row.name}" is a quantity of the library; choose another name')
+    if name in library:
+        raise RbdError(f'"{name}" is a quantity of the library; choose another name')
     if not quantity.rules:
         raise RbdError(f'{name} has no rule; give a function that computes it from a state')
-    for method, rule in (*quantity.rules.items(), *quantity.derivative.items()):
+    for method, rule in quantity.rules.items():
         if not callable(rule):
             raise RbdError(f'rule "{method}" of {name} is {rule!r}: it must be a function of a '
                            'state')

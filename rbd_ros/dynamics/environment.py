@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.compiler.kernel import vector
 from rbd_ros.errors import RbdError, UnknownName
-from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from rbd_ros.model.model import Frame, Model
 
@@ -55,77 +53,29 @@ class Environment:
         names = payload_frames if payload_frame is None else (payload_frame,)
         if len(set(names)) < len(names):
             raise RbdError(f'payload_frames names a frame twice: {", ".join(names)}')
-        rows = np.zeros((len(names), 10))
-        self.model = model
-        self._payload_frames: tuple[Frame, ...] = tuple(model.frame(name) for name in names)
-        self._payloads = rows
-        self._replaced: dict[int, int] = {}     # by body, the payload frame that replaces it
-        self._common: dict[str, Array] = {
+        #: Where payloads hang.
+        self.frames: tuple[Frame, ...] = tuple(model.frame(name) for name in names)
+        #: Ten numbers of each payload.
+        self.payloads = np.zeros((len(names), 10))
+        #: By body, the payload frame that replaces it.
+        self.replaced: dict[int, int] = {}
+        #: What kernels read, by the name of the input.
+        self.inputs: dict[str, Array] = {
             'gravity': np.array(model.gravity), 'time': np.zeros(1), 'stabilization': np.zeros(2),
-            'payload': rows if payload_frame is None else rows[0]}
+            'payload': self.payloads if payload_frame is None else self.payloads[0]}
+
+    def share(self, other: Environment) -> None:
+        """Take part in all that acts on another robot with the same frames, now and later."""
+        self.inputs, self.payloads, self.replaced = other.inputs, other.payloads, other.replaced
 
     @property
-    def gravity_vector(self) -> Array:
-        """Return the acceleration of free fall in use, base coordinates, m/s^2."""
-        return self._common['gravity'].copy()
+    def time(self) -> float:
+        """Return the time of joints and rules that depend on it, s."""
+        return float(self.inputs['time'][0])
 
-    def set_gravity(self, gravity: ArrayLike) -> None:
-        """
-        Change gravity for all later calls; nothing is compiled anew.
-
-        :param gravity: acceleration of free fall, base coordinates, m/s^2.
-        """
-        self._common['gravity'][:] = vector('gravity', gravity, 3)
-
-    def set_payload(
-        self, mass: float, com: ArrayLike, inertia: ArrayLike, *, frame: str | None = None,
-    ) -> None:
-        """
-        Hang a rigid body on a payload frame for all later calls; nothing is compiled anew.
-
-        :param mass: kg.
-        :param com: centre of mass in the payload frame, m.
-        :param inertia: 3 x 3 rotational inertia about the centre of mass, payload-frame axes.
-        :param frame: which of the payload frames, where the robot has several.
-        """
-        place, load = self._place(frame), _ten(_rigid(mass, com, inertia))
-        body = self._payload_frames[place].body
-        if self._replaced.get(body) == place:
-            del self._replaced[body]
-        self._payloads[place] = load
-
-    def set_inertia(
-        self, frame: str, mass: float, com: ArrayLike, inertia: ArrayLike,
-    ) -> None:
-        """
-        Replace the inertia of a body for all later calls; nothing is compiled anew.
-
-        :param frame: one of the payload frames, such as that of the body itself; what follows is
-            given in its coordinates, and replaces all that the model has in that body, or what
-            replaced it before. Payloads at other frames of the body stay.
-        :param mass: kg.
-        :param com: centre of mass, m.
-        :param inertia: 3 x 3 rotational inertia about the centre of mass.
-        """
-        place = self._place(frame)
-        at = self._payload_frames[place]
-        own = at.placement @ self.model.inertia[at.body]
-        load = _ten(_rigid(mass, com, inertia)) - _ten(own)
-        if self._replaced.get(at.body, place) != place:
-            self._payloads[self._replaced[at.body]] = 0.0
-        self._replaced[at.body] = place
-        self._payloads[place] = load
-        self._inertia_replaced()
-
-    def _inertia_replaced(self) -> None:
-        """Hear that a body has another inertia than in the model."""
-
-    def set_time(self, t: float) -> None:
-        """Set the time of joints and rules that depend on it, for all later calls, s."""
-        self._common['time'][:] = vector('time', [t], 1)
-
-    def _place(self, frame: str | None) -> int:
-        names = [each.name for each in self._payload_frames]
+    def place(self, frame: str | None) -> int:
+        """Return which payload hangs at a frame, None for the only one."""
+        names = [each.name for each in self.frames]
         if not names:
             raise RbdError('this robot carries no payload: give payload_frame= when making it')
         if frame is None and len(names) > 1:
@@ -134,19 +84,16 @@ class Environment:
             raise UnknownName('payload frame', frame, names)
         return 0 if frame is None else names.index(frame)
 
+    def put(self, place: int, load: Array) -> None:
+        """Hang a payload at a place, of ten numbers, where perhaps an inertia was replaced."""
+        if self.replaced.get(self.frames[place].body) == place:
+            del self.replaced[self.frames[place].body]
+        self.payloads[place] = load
 
-def _rigid(mass: float, com: ArrayLike, inertia: ArrayLike) -> RigidInertia:
-    """Return a checked rigid body from its mass, centre of mass and inertia about that."""
-    m, c = float(vector('mass', [mass], 1)[0]), vector('com', com, 3)
-    I = vector('inertia', np.ravel(inertia), 9).reshape(3, 3)
-    if not np.allclose(I, I.T, rtol=1e-9, atol=1e-12):
-        raise RbdError(f'inertia of the payload is {I.tolist()}; it must be symmetric')
-    if m < 0.0 or np.linalg.eigvalsh(I).min() < -1e-12:
-        raise RbdError(f'payload of mass {m} kg with inertia {I.tolist()}: neither may be '
-                       'negative; give kg, and kg m^2 about the centre of mass')
-    return RigidInertia.from_com(m, Vec3(*c.tolist()), Sym3.from_matrix(I.tolist()))
-
-
-def _ten(body: RigidInertia) -> Array:
-    """Return a rigid body as the ten numbers of a kernel's input."""
-    return np.array([body.m, *body.h, *body.I.entries()], dtype=float)
+    def replace(self, place: int, difference: Array) -> None:
+        """Replace the inertia of the body of a place, by what another one has more."""
+        body = self.frames[place].body
+        if self.replaced.get(body, place) != place:
+            self.payloads[self.replaced[body]] = 0.0
+        self.replaced[body] = place
+        self.payloads[place] = difference

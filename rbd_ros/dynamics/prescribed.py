@@ -12,41 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-Which joints are prescribed in hybrid dynamics, and which side of the equation is known (RBDA 9.1).
-
-A kernel takes one vector ``known``: the accelerations of the prescribed joints and the forces of
-the others. So what is not known has no way into it.
-"""
+"""Which joints are prescribed, by name and among the velocity variables (RBDA 9.1)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.errors import ModelError, NonFiniteError, ShapeError, UnknownName
+from rbd_ros.errors import ModelError, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
-
-
-class HybridDynamics(NamedTuple):
-    """
-    Accelerations and forces of all joints, those given and those found.
-
-    :param qdd: accelerations, (nv,) or (batch, nv).
-    :param tau: forces of the same shape.
-    """
-
-    qdd: Array
-    tau: Array
 
 
 def prescribed_joints(model: Model, names: Sequence[str]) -> tuple[str, ...]:
@@ -76,31 +57,3 @@ def prescribed_variables(model: Model, names: Sequence[str]) -> NDArray[np.bool_
     for name in names:
         flags[model.velocity_slice(name)] = True
     return flags
-
-
-def known_side(model: Model, flags: NDArray[np.bool_], qdd: ArrayLike, tau: ArrayLike) -> Array:
-    """Return accelerations of the prescribed variables and forces of the others, in one array."""
-    sides = np.asarray(qdd, dtype=float), np.asarray(tau, dtype=float)
-    for name, side in zip(('qdd', 'tau'), sides, strict=True):
-        if side.ndim not in (1, 2) or side.shape[-1] != model.nv or side.shape != sides[0].shape:
-            raise ShapeError(f'{name} has shape {side.shape}, "{model.name}" needs nv = '
-                             f'{model.nv} entries, for one state or for as many as qdd')
-    return np.where(flags, *sides)
-
-
-def refuse_unknown(
-    model: Model, flags: NDArray[np.bool_], qdd: ArrayLike, tau: ArrayLike,
-) -> None:
-    """Raise an error that names a joint whose known side is not finite, if there is one."""
-    sides = {'qdd': np.asarray(qdd, dtype=float)[..., flags],
-             'tau': np.asarray(tau, dtype=float)[..., ~flags]}
-    places = {'qdd': np.flatnonzero(flags), 'tau': np.flatnonzero(~flags)}
-    for side, values in sides.items():
-        for k, column in zip(places[side], np.atleast_2d(values).T, strict=True):
-            bad = column[~np.isfinite(column)]
-            if bad.size:
-                name = next(each for each in model.independent_joint_names
-                            if k in range(model.nv)[model.velocity_slice(each)])
-                raise NonFiniteError(f'{side} of joint "{name}" is {bad[0]}: it is '
-                                     f'{"" if side == "qdd" else "not "}prescribed, so that its '
-                                     f'{side} must be a finite number')

@@ -17,7 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast, NamedTuple, TYPE_CHECKING
+
+import numpy as np
 
 from rbd_ros.algorithms.handles.opspace import as_handles
 from rbd_ros.dynamics import handle_inputs
@@ -39,10 +42,86 @@ LINEARISED = ('manifold.linearize with manifold.loop_system.LoopSystem, which '
               'linearises the motion that the loops allow')
 #: What a quantity may be about.
 TARGETS = ('robot', 'frame', 'handles', 'joints')
+#: A bound on a condition number that bounds nothing.
+UNBOUNDED = 1.0 / float(np.finfo(float).eps)
 _NONE: Mapping[str, Any] = {}        # a plain one: declarations are pickled
 
+#: Outputs by name, from a :class:`rbd_ros.dynamics.state.State`.
+Rule = Callable[[Any], Mapping[str, Sequence[Any]]]
+#: An array, or a tuple of them, as the quantity has.
+Call = Callable[..., Any]
 
-class Quantity(NamedTuple):
+
+class Choice(NamedTuple):
+    """
+    Which of several rules is taken.
+
+    :param where: for rules that do not suit every model, a test of the model.
+    :param compared: methods among which the choice is made where none is named, all by default:
+        it spares tracing those that never need fewer operations than another.
+    :param worth: for some of these, a test of the model: whether they may need fewest.
+    :param last_resort: methods that are taken by name, or where no other suits; they need to know
+        nothing of constraints.
+    """
+
+    where: Mapping[str, Callable[[Model], bool]] = _NONE
+    compared: tuple[str, ...] = ()
+    worth: Mapping[str, Callable[[Model], bool]] = _NONE
+    last_resort: tuple[str, ...] = ()
+
+
+class OnLoops(NamedTuple):
+    """
+    What closed loops change.
+
+    :param rules: by method, those for robots with closed loops.
+    :param as_tree: whether what the rules give for the spanning tree is also the answer for a
+        robot with loops, such as H and C of its equations.
+    :param environment: what the robot gives besides, where it has loops.
+    :param regular: whether rules need to know which constraints of loops are independent.
+    :param instead: what knows closed loops, where this quantity does not.
+    """
+
+    rules: Mapping[str, Rule] = _NONE
+    as_tree: bool = False
+    environment: tuple[str, ...] = ()
+    regular: bool = False
+    instead: str = ''
+
+
+#: Of quantities whose answer for the spanning tree is that for the robot.
+AS_TREE = OnLoops(as_tree=True)
+
+
+class Traits(NamedTuple):
+    """
+    What is known of a quantity of the library.
+
+    :param result: type of tuple for several results; the machine code of a call makes it itself.
+    :param finite: whether it is finite for every state that a robot can have.
+    :param solves: for the motion of what: all ``'joints'``, the ``'base'`` alone, or the
+        ``'centre'`` of mass; without inertia there it does not exist.
+    :param equivalent: which zeros of equivalent inertias serve it, see
+        :mod:`rbd_ros.algorithms.equivalence`; only for what multiplies by inertias.
+    :param call: makes the call from the store and the computation, where a call is more than its
+        kernel.
+    """
+
+    result: type[tuple[Any, ...]] = tuple
+    finite: bool = False
+    solves: str = ''
+    equivalent: str = ''
+    call: Callable[[Any, Computation], Call] | None = None
+
+
+#: What a quantity has if nothing is said.
+_ANY, _TREES_ONLY, _USUAL = Choice(), OnLoops(), Traits()
+#: Of quantities that are finite for every state, and of which nothing else is known.
+FINITE = Traits(finite=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
     """
     The declaration of one quantity: what it needs, and one or more rules that all give the same.
 
@@ -55,25 +134,14 @@ class Quantity(NamedTuple):
         payloads, and the time of joints that depend on it, are added where a robot has them.
     :param target: what it is about: ``'robot'``, ``'frame'``, ``'handles'``, or prescribed
         ``'joints'``.
-    :param inertial: whether the inertias of the bodies matter to it.
-    :param derivative: rules, by method, for its partial derivatives; they make a second quantity
-        of the same inputs, with ``_derivatives`` at the end of its name.
-    :param meaning: what it returns, in words.
-    :param where: for rules that do not suit every model, a test of the model.
-    :param compared: methods among which the choice is made where none is named, all by default:
-        it spares tracing those that never need fewer operations than another.
-    :param worth: for some of these, a test of the model: whether they may need fewest.
     :param shapes: of inputs that only this quantity has.
-    :param loop_rules: by method, the rules for robots with closed loops, in place of ``rules``.
-    :param on_tree: whether what ``rules`` give for the spanning tree is also the answer for a
-        robot with loops, such as H and C of its equations.
-    :param loop_environment: what the robot gives besides, where it has loops.
-    :param regular: whether rules need to know which constraints of loops are independent.
-    :param last_resort: methods that are taken by name, or where no other suits; they need to know
-        nothing of constraints.
+    :param inertial: whether the inertias of the bodies matter to it.
+    :param meaning: what it returns, in words.
+    :param choice: which of several rules is taken.
+    :param loops: what closed loops change.
+    :param traits: what is known of it, for quantities of the library.
     :param key: all that the graph depends on, where that is more than the code of the rules.
     :param modules: names of modules that are traced, besides those below.
-    :param instead: what knows closed loops, where this quantity does not.
     :param bound: whether it is only ever bound, so that calls need not be fast.
     """
 
@@ -82,31 +150,15 @@ class Quantity(NamedTuple):
     rules: Mapping[str, Rule]
     environment: tuple[str, ...] = ()
     target: str = 'robot'
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
     inertial: bool = True
-    derivative: Mapping[str, Rule] = _NONE
     meaning: str = ''
-    where: Mapping[str, Callable[[Model], bool]] = _NONE
-    compared: tuple[str, ...] = ()
-    worth: Mapping[str, Callable[[Model], bool]] = _NONE
-    shapes: Mapping[str, Shape] = _NONE
-    loop_rules: Mapping[str, Rule] = _NONE
-    on_tree: bool = False
-    regular: bool = False
-    last_resort: tuple[str, ...] = ()
-    loop_environment: tuple[str, ...] = ()
+    choice: Choice = _ANY
+    loops: OnLoops = _TREES_ONLY
+    traits: Traits = _USUAL
     key: tuple[object, ...] = ()
     modules: tuple[str, ...] = ()
-    instead: str = ''
     bound: bool = False
-
-    def rows(self) -> list[Quantity]:
-        """Return the quantity and, where rules for them are declared, its derivatives."""
-        if not self.derivative:
-            return [self]
-        return [self, self._replace(
-            name=f'{self.name}_derivatives', rules=self.derivative, derivative=_NONE,
-            compared=(), loop_rules=_NONE, regular=False, instead=LINEARISED,
-            meaning=f'partial derivatives of {self.name}')]
 
     def suitable(self, model: Model) -> dict[str, Rule]:
         """
@@ -114,13 +166,14 @@ class Quantity(NamedTuple):
 
         :raises LoopError: for a robot with loops where there are none that know them.
         """
-        rules = self.loop_rules if model.loops and not self.on_tree else self.rules
+        where, loops = self.choice.where, self.loops
+        rules = loops.rules if model.loops and not loops.as_tree else self.rules
         if not rules:
-            model.refuse_loops(self.name, self.instead)
+            model.refuse_loops(self.name, loops.instead)
             raise ModelError(f'"{model.name}" has no closed loops, and so no {self.name}; add a '
                              'loop joint (ModelBuilder.add_loop_joint or <loop_joint>)')
         return {name: rule for name, rule in rules.items()
-                if name not in self.where or self.where[name](model)}
+                if name not in where or where[name](model)}
 
     def of(
         self, model: Model, target: Target = None, *, loaded: bool = False,
@@ -133,7 +186,7 @@ class Quantity(NamedTuple):
         :param loaded: with external forces.
         :param method: one of several methods; None leaves the choice open.
         """
-        rules = self.suitable(model)
+        rules, choice = self.suitable(model), self.choice
         label, about, shapes, values = self._about(model, target)
         words = [self.name, label, method, 'f_ext' if loaded else '']
         inputs = (*self.inputs, 'f_ext') if loaded and 'f_ext' not in self.inputs else self.inputs
@@ -143,14 +196,14 @@ class Quantity(NamedTuple):
                 raise RbdError(
                     f'{self.name} has no method "{method}" for this robot; there is {known}')
             rules = {method: rules[method]}
-        elif self.compared and not (model.loops and self.loop_rules):
-            rules = {name: rule for name, rule in rules.items() if name in self.compared
-                     and (name not in self.worth or self.worth[name](model))}
-        elif set(rules) - set(self.last_resort):
-            rules = {name: rule for name, rule in rules.items() if name not in self.last_resort}
+        elif choice.compared and not (model.loops and self.loops.rules):
+            rules = {name: rule for name, rule in rules.items() if name in choice.compared
+                     and (name not in choice.worth or choice.worth[name](model))}
+        elif set(rules) - set(choice.last_resort):
+            rules = {name: rule for name, rule in rules.items() if name not in choice.last_resort}
         return Computation(
             self, ' '.join(word for word in words if word), inputs, rules,
-            (*self.environment, *(self.loop_environment if model.loops else ()), *values),
+            (*self.environment, *(self.loops.environment if model.loops else ()), *values),
             about, {**self.shapes, **shapes}, values)
 
     def _about(
@@ -205,10 +258,6 @@ class Computation(NamedTuple):
     def held(self) -> tuple[str, ...]:
         """Return the names of joints whose motion is given."""
         return cast('tuple[str, ...]', self.target) if self.quantity.target == 'joints' else ()
-
-
-#: Outputs by name, from a :class:`rbd_ros.dynamics.state.State`.
-Rule = Callable[[Any], Mapping[str, Sequence[Any]]]
 
 
 def find(table: Mapping[str, Quantity], name: str) -> Quantity:

@@ -16,338 +16,256 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from rbd_ros.algorithms.handles.opspace import FULL, Handle
-from rbd_ros.compiler.kernel import vector
-from rbd_ros.dynamics.derivatives import DerivativeMethods
-from rbd_ros.dynamics.floating_base import FloatingBase
-from rbd_ros.dynamics.handle_store import cacheable, chosen, HandleStore
-from rbd_ros.dynamics.inverse_kinematics import KinematicMethods
-from rbd_ros.dynamics.kernel_store import HANDLES
-from rbd_ros.dynamics.loop_drives import LoopDriveMethods
-from rbd_ros.dynamics.operational_space import (
-    bound, invert, OperationalSpace, refuse_singular, TRUSTED_CONDITION)
-from rbd_ros.dynamics.prescribed import (
-    HybridDynamics, known_side, prescribed_joints, prescribed_variables, refuse_unknown)
-from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
-from rbd_ros.model.model import Frame, Model
-from rbd_ros.spatial import Transform, Vec3
+from rbd_ros.algorithms.handles.opspace import Handle
+from rbd_ros.compiler import emit_c
+from rbd_ros.dynamics.declaration import declare
+from rbd_ros.dynamics.families.derivatives.methods import DerivativeMethods
+from rbd_ros.dynamics.families.environment import EnvironmentMethods
+from rbd_ros.dynamics.families.floating_base import FloatingBaseMethods
+from rbd_ros.dynamics.families.forward_dynamics import ForwardDynamicsMethods
+from rbd_ros.dynamics.families.frames import FrameMethods
+from rbd_ros.dynamics.families.handles.methods import HandleMethods
+from rbd_ros.dynamics.families.hybrid import HybridMethods
+from rbd_ros.dynamics.families.joint_space import JointSpaceMethods
+from rbd_ros.dynamics.families.loops.analysis import LoopAnalysis
+from rbd_ros.dynamics.families.loops.constraints import ConstraintMethods
+from rbd_ros.dynamics.families.loops.freedoms import LoopFreedomMethods
+from rbd_ros.dynamics.families.loops.motion import LoopMotionMethods
+from rbd_ros.dynamics.families.reaching.methods import ReachingMethods
+from rbd_ros.dynamics.families.regressor import RegressorMethods
+from rbd_ros.dynamics.families.whole_robot import WholeRobotMethods
+from rbd_ros.dynamics.kernels.builder import Options
+from rbd_ros.dynamics.kernels.store import KernelStore
+from rbd_ros.dynamics.table import TABLE
+from rbd_ros.model.model import Model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.dynamics.kernel_store import Call
+    from rbd_ros.compiler.kernel import Bound, Kernel
+    from rbd_ros.compiler.source.c99 import Source
+    from rbd_ros.dynamics.kernels.builder import Progress
+    from rbd_ros.dynamics.quantity import Call, Computation, Quantity, Rule, Target
 
     Array = NDArray[np.float64]
 
-#: The largest number of directions whose eigenvalues are found inside the kernel.
-KERNEL_ROWS = 6
-NO_BOUND = bound(None)
-_new = tuple.__new__        # of a named tuple, without the named arguments
+_Robot = TypeVar('_Robot', bound='Dynamics')
+#: What ``compile`` makes when nothing is named: what a controller of any robot needs.
+STANDARD = ('inverse_dynamics', 'gravity', 'bias', 'mass_matrix', 'forward_dynamics')
 
 
 class Dynamics(
-    LoopDriveMethods, KinematicMethods, DerivativeMethods, FloatingBase, HandleStore,
+    JointSpaceMethods, ForwardDynamicsMethods, HybridMethods, WholeRobotMethods, RegressorMethods,
+    FrameMethods, HandleMethods, DerivativeMethods, ReachingMethods, FloatingBaseMethods,
+    ConstraintMethods, LoopMotionMethods, LoopFreedomMethods, EnvironmentMethods,
 ):
     """
     A robot that computes: each method compiles its kernel on first use, and keeps it on disk.
 
     Arrays are float64 of shape (n,), or (batch, n) for many states at once; ``out=`` takes the
     result without a new array. Every argument is checked for shape and finiteness. One object
-    may be used by many threads. The arguments of the constructor are those of
-    :class:`rbd_ros.dynamics.kernel_store.KernelStore`.
+    may be used by many threads.
+
+    :param model: the robot.
+    :param backend: ``'llvm'``, ``'python'`` (no dependency), ``'reference'`` (the algorithms as
+        they stand in the source, uncompiled) or ``'auto'``: the first that is there.
+    :param payload_frame: name of the frame at which a payload may hang, see ``set_payload``.
+    :param payload_frames: names of several, instead; the payloads of all of them are one input of
+        each kernel, (k, 10).
+    :param cache: whether machine code is kept on disk.
+    :param progress: called with the name of a kernel and the share of it compiled, 0 to 1; by
+        default a terminal, if there is one, shows a line.
+    :param simplify_inertias: whether inverse dynamics, bias, gravity and mass matrix are computed
+        with dynamically equivalent inertias that have more zeros (RBDA 9.7): the same result but
+        for rounding, in about a tenth fewer operations. All else uses the physical inertias.
+    :param closed_near: a position near one that closes the loops of the robot, where it has any;
+        without it, one is searched for from the neutral position and from random ones.
     """
 
-    def __init__(self, model: Model, **options: Any) -> None:
-        super().__init__(model, **options)
-        self._hybrids = lru_cache(HANDLES)(self._hybrid)
+    def __init__(
+        self, model: Model, *, backend: str = 'auto', payload_frame: str | None = None,
+        payload_frames: Sequence[str] = (), cache: bool = True, progress: Progress | None = None,
+        simplify_inertias: bool = False, closed_near: ArrayLike | None = None,
+    ) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f'a robot is made from a Model, got {type(model).__name__}; use '
+                            'load_urdf or ModelBuilder')
+        options = Options(backend, payload_frame, payload_frames, cache, progress,
+                          simplify_inertias, closed_near)
+        self.model = model
+        self._store = KernelStore(model, options, TABLE, LoopAnalysis)
+        self._calls = self._store.calls
 
     def __repr__(self) -> str:
         """Return the robot and how it computes."""
-        return f'<Dynamics of {self.model!r}, backend "{self._backend}">'
+        return f'<Dynamics of {self.model!r}, backend "{self._store.options.backend}">'
 
-    # --- joint space --------------------------------------------------------------------------
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the recipe; kernels come back from the cache."""
+        environment = self._store.environment
+        return _restore, (type(self), self.model, self._recipe(), environment.inputs,
+                          self._store.added(), environment.replaced)
 
-    def inverse_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None, *,
-        out: Array | None = None,
-    ) -> Array:
+    def _recipe(self) -> dict[str, Any]:
+        """Return the options of another robot like this one; progress is shown by this alone."""
+        return asdict(replace(self._store.options, progress=None))
+
+    def sibling(self: _Robot, *, model: Model | None = None, backend: str | None = None) -> _Robot:
         """
-        Return the joint forces that produce ``qdd`` (recursive Newton-Euler, RBDA 5.3).
+        Return a robot with the same gravity, payloads, time and stabilisation, now and later.
 
-        :param q: joint positions, (nq,).
-        :param qd: joint velocities, (nv,).
-        :param qdd: joint accelerations, (nv,).
-        :param f_ext: force of the environment on each body, (nb, 6), base coordinates about the
-            base origin, angular first.
-        :returns: tau, (nv,).
+        :param model: of it, with the same frames; that of this robot by default.
+        :param backend: as for the constructor; that of this robot by default.
         """
-        if f_ext is not None:
-            return self._calls['inverse_dynamics', None, True](q, qd, qdd, f_ext, out=out)
-        if out is None:
-            return self._calls['inverse_dynamics'](q, qd, qdd)
-        return self._calls['inverse_dynamics'](q, qd, qdd, out=out)
+        recipe = self._recipe() if backend is None else {**self._recipe(), 'backend': backend}
+        other = type(self)(self.model if model is None else model, **recipe)
+        other._store.environment.share(self._store.environment)
+        return other
 
-    def gravity(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return g(q), the joint forces that hold the robot still, (nv,)."""
-        if out is None:
-            return self._calls['gravity'](q)
-        return self._calls['gravity'](q, out=out)
+    # --- quantities of the user ---------------------------------------------------------------
 
-    def bias(
-        self, q: ArrayLike, qd: ArrayLike, f_ext: ArrayLike | None = None, *,
-        out: Array | None = None,
-    ) -> Array:
-        """Return C(q, qd), the joint forces at zero acceleration, gravity included, (nv,)."""
-        if f_ext is not None:
-            return self._calls['bias', None, True](q, qd, f_ext, out=out)
-        return self._calls['bias'](q, qd, out=out)
-
-    def joint_wrenches(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None, *,
-        out: Array | None = None,
-    ) -> Array:
+    def define(
+        self, name: str, *, inputs: Sequence[str], rule: Rule | Mapping[str, Rule],
+        shapes: Mapping[str, Sequence[int]] | None = None, target: str = 'robot',
+        environment: Sequence[str] = ('gravity', 'time'),
+        derivative: Rule | Mapping[str, Rule] | None = None, meaning: str = '',
+    ) -> Call:
         """
-        Return the whole force that each joint transmits to the body it carries, (nb, 6).
+        Add a quantity of your own to this robot and return what computes it.
 
-        In the coordinates of that body, angular first: bearing loads and drive together.
+        It is compiled on first use and kept on disk, takes batches and ``out=``, and is known by
+        its name to ``kernel``, ``bind``, ``compile``, ``c_source`` and to later rules. Defining a
+        name again replaces what was defined.
+
+        :param name: an identifier that the library does not use.
+        :param inputs: what a call gives, in order: ``q qd qdd tau f_ext``, or names of ``shapes``.
+        :param rule: from a :class:`rbd_ros.dynamics.state.State` to the results by name. It
+            runs on traced numbers: take functions such as sin from ``rbd_ros.compiler``, and do
+            not branch on values. ``state.compute(...)`` gives other quantities. Several rules by
+            method must give the same; the one with the fewest operations is compiled.
+        :param shapes: of inputs that only this quantity has.
+        :param target: ``'frame'`` or ``'handles'`` for a quantity about those, found in
+            ``state.target``; a call then names its ``target=``.
+        :param environment: what the rule gets from ``set_gravity`` and ``set_time``.
+        :param derivative: a rule, or rules, for its partial derivatives: these become the quantity
+            ``<name>_derivatives``.
+        :param meaning: what it returns, in words.
         """
-        if f_ext is not None:
-            return self._calls['joint_wrenches', None, True](q, qd, qdd, f_ext, out=out)
-        return self._calls['joint_wrenches'](q, qd, qdd, out=out)
+        self._store.add(*declare(
+            name, inputs, rule, derivative, shapes, target, environment, meaning))
+        return partial(self.compute, name)
 
-    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return the symmetric joint-space inertia matrix H(q) (RBDA 6.2), (nv, nv)."""
-        if out is None:
-            return self._calls['mass_matrix'](q)
-        return self._calls['mass_matrix'](q, out=out)
+    def add(self, quantity: Quantity) -> None:
+        """Add a declared quantity to those of this robot; see ``define``."""
+        self._store.add(quantity)
 
-    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return H(q)^-1, (nv, nv)."""
-        return self._calls['inverse_mass_matrix'](q, out=out)
+    def remove(self, quantity: Quantity) -> None:
+        """Forget a quantity that was added, and its machine code but for what is bound."""
+        self._store.remove(quantity)
 
-    def forward_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, *,
-        method: str | None = None, out: Array | None = None,
-    ) -> Array:
+    def compute(
+        self, name: str, *arrays: ArrayLike, target: Target = None, out: Array | None = None,
+    ) -> Any:
         """
-        Return the joint accelerations under joint forces ``tau``.
+        Return a quantity by name: an array, or a tuple of several.
 
-        :param f_ext: as for ``inverse_dynamics``.
-        :param method: ``'aba'`` (articulated bodies, RBDA 7.3), ``'crba'`` (inertia matrix,
-            RBDA 6); None takes the one with fewer operations for this robot. A robot with closed
-            loops has ``'sparse'`` (RBDA 8.5), a planar one of hinges also ``'hinged'`` (RBDA
-            8.13), whose cost grows as the loops; see ``loop_dynamics`` for others and for details.
-        :returns: qdd, (nv,).
+        :param arrays: its inputs, each of one state or of many.
+        :param target: name of a frame, or frames and handles, where the quantity needs them.
         """
-        if f_ext is not None:
-            call = self._calls['forward_dynamics', None, True, method]
-            return call(q, qd, tau, f_ext, out=out)
-        if method is None and out is None:
-            return self._calls['forward_dynamics'](q, qd, tau)
-        return self._calls['forward_dynamics', None, False, method](q, qd, tau, out=out)
+        if not (target is None or isinstance(target, (str, Handle))):
+            target = tuple(target)
+        return self._store.call(self._store.find(name), target)(*arrays, out=out)
 
-    def hybrid_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike,
-        prescribed: Sequence[str], f_ext: ArrayLike | None = None, *, method: str | None = None,
-    ) -> HybridDynamics:
+    # --- kernels ------------------------------------------------------------------------------
+
+    def kernel(
+        self, name: str, target: Target = None, *, loaded: bool = False,
+        method: str | None = None,
+    ) -> Kernel:
         """
-        Return accelerations and forces where some joints have a given motion (RBDA 9.1, 9.2).
+        Return the kernel behind a method, with all its inputs, gravity and payload among them.
 
-        With no joint prescribed this is forward dynamics, with all of them inverse dynamics. Each
-        set of joints is a kernel of its own, compiled on first use.
-
-        :param qdd: accelerations, (nv,); those of joints that are not prescribed are not read.
-        :param tau: forces, (nv,); those of prescribed joints are not read.
-        :param prescribed: names of the joints whose acceleration is given.
-        :param f_ext: as for ``inverse_dynamics``.
-        :param method: ``'crba'`` (inertia matrix of the free joints) or ``'aba'`` (articulated
-            bodies); None takes the one with fewer operations.
-        :returns: qdd and tau of all joints.
+        :param name: a quantity of :mod:`rbd_ros.dynamics.table`, or a defined one.
+        :param target: name of a frame, or frames and handles, where the quantity needs them.
+        :param loaded: with external forces.
+        :param method: one of several methods, see ``Dynamics.forward_dynamics``.
+        :raises SingularError: for what does not exist with the payload of now.
         """
-        flags, call = self._hybrids(
-            prescribed if isinstance(prescribed, str) else tuple(prescribed),
-            f_ext is not None, method)
-        known = known_side(self.model, flags, qdd, tau)
-        try:
-            return call(q, qd, known) if f_ext is None else call(q, qd, known, f_ext)
-        except NonFiniteError:
-            refuse_unknown(self.model, flags, qdd, tau)
-            raise
+        return self._store.existing(self._item(name, target, loaded, method))
 
-    def _hybrid(
-        self, prescribed: tuple[str, ...], loaded: bool, method: str | None,
-    ) -> tuple[NDArray[np.bool_], Call]:
-        """Return what is found once for a set of prescribed joints."""
-        names = prescribed_joints(self.model, prescribed)
-        call = self._caller(self._item('hybrid_dynamics', names, loaded, method))
-        return prescribed_variables(self.model, names), call
+    def methods(self, name: str) -> tuple[str, ...]:
+        """Return the methods by which a quantity of this robot can be computed."""
+        return tuple(self._store.find(name).suitable(self.model))
 
-    # --- the whole robot ----------------------------------------------------------------------
-
-    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """Return the kinetic energy in J, rotors included."""
-        return self._calls['kinetic_energy'](q, qd)[..., 0]
-
-    def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy of gravity in J, zero with all mass at the base origin."""
-        return self._calls['potential_energy'](q)[..., 0]
-
-    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return the centre of mass of all that moves, base coordinates, (3,)."""
-        return self._calls['center_of_mass'](q, out=out)
-
-    def momentum(self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return the spatial momentum about the base origin, base coordinates, (6,)."""
-        return self._calls['momentum'](q, qd, out=out)
-
-    def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
-    ) -> Array:
+    def bind(
+        self, name: str, target: Target = None, *, loaded: bool = False,
+        method: str | None = None,
+    ) -> Bound:
         """
-        Return C(q, qd) with C qd + g = bias and dH/dt - 2 C skew-symmetric, (nv, nv).
+        Return a kernel with buffers of its own for control loops: no check, no allocation.
 
-        :raises ModelError: for a robot with joints that move with time by themselves.
+        Write into ``bound.inputs[...]``, call ``bound()``, read ``bound.outputs[...]``; a bound
+        kernel belongs to one thread. Gravity and payload start as they are now, max_condition
+        without a bound.
         """
-        return self._calls['coriolis_matrix'](q, qd, out=out)
+        return self._store.bound(self._item(name, target, loaded, method))
 
-    def christoffel_symbols(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return Gamma with C = Gamma qd, (nv, nv, nv): for small robots, it grows as nv^3."""
-        return self._calls['christoffel_symbols'](q, out=out)
-
-    def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return A: A qd is the momentum about the centre of mass, base axes, (6, nv)."""
-        return self._calls['centroidal_momentum_matrix'](q, out=out)
-
-    def centroidal_momentum_matrix_rate(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
-    ) -> Array:
-        """Return dA/dt: A qdd + dA/dt qd is the net force on the robot, (6, nv)."""
-        return self._calls['centroidal_momentum_matrix_rate'](q, qd, out=out)
-
-    def torque_regressor(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, out: Array | None = None,
-    ) -> Array:
+    def compile(self, *names: str | tuple[str, Target]) -> None:
         """
-        Return Y: Y pi are the joint forces of bodies with the parameters pi, (nv, 10 nb).
+        Compile quantities now rather than on first use.
 
-        Ten per body, see ``rbd_ros.algorithms.regressor``; those of the model are
-        ``rbd_ros.identification.body_parameters(model)``. Rotors, damping, friction and payload
-        are not in it: ``rbd_ros.identification`` adds their columns.
+        :param names: out of :mod:`rbd_ros.dynamics.table`, or pairs of a name and its frame or
+            handles; what every controller needs by default.
         """
-        if self.model.nv:
-            return self._calls['torque_regressor'](q, qd, qdd, out=out)
-        return _empty(self._calls['torque_regressor'](q, qd, qdd), (0, 10 * self.model.nb), out)
+        for name in names or STANDARD:
+            self.kernel(*_pair(name))
 
-    def energy_regressor(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
-    ) -> Array:
-        """Return the rows of kinetic and potential energy per parameter, (2, 10 nb)."""
-        return self._calls['energy_regressor'](q, qd, out=out)
-
-    def momentum_regressor(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
-    ) -> Array:
-        """Return the momentum about the base origin per parameter, base axes, (6, 10 nb)."""
-        if self.model.nb:
-            return self._calls['momentum_regressor'](q, qd, out=out)
-        return _empty(self._calls['momentum_regressor'](q, qd), (6, 0), out)
-
-    # --- frames and handles -------------------------------------------------------------------
-
-    def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
-        """Return the homogeneous matrix from frame to base coordinates, (4, 4)."""
-        return self._of_frame('pose', frame)(q, out=out)
-
-    def jacobian(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
-        """Return the Jacobian of a frame in its own coordinates, angular rows first, (6, nv)."""
-        return self._of_frame('jacobian', frame)(q, out=out)
-
-    def velocity(
-        self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
-    ) -> Array:
-        """Return the spatial velocity of a frame in its own coordinates, (6,)."""
-        return self._of_frame('velocity', frame)(q, qd, out=out)
-
-    def jacobian_rate(
-        self, q: ArrayLike, qd: ArrayLike, frame: str, *, out: Array | None = None,
-    ) -> Array:
-        """Return J-dot q-dot, the spatial acceleration of a frame at zero qdd, (6,)."""
-        return self._of_frame('jacobian_rate', frame)(q, qd, out=out)
-
-    def handle(
-        self, frame: str, *, point: ArrayLike = (0.0, 0.0, 0.0),
-        rows: Sequence[Sequence[float]] = FULL, mask: Sequence[float] | None = None,
-    ) -> Handle:
+    def c_source(self, *names: str | tuple[str, Target], prefix: str = 'rbd') -> Source:
         """
-        Return a handle for ``operational_space``: a frame, moved to a point, and directions.
+        Return C99 ``source`` and ``header`` of quantities of this robot, for firmware.
 
-        :param frame: name of a frame of the model.
-        :param point: origin of the handle in that frame, m.
-        :param rows: directions of motion that count, six numbers each, angular first; the last
-            three of the default (``rows=rbd_ros.POINT``) make the handle a 3-D point.
-        :param mask: for each direction 1, or 0 where it does not count now, such as at a foot in
-            the air: results keep their shape, with zeros there. Handles that differ in their
-            masks alone share a kernel.
+        :param names: as for ``compile``. A character that C does not know becomes ``_``; where
+            two functions would have one name, the later ones end in ``_2``, ``_3`` and so on.
+        :param prefix: begins every name and names the header.
         """
-        base = self.model.frame(frame)
-        origin = vector('point', point, 3).tolist()
-        shifted = Transform.translation(Vec3(*origin)) @ base.placement
-        directions = tuple(tuple(vector('rows', row, 6).tolist()) for row in rows)
-        name = f'{frame} at {origin}' if any(origin) else frame
-        if mask is None:
-            return Handle(Frame(name, base.body, shifted), directions)
-        flags = vector('mask', mask, len(directions))
-        if not np.isin(flags, (0.0, 1.0)).all():
-            raise RbdError(f'mask of the handle at "{frame}" is {flags.tolist()}; each entry must '
-                           'be 0 or 1')
-        return Handle(Frame(name, base.body, shifted), directions, tuple(flags.tolist()))
+        items = [self._item(*_pair(name)) for name in names or STANDARD]
+        graphs = [self._store.builder.graph(item) for item in items]
+        # one quantity twice stays so, for emit_c to refuse
+        if len({item.name for item in items}) == len(items):
+            taken: set[str] = set()
+            for k, graph in enumerate(graphs):
+                own, number = graph.name, 1
+                while graph.name in taken:
+                    number += 1
+                    graph = graphs[k] = replace(graph, name=f'{own}_{number}')
+                taken.add(graph.name)
+        return emit_c(graphs, prefix)
 
-    def operational_space(
-        self, q: ArrayLike, qd: ArrayLike, frames: str | Handle | Sequence[str | Handle], *,
-        max_condition: float | None = None, method: str | None = 'auto',
-    ) -> OperationalSpace:
-        """
-        Return the operational-space inertia of one or more handles, and all that goes with it.
-
-        At a singular pose some direction of the handles cannot be accelerated and Lambda does
-        not exist. Without ``max_condition`` that is an error. With it, eigenvalues of Phi below
-        1/max_condition of the largest are raised to that value: Lambda stays bounded, and
-        ``condition`` shows by how much the bound was passed.
-
-        :param frames: name of a frame (all six directions), or handles; several are stacked.
-        :param max_condition: largest condition number of Phi that Lambda may show.
-        :param method: ``'ltl'`` (projection, RBDA 7.2, by the factors of RBDA 6.5), ``'krj'``,
-            ``'efpa'``, ``'pv'`` or ``'pvr'`` (articulated bodies; for robots without mimic
-            joints); ``'auto'`` takes the cheaper one of ``'ltl'`` and ``'pv'``.
-        """
-        space = self._spaces(
-            cacheable(frames), 'operational_space', KERNEL_ROWS, chosen(method))
-        limit = NO_BOUND if max_condition is None else bound(float(max_condition))
-        if space.few:
-            Lambda, bias, J, J_bar, condition, Phi, b = space.call(q, qd, limit)
-        else:
-            Lambda, bias, J, J_bar, condition, Phi, b = invert(
-                space.call(q, qd), limit[0], space.mask)
-        if condition.ndim == 1:         # one state: what follows costs as much as the rest
-            size = condition.item()
-            if not size <= TRUSTED_CONDITION:
-                refuse_singular(space.handles, condition, bounded=max_condition is not None)
-            return _new(OperationalSpace, (Lambda, bias, J, J_bar, size, Phi, b))
-        refuse_singular(space.handles, condition, bounded=max_condition is not None)
-        return OperationalSpace(Lambda, bias, J, J_bar, condition[:, 0], Phi, b)
+    def _item(
+        self, name: str, target: Target = None, loaded: bool = False, method: str | None = None,
+    ) -> Computation:
+        return self._store.item(self._store.find(name), target, loaded, method)
 
 
-def _empty(found: Array, shape: tuple[int, int], out: Array | None) -> Array:
-    """Return a matrix without entries, whose shape a kernel does not know."""
-    shaped = found.reshape(*found.shape[:-1], *shape)
-    if out is None:
-        return shaped
-    if out.shape != shaped.shape:
-        raise ShapeError(f'out has shape {out.shape}, expected {shaped.shape}')
-    return out
+def _restore(
+    kind: type[Dynamics], model: Model, recipe: Mapping[str, Any],
+    inputs: Mapping[str, Array], added: Sequence[Quantity], replaced: Mapping[int, int],
+) -> Dynamics:
+    robot = kind(model, **recipe)
+    environment = robot._store.environment
+    environment.replaced.update(replaced)
+    for name, value in inputs.items():
+        environment.inputs[name][...] = value
+    robot._store.add(*added)
+    return robot
+
+
+def _pair(name: str | tuple[str, Target]) -> tuple[str, Target]:
+    return (name, None) if isinstance(name, str) else name

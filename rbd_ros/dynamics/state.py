@@ -125,7 +125,7 @@ def evaluate(
 
     :raises SingularError: where plain numbers are divided by zero.
     """
-    if item.quantity.on_tree:
+    if item.quantity.loops.as_tree:
         model = model.spanning_tree
     try:
         results = rule(tree_state(model, x, item.target, surroundings))

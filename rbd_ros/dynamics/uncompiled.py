@@ -24,8 +24,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.dynamics.operational_space import OperationalSpace
-from rbd_ros.dynamics.prescribed import HybridDynamics
+from rbd_ros.dynamics.families.handles.results import OperationalSpace
+from rbd_ros.dynamics.families.hybrid import HybridDynamics
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.model.model import Model
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.dynamics.families.tree import tree
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.dynamics.rules import tree
 from rbd_ros.errors import ShapeError
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation

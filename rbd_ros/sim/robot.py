@@ -23,7 +23,7 @@ import numpy as np
 
 from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.compiler.procedure import bind
-from rbd_ros.dynamics.no_result import impossible_position
+from rbd_ros.dynamics.kernels.no_result import impossible_position
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.contact.rigid_world import RigidContacts, ROOM
 from rbd_ros.sim.physics import Physics

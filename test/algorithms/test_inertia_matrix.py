@@ -67,7 +67,7 @@ def test_the_way_is_chosen_before_tracing():
     for n in (12, 18, 24):
         model = families.regular_tree(n)
         robot = rbd_ros.Dynamics(model, backend='reference')
-        counts = {name: robot._graph(robot._item('forward_dynamics', method=name)).count().total
+        counts = {name: robot.kernel('forward_dynamics', method=name).count().total
                   for name in ('crba', 'aba')}
         assert min(counts, key=counts.get) in robot._item('forward_dynamics').rules
 

@@ -19,7 +19,7 @@ from hypothesis import given, HealthCheck, settings
 import numpy as np
 import pytest
 import rbd_ros
-from rbd_ros.dynamics import handle_rules
+from rbd_ros.dynamics.families.handles import rules as handle_rules
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.joints import Free, Revolute

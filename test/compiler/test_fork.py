@@ -94,7 +94,7 @@ thread.join()
 """
 
 SEARCHING = COMMON + """
-from rbd_ros.dynamics.kinematic_search import Search
+from rbd_ros.dynamics.families.reaching.search import Search
 robot = rbd_ros.Dynamics(samples.regular_tree(2), cache=False, backend='llvm')
 frame, q = list(robot.model.frames)[-1], np.array([0.3, 0.4])
 target = {frame: robot.pose(q, frame)}

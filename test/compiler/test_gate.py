@@ -365,7 +365,7 @@ def test_functions_outlive_their_kernel():
     kernel = compile_graph(trace(swap, {'x': 5}), backend='llvm', cache=False)
     call, run = kernel.caller(), kernel.bind()
     buffer, run = run.inputs['x'], run.run
-    alive = weakref.ref(kernel)
+    alive = weakref.ref(kernel.program)
     expected = kernel(np.ones(5)).tolist()
     del kernel
     gc.collect()
@@ -444,7 +444,8 @@ def test_the_slow_path_is_said_once(name, said, monkeypatch, caplog):
             for n in (3, 4):
                 graph = trace(lambda x: [3.0 * a for a in x], {'x': n})
                 kernel = compile_graph(graph, backend='llvm', cache=False)
-                assert kernel(np.ones(n)).tolist() == [3.0] * n and not kernel._call_definition
+                assert kernel(np.ones(n)).tolist() == [3.0] * n
+                assert not kernel.program._call_definition
     finally:
         object_layout.verified.cache_clear()
     line, = [r for r in caplog.records if 'slow path' in r.message]
@@ -470,7 +471,7 @@ def test_a_pickled_kernel_keeps_its_constants():
     """It is compiled again in double precision, to the last digit."""
     kernel = compile_graph(trace(lambda x: [0.1 * x[0]], {'x': 1}), backend='llvm', cache=False)
     again = pickle.loads(pickle.dumps(kernel))
-    assert again([1.0]).tolist() == [0.1] and again._call_definition
+    assert again([1.0]).tolist() == [0.1] and again.program._call_definition
 
 
 def test_nothing_is_said_where_objects_are_as_expected(caplog):

@@ -140,7 +140,7 @@ def test_robots_and_ticks(engines):
         model.frame_names[-1], rows=[(0, 0, 0, 1.0, 0, 0)]))
     bound = robot.bind('inverse_dynamics')
     ticks = TickKernels(make_robot(model), driver_adds='none', driver_knows_payload=False)
-    kernels = [ticks.compile(name) for name in ('gravity', 'joint')]
+    kernels = [ticks.compile(name) for name in ('stop', 'joint')]
     made = engines()[0]
     del ticks, kernels
     assert engines()[0] == made - 2
@@ -154,9 +154,7 @@ def test_robots_and_ticks(engines):
 
 def test_evicted_handles_are_released(engines, monkeypatch):
     """A robot asked for ever new handles does not gather machine code."""
-    from rbd_ros.dynamics import handle_store, kernel_store
-    monkeypatch.setattr(kernel_store, 'HANDLES', 2)
-    monkeypatch.setattr(handle_store, 'HANDLES', 2)
+    monkeypatch.setattr('rbd_ros.dynamics.kernels.store.HANDLES', 2)
     robot = rbd_ros.Dynamics(regular_tree(2), backend='llvm')
     for n in range(1, 7):
         handle = robot.handle('body_2', rows=[(0, 0, 1.0, 0, 0, 0)] * n)
@@ -181,7 +179,8 @@ def test_relays_and_copiers(engines):
                             bytes(16), [(next(iter(bound.outputs.values())), 0, 8)])
     copier = relay.make_copier([(x, other)])
     expected = kernel(np.array([0.5, 0.0, 0.0, 0.0, 0.0]))[0]
-    dead = [weakref.ref(each) for each in (kernel, usual, other, made.__self__, copier.__self__)]
+    dead = [weakref.ref(each) for each in (
+        kernel.program, usual, other, made.__self__, copier.__self__)]
     del kernel, bound, usual, other, x
     assert made(bytes(8) + np.float64(0.5).tobytes())[8:] == expected.tobytes()
     copier()

@@ -268,7 +268,7 @@ def test_a_new_contact_set_compiles_nothing(system, monkeypatch):
 
     def refuse(*_, **__):
         raise AssertionError('compiled')
-    monkeypatch.setattr('rbd_ros.dynamics.kernel_builder.trace', refuse)
+    monkeypatch.setattr('rbd_ros.dynamics.kernels.builder.trace', refuse)
     for seed, count in ((7, 1), (8, 4)):
         system.problem(q, qd, qd, some_contacts(system, q, qd, seed)[:count])
 

@@ -25,7 +25,7 @@ from rbd_ros.control.loop_terms import LoopTerms
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.tick import TickKernels
-from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.joints import Prismatic
 from rbd_ros.samples import mechanisms
 
@@ -47,8 +47,8 @@ def test_rate_of_the_tip_holds_the_acceleration_of_passive_joints():
 
     def rule(s):
         return {'rate': terms.jacobian_rate(s, 'tool'), 'velocity': terms.velocity(s, 'tool')}
-    dynamics.add(Quantity('motion_of_tip', ('q', 'qd'), {'rule': rule}, loop_rules={'rule': rule},
-                          regular=True))
+    dynamics.add(Quantity('motion_of_tip', ('q', 'qd'), {'rule': rule},
+                          loops=OnLoops({'rule': rule}, regular=True)))
     v, h = np.zeros(4), 1e-3
     v[INDEX] = speed = np.array([1.3, -0.8])
     rate, velocity = dynamics.compute('motion_of_tip', closed(START), v)

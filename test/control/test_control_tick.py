@@ -190,7 +190,7 @@ def graph_and_key(ticks, name):
     dynamics.add(quantity)
     try:
         item = dynamics._item(quantity.name)
-        return dynamics._graph(item).digest(), dynamics._key(item)
+        return dynamics._store.builder.graph(item).digest(), dynamics._store.builder.key(item)
     finally:
         dynamics.remove(quantity)
 

@@ -285,7 +285,7 @@ def test_a_search_that_meets_no_number_fails():
                      shapes.rod(1.0, 1.0))
     builder.add_body('link', 'slide', Prismatic(Z), None, shapes.rod(1.0, 1.0))
     robot = robot_of(builder.build())
-    robot._common['time'][:] = np.nan                   # set_time refuses it
+    robot._store.environment.inputs['time'][:] = np.nan                   # set_time refuses it
     found = inverse_kinematics(robot, {'link': [0.0, 0.0, 1.0]}, restarts=1)
     assert not found.success and np.isfinite(found.q).all()
     many = inverse_kinematics(robot, {'link': [[0.0, 0.0, 1.0]] * 2}, restarts=1)

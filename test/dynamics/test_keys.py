@@ -37,8 +37,8 @@ from rbd_ros.compiler.content_digest import digest, look
 from rbd_ros.compiler.native import cache
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
-from rbd_ros.dynamics import fingerprint
-from rbd_ros.dynamics.no_result import watched
+from rbd_ros.dynamics.families.forward_dynamics import watched
+from rbd_ros.dynamics.kernels import key as kernel_keys
 from rbd_ros.errors import UnseenError
 from rbd_ros.joints import Joint, Revolute, UserJoint
 from rbd_ros.samples.families import regular_tree
@@ -271,7 +271,7 @@ def test_code_of_a_user_has_no_digest(case):
     assert look(value).foreign and look(value) == look(value) != look([value])
     with pytest.raises(UnseenError, match='cannot make a digest of'):
         digest(value)
-    assert fingerprint.kernel_key(regular_tree(3), value) == ''
+    assert kernel_keys.kernel_key(regular_tree(3), value) == ''
 
 
 def test_objects_of_a_user_are_compared_by_what_they_hold():
@@ -351,24 +351,24 @@ def test_a_class_redefined_in_another_process(home):
 
 def test_library_robots_have_keys_and_users_have_none(caplog):
     """Robots of library joints are found without tracing; code of a user is traced, and said."""
-    assert len(fingerprint.kernel_key(regular_tree(3), 'x')) == 64
-    fingerprint._explain.cache_clear()
+    assert len(kernel_keys.kernel_key(regular_tree(3), 'x')) == 64
+    kernel_keys._explain.cache_clear()
     with caplog.at_level('INFO', 'rbd_ros'):
-        assert fingerprint.kernel_key(arm(geared(1.0)()), 'x') == ''
-        assert fingerprint.kernel_key(regular_tree(3), lambda: 1.0) == ''
-        assert fingerprint.kernel_key(arm(geared(1.0)()), 'y') == ''
+        assert kernel_keys.kernel_key(arm(geared(1.0)()), 'x') == ''
+        assert kernel_keys.kernel_key(regular_tree(3), lambda: 1.0) == ''
+        assert kernel_keys.kernel_key(arm(geared(1.0)()), 'y') == ''
     assert [record.message.count('traced at every start') for record in caplog.records] == [1, 1]
 
 
 def test_version_is_part_of_the_key(monkeypatch):
     """Another version of the package does not find the code of this one."""
-    before = fingerprint.kernel_key(regular_tree(3), 'x')
-    fingerprint._circumstances.cache_clear()
-    monkeypatch.setattr(fingerprint, 'VERSION', '99.0')
-    assert fingerprint.kernel_key(regular_tree(3), 'x') != before
-    fingerprint._circumstances.cache_clear()
+    before = kernel_keys.kernel_key(regular_tree(3), 'x')
+    kernel_keys._circumstances.cache_clear()
+    monkeypatch.setattr(kernel_keys, 'VERSION', '99.0')
+    assert kernel_keys.kernel_key(regular_tree(3), 'x') != before
+    kernel_keys._circumstances.cache_clear()
     monkeypatch.undo()
-    assert fingerprint.kernel_key(regular_tree(3), 'x') == before
+    assert kernel_keys.kernel_key(regular_tree(3), 'x') == before
 
 
 # --- installations ----------------------------------------------------------------------------
@@ -387,8 +387,8 @@ from rbd_ros import Dynamics
 from rbd_ros.control.robot import make_robot
 from rbd_ros.control.tick import TickKernels
 from rbd_ros.samples import families as samples
-from rbd_ros.sim.steps.engine import compiled_engine
 from rbd_ros.sim.frames import Frames
+from rbd_ros.sim.steps.engine import compiled_engine
 model = samples.regular_tree(2)
 for make in (
         lambda: Dynamics(model).compile('gravity'),
@@ -523,8 +523,8 @@ def test_sources_that_change_under_a_process(imported, tmp_path, home):
 def test_versions_agree():
     """The version is the same wherever it is written."""
     root = Path(__file__).parents[2]
-    assert f'<version>{fingerprint.VERSION}</version>' in (root / 'package.xml').read_text()
-    assert f"version='{fingerprint.VERSION}'" in (root / 'setup.py').read_text()
+    assert f'<version>{kernel_keys.VERSION}</version>' in (root / 'package.xml').read_text()
+    assert f"version='{kernel_keys.VERSION}'" in (root / 'setup.py').read_text()
 
 
 def test_looking_tells_whose_code_it_is():

@@ -21,7 +21,8 @@ import pytest
 import rbd_ros
 from rbd_ros.compiler import compile as compile_graph, trace
 from rbd_ros.compiler.backends import has_llvm
-from rbd_ros.dynamics import no_result
+from rbd_ros.dynamics.families.forward_dynamics import FORWARD_DYNAMICS
+from rbd_ros.dynamics.kernels import no_result
 from rbd_ros.joints import Free, Revolute, Spherical
 from rbd_ros.sim.robot import SimulatedRobot
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3, xlt
@@ -85,7 +86,7 @@ def test_only_the_state_in_question_is_examined(monkeypatch):
     model = with_ball(Spherical())
     q, seen = np.tile([0.0, 0.0, 0.0, 1.0, 0.1], (20, 1)), []
     monkeypatch.setattr(no_result, 'massless_joint', lambda *a, at, **k: seen.append(at))
-    error = no_result.no_result(model, 'forward_dynamics', [q], model.inertia, 7)
+    error = no_result.no_result(model, FORWARD_DYNAMICS, [q], model.inertia, 7)
     assert isinstance(error, rbd_ros.NonFiniteError) and seen == [q[7].tolist()]
 
 

@@ -56,18 +56,18 @@ def test_no_quantity_gives_a_silent_answer_of_the_tree(four_bar):
     """What needs the inverse of H knows loops or refuses them; H itself is that of the tree."""
     robot = rbd_ros.Dynamics(four_bar, backend='reference')
     for name, row in TABLE.items():
-        if row.on_tree or row.loop_rules:
+        if row.loops.as_tree or row.loops.rules:
             continue
         target = {'frame': 'rocker', 'handles': 'rocker', 'joints': ('crank_joint',)}
         with pytest.raises(rbd_ros.LoopError, match=(
                 'joint "pin" of "four bar" closes a kinematic loop between "rocker" and "base", '
-                f'and {name} knows trees only.*Take {re.escape(row.instead)}')):
+                f'and {name} knows trees only.*Take {re.escape(row.loops.instead)}')):
             robot.kernel(name, target.get(row.target))
-        words = re.findall(r'[a-z_.]+', row.instead)
-        assert any(hasattr(robot, word) for word in words) or 'manifold' in row.instead
+        words = re.findall(r'[a-z_.]+', row.loops.instead)
+        assert any(hasattr(robot, word) for word in words) or 'manifold' in row.loops.instead
     solving = {'inverse_mass_matrix', 'forward_dynamics_derivatives', 'hybrid_dynamics',
                'joint_wrenches', 'floating_base_forward_dynamics', 'handle_inertia'}
-    assert not any(TABLE[name].on_tree or TABLE[name].loop_rules for name in solving)
+    assert not any(TABLE[name].loops.as_tree or TABLE[name].loops.rules for name in solving)
     q = np.zeros(3)
     with pytest.raises(rbd_ros.LoopError, match='"pin".* and inverse_mass_matrix knows trees'):
         robot.inverse_mass_matrix(q)
@@ -479,9 +479,7 @@ def test_stops_of_such_a_joint_are_refused():
 
 def test_kernels_of_handles_are_bounded(monkeypatch):
     """Of ever new sets of frames the kernels longest unused are dropped; results stay right."""
-    from rbd_ros.dynamics import handle_store, kernel_store
-    monkeypatch.setattr(kernel_store, 'HANDLES', 3)
-    monkeypatch.setattr(handle_store, 'HANDLES', 3)
+    monkeypatch.setattr('rbd_ros.dynamics.kernels.store.HANDLES', 3)
     builder = rbd_ros.ModelBuilder()
     builder.add_body('a', 'base', Prismatic(), None, ROD)
     robot = rbd_ros.Dynamics(builder.build(), backend='python')
@@ -490,7 +488,7 @@ def test_kernels_of_handles_are_bounded(monkeypatch):
         for each in (handle, first):
             space = robot.operational_space([0.1], [0.0], each, max_condition=1e3)
             assert space.Phi[0, 0] == pytest.approx(1.0)
-    assert len(robot._kernels) == 3 and robot._spaces.cache_info().currsize == 3
+    assert len(robot._store.kept()) == 3 and robot._spaces.cache_info().currsize == 3
     before = robot._spaces.cache_info().misses
     robot.operational_space([0.1], [0.0], first)        # used all the time: still there
     assert robot._spaces.cache_info().misses == before
@@ -499,7 +497,7 @@ def test_kernels_of_handles_are_bounded(monkeypatch):
         robot.kernel('operational_space', handle)
         assert robot.kernel('operational_space', first) is kernel
     robot.kernel('mass_matrix')
-    assert len(robot._kernels) == 4                     # only handles are counted
+    assert len(robot._store.kept()) == 4                     # only handles are counted
 
 
 @pytest.mark.parametrize('backend', BACKENDS)
@@ -531,7 +529,7 @@ def test_a_new_point_compiles_nothing(backend):
         np.testing.assert_allclose(turned.J, mix @ named.J, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(turned.Phi, mix @ named.Phi @ mix.T, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(turned.b, mix @ named.b, rtol=1e-9, atol=1e-9)
-    kinds = [place[0] for place in robot._kernels]
+    kinds = robot._store.kept()
     assert sorted(kinds)[:2] == ['operational_space body 3 x 3', 'operational_space body 3 x 6']
     assert len(kinds) == 2 + len(points)
     two = [robot.handle('b3', point=points[0]), robot.handle('f1', rows=mix[:1])]

@@ -123,8 +123,8 @@ def test_methods_agree_whatever_acts(joint):
 
 def test_many_bodies_heed_what_acts(monkeypatch):
     """Above the size from which H is computed uncompiled, nothing of it is forgotten."""
-    monkeypatch.setattr('rbd_ros.dynamics.loops.LARGE', 4)
-    monkeypatch.setattr('rbd_ros.dynamics.loop_rules.LARGE', 4)
+    monkeypatch.setattr('rbd_ros.dynamics.families.loops.analysis.LARGE', 4)
+    monkeypatch.setattr('rbd_ros.dynamics.families.loops.motion.LARGE', 4)
     model, q = mechanisms.ladder(2)
     robot = rbd_ros.Dynamics(model, backend='python', payload_frame='b_3', closed_near=q)
     assert 'sparse' not in robot.methods('forward_dynamics')

@@ -228,7 +228,7 @@ def test_all_methods_agree(name):
         C = made.bias(q, qd, *loads)
         np.testing.assert_allclose(H @ qdd + C - tau, K.T @ found.multipliers, atol=1e-8)   # 8.6
     # every row that constrains anything is either solved for or watched
-    rows, dependent, _ = made._nominal()
+    rows, dependent, _ = made._store.loops.nominal()
     assert len(rows) == np.linalg.matrix_rank(K[list(rows)]) == made.loop_report.rank
     assert not set(rows) & set(dependent)
     assert {*rows, *dependent} >= set(np.flatnonzero(np.abs(K).max(axis=1) > 1e-9).tolist())

@@ -35,7 +35,9 @@ pytestmark = pytest.mark.slow
 FLOORS = (
     'version', 'source_state', 'errors', 'compiler.fork_lock', 'compiler.graph', 'compiler.scalar',
     'compiler.kernel', 'compiler.source', 'compiler.native', 'compiler',
-    'spatial', 'joints', 'model', 'algorithms', 'dynamics', 'manifold', 'samples',
+    'spatial', 'joints', 'model', 'algorithms', 'dynamics.handle_inputs', 'dynamics.prescribed',
+    'dynamics.quantity', 'dynamics.state', 'dynamics.environment', 'dynamics.declaration',
+    'dynamics.kernels', 'dynamics.families', 'dynamics', 'manifold', 'samples',
     'identification', 'peers',
     'control.throttle', 'control.payload', 'control.laws', 'control.references', 'control.safety',
     'control.joint_states', 'control.parameters', 'control.robot', 'control.settings',

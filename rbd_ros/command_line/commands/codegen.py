@@ -55,7 +55,7 @@ def run(
     """Write a C project."""
     from rbd_ros.command_line.c_project import c_project
     from rbd_ros.command_line.robots import load
-    from rbd_ros.dynamics.kernel_store import STANDARD
+    from rbd_ros.dynamics.robot import STANDARD
     model = load(robot, floating_base, quiet=as_json).model
     chosen: list[tuple[str, str | None]] = [(name, None) for name in quantity or STANDARD]
     if frame is not None:

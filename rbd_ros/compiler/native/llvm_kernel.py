@@ -125,8 +125,7 @@ class Program(Kernel):
         self._function(*[x.ctypes.data for x in inputs], *[y.ctypes.data for y in outputs])
 
     def caller(self, *fixed: Array, result: type[tuple[Any, ...]] = tuple,
-               otherwise: Callable[..., Any] | None = None, explain: Explain | None = None,
-               ) -> Callable[..., Array | tuple[Array, ...]]:
+               explain: Explain | None = None) -> Callable[..., Array | tuple[Array, ...]]:
         """
         Return the checked call with its last inputs given once, the fastest way to call.
 
@@ -134,18 +133,13 @@ class Program(Kernel):
             that writing into them changes the results.
         :param result: type of tuple for several results, such as a named one; a given ``out`` is
             returned as it is.
-        :param otherwise: what gets the arguments that the machine code does not take at once, by
-            default the same call in Python.
         :param explain: makes an error of the arguments where a result is not finite; without it
             such a result is returned.
         """
-        slow = super().caller(*fixed, result=result, otherwise=otherwise, explain=explain)
+        slow = super().caller(*fixed, result=result, explain=explain)
         if not self._call_definition:
             return slow
-        # The tuple keeps this object, and so the code, alive.
-        if otherwise is not None:
-            slow = partial(otherwise)
-            slow.kernel = self  # type: ignore[attr-defined]
+        # The tuple keeps this object, and so the code, alive; it gets what machine code refuses.
         return object_layout.make_function(self._call_definition, (slow, result, *fixed))
 
     def bind(self) -> Bound:
@@ -199,20 +193,59 @@ class Program(Kernel):
             return self._batch
 
 
-class LlvmKernel(Program):
-    """A graph as machine code; the arguments are those of ``Program``."""
+class LlvmKernel(Kernel):
+    """
+    A program, and in a slot the built-in function that is its checked call.
 
-    # The call is kept in a slot of this name, where the interpreter finds the built-in function
-    # without running a line of Python; a method would cost more than a small kernel.
+    The interpreter finds the slot without running a line of Python; a method would cost more than
+    a small kernel. What the function needs is the program and not this object: there is no cycle,
+    and a kernel that is dropped is gone at once.
+
+    :param program: the machine code.
+    """
+
     __slots__ = ('__call__',)
+    backend = 'llvm'
 
-    def __init__(self, entry: disk.Entry, source: Source, key: str, options: Options) -> None:
-        super().__init__(entry, source, key, options)
-        # The built-in function needs all of this object but for the slot. Without it there is no
-        # cycle, and a kernel that is dropped is gone at once.
-        rest = Program.__new__(Program)
-        rest.__dict__ = self.__dict__
-        self.__call__ = rest.caller()  # type: ignore[method-assign]
+    def __init__(self, program: Program) -> None:
+        self.program, self.dtype = program, program.dtype
+        self.name, self.inputs, self.outputs = program.name, program.inputs, program.outputs
+        self.__call__ = program.caller()  # type: ignore[method-assign]
+
+    @property
+    def graph(self) -> Graph:
+        """Return what it computes, traced now if the code came from the disk."""
+        return self.program.graph
+
+    def count(self) -> OperationCount:
+        """Return how many operations of each kind one evaluation takes."""
+        return self.program.count()
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute the outputs, unchecked."""
+        self.program.run(inputs, outputs)
+
+    def run_batch(self, inputs: Sequence[Array], batched: Sequence[bool],
+                  outputs: Sequence[Array], count: int, threads: int | None) -> None:
+        """Compute the outputs of many states, unchecked."""
+        self.program.run_batch(inputs, batched, outputs, count, threads)
+
+    def caller(self, *fixed: Array, result: type[tuple[Any, ...]] = tuple,
+               explain: Explain | None = None) -> Callable[..., Array | tuple[Array, ...]]:
+        """Return the checked call with its last inputs given once, see ``Program``."""
+        return self.program.caller(*fixed, result=result, explain=explain)
+
+    def bind(self) -> Bound:
+        """Return the kernel bound to buffers of its own, for loops that call it every cycle."""
+        return self.program.bind()
+
+    def prepare_batch(self, progress: Progress | None = None) -> BatchProgram:
+        """Compile the batch form, see ``Program``."""
+        return self.program.prepare_batch(progress)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the graph alone; the code comes from the disk or is made anew."""
+        return self.program.__reduce__()
 
 
 @cache
@@ -298,7 +331,7 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         entry = disk.Entry(about, _emit(graph.name, texts, target, progress, effort(graph)))
         if key:
             disk.write(key, entry)
-    return LlvmKernel(entry, source, key, options)
+    return LlvmKernel(Program(entry, source, key, options))
 
 
 def effort(graph: Graph) -> int:

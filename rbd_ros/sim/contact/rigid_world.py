@@ -35,9 +35,9 @@ from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact.friction_cones import cones, Cones
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import where
+from rbd_ros.dynamics.families.tree import sparsity, tree
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.dynamics.rules import sparsity, tree
 from rbd_ros.sim.contact.impulses import NEAR, Pairs
 from rbd_ros.sim.contact.pattern import gaps, tangents
 

@@ -21,10 +21,10 @@ from typing import Any, Protocol, TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.dynamics.families.tree import sparsity
+from rbd_ros.dynamics.kernels.existence import refuse_massless
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.dynamics.rules import sparsity
-from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.contact.soft_world import soft_shapes, touching
 from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.sim.steps.step import advance, input_shapes, Plant

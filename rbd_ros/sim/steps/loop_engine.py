@@ -23,10 +23,10 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.algorithms.loops import closure
-from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.families.tree import sparsity
+from rbd_ros.dynamics.kernels.existence import refuse_massless
+from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.dynamics.robot import Dynamics
-from rbd_ros.dynamics.rules import sparsity
-from rbd_ros.dynamics.singular_inertia import refuse_massless
 from rbd_ros.sim.contact.soft_world import soft_shapes, touching
 from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.sim.steps.engine import PlainEngine
@@ -77,7 +77,7 @@ class LoopEngine:
         rules = {'rule': lambda s: _advanced(s, integrator, soft)}
         robot.add(Quantity(
             name, tuple(shapes), environment=('gravity',), shapes=own, rules=rules,
-            loop_rules=rules, regular=True,
+            loops=OnLoops(rules, regular=True),
             key=(integrator, 'loops', soft), modules=(__name__.rpartition('.')[0],)))
         self._kernel = robot.bind(name)
         self.inputs: Mapping[str, Array] = self._kernel.inputs

@@ -35,7 +35,7 @@ from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import less, where
-from rbd_ros.dynamics.rules import reduce_symmetric, sparsity
+from rbd_ros.dynamics.families.tree import reduce_symmetric, sparsity
 from rbd_ros.joints import Composite, Free, Planar, Spherical
 from rbd_ros.spatial import Transform, Vec3
 

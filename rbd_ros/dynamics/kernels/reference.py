@@ -23,7 +23,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from rbd_ros.compiler import Argument, Kernel
-from rbd_ros.dynamics.operational_space import UNBOUNDED
+from rbd_ros.dynamics.quantity import UNBOUNDED
 from rbd_ros.dynamics.state import evaluate
 from rbd_ros.model.positions import random_position
 

@@ -17,10 +17,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.dynamics.quantity import UNBOUNDED
 from rbd_ros.errors import RbdError, SingularError
 
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
 TRUSTED_CONDITION = 1e8
 #: The same for the mobility of a direction with the others free, over that with them held.
 TRUSTED_RATIO = 1e10
-#: A bound on the condition number that bounds nothing.
-UNBOUNDED = 1.0 / float(np.finfo(float).eps)
 
 
 class OperationalSpace(NamedTuple):
@@ -194,7 +194,7 @@ def refuse_singular(handles: Sequence[Handle], condition: Array, *, bounded: boo
     worst = float(condition.max(initial=0.0))       # NaN if one is
     if worst <= TRUSTED_CONDITION or (bounded and worst <= np.inf):
         return
-    if worst != worst:
+    if math.isnan(worst):
         raise SingularError(f'{listed(handles)} cannot be accelerated in any direction at this '
                             'pose: there is no operational space')
     raise SingularError(

@@ -12,21 +12,25 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A compiled robot with closed loops: independent coordinates and drives (RBDA 8.8, 8.12)."""
+"""What closed loops leave free: positions, independent coordinates, drives (RBDA 8.8, 8.12)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from rbd_ros.algorithms.loops import loop_coordinates
-from rbd_ros.algorithms.loops.loop_coordinates import ActuatorForces, LoopMap, Pivot
+from rbd_ros.algorithms.loops import closure, loop_coordinates
+from rbd_ros.algorithms.loops.loop_coordinates import ActuatorForces, LoopMap
 from rbd_ros.compiler.kernel import vector
-from rbd_ros.dynamics.loops import LoopMethods
+from rbd_ros.dynamics.families.joint_space import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
+from rbd_ros.dynamics.families.loops.constraints import (
+    LOOP_BIAS, LOOP_JACOBIAN, LOOP_MAP, LOOP_VELOCITY)
+from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.prescribed import prescribed_joints, prescribed_variables
-from rbd_ros.errors import LoopError, RbdError, SingularError
+from rbd_ros.errors import LoopError, RbdError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -53,8 +57,61 @@ class IndependentEquations(NamedTuple):
     g: Array
 
 
-class LoopDriveMethods(LoopMethods):
-    """Independent coordinates and drives of robots with closed loops."""
+class LoopFreedomMethods(Family):
+    """Closed positions, independent coordinates and drives of robots with closed loops."""
+
+    @cached_property
+    def loop_report(self) -> closure.LoopReport:
+        """
+        Return mobility, number and rank of the constraints, clusters, and a closed position.
+
+        :raises LoopError: for a mechanism that cannot be assembled, or cannot move.
+        """
+        return self._store.loops.report
+
+    @cached_property
+    def mechanism(self) -> closure.Mechanism:
+        """Return the functions that :mod:`rbd_ros.algorithms.loops.closure` works with."""
+        return self._store.loops.mechanism
+
+    def assemble(self, q: ArrayLike, fixed: Sequence[str] = ()) -> closure.Assembly:
+        """
+        Return a position near q that closes all loops, within the joint limits.
+
+        ``robot.assemble(q).require()`` is the position, or an error that names the open loop.
+
+        :param fixed: names of joints that stay where they are.
+        """
+        return closure.assemble(self.mechanism, vector('q', q, self.model.nq), fixed)
+
+    def assemblies(
+        self, q: ArrayLike, fixed: Sequence[str] = (), *, starts: int = closure.STARTS,
+        seed: int = 0,
+    ) -> list[Array]:
+        """
+        Return the different closed positions found from q and random starts, nearest to q first.
+
+        :param fixed: names of joints that stay where they are; with as many as the mechanism has
+            freedoms, the answers are its assembly modes.
+        """
+        return closure.assemblies(
+            self.mechanism, vector('q', q, self.model.nq), fixed, starts=starts, seed=seed)
+
+    def consistent_velocity(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Return the velocity nearest to qd, in the metric of H, that the loops allow, (nv,)."""
+        q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
+        K = self.mechanism.jacobian(q)
+        right = K @ qd - self._store.call(LOOP_VELOCITY)(q, qd)
+        return closure.nearest_motion(
+            self.mechanism.inertia(q), K, right, qd, len(self._store.loops.nominal().rows))
+
+    def consistent_acceleration(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """Return the acceleration nearest to qdd, in the metric of H, that the loops allow."""
+        q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
+        qdd = vector('qdd', qdd, self.model.nv)
+        return closure.nearest_motion(
+            self.mechanism.inertia(q), self.mechanism.jacobian(q),
+            self._store.call(LOOP_BIAS)(q, qd), qdd, len(self._store.loops.nominal().rows))
 
     def loop_map(
         self, q: ArrayLike, qd: ArrayLike | None = None, independent: Sequence[str] = (),
@@ -73,35 +130,15 @@ class LoopDriveMethods(LoopMethods):
         q = vector('q', q, self.model.nq)
         qd = np.zeros(self.model.nv) if qd is None else vector('qd', qd, self.model.nv)
         names = prescribed_joints(self.model, independent)
-        steps = self._pivots(names)
+        steps = self._store.loops.pivots(names)
         dependent = tuple(step.column for step in steps)
         kept = tuple(k for k in range(self.model.nv) if k not in dependent)
-        G, g = self._calls['loop_map', names](q, qd)
+        G, g = self._store.call(LOOP_MAP, names)(q, qd)
         if not np.isnan(g[0]):
             return LoopMap(G, g, kept, dependent)
-        scale = np.sqrt(np.array(self._nominal().scale))
+        scale = np.sqrt(np.array(self._store.loops.nominal().scale))
         return loop_coordinates.eliminate(
-            self.loop_jacobian(q), self.loop_bias(q, qd), kept, scale)
-
-    def _pivots(self, names: tuple[str, ...]) -> tuple[Pivot, ...]:
-        """Return steps of elimination that do at a usual position; sizes are powers of two."""
-        if names not in self._steps:
-            report = self.loop_report
-            held = np.flatnonzero(prescribed_variables(self.model, names)).tolist()
-            free = [k for k in range(self.model.nv) if k not in held]
-            if names and len(held) != report.mobility:
-                raise LoopError(
-                    f'{len(held)} velocities of {", ".join(names)} cannot be the independent '
-                    f'ones: the loops of "{self.model.name}" leave {report.mobility} freedoms')
-            K, scale = self.loop_jacobian(report.q), np.sqrt(np.array(self._nominal().scale))
-            found = loop_coordinates.pivots(K, scale, free, report.rank)
-            if len(found) < report.rank:
-                raise SingularError(
-                    f'the loops of "{self.model.name}" tie {", ".join(names)} to each other: '
-                    'these joints cannot be independent')
-            self._steps[names] = tuple(
-                step._replace(size=float(2.0 ** np.round(np.log2(step.size)))) for step in found)
-        return self._steps[names]
+            self._store.call(LOOP_JACOBIAN)(q), self._store.call(LOOP_BIAS)(q, qd), kept, scale)
 
     def independent_equations(
         self, q: ArrayLike, qd: ArrayLike, independent: Sequence[str] = (),
@@ -117,8 +154,8 @@ class LoopDriveMethods(LoopMethods):
         """
         q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
         found = self.loop_map(q, qd, independent)
-        H = self._calls['mass_matrix'](q)
-        C = self._calls['bias', None, f_ext is not None](
+        H = self._store.call(MASS_MATRIX)(q)
+        C = self._store.call(BIAS, loaded=f_ext is not None)(
             *((q, qd) if f_ext is None else (q, qd, f_ext)))
         return IndependentEquations(found.G.T @ H @ found.G, found.G.T @ (C + H @ found.g),
                                     found.G, found.g)
@@ -144,7 +181,7 @@ class LoopDriveMethods(LoopMethods):
         """
         q, qd = vector('q', q, self.model.nq), vector('qd', qd, self.model.nv)
         qdd = vector('qdd', qdd, self.model.nv)
-        K, k = self.loop_jacobian(q), self.loop_bias(q, qd)
+        K, k = self._store.call(LOOP_JACOBIAN)(q), self._store.call(LOOP_BIAS)(q, qd)
         missed = float(np.abs(K @ qdd - k).max(initial=0.0))
         if missed > INCONSISTENT * max(1.0, float((np.abs(K) @ np.abs(qdd)).max(initial=0.0))):
             raise LoopError(
@@ -154,7 +191,7 @@ class LoopDriveMethods(LoopMethods):
         if not names:
             raise RbdError('actuated names no joint: give the joints that have drives')
         at = np.flatnonzero(prescribed_variables(self.model, names)).tolist()
-        tau = self._calls['inverse_dynamics', None, f_ext is not None](
+        tau = self._store.call(INVERSE_DYNAMICS, loaded=f_ext is not None)(
             *((q, qd, qdd) if f_ext is None else (q, qd, qdd, f_ext)))
         return loop_coordinates.actuator_forces(
             self.loop_map(q).G, tau, at, weights=weights, limits=limits, preferred=preferred)

@@ -20,30 +20,29 @@ limits, takes half a turn for no error, and never ends on a target out of reach.
 a damped least-squares problem within the joint limits, taken only if it brings the frames nearer;
 a search that stalls starts again from another position, a given number of times; and what comes
 back says whether the target was reached, and if not, by how much and why. One step is one kernel
-(:mod:`rbd_ros.dynamics.reaching`); many targets take their steps side by side.
+(:mod:`rbd_ros.dynamics.families.reaching.step`); many targets take their steps side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache, partial
-from typing import Any, TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rbd_ros.compiler import Argument
 from rbd_ros.compiler.kernel import check_finite, converted
-from rbd_ros.dynamics.kernel_store import HANDLES
-from rbd_ros.dynamics.kinematic_search import Search
-from rbd_ros.dynamics.loops import LoopMethods
-from rbd_ros.dynamics.no_result import impossible_position
-from rbd_ros.dynamics.reaching import Aim
+from rbd_ros.dynamics.families.reaching.search import Search
+from rbd_ros.dynamics.families.reaching.step import Aim
+from rbd_ros.dynamics.kernels.family import Family
+from rbd_ros.dynamics.kernels.no_result import impossible_position
 from rbd_ros.errors import ModelError, NonFiniteError, RbdError, ShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from rbd_ros.dynamics.kinematic_search import InverseKinematics
+    from rbd_ros.dynamics.families.reaching.search import InverseKinematics
     from rbd_ros.model.model import Model
 
     Array = NDArray[np.float64]
@@ -105,12 +104,12 @@ def _begin(search: Search, start: ArrayLike | None, model: Model) -> Array:
     return search.clipped(begin)
 
 
-class KinematicMethods(LoopMethods):
+class ReachingMethods(Family):
     """Positions that bring frames to targets."""
 
-    def __init__(self, model: Model, **options: Any) -> None:
-        super().__init__(model, **options)
-        self._searches = lru_cache(HANDLES)(partial(Search, self))
+    @cached_property
+    def _searches(self) -> Callable[..., Search]:
+        return self._store.remembered(Search)
 
     def inverse_kinematics(
         self, targets: Mapping[str, ArrayLike], start: ArrayLike | None = None, *,

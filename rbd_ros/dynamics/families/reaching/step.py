@@ -25,7 +25,7 @@ from rbd_ros.algorithms.handles.damped_steps import (
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops.closure import CLOSED
 from rbd_ros.compiler import absolute, less, less_equal, maximum, minimum, sqrt, where
-from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.model import positions
 from rbd_ros.spatial import Mat3
 
@@ -97,7 +97,7 @@ def step_quantity(model: Model, aims: Sequence[Aim]) -> Quantity:
     rules = {'rule': lambda s: _stepped(s, aims)}
     return Quantity(
         'inverse_kinematics_step', ('q', *own), inertial=False, shapes=own, rules=rules,
-        loop_rules=rules, key=('inverse_kinematics_step', tuple(aims)), bound=True)
+        loops=OnLoops(rules), key=('inverse_kinematics_step', tuple(aims)), bound=True)
 
 
 def _stepped(s: State, aims: Sequence[Aim]) -> Mapping[str, Sequence[Any]]:

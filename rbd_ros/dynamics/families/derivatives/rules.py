@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Rules of the table for derivatives: of dynamics, of the motion of frames and of handles.
+Rules for derivatives: of dynamics, of the motion of frames and of handles.
 
 Derivatives by position are along the velocity variables: nv of them, also where nq is larger. The
 first ones of dynamics and of frames come from the recursion of
@@ -32,7 +32,11 @@ from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_pr
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import jacobian, trace
 from rbd_ros.compiler.graph.graph import flatten, nest
-from rbd_ros.dynamics import rules
+from rbd_ros.dynamics.families.handles.rules import projection as project
+from rbd_ros.dynamics.families.joint_space import (
+    bias_3d, bias_spatial, gravity, inverse_dynamics_3d)
+from rbd_ros.dynamics.families.tree import (
+    EMPTY, inertia, reduce_matrix, six_rows, sparsity, tree)
 from rbd_ros.dynamics.handle_inputs import Pattern
 from rbd_ros.dynamics.state import tree_state
 from rbd_ros.model.positions import q_dot
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.rules import Results
+    from rbd_ros.dynamics.families.tree import Results
     from rbd_ros.dynamics.state import State
     from rbd_ros.model.model import Model
 
@@ -58,9 +62,9 @@ def _gears_change(s: State) -> bool:
 def inverse_dynamics(s: State) -> Results:
     """Return the derivatives of tau by q, qd and qdd, the last of which is H."""
     if _gears_change(s):
-        d = differentiated(s, rules.inverse_dynamics_3d, {'tau': ('q', 'qd', 'qdd')})
+        d = differentiated(s, inverse_dynamics_3d, {'tau': ('q', 'qd', 'qdd')})
         return {f'dtau_d{name}': d['tau', name] for name in ('q', 'qd', 'qdd')}
-    dq, dqd, H = (rules.reduce_matrix(s, M) for M in rnea_derivatives(
+    dq, dqd, H = (reduce_matrix(s, M) for M in rnea_derivatives(
         s.model, s.q, s.qd, s.qdd, s.conditions))
     if s.model.nv:                                                                         # 9.28
         H = [[x + s.model.rotor_inertia[i] if i == j else x for j, x in enumerate(row)]
@@ -70,11 +74,11 @@ def inverse_dynamics(s: State) -> Results:
 
 def forward_dynamics_factors(s: State) -> Results:
     """Return H^-1, and the derivatives of tau at the accelerations that tau causes."""
-    Hinv = ltl.inverse(rules.inertia(s), rules.sparsity(s.model))
+    Hinv = ltl.inverse(inertia(s), sparsity(s.model))
     rhs = [t - c for t, c in zip(s.tau, _bias(s), strict=True)]
     qdd = [opspace.sum_products(row, rhs) for row in Hinv]                                 # 6.1
     d = _inverse_dynamics_at(s, qdd)
-    return {'Hinv': Hinv if s.model.nv else rules.EMPTY, 'dtau_dq': d['dtau_dq'],
+    return {'Hinv': Hinv if s.model.nv else EMPTY, 'dtau_dq': d['dtau_dq'],
             'dtau_dqd': d['dtau_dqd']}
 
 
@@ -92,11 +96,11 @@ def _bias(s: State) -> Sequence[Scalar]:
     does not depend on qdd and is wanted anyway, so that only the forces at rest are added.
     """
     if s.model.time_dependent:
-        return rules.bias_spatial(s)['tau']
+        return bias_spatial(s)['tau']
     if s.conditions.f_ext is None:
-        rest = rules.gravity(s)['tau']
+        rest = gravity(s)['tau']
     else:
-        rest = rules.bias_3d(s._replace(qd=[0.0] * s.model.tree_nv, g=None))['tau']
+        rest = bias_3d(s._replace(qd=[0.0] * s.model.tree_nv, g=None))['tau']
     slope = _inverse_dynamics_at(s, [0.0] * s.model.nv)['dtau_dqd']
     return [f + 0.5 * opspace.sum_products(row, s.inputs['qd'])
             for f, row in zip(rest, slope, strict=True)]
@@ -111,7 +115,7 @@ def forward_dynamics(s: State) -> Results:
 
 def _minus_product(A: Matrix, B: Matrix) -> Matrix:
     if not len(A):
-        return rules.EMPTY
+        return EMPTY
     # Column by column: the symmetric A then stays in registers, and code is shorter.
     columns = [[opspace.sum_products(row, column) for row in A] for column in
                ([-x for x in column] for column in zip(*B, strict=True))]
@@ -136,11 +140,11 @@ def frame(s: State) -> Results:
         return {'J': d['v', 'qd'], 'dv_dq': d['v', 'q'], 'da_dq': d['a', 'q'],
                 'da_dqd': d['a', 'qd']}
     found = of_frame(s.model, s.q, s.qd, s.qdd, s.target, s.conditions.t)
-    return {name: rules.six_rows(s, columns) for name, columns in found._asdict().items()}
+    return {name: six_rows(s, columns) for name, columns in found._asdict().items()}
 
 
 def _frame_motion(s: State) -> Results:
-    links, t = rules.tree(s), s.conditions.t
+    links, t = tree(s), s.conditions.t
     v, v_J = velocities(s.model, links, s.q, s.qd, t)
     c = velocity_products(s.model, s.q, s.qd, v, v_J, t)
     a = accelerations(s.model, links, c, s.qdd, Motion.zero())
@@ -150,8 +154,8 @@ def _frame_motion(s: State) -> Results:
 
 def projection(s: State) -> Results:
     """Return Phi and b of some handles, and their derivatives by q and qd."""
-    value = rules.projection(s)
-    slope = differentiated(s, rules.projection, {'Phi': ('q',), 'b': ('q', 'qd')})
+    value = project(s)
+    slope = differentiated(s, project, {'Phi': ('q',), 'b': ('q', 'qd')})
     return {'Phi': value['Phi'], 'b': value['b'], 'dPhi_dq': slope['Phi', 'q'],
             'db_dq': slope['b', 'q'], 'db_dqd': slope['b', 'qd']}
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rbd_ros.dynamics.quantity import Quantity
     from rbd_ros.model.model import Frame, Model
     from rbd_ros.spatial import RigidInertia
 
@@ -46,15 +47,6 @@ _EQUAL = 1e-6
 _REMEMBERED = 16
 #: A body with inertia in every direction, as payload.
 _ANY_LOAD = (1.0, 0.1, 0.2, 0.3, 1.13, -0.02, -0.03, 1.10, -0.06, 1.05)
-CENTRES = ('center_of_mass', 'centroidal_momentum_matrix', 'centroidal_momentum_matrix_rate')
-SOLVING = ('forward_dynamics', 'forward_dynamics_derivatives',
-           'forward_dynamics_derivative_factors', 'hybrid_dynamics', 'inverse_mass_matrix',
-           'operational_space', 'projection', 'projection_derivatives',
-           'inverse_handle_inertia', 'handle_inertia',
-           'floating_base_forward_dynamics', 'loop_dynamics')
-#: Quantities that solve for the motion of the base alone.
-_BASES = ('floating_base_inverse_dynamics', 'floating_base_reduced_equations',
-          'floating_base_jacobian')
 
 
 class Existence:
@@ -72,64 +64,67 @@ class Existence:
         self._seen: dict[tuple[str, Held, bytes], str] = {}
         self._depends: dict[tuple[str, Held], bool] = {}
 
-    def depends_on_payload(self, kind: str, held: Held = ()) -> bool:
+    def depends_on_payload(self, quantity: Quantity, held: Held = ()) -> bool:
         """
         Return whether a quantity exists only with a payload.
 
-        :param kind: name of the quantity.
         :param held: names of joints whose motion is given.
         :raises SingularError: if it does not exist with any payload.
         """
-        if (kind, held) not in self._depends:
-            bare = lacking(self._model, kind, held=held)
+        name, solves = quantity.name, quantity.traits.solves
+        if (name, held) not in self._depends:
+            bare = lacking(self._model, name, solves, held=held)
             if bare:
-                refuse_massless(self._model, kind, with_payloads(
-                    self._model, self._frames, [_ANY_LOAD] * len(self._frames)), held)
-            self._depends[kind, held] = bool(bare)
-        return self._depends[kind, held]
+                loaded = with_payloads(
+                    self._model, self._frames, [_ANY_LOAD] * len(self._frames))
+                if reason := lacking(self._model, name, solves, loaded, held):
+                    raise SingularError(reason)
+            self._depends[name, held] = bool(bare)
+        return self._depends[name, held]
 
-    def check(self, kind: str, payload: Array, held: Held = ()) -> None:
+    def check(self, quantity: Quantity, payload: Array, held: Held = ()) -> None:
         """
         Raise an error where a quantity does not exist with a payload.
 
         :param payload: ten numbers for each frame, see ``with_payloads``.
         """
-        key = kind, held, payload.tobytes()
+        key = quantity.name, held, payload.tobytes()
         reason = self._seen.get(key)
         if reason is None:
             inertia = with_payloads(
                 self._model, self._frames, payload.reshape(-1, 10).tolist())
             if len(self._seen) > _REMEMBERED:
                 self._seen.clear()
-            reason = self._seen[key] = lacking(self._model, kind, inertia, held)
+            reason = self._seen[key] = lacking(
+                self._model, quantity.name, quantity.traits.solves, inertia, held)
         if reason:
             raise SingularError(f'{reason}; set_payload can give it one')
 
 
-def refuse_massless(
-    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None, held: Held = (),
-) -> None:
-    """
-    Raise an error where a quantity needs the inverse of H and H has none at any pose.
-
-    :param quantity: name of the quantity.
-    :param inertia: inertia of each body, where it is not the one of the model.
-    """
-    reason = lacking(model, quantity, inertia, held)
-    if reason:
+def refuse_massless(model: Model, quantity: str) -> None:
+    """Raise an error where a quantity solves for all joints and H has no inverse at any pose."""
+    if reason := lacking(model, quantity, 'joints'):
         raise SingularError(reason)
 
 
 def lacking(
-    model: Model, quantity: str, inertia: Sequence[RigidInertia] | None = None, held: Held = (),
+    model: Model, quantity: str, solves: str, inertia: Sequence[RigidInertia] | None = None,
+    held: Held = (),
 ) -> str:
-    """Return why a quantity does not exist, '' where it does; see ``refuse_massless``."""
+    """
+    Return why a quantity does not exist, '' where it does.
+
+    :param quantity: its name.
+    :param solves: for the motion of what, see ``Traits``.
+    :param inertia: inertia of each body, where it is not the one of the model.
+    :param held: names of joints whose motion is given.
+    """
     moving = (inertia or model.inertia)[1:]
-    if quantity in CENTRES and not any(float(body.m) for body in moving):
+    if solves == 'centre' and not any(float(body.m) for body in moving):
         return f'"{model.name}" has no moving mass, and so no centre of mass'
-    if quantity in _BASES:
+    if solves == 'base':
         held = model.independent_joint_names[1:]
-    elif quantity not in SOLVING:
+    elif solves != 'joints':
         return ''
     joint = massless_joint(model.spanning_tree, inertia, held)
     if joint is None:

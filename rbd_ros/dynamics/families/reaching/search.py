@@ -15,8 +15,8 @@
 """
 Searches for positions that bring frames to targets, one after the other or many side by side.
 
-A search walks downhill by the compiled step of :mod:`rbd_ros.dynamics.reaching`, and starts again
-from random positions where it stalls. It ends after a known number of steps.
+A search walks downhill by the compiled step of :mod:`rbd_ros.dynamics.families.reaching.step`, and
+starts again from random positions where it stalls. It ends after a known number of steps.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ import numpy as np
 
 from rbd_ros.algorithms.loops.closure import turned_joint
 from rbd_ros.compiler.fork_lock import ForkLock
-from rbd_ros.dynamics.reaching import FRESH, REACHED, step_quantity
+from rbd_ros.dynamics.families.reaching.step import FRESH, REACHED, step_quantity
 from rbd_ros.errors import RbdError
 from rbd_ros.model import positions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rbd_ros.dynamics.loops import LoopMethods
-    from rbd_ros.dynamics.reaching import Aim
+    from rbd_ros.dynamics.families.reaching.step import Aim
+    from rbd_ros.dynamics.kernels.store import KernelStore
 
     Array = NDArray[np.float64]
 
@@ -113,19 +113,19 @@ class Search:
     """
     The compiled step towards targets of some frames, for searches one after the other.
 
-    :param robot: whose time it shares.
+    :param store: kernels of the robot, whose time it shares.
     :param aims: the frames, and whether their orientation counts.
     """
 
-    def __init__(self, robot: LoopMethods, aims: tuple[Aim, ...]) -> None:
-        self._robot, self._model, self._aims = robot, robot.model, aims
-        own = robot.sibling()
-        own.add(step_quantity(self._model, aims))
-        self._kernel = own.kernel('inverse_kinematics_step')
-        self._bound = own.bind('inverse_kinematics_step')
+    def __init__(self, store: KernelStore, aims: tuple[Aim, ...]) -> None:
+        self._loops, self._model, self._aims = store.loops, store.model, aims
+        own, step = store.sibling(), step_quantity(store.model, aims)
+        own.add(step)
+        item = own.item(step)
+        self._kernel, self._bound = own.existing(item), own.bound(item)
         self._low, self._high = np.array(self._model.lower), np.array(self._model.upper)
         self._bounded = bool(np.isfinite([self._low, self._high]).all())
-        self._time = robot._common['time']
+        self._time = store.environment.inputs['time']
         #: Where a search begins if nothing is said.
         self.neutral = self.clipped(np.array(positions.neutral(self._model), dtype=float))
         self._lock = ForkLock()                 # a bound kernel belongs to one thread at a time
@@ -176,7 +176,7 @@ class Search:
             if k:
                 run()
             status, after, linear, angular, gap, taken = report.tolist()
-            if status != status:                # not a number: the last position is the end
+            if math.isnan(status):              # the last position is the end
                 break
             if taken:
                 cost, errors = after, [linear, angular, gap]
@@ -188,7 +188,7 @@ class Search:
             search[:] = search_out
         end = self.clipped(q_in)
         if reached and self._model.loops:
-            reached = not turned_joint(self._robot.mechanism, end)
+            reached = not turned_joint(self._loops.mechanism, end)
         return _Walk(end, reached, cost, tuple(errors), history)
 
     def _told(self, walk: _Walk, steps: int, attempts: int) -> InverseKinematics:
@@ -271,7 +271,7 @@ class Search:
                 ends.reached[:] = before[:, 4] == 1.0
                 if limit == 0:
                     break
-            sound = report[:, 0] == report[:, 0]
+            sound = ~np.isnan(report[:, 0])
             taken = sound & (report[:, 5] == 1.0)
             at = left[taken]
             ends.q[at], ends.cost[at] = found['next_q'][taken], report[taken, 1]
@@ -290,7 +290,7 @@ class Search:
         """Return ends inside the limits, without those whose loops are closed the wrong way."""
         q, reached = self.clipped(ends.q), ends.reached
         if self._model.loops:
-            mechanism = self._robot.mechanism
+            mechanism = self._loops.mechanism
             for k in np.flatnonzero(reached).tolist():
                 reached[k] = not turned_joint(mechanism, q[k])
         return ends._replace(q=q)
