@@ -16,7 +16,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 import dataclasses
+import inspect
 import pickle
+import pydoc
 import subprocess
 import sys
 
@@ -25,6 +27,8 @@ import pytest
 
 import rbd_ros
 from rbd_ros import ModelBuilder
+from rbd_ros.dynamics.kernels.family import Family
+from rbd_ros.dynamics.table import TABLE
 from rbd_ros.joints import Revolute
 from rbd_ros.model.positions import random_position
 from rbd_ros.samples.families import random_tree
@@ -352,6 +356,45 @@ def test_a_bound_operational_space_starts_without_a_bound():
     bound()
     np.testing.assert_allclose(bound.outputs['Lambda'], [[2.0]], rtol=1e-13)
     assert robot.bind('operational_space', 'end').outputs['Lambda'].shape == (6, 6)
+
+
+def test_families_are_side_by_side():
+    """No family of methods stands on another; what each knows of a robot is the store."""
+    families = rbd_ros.Dynamics.__bases__
+    assert len(families) > 10 and all(each.__bases__ == (Family,) for each in families)
+    names = [name for each in families for name in vars(each) if not name.startswith('_')]
+    assert len(set(names)) == len(names)        # none hides a method of another
+
+
+def test_help_is_complete():
+    """Every method and every argument of the constructor is in the help, with its words."""
+    text = pydoc.plain(pydoc.render_doc(rbd_ros.Dynamics))
+    for name in dir(rbd_ros.Dynamics):
+        if not name.startswith('_'):
+            assert name in text and inspect.getdoc(getattr(rbd_ros.Dynamics, name)), name
+    for name in inspect.signature(rbd_ros.Dynamics).parameters:
+        assert f':param {name}:' in rbd_ros.Dynamics.__doc__
+
+
+def test_a_later_call_does_not_ask_the_store(model, monkeypatch):
+    """The first call compiles and keeps what it calls; a method finds the call of its own row."""
+    robot = rbd_ros.Dynamics(model, backend='reference')
+    q, qd, qdd, _ = state(model)
+    given = {'q': q, 'qd': qd, 'qdd': qdd, 'tau': qdd}
+    plain = [name for name, row in TABLE.items() if row.target == 'robot' and row.rules
+             and set(row.inputs) <= set(given) and hasattr(robot, name)
+             and 'floating' not in name and 'second' not in name and 'christoffel' not in name]
+    assert len(plain) > 15
+    first = {name: getattr(robot, name)(*(given[key] for key in TABLE[name].inputs))
+             for name in plain}
+    assert {row.name for row in robot._store.calls} == set(plain)
+
+    def refuse(*_, **__):
+        raise AssertionError('asked again')
+    monkeypatch.setattr(robot._store, 'call', refuse)
+    for name in plain:
+        again = getattr(robot, name)(*(given[key] for key in TABLE[name].inputs))
+        np.testing.assert_array_equal(again, first[name])
 
 
 def test_import_needs_neither_ros_nor_scipy():
