@@ -110,7 +110,8 @@ class SimulatedRobot:
             self._engine = PlainEngine(model, physics.integrator, forward_dynamics, mass_matrix)
         self._integrator = physics.integrator
         self._in, self._out = self._engine.inputs, self._engine.outputs
-        self._backend = backend
+        # a procedure stands in the source as Python runs it: that is its reference
+        self._procedures = 'python' if backend == 'reference' else backend
         self._rigid = None
         if world is not None and soft:
             for name, values in world.soft_inputs().items():
@@ -308,9 +309,9 @@ class SimulatedRobot:
             x['braked'], x['f_ext'], self._pushed, y['w'],
             self._free_guess[0], self._free_guess[1], self._report)
         if self._rigid is None:
-            return bind(take_step, stepping, backend=self._backend)
+            return bind(take_step, stepping, backend=self._procedures)
         return bind(take_contact_step, stepping, *self._rigid.with_room(room),
-                    backend=self._backend)
+                    backend=self._procedures)
 
     def _look(self) -> None:
         """Look at what a step reports."""

@@ -47,7 +47,8 @@ G = 9.81
 FLOOR = Obstacle('floor', Placed(HalfSpace(), np.eye(3), np.zeros(3)))
 
 
-def thing(joint, shape, kind, obstacles=(FLOOR,), mass=2.0, integrator='rk4', **surface):
+def thing(joint, shape, kind, obstacles=(FLOOR,), mass=2.0, integrator='rk4', backend='python',
+          **surface):
     """Return one body in a world."""
     inertia = RigidInertia.from_com(mass, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(*[0.02] * 3))
     builder = ModelBuilder('thing')
@@ -55,7 +56,7 @@ def thing(joint, shape, kind, obstacles=(FLOOR,), mass=2.0, integrator='rk4', **
     model = builder.build()
     world = World(kind, [CollisionShape('thing', 1, shape)], obstacles, Surface(**surface))
     return SimulatedRobot(model, physics=Physics.of(model, integrator=integrator), world=world,
-                          backend='python')
+                          backend=backend)
 
 
 UP = Prismatic((0.0, 0.0, 1.0))
@@ -492,3 +493,18 @@ def test_refusals():
         World('hard', [], [FLOOR])
     with pytest.raises(SettingError, match='part of the compiled step'):
         SimulatedRobot(robot.model, lambda *_: np.zeros(1), world=robot.world)
+
+
+@pytest.mark.parametrize('kind', ['soft', 'rigid'])
+def test_every_back_end_takes_the_same_steps(kind):
+    """Uncompiled, as Python and as machine code: a ball that falls on the floor and slides."""
+    found = []
+    for backend in ('reference', 'python', 'auto'):
+        robot = thing(Free(), Sphere(0.1), kind, integrator='semi_implicit', backend=backend)
+        robot.place([0.0, 0.0, 0.101, *REST], [0.0, 0.0, 0.0, 1.0, 0.0, -0.5])
+        for _ in range(8):
+            robot.step(0.001)
+        assert abs(robot.v[5] + 0.5) > 0.1          # it has touched
+        found.append(np.concatenate([robot.q, robot.v]))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-12)
+    np.testing.assert_allclose(found[2], found[0], atol=1e-9)
