@@ -43,7 +43,8 @@ _MIDDLE = """function () {
     if (!top || !(this.contains(top) || top.contains(this))) return 'is covered';
     return [x, y];
 }"""
-_CODES = {'ArrowRight': 39, 'End': 35, 'Tab': 9, 'Enter': 13}
+#: Codes of keys; those of a dot and a minus as characters would be Delete and Insert.
+_CODES = {'ArrowRight': 39, 'End': 35, 'Tab': 9, 'Enter': 13, '.': 190, '-': 189}
 
 
 class BrowserError(RuntimeError):
