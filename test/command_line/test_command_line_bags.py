@@ -31,12 +31,10 @@ from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.identification import bag as bags
 from rbd_ros.robot_check import TESTS
+from recordings import write
+from rosbags.rosbag2 import Writer
 
 pytestmark = pytest.mark.slow
-
-pytest.importorskip('rosbags', reason='rosbags is not installed: use ./run')
-from recordings import write  # noqa: E402, I100
-from rosbags.rosbag2 import Writer  # noqa: E402
 
 STORE = bags.typestore()
 LIMIT = 120.0       # of joint_1 of the arm

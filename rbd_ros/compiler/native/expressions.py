@@ -216,8 +216,9 @@ class Expressions:
             return self._value('bool', f'xor i1 {self._condition(node.operand)}, true')
         if not isinstance(node.op, ast.USub):
             self._refuse(node, 'there is no such operation here')
-        if isinstance(node.operand, ast.Constant):
-            return self._constant(-node.operand.value, node)    # type: ignore[operator]
+        if isinstance(node.operand, ast.Constant) and isinstance(
+                node.operand.value, (int, float)):
+            return self._constant(-node.operand.value, node)
         found = self._expression(node.operand)
         if found.kind == 'int':
             return self._value('int', f'sub i64 0, {found.text}')
