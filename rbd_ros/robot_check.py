@@ -25,27 +25,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import ModelError, RbdError
+from rbd_ros.model.model import Model
 from rbd_ros.model.positions import random_position
 from rbd_ros.model.urdf import load_urdf
-from rbd_ros.model.urdf.check import fault_of
+from rbd_ros.model.urdf.check import fault_of, Note
 from rbd_ros.model.urdf.document import read_xml
-from rbd_ros.model.urdf.elements import read_link
+from rbd_ros.model.urdf.elements import Link, read_link
 from rbd_ros.view.shapes import missing_meshes, read_shapes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Model
-    from rbd_ros.model.urdf.check import Note
-    from rbd_ros.model.urdf.elements import Link
-
-    Array = NDArray[np.float64]
 
 __all__ = ['examine', 'Finding', 'Test', 'TESTS']
 

@@ -21,19 +21,14 @@ The other method, by way of the inertia matrix (RBDA 6), is composed in
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rbd_ros.algorithms.kinematics import combine, external_forces, links
+from rbd_ros.algorithms.kinematics import combine, Conditions, external_forces, links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import is_zero
+from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import ArticulatedInertia, Force, Motion, unit_rows, vanishing_rows, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
 
 
 class Articulated(NamedTuple):

@@ -23,25 +23,20 @@ directions do not commute, and Koszul's formula adds their brackets.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_ros.algorithms.coriolis import apparent_rate
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import is_zero, jacobian, trace
+from rbd_ros.compiler import is_zero, jacobian, Matrix, Scalar, trace
 from rbd_ros.errors import ModelError
+from rbd_ros.joints import Joint
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.joints import Joint
-    from rbd_ros.model.model import Model
-
-    Matrix = list[list[Scalar]]
-    Cube = list[list[list[Scalar]]]
+Cube = list[list[list[Scalar]]]
 
 
 def christoffel_symbols(

@@ -29,22 +29,15 @@ Jacobian P of a particle; hence C is the one of the Christoffel symbols, see
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rbd_ros.algorithms.kinematics import placements, velocities
-from rbd_ros.compiler import jacobian, trace
+from rbd_ros.algorithms.kinematics import Links, placements, velocities
+from rbd_ros.compiler import jacobian, Matrix, Scalar, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import Joint
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, RigidInertia, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Matrix = list[list[Scalar]]
 
 
 class Composite(NamedTuple):

@@ -16,17 +16,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from rbd_ros.algorithms.kinematics import placements
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import RigidInertia
+from rbd_ros.algorithms.kinematics import Links, placements
+from rbd_ros.compiler import Scalar
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import RigidInertia
 
 
 def crba(

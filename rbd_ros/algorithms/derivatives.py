@@ -34,25 +34,18 @@ are along the velocity variables of a joint, so that ball joints and free bodies
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from rbd_ros.algorithms.coriolis import composite
 from rbd_ros.algorithms.kinematics import (
-    accelerations, combine, external_forces, links, velocities, velocity_products)
-from rbd_ros.algorithms.rnea import rnea
-from rbd_ros.compiler import jacobian, trace
+    accelerations, combine, Conditions, external_forces, links, Links, velocities,
+    velocity_products)
+from rbd_ros.algorithms.rnea import NewtonEuler, rnea
+from rbd_ros.compiler import jacobian, Matrix, Scalar, trace
 from rbd_ros.joints.base import Joint
+from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions, Links
-    from rbd_ros.algorithms.rnea import NewtonEuler
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Frame, Model
-
-    Matrix = list[list[Scalar]]
 
 
 class JointChange(NamedTuple):

@@ -16,17 +16,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rbd_ros.spatial import Force, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import Motion, RigidInertia
+from rbd_ros.algorithms.kinematics import Links
+from rbd_ros.compiler import Scalar
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Force, Motion, RigidInertia, Vec3
 
 
 def kinetic_energy(

@@ -24,22 +24,16 @@ mass is zero and its moments may be negative. It serves algorithms that only mul
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rbd_ros.compiler import is_zero
+from rbd_ros.compiler import is_zero, Scalar
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import (
-    Cylindrical, Fixed, Helical, Planar, Prismatic, Revolute, RollPitchYaw, Spherical,
+    Cylindrical, Fixed, Helical, Joint, Planar, Prismatic, Revolute, RollPitchYaw, Spherical,
     Translation, Universal)
-from rbd_ros.spatial import RigidInertia, Sym3, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.joints import Joint
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import Motion
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Motion, RigidInertia, Sym3, Vec3
 
 #: Which parameter of a revolute joint's body is made zero: a moment of inertia, or one of the
 #: second moments 1/2 tr(I) 1 - I by which the 3-D form of inverse dynamics multiplies.

@@ -25,25 +25,19 @@ of the world. Generic over plain and traced scalars.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_ros.algorithms.aba import aba
 from rbd_ros.algorithms.handles.opspace import sum_products
 from rbd_ros.algorithms.kinematics import (
-    accelerations, combine, external_forces, links, velocities, velocity_products)
+    accelerations, combine, Conditions, external_forces, links, velocities, velocity_products)
 from rbd_ros.algorithms.linear import ltl
+from rbd_ros.compiler import Matrix, Scalar
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Matrix = list[list[Scalar]]
 
 
 class Equations(NamedTuple):

@@ -23,25 +23,20 @@ it, with one acceleration for each independent coordinate.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rbd_ros.algorithms.kinematics import combine, external_forces, links
+from rbd_ros.algorithms.kinematics import combine, Conditions, external_forces, links
 from rbd_ros.algorithms.linear import ltl
+from rbd_ros.compiler import Scalar
 from rbd_ros.errors import ModelError, SingularError
+from rbd_ros.model.coupling import Coupling
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, Motion, Transform, unit_rows, vanishing_rows, Vec3)
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.algorithms.kinematics import Conditions
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.coupling import Coupling
-    from rbd_ros.model.model import Model
 
 
 #: Share of the largest force that may be missing and is rounding.

@@ -23,24 +23,17 @@ never read. With all joints in fd both are forward dynamics, with none inverse d
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence, Set
+from typing import NamedTuple
 
-from rbd_ros.algorithms.kinematics import combine, external_forces, links
+from rbd_ros.algorithms.kinematics import combine, Conditions, external_forces, links, Links
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.rnea import inertia_product, newton_euler_3d
-from rbd_ros.compiler import is_zero
+from rbd_ros.compiler import is_zero, Matrix, Scalar
 from rbd_ros.model.connectivity import expanded_parent
-from rbd_ros.spatial import ArticulatedInertia, Force, Motion, unit_rows, vanishing_rows, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
-
-    from rbd_ros.algorithms.kinematics import Conditions, Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import RigidInertia
-
-    Matrix = list[list[Scalar]]
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import (
+    ArticulatedInertia, Force, Motion, RigidInertia, unit_rows, vanishing_rows, Vec3)
 
 
 class Hybrid(NamedTuple):

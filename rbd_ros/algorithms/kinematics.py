@@ -21,15 +21,12 @@ traced ones), in the coordinates of each body. Lists are indexed by body; entry 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
+from rbd_ros.compiler import Scalar
+from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Force, link_transform, Motion, RigidInertia, Transform, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Frame, Model
 
 Vector = TypeVar('Vector', Motion, Force)
 

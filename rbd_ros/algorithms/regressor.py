@@ -22,19 +22,13 @@ tau = Y(q, qd, qdd) pi, kinetic and potential energy and momentum are likewise l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from rbd_ros.algorithms.kinematics import accelerations, placements, velocities, velocity_products
+from rbd_ros.algorithms.kinematics import (
+    accelerations, Links, placements, velocities, velocity_products)
+from rbd_ros.compiler import Matrix, Scalar
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, RigidInertia, Sym3, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Matrix = list[list[Scalar]]
 
 #: Names of the ten parameters of a body.
 PARAMETERS = ('m', 'hx', 'hy', 'hz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')

@@ -21,17 +21,14 @@ every joint type and branched trees), and the part due to gravity alone (5.12).
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rbd_ros.algorithms.kinematics import accelerations, combine, external_forces, links
+from rbd_ros.algorithms.kinematics import (
+    accelerations, combine, Conditions, external_forces, links, Links)
+from rbd_ros.compiler import Scalar
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Mat3, Motion, RigidInertia, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions, Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
 
 
 class NewtonEuler(NamedTuple):

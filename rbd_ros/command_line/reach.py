@@ -16,21 +16,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.model.positions import random_position
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.dynamics.robot import Dynamics
-
-    Array = NDArray[np.float64]
 
 __all__ = ['reach']
 

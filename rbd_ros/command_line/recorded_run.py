@@ -20,17 +20,14 @@ from collections.abc import Mapping, Sequence
 import html
 import io
 from pathlib import Path
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import (
     BagError, CONTROLLER_STATE, JOINT_STATE, read_messages, topics)
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ['draw', 'read_run', 'Run', 'summary']
 

@@ -18,23 +18,18 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from rbd_ros.command_line.output import warn
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SettingError, UnknownName
+from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
 from rbd_ros.model.urdf import find_resource, load_urdf
+from rbd_ros.model.urdf.check import Note
 from rbd_ros.model.urdf.description import read_description
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Model
-    from rbd_ros.model.urdf.check import Note
-
-    Array = NDArray[np.float64]
 
 __all__ = ['coordinate_names', 'Loaded', 'load', 'read', 'tips', 'vector']
 

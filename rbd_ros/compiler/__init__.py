@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING
 from rbd_ros.compiler.backends import compile  # noqa: A004
 from rbd_ros.compiler.code_size import code_size
 from rbd_ros.compiler.graph.differentiate import gradient, jacobian, jvp, vjp
-from rbd_ros.compiler.graph.expression import Expr, Scalar
+from rbd_ros.compiler.graph.expression import Expr, Matrix, Rows, Scalar, Values
 from rbd_ros.compiler.graph.functions import (
     absolute, acos, asin, atan2, clamp, cos, divide, exp, is_one, is_zero, less, less_equal, log,
     maximum, minimum, sin, sqrt, tan, tanh, where)
 from rbd_ros.compiler.graph.graph import Argument, Graph, Node, OperationCount
 from rbd_ros.compiler.graph.trace import simplify, trace
-from rbd_ros.compiler.kernel import Bound, Kernel
+from rbd_ros.compiler.kernel import Array, Bound, Kernel
 from rbd_ros.compiler.native.target import host, Target
 from rbd_ros.compiler.source.c99 import emit_c
 from rbd_ros.compiler.source.python import compile_python, emit_python
@@ -40,11 +40,12 @@ if TYPE_CHECKING:
     from rbd_ros.compiler.native.llvm_kernel import emit_objects
 
 __all__ = [
-    'Argument', 'Bound', 'Expr', 'Graph', 'Kernel', 'Node', 'OperationCount', 'Scalar',
-    'Target', 'absolute', 'acos', 'asin', 'atan2', 'clamp', 'code_size', 'compile',
-    'compile_python', 'cos', 'divide', 'emit_c', 'emit_objects', 'emit_python', 'exp',
-    'gradient', 'host', 'is_one', 'is_zero', 'jacobian', 'jvp', 'less', 'less_equal', 'log',
-    'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace', 'vjp', 'where',
+    'Argument', 'Array', 'Bound', 'Expr', 'Graph', 'Kernel', 'Matrix', 'Node', 'OperationCount',
+    'Rows', 'Scalar', 'Target', 'Values', 'absolute', 'acos', 'asin', 'atan2', 'clamp',
+    'code_size', 'compile', 'compile_python', 'cos', 'divide', 'emit_c', 'emit_objects',
+    'emit_python', 'exp', 'gradient', 'host', 'is_one', 'is_zero', 'jacobian', 'jvp', 'less',
+    'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace',
+    'vjp', 'where',
 ]
 
 

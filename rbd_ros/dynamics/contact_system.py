@@ -23,30 +23,25 @@ new contact compiles nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact import rigid
+from rbd_ros.algorithms.contact.rigid import Contact, ContactProblem, ContactSolution
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.dynamics.families.tree import tree
 from rbd_ros.dynamics.kernels.existence import massless_joint
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.state import State
 from rbd_ros.errors import RbdError, ShapeError, SingularError
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Motion
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.algorithms.contact.rigid import Contact, ContactProblem, ContactSolution
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
 
 
 class Motions(NamedTuple):

@@ -16,17 +16,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from rbd_ros.dynamics.quantity import LINEARISED, OnLoops, Quantity, TARGETS
+from rbd_ros.dynamics.quantity import LINEARISED, OnLoops, Quantity, Rule, TARGETS
 from rbd_ros.errors import RbdError
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-
-    from rbd_ros.dynamics.quantity import Rule
 
 #: What a robot may give to a rule.
 ENVIRONMENT = ('gravity', 'time')

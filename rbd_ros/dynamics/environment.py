@@ -16,20 +16,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError, UnknownName
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Frame, Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.model.model import Frame, Model
 
 
 class Environment:

@@ -24,15 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 from rbd_ros.algorithms.handles.opspace import FULL, Handle
+from rbd_ros.compiler import Scalar
+from rbd_ros.model.model import Model
 from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Mat3, Transform, Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
 
 #: Inputs of a kernel: E by rows and r of each handle, from body to handle coordinates; and the
 #: directions of all handles, one after another; and for each of these, where a handle has a mask,

@@ -16,18 +16,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbd_ros.errors import ModelError, UnknownName
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Model
+from rbd_ros.model.model import Model
 
 
 def prescribed_joints(model: Model, names: Sequence[str]) -> tuple[str, ...]:

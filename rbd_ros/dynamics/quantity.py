@@ -18,24 +18,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast, NamedTuple, TYPE_CHECKING
+from typing import Any, cast, NamedTuple
 
 import numpy as np
 
-from rbd_ros.algorithms.handles.opspace import as_handles
+from rbd_ros.algorithms.handles.opspace import as_handles, Handle
 from rbd_ros.dynamics import handle_inputs
 from rbd_ros.dynamics.handle_inputs import Pattern
 from rbd_ros.dynamics.prescribed import prescribed_joints
 from rbd_ros.errors import ModelError, RbdError, UnknownName
+from rbd_ros.model.model import Model
+from rbd_ros.model.parts import Frame
 
-if TYPE_CHECKING:
-    from rbd_ros.algorithms.handles.opspace import Handle
-    from rbd_ros.model.model import Model
-    from rbd_ros.model.parts import Frame
-
-    Shape = tuple[int, ...]
-    Target = str | Handle | Sequence[str | Handle] | None
-    About = Frame | tuple[Handle, ...] | tuple[str, ...] | Pattern | None
+Shape = tuple[int, ...]
+Target = str | Handle | Sequence[str | Handle] | None
+About = Frame | tuple[Handle, ...] | tuple[str, ...] | Pattern | None
 
 #: What knows loops where derivatives are asked for.
 LINEARISED = ('manifold.linearize with manifold.loop_system.LoopSystem, which '

@@ -19,12 +19,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.handles.opspace import Handle
-from rbd_ros.compiler import emit_c
+from rbd_ros.compiler import Array, emit_c
+from rbd_ros.compiler.kernel import Bound, Kernel
+from rbd_ros.compiler.source.c99 import Source
 from rbd_ros.dynamics.declaration import declare
 from rbd_ros.dynamics.families.derivatives.methods import DerivativeMethods
 from rbd_ros.dynamics.families.environment import EnvironmentMethods
@@ -41,20 +43,11 @@ from rbd_ros.dynamics.families.loops.motion import LoopMotionMethods
 from rbd_ros.dynamics.families.reaching.methods import ReachingMethods
 from rbd_ros.dynamics.families.regressor import RegressorMethods
 from rbd_ros.dynamics.families.whole_robot import WholeRobotMethods
-from rbd_ros.dynamics.kernels.builder import Options
+from rbd_ros.dynamics.kernels.builder import Options, Progress
 from rbd_ros.dynamics.kernels.store import KernelStore
+from rbd_ros.dynamics.quantity import Call, Computation, Quantity, Rule, Target
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.model.model import Model
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler.kernel import Bound, Kernel
-    from rbd_ros.compiler.source.c99 import Source
-    from rbd_ros.dynamics.kernels.builder import Progress
-    from rbd_ros.dynamics.quantity import Call, Computation, Quantity, Rule, Target
-
-    Array = NDArray[np.float64]
 
 _Robot = TypeVar('_Robot', bound='Dynamics')
 #: What ``compile`` makes when nothing is named: what a controller of any robot needs.

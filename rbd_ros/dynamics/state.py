@@ -22,25 +22,20 @@ algorithms (RBDA 9.6): positions, velocities and accelerations are expanded.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.loops.loop_coordinates import Pivot
+from rbd_ros.algorithms.loops.motion import Nominal
+from rbd_ros.compiler import Values
 from rbd_ros.dynamics.handle_inputs import Pattern
-from rbd_ros.dynamics.quantity import find
+from rbd_ros.dynamics.quantity import Computation, find, Quantity, Rule, Target
 from rbd_ros.errors import RbdError, SingularError
+from rbd_ros.model.model import Model
+from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.algorithms.loops.loop_coordinates import Pivot
-    from rbd_ros.algorithms.loops.motion import Nominal
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.quantity import Computation, Quantity, Rule, Target
-    from rbd_ros.model.model import Model
-    from rbd_ros.model.parts import Frame
-
-    Values = Sequence[Scalar]
 
 
 def _unknown(*_: object) -> Any:

@@ -21,23 +21,18 @@ the same numbers from machine code, thousands of times faster.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
+from numpy.typing import ArrayLike
+
+from rbd_ros.algorithms.handles.opspace import Handle
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.families.handles.results import OperationalSpace
 from rbd_ros.dynamics.families.hybrid import HybridDynamics
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.model.model import Model
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.algorithms.handles.opspace import Handle
-
-    Array = NDArray[np.float64]
 
 
 def _robot(model: Model) -> Dynamics:

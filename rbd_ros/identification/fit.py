@@ -16,21 +16,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import NonFiniteError, ShapeError, SingularError
 from rbd_ros.model.positions import random_position
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.robot import Dynamics
-
-    Array = NDArray[np.float64]
 
 #: Singular values below this fraction of the largest one count as zero.
 RANK = 1e-9

@@ -22,20 +22,15 @@ viscous damping, dry friction and reflected rotor inertia of each velocity varia
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.algorithms.regressor import inertia_from_parameters, inertia_parameters, PARAMETERS
+from rbd_ros.compiler import Array
 from rbd_ros.errors import ModelError, ShapeError
+from rbd_ros.model.model import Model
 from rbd_ros.model.sound_numbers import sound_inertia
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
 
 #: What a drive adds to each velocity variable.
 DRIVE = ('damping', 'friction', 'rotor')

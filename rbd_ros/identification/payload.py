@@ -16,22 +16,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.regressor import inertia_from_parameters, inertia_parameters, PARAMETERS
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import RbdError, ShapeError
 from rbd_ros.identification.fit import Estimate, fit
 from rbd_ros.identification.parameters import is_physical
 from rbd_ros.identification.physical import physical_fit
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.robot import Dynamics
-
-    Array = NDArray[np.float64]
 
 
 class Payload(NamedTuple):

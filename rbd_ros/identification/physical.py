@@ -21,18 +21,13 @@ This is a conic program, which Clarabel solves. Clarabel is imported on first us
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import NonFiniteError, RbdError, SettingError, ShapeError
 from rbd_ros.identification.fit import refuse_non_finite
 from rbd_ros.identification.parameters import pseudo_inertia
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 #: Upper triangle of a 4 x 4 matrix by columns, as the solver stacks it.
 _TRIANGLE = [(i, j) for j in range(4) for i in range(j + 1)]

@@ -17,19 +17,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError
 from rbd_ros.identification.bag import BagError, JOINT_STATE, read_messages
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.model.model import Model
 
 #: Fewest samples that the filter needs.
 _FEWEST = 30

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
-from rbd_ros.compiler import atan2, cos, sin
+from rbd_ros.compiler import atan2, cos, Scalar, sin
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import (
     across, aligned, couple, Joint, push, Random, slide, turn, unit_axis)
-from rbd_ros.spatial import AxialScrew, Force, Mat3, Motion, Scalar, Transform, Vec3
+from rbd_ros.spatial import AxialScrew, Force, Mat3, Motion, Transform, Vec3
 
 UNITS = (Vec3.unit(0), Vec3.unit(1), Vec3.unit(2))
 

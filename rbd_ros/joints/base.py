@@ -22,9 +22,9 @@ from functools import lru_cache
 import math
 from typing import Protocol
 
-from rbd_ros.compiler import divide, Expr, jvp, less, sqrt, trace, where
+from rbd_ros.compiler import divide, Expr, jvp, less, Scalar, sqrt, trace, where
 from rbd_ros.errors import ModelError
-from rbd_ros.spatial import Force, Motion, Scalar, small_motion, Transform, Vec3
+from rbd_ros.spatial import Force, Motion, small_motion, Transform, Vec3
 from rbd_ros.spatial.constant import SNAP
 
 #: Below this the squared length of a unit column is rounding.

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbd_ros.compiler import atan2, sqrt
+from rbd_ros.compiler import atan2, Scalar, sqrt
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.axial import Revolute, UNITS
 from rbd_ros.joints.base import couple, dual_complement, Joint, push, Random, unit_axis
-from rbd_ros.spatial import Force, LinkTransform, Motion, Scalar, Transform, Vec3
+from rbd_ros.spatial import Force, LinkTransform, Motion, Transform, Vec3
 
 # square of the sine below which two axes count as parallel
 PARALLEL = 1.0e-16

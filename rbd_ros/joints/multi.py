@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbd_ros.compiler import cos, sin, sqrt
+from rbd_ros.compiler import cos, Scalar, sin, sqrt
 from rbd_ros.joints.axial import angle_about, axis_rotation, UNITS
 from rbd_ros.joints.base import across, couple, Joint, push, Random, slide, turn, unit_axis
-from rbd_ros.spatial import Force, Motion, quaternion, Scalar, Transform, Vec3
+from rbd_ros.spatial import Force, Motion, quaternion, Transform, Vec3
 from rbd_ros.spatial.quaternion import TINY
 
 

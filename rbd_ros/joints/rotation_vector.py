@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rbd_ros.compiler import Scalar
 from rbd_ros.joints.axial import UNITS
 from rbd_ros.joints.base import Joint, push, Random, turn
-from rbd_ros.spatial import Force, Mat3, Motion, Scalar, Transform, Vec3
+from rbd_ros.spatial import Force, Mat3, Motion, Transform, Vec3
 from rbd_ros.spatial.exponential import (
     body_jacobian, body_jacobian_rate, rotation, rotation_vector, shorter)
 

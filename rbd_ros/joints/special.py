@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
 
-from rbd_ros.compiler import cos, sin
+from rbd_ros.compiler import cos, Scalar, sin
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.axial import angle_about, axis_rotation, Prismatic, whole_turns
 from rbd_ros.joints.base import across, couple, dual_complement, Joint, push, Random, unit_axis
 from rbd_ros.joints.compound import Composite
 from rbd_ros.joints.multi import Spherical
-from rbd_ros.spatial import Force, Mat3, Motion, quaternion, Scalar, Transform, Vec3
+from rbd_ros.spatial import Force, Mat3, Motion, quaternion, Transform, Vec3
 
 Scalars = Sequence[Scalar]
 

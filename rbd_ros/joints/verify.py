@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rbd_ros.compiler import trace
+from rbd_ros.compiler import Scalar, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import Joint
-from rbd_ros.spatial import Motion, Scalar, Transform
+from rbd_ros.spatial import Motion, Transform
 
 STEP = 1.0e-3
 

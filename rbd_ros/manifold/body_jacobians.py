@@ -23,22 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rbd_ros.algorithms.derivatives import joint_changes
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.compiler import jacobian, trace
+from rbd_ros.compiler import Array, Graph, jacobian, Scalar, trace
 from rbd_ros.joints import Joint
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Motion
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Graph, Scalar
-    from rbd_ros.model.model import Model
-
-Array = npt.NDArray[np.float64]
 
 
 class BodyJacobians(NamedTuple):

@@ -27,14 +27,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear.rank import counted, decompose, TOLERANCE
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SettingError, ShapeError, SingularError
 from rbd_ros.manifold.system import ConstrainedSystem, State
 from scipy.linalg import null_space, qr
-
-Array = npt.NDArray[np.float64]
 
 #: Condition number of [R; K] from which on a chart is to be changed for another.
 LIMIT = 1e6
@@ -92,7 +91,7 @@ class Chart:
         return validity(self.R, -np.eye(self.p), self.reduced(K))
 
 
-def validity(D1: npt.ArrayLike, D2: npt.ArrayLike, K: npt.ArrayLike) -> Validity:
+def validity(D1: ArrayLike, D2: ArrayLike, K: ArrayLike) -> Validity:
     """
     Return whether R(x, y) = 0 is a choice of coordinates (2.20 to 2.24, 2.27, 2.28).
 
@@ -202,7 +201,7 @@ class Newton(NamedTuple):
 
 def position(
     system: ConstrainedSystem, chart: Chart, y: Array, start: Array | None = None, *,
-    tolerance: float = 1e-12, weight: npt.ArrayLike = 1.0,
+    tolerance: float = 1e-12, weight: ArrayLike = 1.0,
 ) -> Newton:
     """
     Return Psi(y): the position with R (q - q_bar) = y and phi = 0 (2.11, 2.23).
@@ -235,7 +234,7 @@ class UserCoordinates(NamedTuple):
 
 def position_of(
     system: ConstrainedSystem, coordinates: UserCoordinates, y: Array, start: Array, *,
-    tolerance: float = 1e-12, weight: npt.ArrayLike = 1.0,
+    tolerance: float = 1e-12, weight: ArrayLike = 1.0,
 ) -> Newton:
     """Return the position with r(q) = y and phi = 0 that Newton's method finds from a start."""
     rows = list(independent_rows(system.jacobian(np.asarray(start, float))))
@@ -259,7 +258,7 @@ def motion_of(
 
 
 def _newton(
-    system: ConstrainedSystem, q: Array, tolerance: float, weight: npt.ArrayLike,
+    system: ConstrainedSystem, q: Array, tolerance: float, weight: ArrayLike,
     equations: Callable[[Array], tuple[Array, Array]],
 ) -> Newton:
     sizes: list[float] = []
@@ -288,14 +287,14 @@ def _newton(
 # --- its derivative -------------------------------------------------------------------------
 
 
-def tangent(D1: npt.ArrayLike, D2: npt.ArrayLike, K: npt.ArrayLike) -> Array:
+def tangent(D1: ArrayLike, D2: ArrayLike, K: ArrayLike) -> Array:
     """Return dx/dy = [D1; K]^-1 [-D2; 0] by one solve of the whole size (2.29)."""
     D1, D2, K = (np.asarray(x, float) for x in (D1, D2, K))
     right = np.vstack([-D2, np.zeros((len(K), D2.shape[1]))])
     return np.linalg.solve(np.vstack([D1, K]), right)
 
 
-def tangent_by_inverse(D1: npt.ArrayLike, D2: npt.ArrayLike, K: npt.ArrayLike) -> Array:
+def tangent_by_inverse(D1: ArrayLike, D2: ArrayLike, K: ArrayLike) -> Array:
     """Return dx/dy = [dy/dx; K]^-1 [1; 0] with dy/dx = -D2^-1 D1 (2.30, 2.31)."""
     D1, D2, K = (np.asarray(x, float) for x in (D1, D2, K))
     inward = -np.linalg.solve(D2, D1)
@@ -303,7 +302,7 @@ def tangent_by_inverse(D1: npt.ArrayLike, D2: npt.ArrayLike, K: npt.ArrayLike) -
     return np.linalg.solve(np.vstack([inward, K]), right)
 
 
-def tangent_by_dependent(R_bar: Array, S_bar: Array, K: npt.ArrayLike) -> Array:
+def tangent_by_dependent(R_bar: Array, S_bar: Array, K: ArrayLike) -> Array:
     """Return dx/dy = R_bar - S_bar (K S_bar)^-1 K R_bar by a solve of m rows (2.37 to 2.39)."""
     K = np.asarray(K, float)
     return R_bar - S_bar @ np.linalg.solve(K @ S_bar, K @ R_bar)

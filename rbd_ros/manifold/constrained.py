@@ -26,8 +26,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
@@ -36,8 +36,6 @@ from rbd_ros.manifold.system import derivative, derivatives, DifferentiableSyste
 from rbd_ros.manifold.virtual_links import Closure
 from rbd_ros.model import positions
 from rbd_ros.spatial import exponential
-
-Array = npt.NDArray[np.float64]
 
 
 class Pin(NamedTuple):

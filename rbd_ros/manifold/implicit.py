@@ -26,14 +26,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
 from rbd_ros.manifold.linearize import linear_form
 from rbd_ros.manifold.local_form import LocalForm
 from rbd_ros.manifold.system import DifferentiableSystem, State
 
-Array = npt.NDArray[np.float64]
 #: Derivatives of tau by q and by qd at a state.
 AppliedDerivatives = Callable[[Array, Array], tuple[Array, Array]]
 

@@ -27,16 +27,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
 from rbd_ros.manifold.chart import Chart
 from rbd_ros.manifold.local_form import LocalForm
 from rbd_ros.manifold.nullspace import NullSpace, reduced_dynamics
 from rbd_ros.manifold.system import (
     Applied, ConstrainedSystem, derivatives, DifferentiableSystem, State)
-
-Array = npt.NDArray[np.float64]
 
 
 # --- of the whole state ---------------------------------------------------------------------
@@ -175,7 +174,7 @@ def _force_slopes(
 
 
 def linear_form(
-    system: DifferentiableSystem, chart: Chart, state: State, tau: npt.ArrayLike, *,
+    system: DifferentiableSystem, chart: Chart, state: State, tau: ArrayLike, *,
     applied: tuple[Array, Array] | None = None,
 ) -> LinearForm:
     """

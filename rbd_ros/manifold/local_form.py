@@ -29,14 +29,14 @@ import math
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
 from rbd_ros.manifold.chart import Chart, choose, LIMIT, position
 from rbd_ros.manifold.nullspace import by_small_solve, NullSpace, reduced_dynamics
 from rbd_ros.manifold.system import Applied, ConstrainedSystem, State
 
-Array = npt.NDArray[np.float64]
 Result = TypeVar('Result')
 
 #: Condition number of [R; K] above which a chart is given up. It says by how much more than y the
@@ -53,12 +53,12 @@ def unforced(q: Array, qd: Array) -> Array:
     return np.zeros_like(qd)
 
 
-def rate_by_pseudo_inverse(DPsi: npt.ArrayLike, f: npt.ArrayLike) -> Array:
+def rate_by_pseudo_inverse(DPsi: ArrayLike, f: ArrayLike) -> Array:
     """Return dy/dt = DPsi^+ f of dx/dt = f; exact where f is tangent (2.12, 2.13)."""
     return np.linalg.lstsq(np.asarray(DPsi, float), np.asarray(f, float), rcond=None)[0]
 
 
-def rate_by_inverse(D1: npt.ArrayLike, D2: npt.ArrayLike, f: npt.ArrayLike) -> Array:
+def rate_by_inverse(D1: ArrayLike, D2: ArrayLike, f: ArrayLike) -> Array:
     """Return dy/dt = -D2^-1 D1 f of coordinates R(x, y) = 0, R f for linear ones (2.14-2.16)."""
     return -np.linalg.solve(np.asarray(D2, float), np.asarray(D1, float) @ np.asarray(f, float))
 

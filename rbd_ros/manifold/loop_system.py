@@ -16,26 +16,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops import loop_joints
-from rbd_ros.compiler import compile as compile_graphs, Graph, jacobian, Kernel, trace
+from rbd_ros.compiler import (
+    Array, compile as compile_graphs, Graph, jacobian, Kernel, Scalar, trace)
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import ModelError
 from rbd_ros.manifold.constrained import TreeSystem
 from rbd_ros.model import positions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-
-Array = npt.NDArray[np.float64]
 
 
 class LoopSystem(TreeSystem):

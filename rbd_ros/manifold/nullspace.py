@@ -25,14 +25,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear.rank import decompose, TOLERANCE
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
 from rbd_ros.manifold.chart import Chart, tangent_by_dependent
 from rbd_ros.manifold.system import ConstrainedSystem
 
-Array = npt.NDArray[np.float64]
 #: tau(q, qd, qdd).
 InverseDynamics = Callable[[Array, Array, Array], Array]
 
@@ -89,7 +89,7 @@ def of_chart(system: ConstrainedSystem, chart: Chart, q: Array, qd: Array) -> Nu
 
 
 def reduced_dynamics(
-    H: npt.ArrayLike, C: npt.ArrayLike, tau: npt.ArrayLike, space: NullSpace,
+    H: ArrayLike, C: ArrayLike, tau: ArrayLike, space: NullSpace,
 ) -> Reduced:
     """
     Return ydd of G^T H G ydd = G^T (tau - C - H g), and qdd = G ydd + g (2.41 to 2.43).
@@ -121,7 +121,7 @@ def reduced_inertia(
 
 
 def by_newton_euler(
-    inverse_dynamics: InverseDynamics, q: Array, qd: Array, tau: npt.ArrayLike, space: NullSpace,
+    inverse_dynamics: InverseDynamics, q: Array, qd: Array, tau: ArrayLike, space: NullSpace,
 ) -> Reduced:
     """Return the motion of the null space by inverse dynamics alone (4.8 to 4.10)."""
     G, g = space

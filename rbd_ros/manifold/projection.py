@@ -26,15 +26,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rbd_ros.algorithms.linear.rank import decompose
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
 from rbd_ros.manifold.robust import DEFAULT, Options
 from rbd_ros.manifold.system import (
     Applied, ConstrainedSystem, DifferentiableSystem, rk4_step, State)
 
-Array = npt.NDArray[np.float64]
 
 #: Steps before a projection gives up.
 STEPS = 20

@@ -27,14 +27,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear.rank import decompose, Decomposition, Rank, TOLERANCE
+from rbd_ros.compiler import Array
 from rbd_ros.manifold.nullspace import NullSpace, reduced_dynamics
 from rbd_ros.manifold.system import ConstrainedSystem
 from rbd_ros.manifold.underlying import Baumgarte, NONE, stabilised_bias
-
-Array = npt.NDArray[np.float64]
 
 #: Neighbours of a position at which the rank is looked for, their distance, rad or m, the steps
 #: that close them, and the error at which they count as closed.
@@ -97,7 +96,7 @@ class Robust(NamedTuple):
     singular: bool
 
 
-def modes(rows: Decomposition, k: npt.ArrayLike) -> Array:
+def modes(rows: Decomposition, k: ArrayLike) -> Array:
     """Return v_i (u_i . k) / s_i for each singular value as a column; their sum is g (3.6)."""
     parts = rows.U.T @ (rows.scale * np.asarray(k, float))
     with np.errstate(divide='ignore', invalid='ignore'):
@@ -107,7 +106,7 @@ def modes(rows: Decomposition, k: npt.ArrayLike) -> Array:
 
 
 def robust_dynamics(
-    H: npt.ArrayLike, C: npt.ArrayLike, tau: npt.ArrayLike, K: npt.ArrayLike, k: npt.ArrayLike,
+    H: ArrayLike, C: ArrayLike, tau: ArrayLike, K: ArrayLike, k: ArrayLike,
     options: Options = DEFAULT, previous: int | None = None,
 ) -> Robust:
     """
@@ -139,7 +138,7 @@ def robust_dynamics(
 
 
 def robust_acceleration(
-    system: ConstrainedSystem, q: Array, qd: Array, tau: npt.ArrayLike,
+    system: ConstrainedSystem, q: Array, qd: Array, tau: ArrayLike,
     options: Options = DEFAULT, pull: Baumgarte = NONE, previous: int | None = None,
 ) -> Robust:
     """Return the motion of a system by singular values: the robust underlying equation (3.5)."""

@@ -27,9 +27,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from rbd_ros.compiler import Array
+
 #: tau(q, qd), joint forces applied to the tree.
 Applied = Callable[[Array, Array], Array]
 

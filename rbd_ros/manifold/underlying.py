@@ -24,12 +24,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear.rank import decompose, Rank, TOLERANCE
+from rbd_ros.compiler import Array
 from rbd_ros.manifold.system import ConstrainedSystem, DifferentiableSystem
-
-Array = npt.NDArray[np.float64]
 
 
 class Baumgarte(NamedTuple):
@@ -62,8 +61,8 @@ class Lagrange(NamedTuple):
 
 
 def lagrange(
-    H: npt.ArrayLike, C: npt.ArrayLike, tau: npt.ArrayLike, K: npt.ArrayLike, k: npt.ArrayLike, *,
-    tolerance: float = TOLERANCE, previous: int | None = None, scale: npt.ArrayLike | None = None,
+    H: ArrayLike, C: ArrayLike, tau: ArrayLike, K: ArrayLike, k: ArrayLike, *,
+    tolerance: float = TOLERANCE, previous: int | None = None, scale: ArrayLike | None = None,
 ) -> Lagrange:
     """
     Return accelerations and multipliers, lambda = (K H^-1 K^T)^-1 (k - K H^-1 (tau - C)) (2.4).
@@ -92,7 +91,7 @@ def stabilised_bias(
 
 
 def acceleration(
-    system: ConstrainedSystem, q: Array, qd: Array, tau: npt.ArrayLike, pull: Baumgarte = NONE,
+    system: ConstrainedSystem, q: Array, qd: Array, tau: ArrayLike, pull: Baumgarte = NONE,
     tolerance: float = TOLERANCE,
 ) -> Lagrange:
     """Return the motion of a system by multipliers: the underlying equation (2.5)."""
@@ -103,7 +102,7 @@ def acceleration(
 
 def residuals(
     system: ConstrainedSystem, q: Array, qd: Array, qdd: Array, multipliers: Array,
-    tau: npt.ArrayLike,
+    tau: ArrayLike,
 ) -> tuple[Array, Array, Array, Array]:
     """Return how far a motion is from the model: forces, phi, K qd and K qdd - k (2.1 - 2.3)."""
     K = system.jacobian(q)

@@ -28,16 +28,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rbd_ros.algorithms.linear.rank import counted
+from rbd_ros.compiler import Array
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.manifold.body_jacobians import BodyJacobians
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import RigidInertia, Transform
 from scipy.linalg import qr
 
-Array = npt.NDArray[np.float64]
 SPATIAL = (0, 1, 2, 3, 4, 5)
 #: Rows of a planar loop in the x-y plane: the others hold by themselves.
 PLANAR = (2, 3, 4)

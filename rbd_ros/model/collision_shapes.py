@@ -19,16 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import ModelError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 #: Points around each rim of a cylinder.
 RIM = 12

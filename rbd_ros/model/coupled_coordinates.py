@@ -17,13 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from rbd_ros.compiler import Scalar
 from rbd_ros.errors import ModelError
-
-if TYPE_CHECKING:
-    from rbd_ros.model.coupling import Coupling
-    from rbd_ros.spatial import Scalar
+from rbd_ros.model.coupling import Coupling
 
 
 class CoupledCoordinates:

@@ -31,9 +31,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rbd_ros.compiler import Expr, jacobian, jvp, trace
+from rbd_ros.compiler import Expr, jacobian, jvp, Scalar, trace
 from rbd_ros.errors import ModelError
-from rbd_ros.spatial import Scalar
 
 #: The entries of a row of G that are not zero: pairs (independent coordinate, value).
 Row = tuple[tuple[int, Scalar], ...]

@@ -27,10 +27,11 @@ import math
 
 import numpy as np
 
+from rbd_ros.compiler import Scalar
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
 from rbd_ros.model.coupling import Affine, compose, Composed, Coupling, Follower, Gear, Mimic
-from rbd_ros.spatial import Scalar, Transform
+from rbd_ros.spatial import Transform
 
 Values = float | Sequence[float]
 SIGNED = ('lower', 'upper', 'gear_ratio')

@@ -22,22 +22,21 @@ docs/conventions.md. All functions take and return NumPy arrays; leading axes ar
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import ShapeError
 from rbd_ros.spatial.quaternion import rotation
 
-Array = npt.NDArray[np.float64]
 
-
-def _last(x: npt.ArrayLike, size: int, name: str) -> Array:
+def _last(x: ArrayLike, size: int, name: str) -> Array:
     array = np.asarray(x, dtype=float)
     if array.ndim == 0 or array.shape[-1] != size:
         raise ShapeError(f'{name} has shape {array.shape}, its last axis must have {size} entries')
     return array
 
 
-def swap_parts(vector: npt.ArrayLike) -> Array:
+def swap_parts(vector: ArrayLike) -> Array:
     """
     Exchange the angular and the linear part of 6-vectors: angular first <-> linear first.
 
@@ -49,7 +48,7 @@ def swap_parts(vector: npt.ArrayLike) -> Array:
     return np.concatenate((x[..., 3:], x[..., :3]), axis=-1)
 
 
-def swap_rows(matrix: npt.ArrayLike) -> Array:
+def swap_rows(matrix: ArrayLike) -> Array:
     """
     Exchange the angular and the linear rows of Jacobians.
 
@@ -61,7 +60,7 @@ def swap_rows(matrix: npt.ArrayLike) -> Array:
     return np.concatenate((x[..., 3:, :], x[..., :3, :]), axis=-2)
 
 
-def swap_blocks(matrix: npt.ArrayLike) -> Array:
+def swap_blocks(matrix: ArrayLike) -> Array:
     """
     Exchange both rows and columns of 6x6 matrices: inertias, operational-space inertias.
 
@@ -71,7 +70,7 @@ def swap_blocks(matrix: npt.ArrayLike) -> Array:
     return swap_parts(swap_rows(x))
 
 
-def aligned_with_base(jacobian: npt.ArrayLike, R: npt.ArrayLike) -> Array:
+def aligned_with_base(jacobian: ArrayLike, R: ArrayLike) -> Array:
     """
     Turn a Jacobian of the frame itself into one along the base axes, same origin.
 
@@ -85,12 +84,12 @@ def aligned_with_base(jacobian: npt.ArrayLike, R: npt.ArrayLike) -> Array:
     return np.concatenate((R @ J[:3], R @ J[3:]))
 
 
-def quaternion_to_scalar_first(q: npt.ArrayLike) -> Array:
+def quaternion_to_scalar_first(q: ArrayLike) -> Array:
     """Turn (x, y, z, w) into the (w, x, y, z) of MuJoCo and of the book."""
     return np.roll(_last(q, 4, 'quaternion'), 1, axis=-1)
 
 
-def quaternion_from_scalar_first(q: npt.ArrayLike) -> Array:
+def quaternion_from_scalar_first(q: ArrayLike) -> Array:
     """Turn (w, x, y, z) into the (x, y, z, w) of this package, ROS and Pinocchio."""
     return np.roll(_last(q, 4, 'quaternion'), -1, axis=-1)
 
@@ -102,19 +101,19 @@ def _orientation(q: Array) -> Array:
     return np.swapaxes(E, -1, -2).reshape(*q.shape[:-1], 3, 3)
 
 
-def free_position_to_mujoco(q: npt.ArrayLike) -> Array:
+def free_position_to_mujoco(q: ArrayLike) -> Array:
     """Turn [x y z qx qy qz qw] into MuJoCo's [x y z qw qx qy qz]."""
     x = _last(q, 7, 'q')
     return np.concatenate((x[..., :3], quaternion_to_scalar_first(x[..., 3:])), axis=-1)
 
 
-def free_position_from_mujoco(q: npt.ArrayLike) -> Array:
+def free_position_from_mujoco(q: ArrayLike) -> Array:
     """Turn MuJoCo's [x y z qw qx qy qz] into [x y z qx qy qz qw]."""
     x = _last(q, 7, 'q')
     return np.concatenate((x[..., :3], quaternion_from_scalar_first(x[..., 3:])), axis=-1)
 
 
-def free_velocity_to_mujoco(q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def free_velocity_to_mujoco(q: ArrayLike, v: ArrayLike) -> Array:
     """
     Turn the body's spatial velocity into MuJoCo's qvel of a free joint.
 
@@ -126,14 +125,14 @@ def free_velocity_to_mujoco(q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
     return np.concatenate((_turn(_orientation(q), v[..., 3:]), v[..., :3]), axis=-1)
 
 
-def free_velocity_from_mujoco(q: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+def free_velocity_from_mujoco(q: ArrayLike, v: ArrayLike) -> Array:
     """Turn MuJoCo's qvel of a free joint into the body's spatial velocity; q is ours."""
     q, v = _last(q, 7, 'q'), _last(v, 6, 'v')
     E = np.swapaxes(_orientation(q), -1, -2)
     return np.concatenate((v[..., 3:], _turn(E, v[..., :3])), axis=-1)
 
 
-def free_acceleration_to_mujoco(q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
+def free_acceleration_to_mujoco(q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
     """
     Turn the body's spatial acceleration into MuJoCo's qacc, whose linear part is classical.
 
@@ -146,7 +145,7 @@ def free_acceleration_to_mujoco(q: npt.ArrayLike, v: npt.ArrayLike, a: npt.Array
     return free_velocity_to_mujoco(q, np.concatenate((a[..., :3], classical), axis=-1))
 
 
-def free_acceleration_from_mujoco(q: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike) -> Array:
+def free_acceleration_from_mujoco(q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
     """
     Turn MuJoCo's qacc of a free joint into the body's spatial acceleration.
 
@@ -160,12 +159,12 @@ def free_acceleration_from_mujoco(q: npt.ArrayLike, v: npt.ArrayLike, a: npt.Arr
     return x
 
 
-def free_force_to_mujoco(q: npt.ArrayLike, f: npt.ArrayLike) -> Array:
+def free_force_to_mujoco(q: ArrayLike, f: ArrayLike) -> Array:
     """Turn a force on a free body, [n; f] in body coordinates, into MuJoCo's qfrc."""
     return free_velocity_to_mujoco(q, f)
 
 
-def free_force_from_mujoco(q: npt.ArrayLike, f: npt.ArrayLike) -> Array:
+def free_force_from_mujoco(q: ArrayLike, f: ArrayLike) -> Array:
     """Turn MuJoCo's qfrc of a free joint into [n; f] in body coordinates."""
     return free_velocity_from_mujoco(q, f)
 

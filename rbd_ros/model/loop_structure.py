@@ -18,14 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from rbd_ros.errors import LoopError
 from rbd_ros.model import connectivity
-
-if TYPE_CHECKING:
-    from rbd_ros.model.coupling import Coupling
-    from rbd_ros.model.parts import LoopJoint
+from rbd_ros.model.coupling import Coupling
+from rbd_ros.model.parts import LoopJoint
 
 #: What knows loops, where nothing closer to what was asked for does.
 _INSTEAD = ('forward_dynamics, loop_dynamics or actuator_forces of rbd_ros.Dynamics, which know '

@@ -24,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 import math
 
+from rbd_ros.compiler import Scalar
 from rbd_ros.joints import Joint
 from rbd_ros.joints.base import Random
 from rbd_ros.model.model import Model
-from rbd_ros.spatial import Scalar
 
 
 def _joints(model: Model) -> Iterator[tuple[Joint, slice, slice]]:

@@ -29,8 +29,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import ModelError, ShapeError
 from rbd_ros.joints import Helical, Joint, Prismatic, Revolute
 from rbd_ros.model.builder import ModelBuilder
@@ -41,7 +42,6 @@ from rbd_ros.spatial.matrices import inertia_matrix, motion_matrix, rigid_inerti
 
 #: Screws that differ by less than this are the same: rounding of a few products.
 SAME = 1.0e-12
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class ScrewLists(NamedTuple):
 
 
 def from_lists(
-    M: Sequence[npt.ArrayLike], G: Sequence[npt.ArrayLike], S: npt.ArrayLike, *,
+    M: Sequence[ArrayLike], G: Sequence[ArrayLike], S: ArrayLike, *,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> ScrewTree:
     """
@@ -141,7 +141,7 @@ def from_lists(
                      tuple(inertias), (n, steps[n]), g, tuple(range(n)))
 
 
-def _inertia(matrix: npt.ArrayLike, i: int) -> RigidInertia:
+def _inertia(matrix: ArrayLike, i: int) -> RigidInertia:
     values = np.asarray(matrix, dtype=float)
     if values.shape != (6, 6):
         raise ShapeError(f'G_{i} must be 6 x 6, got {values.shape}')

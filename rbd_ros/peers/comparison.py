@@ -25,9 +25,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 import math
 import re
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import SingularError
 from rbd_ros.model.model import Model
@@ -35,11 +37,6 @@ from rbd_ros.model.urdf.loader import SNAP_ANGLE
 from rbd_ros.peers.deviation import (
     ACCELERATION, FORCE, INERTIA, judge, judge_solution, MOBILITY, Peer, PLAIN,
     residual_of_inverse, residual_of_motion, Units, Verdict, worst)
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 class States(NamedTuple):

@@ -28,14 +28,11 @@ norm x^T H x, may exceed its limit only as far as the condition of the scaled H 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TYPE_CHECKING
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from rbd_ros.compiler import Array
 
 LIMIT = 1e-10           # of a forward error
 BACKWARD_LIMIT = 1e-13  # of a backward error

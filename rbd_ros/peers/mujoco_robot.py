@@ -21,18 +21,13 @@ velocity in world axes and the angular velocity in body axes; ``_set`` and ``_ma
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 import xml.etree.ElementTree as ElementTree
 
 import mujoco
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.compiler import Array
+from rbd_ros.model.model import Model
 
 
 def without_shapes(urdf: str) -> str:

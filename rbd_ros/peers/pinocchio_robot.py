@@ -23,18 +23,15 @@ converted here: positions by :meth:`PinocchioRobot.position`, velocities by a ma
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+from numpy.typing import ArrayLike
 import pinocchio as pin
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.compiler import Array
+from rbd_ros.model.model import Model
 
 # Linear-first to angular-first and back.
 SWAP = np.array([3, 4, 5, 0, 1, 2])

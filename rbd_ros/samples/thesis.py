@@ -25,8 +25,8 @@ from dataclasses import replace
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.manifold.constrained import Pin, PinnedTree, VirtualLinks
@@ -37,7 +37,6 @@ from rbd_ros.model.model import LoopJoint
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.spatial.constant import rotz, xlt
 
-Array = npt.NDArray[np.float64]
 DOWN = (0.0, -9.81, 0.0)
 Z = (0.0, 0.0, 1.0)
 #: Length m, mass kg and inertia about the centre kg m^2 of the links of the five-bar (table 3.1).

@@ -16,24 +16,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SettingError
 from rbd_ros.joints import Free
+from rbd_ros.model.model import Model
+from rbd_ros.sim.contact.world import World
 from rbd_ros.spatial import from_rpy
 from rbd_ros.spatial.quaternion import from_rotation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.contact.world import World
-
-    Array = NDArray[np.float64]
 
 
 def base_body(model: Model) -> int:

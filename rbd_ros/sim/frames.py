@@ -16,28 +16,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import kinematics
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.dynamics.families.tree import tree
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.state import State
 from rbd_ros.errors import ShapeError
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
 
 
 class Pose(NamedTuple):

@@ -19,18 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SettingError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.model.model import Model
 
 INTEGRATORS = ('rk4', 'semi_implicit')
 

@@ -16,35 +16,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.kernel import check_finite
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.dynamics.kernels.no_result import impossible_position
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
+from rbd_ros.model.model import Model
 from rbd_ros.sim.contact.rigid_world import RigidContacts, ROOM
+from rbd_ros.sim.contact.world import World
 from rbd_ros.sim.physics import Physics
 from rbd_ros.sim.steps.coordinates import Coordinates
-from rbd_ros.sim.steps.engine import compiled_engine, PlainEngine
+from rbd_ros.sim.steps.engine import (
+    compiled_engine, Engine, ForwardDynamics, MassMatrix, PlainEngine)
 from rbd_ros.sim.steps.loop_engine import LoopEngine
 from rbd_ros.sim.steps.step import UNLIMITED
 from rbd_ros.sim.steps.stepping import (
     DIVERGED, FULL, MISSED, NEWS, REPORT, RESIDUAL, Stepping, take_contact_step, take_step,
     UNRESOLVED)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.contact.world import World
-    from rbd_ros.sim.steps.engine import Engine, ForwardDynamics, MassMatrix
-
-    Array = NDArray[np.float64]
 
 
 class ContactForce(NamedTuple):

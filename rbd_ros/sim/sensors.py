@@ -19,20 +19,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TYPE_CHECKING, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SettingError
 from rbd_ros.sim.floating import base_body
 from rbd_ros.sim.physics import per_joint
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.sim.robot import SimulatedRobot
-
-    Array = NDArray[np.float64]
+from rbd_ros.sim.robot import SimulatedRobot
 
 Item = TypeVar('Item')
 

@@ -20,12 +20,15 @@ An invalid set is refused with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SettingError
+from rbd_ros.model.collision_shapes import CollisionShape
+from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral as zero_position
 from rbd_ros.model.urdf.collisions import load_collisions
 from rbd_ros.model.urdf.resources import find_resource
@@ -35,19 +38,8 @@ from rbd_ros.sim.floating import placed_base
 from rbd_ros.sim.physics import per_joint, Physics
 from rbd_ros.sim.schedule import Schedule
 from rbd_ros.sim.sensors import Imperfections
-from rbd_ros.sim.setting_table import default_values, SETTINGS
+from rbd_ros.sim.setting_table import default_values, SETTINGS, Value
 from rbd_ros.sim.start_pose import bent_pose
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.collision_shapes import CollisionShape
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.setting_table import Value
-
-    Array = NDArray[np.float64]
 
 
 class Settings:

@@ -21,25 +21,19 @@ steady clock of the machine is an argument of ``tick`` and ``command`` and only 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.sim.floating import floating_velocities
 from rbd_ros.sim.frames import Frames
 from rbd_ros.sim.pacer import Pacer
+from rbd_ros.sim.robot import SimulatedRobot
 from rbd_ros.sim.schedule import Counters, Schedule
 from rbd_ros.sim.sensors import DelayLine, Sample, Sensors
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.sim.robot import SimulatedRobot
-
-    Array = NDArray[np.float64]
 
 
 class Simulation:

@@ -23,17 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+
 from rbd_ros.algorithms.kinematics import links, placements
+from rbd_ros.compiler import Array
+from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = ['bent_pose', 'chain_of', 'condition_number']
 

@@ -21,14 +21,14 @@ Algorithms use the compact types; a 6x6 matrix hides their zeros and doubles the
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.spatial.algebra import Sym3, Vec3
 from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_ros.spatial.transform import Transform
 from rbd_ros.spatial.vectors import Motion
 
-Matrix = npt.NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 
 def crm(v: Motion) -> Matrix:
@@ -58,7 +58,7 @@ def inertia_matrix(inertia: RigidInertia | ArticulatedInertia) -> Matrix:
     return np.array(inertia.to_list())
 
 
-def rigid_inertia(matrix: npt.ArrayLike) -> RigidInertia:
+def rigid_inertia(matrix: ArrayLike) -> RigidInertia:
     """
     Return the ten parameters of the 6x6 matrix of a rigid-body inertia.
 

@@ -15,20 +15,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.spatial import Mat3
 from rbd_ros.spatial.quaternion import from_rotation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ['bars', 'Ellipsoid', 'ellipsoid', 'quaternion']
 

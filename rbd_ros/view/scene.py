@@ -26,22 +26,19 @@ from contextlib import redirect_stdout
 import io
 import math
 from pathlib import Path
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
 from rbd_ros.algorithms.kinematics import links, placements
+from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError
+from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
-from rbd_ros.spatial import Mat3, quaternion
+from rbd_ros.spatial import Mat3, quaternion, RigidInertia, Transform
 from rbd_ros.view.gate import Gate, guarded, prove_guarded
 from rbd_ros.view.shapes import mesh_file, Shape
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import RigidInertia, Transform
-
-    Array = NDArray[np.float64]
 
 __all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server',
            'Viewpoint', 'viewpoint']

@@ -17,19 +17,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import ModelError
 from rbd_ros.model.urdf.document import Element, read_xml, SKIPPED_TAGS
 from rbd_ros.model.urdf.elements import number, numbers, placement, required
 from rbd_ros.model.urdf.resources import find_resource
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ['missing_meshes', 'read_shapes', 'Shape']
 

@@ -25,10 +25,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 class ContactSets(NamedTuple):
@@ -44,7 +43,7 @@ class ContactSets(NamedTuple):
 
 
 def contact_sets(
-    T: npt.ArrayLike, force: npt.ArrayLike, separation: npt.ArrayLike, *,
+    T: ArrayLike, force: ArrayLike, separation: ArrayLike, *,
     tolerance: float = 1e-9,
 ) -> ContactSets:
     """
@@ -78,7 +77,7 @@ def contact_sets(
     return ContactSets(current, np.array(sorted(active), dtype=np.intp))
 
 
-def minimal_contacts(N: npt.ArrayLike, *, tolerance: float = 1e-9) -> Indices:
+def minimal_contacts(N: ArrayLike, *, tolerance: float = 1e-9) -> Indices:
     """
     Return contacts that constrain a motion as all of them do (RBDA 11.6).
 

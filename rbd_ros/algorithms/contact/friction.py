@@ -27,19 +27,15 @@ How the forces are found is described in :mod:`rbd_ros.algorithms.contact.fricti
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.contact import friction_cones
 from rbd_ros.algorithms.contact.rigid import normal
-from rbd_ros.compiler import procedure
+from rbd_ros.compiler import Array, procedure
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 class Sliding(NamedTuple):

@@ -26,12 +26,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear.complementarity import solve, Status
+from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError, SettingError
-
-Array = npt.NDArray[np.float64]
 
 #: Approach speed, m/s, below which an impact does not bounce: contact is reached in finite time.
 REST_SPEED = 1e-3
@@ -71,7 +70,7 @@ class JointImpact(NamedTuple):
 # --- impulsive equations of motion ----------------------------------------------------------
 
 
-def velocity_change(inertia: npt.ArrayLike, impulse: npt.ArrayLike) -> Array:
+def velocity_change(inertia: ArrayLike, impulse: ArrayLike) -> Array:
     """
     Return the velocity step of a rigid body, or of a handle, under an impulse (11.55, 11.56).
 
@@ -81,17 +80,17 @@ def velocity_change(inertia: npt.ArrayLike, impulse: npt.ArrayLike) -> Array:
     return np.linalg.solve(np.asarray(inertia, float), np.asarray(impulse, float))
 
 
-def body_impulse(inertia: npt.ArrayLike, change: npt.ArrayLike) -> Array:
+def body_impulse(inertia: ArrayLike, change: ArrayLike) -> Array:
     """Return the impulse that changes the velocity of a body or of a handle (11.55, 11.56)."""
     return np.asarray(inertia, float) @ np.asarray(change, float)
 
 
-def joint_velocity_change(H: npt.ArrayLike, impulse: npt.ArrayLike) -> Array:
+def joint_velocity_change(H: ArrayLike, impulse: ArrayLike) -> Array:
     """Return the step of qd under a generalized impulse u = H (step of qd) (11.57)."""
     return np.linalg.solve(np.asarray(H, float), np.asarray(impulse, float))
 
 
-def generalized_impulse(J: npt.ArrayLike, impulse: npt.ArrayLike) -> Array:
+def generalized_impulse(J: ArrayLike, impulse: ArrayLike) -> Array:
     """Return the generalized impulse of one on a body, u = J^T iota (11.58)."""
     return np.asarray(J, float).T @ np.asarray(impulse, float)
 
@@ -100,8 +99,8 @@ def generalized_impulse(J: npt.ArrayLike, impulse: npt.ArrayLike) -> Array:
 
 
 def collide(
-    inverse_1: npt.ArrayLike, inverse_2: npt.ArrayLike, n: npt.ArrayLike, v_1: npt.ArrayLike,
-    v_2: npt.ArrayLike, restitution: float,
+    inverse_1: ArrayLike, inverse_2: ArrayLike, n: ArrayLike, v_1: ArrayLike,
+    v_2: ArrayLike, restitution: float,
 ) -> Collision:
     """
     Return the velocities after a collision without friction (RBDA 11.60 to 11.65).
@@ -127,8 +126,8 @@ def collide(
 
 
 def collide_sticking(
-    inverse_1: npt.ArrayLike, inverse_2: npt.ArrayLike, N: npt.ArrayLike, v_1: npt.ArrayLike,
-    v_2: npt.ArrayLike, restitution: float,
+    inverse_1: ArrayLike, inverse_2: ArrayLike, N: ArrayLike, v_1: ArrayLike,
+    v_2: ArrayLike, restitution: float,
 ) -> Collision:
     """
     Return the velocities after a collision with friction that stops all sliding (11.66 to 11.72).
@@ -152,7 +151,7 @@ def collide_sticking(
     return Collision(v_1 - inverse_1 @ N @ impulse, v_2 + inverse_2 @ N @ impulse, impulse)
 
 
-def needed_friction(impulse: npt.ArrayLike) -> float:
+def needed_friction(impulse: ArrayLike) -> float:
     """
     Return the least coefficient of friction that an impulse of a sticking collision needs.
 
@@ -167,7 +166,7 @@ def needed_friction(impulse: npt.ArrayLike) -> float:
 
 
 def joint_impact(
-    H: npt.ArrayLike, T: npt.ArrayLike, qd: npt.ArrayLike, restitution: npt.ArrayLike, *,
+    H: ArrayLike, T: ArrayLike, qd: ArrayLike, restitution: ArrayLike, *,
     rest_speed: float = REST_SPEED,
 ) -> JointImpact:
     """
@@ -200,7 +199,7 @@ def joint_impact(
 
 
 def sequential_impact(
-    H: npt.ArrayLike, T: npt.ArrayLike, qd: npt.ArrayLike, restitution: npt.ArrayLike, *,
+    H: ArrayLike, T: ArrayLike, qd: ArrayLike, restitution: ArrayLike, *,
     rest_speed: float = REST_SPEED, most: int = MOST,
 ) -> JointImpact:
     """

@@ -22,16 +22,11 @@ degrees of freedom.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear import quadratic_program
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+from rbd_ros.compiler import Array
 
 
 class Infeasible(quadratic_program.Infeasible):

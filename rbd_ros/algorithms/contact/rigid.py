@@ -28,12 +28,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear.complementarity import Complementary, solve, Status
+from rbd_ros.compiler import Array
 from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
-
-Array = npt.NDArray[np.float64]
 
 
 class Contact(NamedTuple):
@@ -73,7 +72,7 @@ class ContactProblem(NamedTuple):
     free: Array
     response: Array
 
-    def accelerations(self, force: npt.ArrayLike) -> Array:
+    def accelerations(self, force: ArrayLike) -> Array:
         """Return the acceleration under given contact forces (RBDA 11.16, 11.33)."""
         return self.free + self.response @ np.asarray(force, float)
 
@@ -116,7 +115,7 @@ class NoContactSolution(RbdError):
 # --- one contact, one body ------------------------------------------------------------------
 
 
-def normal(point: npt.ArrayLike, direction: npt.ArrayLike) -> Array:
+def normal(point: ArrayLike, direction: ArrayLike) -> Array:
     """
     Return a contact normal as a spatial force, n = [p x n; n] (RBDA 11.1).
 
@@ -130,8 +129,8 @@ def normal(point: npt.ArrayLike, direction: npt.ArrayLike) -> Array:
 
 
 def normal_rate(
-    point: npt.ArrayLike, direction: npt.ArrayLike, point_rate: npt.ArrayLike,
-    direction_rate: npt.ArrayLike = (0.0, 0.0, 0.0),
+    point: ArrayLike, direction: ArrayLike, point_rate: ArrayLike,
+    direction_rate: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Array:
     """
     Return the rate of change of a contact normal.
@@ -144,21 +143,21 @@ def normal_rate(
     return np.concatenate([np.cross(p_rate, unit) + np.cross(p, turn), turn])
 
 
-def separation_velocity(n: npt.ArrayLike, v: npt.ArrayLike) -> float:
+def separation_velocity(n: ArrayLike, v: ArrayLike) -> float:
     """Return zeta, the velocity of the successor relative to the predecessor along n (11.2)."""
     return float(np.dot(n, v))
 
 
 def separation_acceleration(
-    n: npt.ArrayLike, n_rate: npt.ArrayLike, v: npt.ArrayLike, a: npt.ArrayLike,
+    n: ArrayLike, n_rate: ArrayLike, v: ArrayLike, a: ArrayLike,
 ) -> float:
     """Return the rate of zeta, with the velocity-product term (11.3)."""
     return float(np.dot(n, a) + np.dot(n_rate, v))
 
 
 def single_contact(
-    inertia: npt.ArrayLike, bias: npt.ArrayLike, n: npt.ArrayLike, n_rate: npt.ArrayLike,
-    v: npt.ArrayLike, f: npt.ArrayLike,
+    inertia: ArrayLike, bias: ArrayLike, n: ArrayLike, n_rate: ArrayLike,
+    v: ArrayLike, f: ArrayLike,
 ) -> ContactSolution:
     """
     Return the motion of one body with one contact, in closed form (RBDA 11.7 to 11.10).
@@ -180,8 +179,8 @@ def single_contact(
 
 
 def body_problem(
-    inertia: npt.ArrayLike, bias: npt.ArrayLike, N: npt.ArrayLike, N_rate: npt.ArrayLike,
-    v: npt.ArrayLike, f: npt.ArrayLike,
+    inertia: ArrayLike, bias: ArrayLike, N: ArrayLike, N_rate: ArrayLike,
+    v: ArrayLike, f: ArrayLike,
 ) -> ContactProblem:
     """
     Return the contact problem of one body (RBDA 11.15 to 11.22).
@@ -200,8 +199,8 @@ def body_problem(
 
 
 def system_problem(
-    H: npt.ArrayLike, force: npt.ArrayLike, T: npt.ArrayLike, rate: npt.ArrayLike,
-    K: npt.ArrayLike | None = None, k: npt.ArrayLike | None = None,
+    H: ArrayLike, force: ArrayLike, T: ArrayLike, rate: ArrayLike,
+    K: ArrayLike | None = None, k: ArrayLike | None = None,
 ) -> ContactProblem:
     """
     Return the contact problem of a system of bodies (RBDA 11.31 to 11.36).

@@ -26,14 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
-from rbd_ros.compiler import exp, less, less_equal, maximum, minimum, sqrt, where
+from rbd_ros.compiler import exp, less, less_equal, maximum, minimum, Scalar, sqrt, where
 from rbd_ros.errors import SettingError
 from rbd_ros.spatial import Force, Motion, Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
 
 
 class Normal(NamedTuple):

@@ -23,17 +23,14 @@ body climbs out of it at a cost, which the force along the surface accounts for 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.contact.soft import check_positive
+from rbd_ros.compiler import Array
 from rbd_ros.errors import NonFiniteError, SettingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 class ArrayContact(NamedTuple):

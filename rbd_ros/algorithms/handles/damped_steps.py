@@ -21,22 +21,15 @@ the errors e fall by.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.compiler import (
-    absolute, atan2, divide, is_zero, less, maximum, minimum, sqrt, tan, where)
-from rbd_ros.spatial import quaternion
+    absolute, atan2, divide, is_zero, less, maximum, minimum, Rows, Scalar, sqrt, tan, Values,
+    where)
+from rbd_ros.spatial import Mat3, quaternion
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.spatial import Mat3
-
-    Values = Sequence[Scalar]
-    Matrix = Sequence[Sequence[Scalar]]
-    Bounds = Sequence[Scalar | None]
+Bounds = Sequence[Scalar | None]
 
 #: Times that entries outside of their bounds are held there and the others found again.
 HOLDS = 2
@@ -70,7 +63,7 @@ def rotation_slope(e: Values) -> list[list[Scalar]]:
 
 
 def bounded_step(
-    J: Matrix, e: Values, damping: Scalar, low: Bounds, high: Bounds,
+    J: Rows, e: Values, damping: Scalar, low: Bounds, high: Bounds,
 ) -> list[Scalar]:
     """
     Return a step within bounds that include zero, the least-squares one where none is met.
@@ -103,7 +96,7 @@ def _clamped(x: Scalar, low: Scalar | None, high: Scalar | None) -> Scalar:
     return x if high is None else minimum(x, high)
 
 
-def _damped(J: Matrix, e: Values, damping: Scalar) -> list[Scalar]:
+def _damped(J: Rows, e: Values, damping: Scalar) -> list[Scalar]:
     """Return the least-squares step, by the smaller one of J J^T and J^T J."""
     n = len(J[0])
     columns = [j for j in range(n) if not all(is_zero(row[j]) for row in J)]
@@ -120,7 +113,7 @@ def _damped(J: Matrix, e: Values, damping: Scalar) -> list[Scalar]:
     return d
 
 
-def _solved(A: Matrix, b: Values, damping: Scalar) -> list[Scalar]:
+def _solved(A: Rows, b: Values, damping: Scalar) -> list[Scalar]:
     """Return (A A^T + damping 1)^-1 b."""
     n = len(A)
     H = [[dense.dot(A[i], A[j]) if j < i else dense.dot(A[i], A[i]) + damping if j == i else 0.0

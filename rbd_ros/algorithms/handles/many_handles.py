@@ -33,27 +33,20 @@ The first two take the inertia matrix, the others articulated bodies and their p
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
-from rbd_ros.algorithms.handles.propagators import articulate, in_body, inward, outward
-from rbd_ros.algorithms.kinematics import combine, links
+from rbd_ros.algorithms.handles.opspace import Handle
+from rbd_ros.algorithms.handles.propagators import articulate, in_body, inward, Joints, outward
+from rbd_ros.algorithms.kinematics import combine, links, Links
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.linear.dense import dot
+from rbd_ros.compiler import Matrix, Scalar
 from rbd_ros.errors import ModelError, RbdError
-from rbd_ros.spatial import Force, InverseInertia, Motion
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Force, InverseInertia, Motion, RigidInertia
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from rbd_ros.algorithms.handles.opspace import Handle
-    from rbd_ros.algorithms.handles.propagators import Joints
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import RigidInertia
-
-    Matrix = list[list[Scalar]]
-    Forces = list[Force]
+Forces = list[Force]
 
 
 # --- through the inertia matrix ---------------------------------------------------------------

@@ -22,23 +22,17 @@ it; Phi = J H^-1 J^T always exists, its inverse Lambda only where the handle can
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_ros.algorithms.kinematics import (
     accelerations, jacobian, links, velocities, velocity_products)
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest, symmetric_eigen
-from rbd_ros.compiler import maximum, minimum
+from rbd_ros.compiler import Matrix, maximum, minimum, Scalar
 from rbd_ros.errors import RbdError
+from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Motion
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Frame, Model
-
-    Matrix = list[list[Scalar]]
 
 #: Rows that pick all of a frame's motion, or that of its origin, angular part first.
 FULL = tuple(tuple(1.0 if i == j else 0.0 for j in range(6)) for i in range(6))

@@ -22,24 +22,18 @@ Lists are indexed by body; vectors are in the coordinates of their body.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from rbd_ros.algorithms.kinematics import combine
+from rbd_ros.algorithms.handles.opspace import Handle
+from rbd_ros.algorithms.kinematics import combine, Links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import is_zero
+from rbd_ros.compiler import is_zero, Matrix, Scalar
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, Motion, RigidInertia, unit_rows, vanishing_rows)
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.handles.opspace import Handle
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Matrix = list[list[Scalar]]
-    Forces = list[Force]
+Forces = list[Force]
 
 
 class Joints(NamedTuple):

@@ -26,11 +26,10 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike, NDArray
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import NonFiniteError, RbdError, ShapeError
-
-Array = npt.NDArray[np.float64]
 
 #: Entries below this, of a problem whose diagonal is one, count as zero.
 TOLERANCE = 1e-10
@@ -62,7 +61,7 @@ class Complementary(NamedTuple):
     proof: Array
 
 
-def checked(M: npt.ArrayLike, d: npt.ArrayLike) -> tuple[Array, Array]:
+def checked(M: ArrayLike, d: ArrayLike) -> tuple[Array, Array]:
     """Return M and d as arrays, or refuse what is no complementarity problem."""
     M, d = np.array(M, float), np.array(d, float)
     if M.ndim != 2 or M.shape != (d.size, d.size) or d.ndim != 1:
@@ -82,7 +81,7 @@ def checked(M: npt.ArrayLike, d: npt.ArrayLike) -> tuple[Array, Array]:
     return symmetric, d
 
 
-def solve(M: npt.ArrayLike, d: npt.ArrayLike) -> Complementary:
+def solve(M: ArrayLike, d: ArrayLike) -> Complementary:
     """
     Solve the problem by Lemke's method (RBDA 11.42).
 
@@ -120,7 +119,7 @@ def _refined(A: Array, b: Array) -> Array:
     return x + np.linalg.solve(A, b - A @ x)
 
 
-def _lemke(M: Array, d: Array) -> tuple[npt.NDArray[np.intp], Array | None]:
+def _lemke(M: Array, d: Array) -> tuple[NDArray[np.intp], Array | None]:
     """
     Return the contacts with forces in a complementary basis, or the ray that proves there is none.
 
@@ -154,7 +153,7 @@ def _lemke(M: Array, d: Array) -> tuple[npt.NDArray[np.intp], Array | None]:
 
 
 def _leaving(
-    tableau: Array, basis: npt.NDArray[np.intp], candidates: npt.NDArray[np.intp], entering: int,
+    tableau: Array, basis: NDArray[np.intp], candidates: NDArray[np.intp], entering: int,
     artificial: int,
 ) -> int:
     """Return the row of the least ratio, in lexicographic order; the artificial one if it may."""

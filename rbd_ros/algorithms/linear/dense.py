@@ -16,16 +16,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-
-    Vector = Sequence[Scalar]
-    Rows = Sequence[Sequence[Scalar]]
-    Matrix = list[list[Scalar]]
+from rbd_ros.compiler import Matrix, Rows, Scalar, Values
 
 
 def zeros(rows: int, columns: int) -> Matrix:
@@ -38,7 +29,7 @@ def identity(n: int) -> Matrix:
     return [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
 
 
-def dot(x: Vector, y: Vector) -> Scalar:
+def dot(x: Values, y: Values) -> Scalar:
     """Return the sum of the products of two vectors of equal length."""
     total: Scalar = 0.0
     for a, b in zip(x, y, strict=True):
@@ -55,7 +46,7 @@ def transposed(A: Rows, columns: int) -> Matrix:
     return [[row[j] for row in A] for j in range(columns)]
 
 
-def apply(A: Rows, x: Vector) -> list[Scalar]:
+def apply(A: Rows, x: Values) -> list[Scalar]:
     """Return A x."""
     return [dot(row, x) for row in A]
 
@@ -80,12 +71,12 @@ def minus(A: Rows, B: Rows) -> Matrix:
     return [subtract(a, b) for a, b in zip(A, B, strict=True)]
 
 
-def add(x: Vector, y: Vector) -> list[Scalar]:
+def add(x: Values, y: Values) -> list[Scalar]:
     """Return x + y."""
     return [a + b for a, b in zip(x, y, strict=True)]
 
 
-def subtract(x: Vector, y: Vector) -> list[Scalar]:
+def subtract(x: Values, y: Values) -> list[Scalar]:
     """Return x - y."""
     return [a - b for a, b in zip(x, y, strict=True)]
 

@@ -16,14 +16,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from rbd_ros.compiler import absolute, is_zero, less, maximum, minimum, sqrt, where
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import absolute, is_zero, less, maximum, minimum, Scalar, sqrt, where
 
 #: Sweeps after which the off-diagonal part of a 6 x 6 matrix is below rounding.
 SWEEPS = 6

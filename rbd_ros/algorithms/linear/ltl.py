@@ -22,18 +22,10 @@ operation is spent on a structural zero and none is filled in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
-from rbd_ros.compiler import sqrt
+from rbd_ros.compiler import Rows, Scalar, sqrt, Values
 from rbd_ros.spatial import Force
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rbd_ros.compiler import Scalar
-
-    Matrix = Sequence[Sequence[Scalar]]
-    Vector = Sequence[Scalar]
 
 
 def ancestors(parent: Sequence[int], k: int) -> Iterator[int]:
@@ -44,7 +36,7 @@ def ancestors(parent: Sequence[int], k: int) -> Iterator[int]:
         k = parent[k]
 
 
-def ltl(H: Matrix, parent: Sequence[int]) -> list[list[Scalar]]:
+def ltl(H: Rows, parent: Sequence[int]) -> list[list[Scalar]]:
     """Return the lower-triangular L with H = L^T L (RBDA Table 6.3)."""
     L = _lower(H)
     for k in range(len(L) - 1, -1, -1):
@@ -58,7 +50,7 @@ def ltl(H: Matrix, parent: Sequence[int]) -> list[list[Scalar]]:
     return L
 
 
-def ltdl(H: Matrix, parent: Sequence[int]) -> tuple[list[list[Scalar]], list[Scalar]]:
+def ltdl(H: Rows, parent: Sequence[int]) -> tuple[list[list[Scalar]], list[Scalar]]:
     """Return the unit lower-triangular L and the diagonal D with H = L^T D L (RBDA Table 6.3)."""
     L = _lower(H)
     n = len(L)
@@ -75,13 +67,13 @@ def ltdl(H: Matrix, parent: Sequence[int]) -> tuple[list[list[Scalar]], list[Sca
     return L, D
 
 
-def _lower(H: Matrix) -> list[list[Scalar]]:
+def _lower(H: Rows) -> list[list[Scalar]]:
     """Return a copy of H whose part above the diagonal is zero."""
     n = len(H)
     return [[H[i][j] if j <= i else 0.0 for j in range(n)] for i in range(n)]
 
 
-def multiply(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+def multiply(L: Rows, parent: Sequence[int], x: Values) -> list[Scalar]:
     """Return L x (RBDA Table 6.5)."""
     y = []
     for i in range(len(x)):
@@ -92,7 +84,7 @@ def multiply(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
     return y
 
 
-def multiply_transposed(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+def multiply_transposed(L: Rows, parent: Sequence[int], x: Values) -> list[Scalar]:
     """Return L^T x (RBDA Table 6.5)."""
     y = [L[i][i] * x[i] for i in range(len(x))]
     for i in range(len(x)):
@@ -101,7 +93,7 @@ def multiply_transposed(L: Matrix, parent: Sequence[int], x: Vector) -> list[Sca
     return y
 
 
-def multiply_symmetric(H: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+def multiply_symmetric(H: Rows, parent: Sequence[int], x: Values) -> list[Scalar]:
     """Return H x, reading the lower triangle of H only (RBDA Table 6.5)."""
     y = [H[i][i] * x[i] for i in range(len(x))]
     for i in range(len(x)):
@@ -111,7 +103,7 @@ def multiply_symmetric(H: Matrix, parent: Sequence[int], x: Vector) -> list[Scal
     return y
 
 
-def solve_lower(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+def solve_lower(L: Rows, parent: Sequence[int], x: Values) -> list[Scalar]:
     """Return L^-1 x (RBDA Table 6.5)."""
     y = list(x)
     for i in range(len(y)):
@@ -121,7 +113,7 @@ def solve_lower(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
     return y
 
 
-def solve_transposed(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar]:
+def solve_transposed(L: Rows, parent: Sequence[int], x: Values) -> list[Scalar]:
     """Return L^-T x (RBDA Table 6.5)."""
     y = list(x)
     for i in range(len(y) - 1, -1, -1):
@@ -131,14 +123,14 @@ def solve_transposed(L: Matrix, parent: Sequence[int], x: Vector) -> list[Scalar
     return y
 
 
-def solve(H: Matrix, parent: Sequence[int], b: Vector) -> list[Scalar]:
+def solve(H: Rows, parent: Sequence[int], b: Values) -> list[Scalar]:
     """Return H^-1 b through L^T D L: L^-T first, then D, then L^-1."""
     L, D = ltdl(H, parent)
     y = solve_transposed(L, parent, b)
     return solve_lower(L, parent, [y_k / d for y_k, d in zip(y, D, strict=True)])
 
 
-def inverse(H: Matrix, parent: Sequence[int]) -> list[list[Scalar]]:
+def inverse(H: Rows, parent: Sequence[int]) -> list[list[Scalar]]:
     """
     Return H^-1 = L^-1 D^-1 L^-T.
 
@@ -170,18 +162,18 @@ def inverse(H: Matrix, parent: Sequence[int]) -> list[list[Scalar]]:
 class Dense:
     """A small symmetric positive-definite matrix, factorised as a chain: L^T D L without zeros."""
 
-    def __init__(self, A: Matrix) -> None:
+    def __init__(self, A: Rows) -> None:
         self._chain = range(-1, len(A) - 1)
         self._L, D = ltdl(A, self._chain)
         self._D_inv = [1.0 / d for d in D]
 
-    def solve(self, b: Vector) -> list[Scalar]:
+    def solve(self, b: Values) -> list[Scalar]:
         """Return A^-1 b."""
         y = solve_transposed(self._L, self._chain, b)
         return solve_lower(self._L, self._chain, [k * d for k, d in zip(y, self._D_inv)])
 
     def solve_columns(
-        self, U: Sequence[Force], known: Mapping[int, Vector] | None = None,
+        self, U: Sequence[Force], known: Mapping[int, Values] | None = None,
     ) -> list[Force]:
         """
         Return the columns of U A^-1, for U given by columns.

@@ -16,16 +16,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 class Infeasible(RbdError):

@@ -29,9 +29,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-Array = npt.NDArray[np.float64]
+from rbd_ros.compiler import Array
 
 #: Singular values below this share of the largest count as zero.
 TOLERANCE = 1e-8
@@ -95,18 +95,18 @@ class Decomposition(NamedTuple):
         out[:self.rank] = 1.0 / self.s[:self.rank]
         return out
 
-    def solve(self, b: npt.ArrayLike, damping: float = 0.0) -> Array:
+    def solve(self, b: ArrayLike, damping: float = 0.0) -> Array:
         """Return the x nearest to zero with K x = b in the rows that count: K^+ b."""
         modes = (self.U.T @ (self.scale * np.asarray(b, float))) * self.inverses(damping)
         x = self.Vt[:self.s.size].T @ modes
         return x if self.back is None else self.back @ x
 
-    def multipliers(self, b: npt.ArrayLike) -> Array:
+    def multipliers(self, b: ArrayLike) -> Array:
         """Return the shortest lambda, in scaled rows, with K H^-1 K^T lambda = b."""
         modes = (self.U.T @ (self.scale * np.asarray(b, float))) * self.inverses()**2
         return self.scale * (self.U @ modes)
 
-    def decision(self, b: npt.ArrayLike | None = None) -> Rank:
+    def decision(self, b: ArrayLike | None = None) -> Rank:
         """
         Return what was decided.
 
@@ -122,7 +122,7 @@ class Decomposition(NamedTuple):
 
 
 def decompose(
-    K: npt.ArrayLike, H: npt.ArrayLike | None = None, *, scale: npt.ArrayLike | None = None,
+    K: ArrayLike, H: ArrayLike | None = None, *, scale: ArrayLike | None = None,
     tolerance: float = TOLERANCE, previous: int | None = None,
 ) -> Decomposition:
     """
@@ -145,7 +145,7 @@ def decompose(
 
 
 def counted(
-    values: npt.ArrayLike, tolerance: float = TOLERANCE, previous: int | None = None,
+    values: ArrayLike, tolerance: float = TOLERANCE, previous: int | None = None,
     nominal: int | None = None,
 ) -> int:
     """

@@ -23,22 +23,19 @@ also vanish where an axis points the wrong way round.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.kinematics import links
 from rbd_ros.algorithms.linear.rank import counted
 from rbd_ros.algorithms.loops import loop_joints
 from rbd_ros.algorithms.loops.motion import definite, factor, Nominal, solve
+from rbd_ros.compiler import Array
 from rbd_ros.errors import LoopError, SingularError
 from rbd_ros.model import positions
 from rbd_ros.model.model import Model
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 #: Loops are closed where no error is larger, m or rad.
 TOLERANCE = 1e-12

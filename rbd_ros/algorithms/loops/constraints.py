@@ -24,12 +24,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear.rank import counted
+from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
-
-Array = npt.NDArray[np.float64]
 
 #: Singular values below this share of the largest count as zero.
 RANK_TOLERANCE = 1e-11
@@ -69,13 +68,13 @@ class Apparent(NamedTuple):
     b: Array
 
 
-def rank_of(A: npt.ArrayLike) -> int:
+def rank_of(A: ArrayLike) -> int:
     """Return the rank of a matrix."""
     return counted(np.linalg.svd(np.asarray(A, float), compute_uv=False), RANK_TOLERANCE)
 
 
 def implicit(
-    H: npt.ArrayLike, C: npt.ArrayLike, tau: npt.ArrayLike, K: npt.ArrayLike, k: npt.ArrayLike,
+    H: ArrayLike, C: ArrayLike, tau: ArrayLike, K: ArrayLike, k: ArrayLike,
 ) -> Implicit:
     """
     Solve H qdd + C = tau + K^T lambda with K qdd = k (3.17).
@@ -99,7 +98,7 @@ def implicit(
 
 
 def explicit(
-    H: npt.ArrayLike, C: npt.ArrayLike, tau: npt.ArrayLike, G: npt.ArrayLike, g: npt.ArrayLike,
+    H: ArrayLike, C: ArrayLike, tau: ArrayLike, G: ArrayLike, g: ArrayLike,
 ) -> Explicit:
     """Solve H qdd + C = tau + tau_c, qdd = G ydd + g, G^T tau_c = 0 as one system (3.18)."""
     G = np.asarray(G, float)
@@ -114,8 +113,8 @@ def explicit(
 
 
 def dual(
-    H_inverse: npt.ArrayLike, C: npt.ArrayLike, tau: npt.ArrayLike, G: npt.ArrayLike,
-    g: npt.ArrayLike,
+    H_inverse: ArrayLike, C: ArrayLike, tau: ArrayLike, G: ArrayLike,
+    g: ArrayLike,
 ) -> Explicit:
     """
     Solve the same equations for tau_c and ydd alone (3.19).
@@ -132,7 +131,7 @@ def dual(
 
 
 def decompose(
-    S_1: npt.ArrayLike, S_2: npt.ArrayLike, v: npt.ArrayLike,
+    S_1: ArrayLike, S_2: ArrayLike, v: ArrayLike,
 ) -> tuple[Array, Array]:
     """
     Return alpha_1 and alpha_2 with v = S_1 alpha_1 + S_2 alpha_2 (3.24 to 3.27).
@@ -151,7 +150,7 @@ def decompose(
 
 
 def split_force(
-    inertia: npt.ArrayLike, S: npt.ArrayLike, f: npt.ArrayLike,
+    inertia: ArrayLike, S: ArrayLike, f: ArrayLike,
 ) -> tuple[Array, Array]:
     """
     Return the part of f that accelerates a body along S, and the part its joint takes (3.28).
@@ -166,7 +165,7 @@ def split_force(
 
 
 def joint_equation(
-    inertia: npt.ArrayLike, p: npt.ArrayLike, S: npt.ArrayLike, rate: npt.ArrayLike,
+    inertia: ArrayLike, p: ArrayLike, S: ArrayLike, rate: ArrayLike,
 ) -> tuple[Array, Array]:
     """
     Return H and C of one body on a joint, H qdd + C = S^T f (3.61 to 3.64).
@@ -179,7 +178,7 @@ def joint_equation(
 
 
 def apparent_inertia(
-    inertia: npt.ArrayLike, p: npt.ArrayLike, S: npt.ArrayLike, rate: npt.ArrayLike,
+    inertia: ArrayLike, p: ArrayLike, S: ArrayLike, rate: ArrayLike,
 ) -> Apparent:
     """Return Phi and b of one body on a joint, by its freedoms (3.53 to 3.55)."""
     S, rate = np.asarray(S, float), np.asarray(rate, float)
@@ -190,8 +189,8 @@ def apparent_inertia(
 
 
 def constrained_body(
-    inertia: npt.ArrayLike, p: npt.ArrayLike, T: npt.ArrayLike, rate: npt.ArrayLike,
-    f: npt.ArrayLike,
+    inertia: ArrayLike, p: ArrayLike, T: ArrayLike, rate: ArrayLike,
+    f: ArrayLike,
 ) -> tuple[Array, Array]:
     """
     Return the acceleration of one body on a joint and lambda, by its constraints (3.60).

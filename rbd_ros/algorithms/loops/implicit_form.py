@@ -23,23 +23,16 @@ what :func:`rbd_ros.algorithms.loops.constraints.implicit` solves with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rbd_ros.compiler import jacobian, jvp, trace
+from rbd_ros.compiler import Array, jacobian, jvp, Scalar, trace, Values
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.model.coupling import partials, partials_rate
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Array = npt.NDArray[np.float64]
-    Values = Sequence[Scalar]
+from rbd_ros.model.model import Model
 
 
 class ImplicitConstraint:
@@ -56,20 +49,20 @@ class ImplicitConstraint:
         self._K = jacobian(self._phi, 'phi', 'q')
         self._K_rate = jvp(self._K, 'dphi_dq', 'q')
 
-    def phi(self, q: npt.ArrayLike) -> Array:
+    def phi(self, q: ArrayLike) -> Array:
         """Return how far q is from fulfilling the constraint."""
         return np.array(self._phi.evaluate(self._given('q', q)), float)
 
-    def K(self, q: npt.ArrayLike) -> Array:
+    def K(self, q: ArrayLike) -> Array:
         """Return d phi / d q, n_c x n."""
         return np.array(self._K.evaluate(self._given('q', q)), float).reshape(-1, self.n)
 
-    def k(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+    def k(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return -K_dot q_dot."""
         values = self._given('q', q), self._given('qd', qd)
         return -np.array(self._K_rate.evaluate(*values), float).reshape(-1, self.n) @ values[1]
 
-    def _given(self, name: str, values: npt.ArrayLike) -> list[float]:
+    def _given(self, name: str, values: ArrayLike) -> list[float]:
         return vector(name, values, self.n).tolist()
 
 

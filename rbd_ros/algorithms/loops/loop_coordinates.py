@@ -23,22 +23,14 @@ pivots that were found once, over generic scalars, and is what kernels are made 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear import dense, quadratic_program
-from rbd_ros.compiler import absolute, divide, minimum
+from rbd_ros.compiler import absolute, Array, divide, Matrix, minimum, Scalar, Values
 from rbd_ros.errors import RbdError, SingularError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-
-    Array = NDArray[np.float64]
-    Values = Sequence[Scalar]
-    Matrix = list[list[Scalar]]
 
 #: Pivots below this share of the largest entry of K count as zero.
 PIVOT_TOLERANCE = 1e-9

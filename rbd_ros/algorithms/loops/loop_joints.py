@@ -24,26 +24,17 @@ far from the base (RBDA 8.7), and gravity never enters.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
-from rbd_ros.algorithms.kinematics import combine, external_forces, links
+from rbd_ros.algorithms.kinematics import combine, Conditions, external_forces, links, Links
 from rbd_ros.algorithms.linear import dense
-from rbd_ros.compiler import jvp, trace
+from rbd_ros.compiler import jvp, Matrix, Scalar, trace, Values
+from rbd_ros.joints import Joint
 from rbd_ros.joints.base import has_constant_constraint
 from rbd_ros.model.connectivity import meeting_point
+from rbd_ros.model.model import Model
+from rbd_ros.model.parts import LoopJoint
 from rbd_ros.spatial import Force, Mat3, Motion, Transform, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions, Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.joints import Joint
-    from rbd_ros.model.model import Model
-    from rbd_ros.model.parts import LoopJoint
-
-    Values = Sequence[Scalar]
-    Matrix = list[list[Scalar]]
 
 
 class Side(NamedTuple):

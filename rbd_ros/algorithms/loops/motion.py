@@ -23,27 +23,19 @@ radians and metres comparable; never on A = Y^T Y, whose condition is the square
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.algorithms.linear.rank import counted
-from rbd_ros.compiler import divide, maximum, minimum, sqrt
+from rbd_ros.compiler import Array, divide, Matrix, maximum, minimum, Scalar, sqrt, Values
 from rbd_ros.errors import RbdError, SingularError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-
-    Array = NDArray[np.float64]
-    Decide = Callable[[ArrayLike], int]
-    Values = Sequence[Scalar]
-    Matrix = list[list[Scalar]]
+Decide = Callable[[ArrayLike], int]
 
 #: Where the smallest scaled pivot of the regular solution is below this, or a row that is taken
 #: as dependent has a larger one, ``solve`` takes over.

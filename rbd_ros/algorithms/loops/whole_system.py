@@ -25,19 +25,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.kinematics import links, placements, velocities
 from rbd_ros.algorithms.loops import constraints
 from rbd_ros.algorithms.loops.implicit_form import gear_constraint, own_places
 from rbd_ros.algorithms.loops.loop_joints import apparent_rates
-from rbd_ros.compiler import Argument, Scalar
+from rbd_ros.compiler import Argument, Array, Scalar
 from rbd_ros.compiler.kernel import checked, vector
 from rbd_ros.model.connectivity import incidence
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, RigidInertia, Transform
-
-Array = npt.NDArray[np.float64]
 
 
 class Joints(NamedTuple):
@@ -81,9 +79,9 @@ class Solution(NamedTuple):
 
 
 def accelerations(
-    model: Model, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike,
-    f_ext: npt.ArrayLike | None = None, *, gravity: Sequence[float] | None = None,
-    active: Mapping[str, npt.ArrayLike] | None = None, t: float = 0.0,
+    model: Model, q: ArrayLike, qd: ArrayLike, tau: ArrayLike,
+    f_ext: ArrayLike | None = None, *, gravity: Sequence[float] | None = None,
+    active: Mapping[str, ArrayLike] | None = None, t: float = 0.0,
     inertia: Sequence[RigidInertia] | None = None,
     stabilisation: tuple[float, float] = (0.0, 0.0),
 ) -> Solution:
@@ -202,7 +200,7 @@ def _close(
 
 def _drives(
     model: Model, X_0: Sequence[Transform], joints: Joints, tau: Array,
-    active: Mapping[str, npt.ArrayLike],
+    active: Mapping[str, ArrayLike],
 ) -> Array:
     """Return T_a tau of every joint; loop joints are passive."""
     drive = np.zeros((len(joints.ends), 6))

@@ -24,17 +24,13 @@ constraint.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.linear.dense import (
     add, apply, dot, eliminate, identity, minus, plus, subtract, times, transposed, zeros)
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.linear.dense import Matrix, Rows, Vector
-    from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Matrix, Rows, Scalar, Values
 
 
 class Handle(NamedTuple):
@@ -46,7 +42,7 @@ class Handle(NamedTuple):
     """
 
     I: Rows
-    p: Vector
+    p: Values
 
 
 class Connection(NamedTuple):
@@ -63,8 +59,8 @@ class Connection(NamedTuple):
     S: Rows
     T: Rows
     T_a: Rows
-    c: Vector
-    tau: Vector
+    c: Values
+    tau: Values
 
     @property
     def n(self) -> int:
@@ -76,7 +72,7 @@ class Connection(NamedTuple):
         """Return T_a tau, the drive as a force on body 2; body 1 gets the opposite (7.4, note)."""
         return apply(self.T_a, self.tau)
 
-    def qdd(self, a_1: Vector, a_2: Vector) -> list[Scalar]:
+    def qdd(self, a_1: Values, a_2: Values) -> list[Scalar]:
         """Return the joint accelerations T_a^T (a_2 - a_1 - c), for the variants (7.4, note)."""
         return apply(transposed(self.T_a, self.n), subtract(subtract(a_2, a_1), self.c))
 
@@ -96,7 +92,7 @@ class Standard(NamedTuple):
     U: Matrix
     z: list[Scalar]
 
-    def qdd(self, a_1: Vector) -> list[Scalar]:
+    def qdd(self, a_1: Values) -> list[Scalar]:
         """Return the joint accelerations at the acceleration of the handle (7.18)."""
         UT = transposed(self.U, len(self.z))
         return self.D.solve(subtract(self.z, apply(UT, a_1)))
@@ -117,7 +113,7 @@ class Variant(NamedTuple):
     given: Matrix
     z: list[Scalar]
 
-    def multipliers(self, x: Vector) -> list[Scalar]:
+    def multipliers(self, x: Values) -> list[Scalar]:
         """
         Return lambda, the constraint force along T.
 
@@ -206,7 +202,7 @@ def _side_by_side(block: Sequence[Rows]) -> Matrix:
     return [[x for part in rows for x in part] for rows in zip(*block, strict=True)]
 
 
-Equations = tuple['list[list[Rows]]', 'list[Vector]', 'list[Rows]']
+Equations = tuple['list[list[Rows]]', 'list[Values]', 'list[Rows]']
 
 
 def _negative(A: Rows) -> Matrix:

@@ -22,34 +22,22 @@ A gear ties the bodies of all its joints: it is joined in the smallest part that
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from rbd_ros.algorithms.kinematics import links, placements, velocities, velocity_products
+from rbd_ros.algorithms.kinematics import (
+    Conditions, links, placements, velocities, velocity_products)
 from rbd_ros.algorithms.linear.dense import add, apply, dot, subtract, transposed
 from rbd_ros.algorithms.loops.implicit_form import gear_constraint, own_places
 from rbd_ros.algorithms.other_forms.assembly import active_subspace
 from rbd_ros.algorithms.other_forms.joining import (
-    Constraint,
-    Handles,
-    join,
-    Joined,
-    side_by_side,
-    Tie,
-)
-from rbd_ros.compiler import is_zero
+    Constraint, Handles, join, Joined, side_by_side, Tie)
+from rbd_ros.compiler import is_zero, Matrix, Scalar, Values
 from rbd_ros.errors import SingularError
-from rbd_ros.spatial import Force, Motion, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions
-    from rbd_ros.algorithms.linear.dense import Matrix, Vector
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import RigidInertia
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Force, Motion, RigidInertia, Vec3
 
 #: Smaller shares of the largest principal moment of a body are none.
 SMALLEST = 1e-13
@@ -86,7 +74,7 @@ def divide_and_conquer(
     ties = _ties(model, q, qd, joints, T_a)
     whole = _conquer(model, leaves, joints, ties, 1, model.nb)
     ground = join(whole.handles, [joints[i] for i in model.children[0]], [])
-    a: list[Vector] = [[0.0] * 6] * (model.nb + 1)
+    a: list[Values] = [[0.0] * 6] * (model.nb + 1)
     _hand_out(whole, ground.forces([]), a)
     qdd: list[Scalar] = [0.0] * model.tree_nv
     for i in range(1, model.nb + 1):
@@ -210,7 +198,7 @@ def _conquer(
     return _Part(joined.handles, joined, halves)
 
 
-def _hand_out(part: _Part, f: Vector, a: list[Vector]) -> None:
+def _hand_out(part: _Part, f: Values, a: list[Values]) -> None:
     """Find the accelerations of all bodies of a part from the forces on its handles."""
     if part.joined is None:
         body, = part.handles.bodies

@@ -24,27 +24,21 @@ positive definite and couples only hinges of one body. An order of elimination t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
-from rbd_ros.algorithms.other_forms.planar import find_plane
-from rbd_ros.compiler import cos, divide, minimum, sin
+from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.other_forms.planar import find_plane, Plane
+from rbd_ros.compiler import cos, divide, minimum, Scalar, sin, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Revolute
+from rbd_ros.model.model import Model
+from rbd_ros.model.parts import LoopJoint
 from rbd_ros.spatial import Vec3
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions
-    from rbd_ros.algorithms.other_forms.planar import Plane
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.model.parts import LoopJoint
-
-    Values = Sequence[Scalar]
-    Point = tuple[Scalar, Scalar]
-    Rows = dict[int, dict[int, Scalar]]
+Point = tuple[Scalar, Scalar]
+Rows = dict[int, dict[int, Scalar]]
 
 #: Sines of angles up to this, rad, are rounding of a description.
 _ROUNDING = 2e-11

@@ -22,18 +22,13 @@ several at once, or closed by a joint between two bodies of the same set (a loop
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.linear.dense import add, apply, minus, subtract, times, transposed, zeros
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest, symmetric_eigen
-from rbd_ros.compiler import less, maximum, where
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.linear.dense import Matrix, Rows, Vector
-    from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import less, Matrix, maximum, Rows, Scalar, Values, where
 
 #: Below this share of the largest eigenvalue of Y a constraint repeats others.
 REDUNDANT = 1e-10
@@ -51,7 +46,7 @@ class Handles(NamedTuple):
 
     bodies: tuple[int, ...]
     Phi: Rows
-    b: Vector
+    b: Values
 
     def rows(self, body: int) -> slice:
         """Return the place of a handle."""
@@ -74,8 +69,8 @@ class Constraint(NamedTuple):
     predecessor: int
     successor: int
     T: Rows
-    c: Vector
-    give: Vector = ()
+    c: Values
+    give: Values = ()
 
     @property
     def m(self) -> int:
@@ -89,7 +84,7 @@ class Constraint(NamedTuple):
         return [(body, [[sign * x for x in row] for row in self.T]) for body, sign in ends if body]
 
     @property
-    def right(self) -> Vector:
+    def right(self) -> Values:
         """Return T^T c."""
         return apply(transposed(self.T, self.m), self.c)
 
@@ -104,8 +99,8 @@ class Tie(NamedTuple):
     """
 
     parts: list[tuple[int, Rows]]
-    right: Vector
-    give: Vector = ()
+    right: Values
+    give: Values = ()
 
     @property
     def m(self) -> int:
@@ -128,7 +123,7 @@ class Joined(NamedTuple):
     Y: ltl.Dense | PseudoInverse
     z: list[Scalar]
 
-    def forces(self, f: Vector) -> list[Scalar]:
+    def forces(self, f: Values) -> list[Scalar]:
         """
         Return the forces of the joints on all handles there were, 6h numbers (7.61, 7.62).
 
@@ -149,7 +144,7 @@ class PseudoInverse:
         floor = REDUNDANT * largest_and_smallest(w)[0]
         self._w = [where(less(floor, x), 1.0 / maximum(x, floor), 0.0) for x in w]
 
-    def solve(self, b: Vector) -> list[Scalar]:
+    def solve(self, b: Values) -> list[Scalar]:
         """Return the shortest x among those that come nearest to A x = b."""
         y = apply(transposed(self._V, len(b)), b)
         return apply(self._V, [w * x for w, x in zip(self._w, y, strict=True)])

@@ -24,22 +24,17 @@ and Park (9.x) and of Liu and Jain (Liu x).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rbd_ros.algorithms import energy, kinematics
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.linear import dense
-from rbd_ros.compiler import gradient, Graph, jacobian, jvp, trace
+from rbd_ros.compiler import gradient, Graph, jacobian, jvp, Matrix, Scalar, trace, Values
 from rbd_ros.errors import ModelError
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Vec3
 
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Values = Sequence[Scalar]
-    Energy = Callable[[Values, Values], Scalar]
-    Matrix = list[list[Scalar]]
+Energy = Callable[[Values, Values], Scalar]
 
 
 def euler_lagrange(lagrangian: Energy, n: int, *, name: str = 'lagrange') -> Graph:

@@ -24,19 +24,13 @@ an entry 0 for the base. Numbers in comments are the equations of the tutorial.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.linear import dense
-from rbd_ros.compiler import Graph, jvp, trace
+from rbd_ros.compiler import Graph, jvp, Matrix, Scalar, trace, Values
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Mat3, Motion, Sym3, Transform, Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Values = Sequence[Scalar]
-    Matrix = list[list[Scalar]]
 
 
 class Link(NamedTuple):

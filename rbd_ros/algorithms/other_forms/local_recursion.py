@@ -23,18 +23,13 @@ centres of mass and is the cheaper one. A star marks an equation that is mended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.other_forms.link_jacobians import centre
+from rbd_ros.compiler import Scalar, Values
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Values = Sequence[Scalar]
 
 
 class LocalRecursion(NamedTuple):

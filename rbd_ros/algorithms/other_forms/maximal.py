@@ -24,28 +24,19 @@ Arrays have a row per movable body. Numbers in comments are the equations of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.other_forms.link_jacobians import (
-    link_jacobians,
-    placed_links,
-    point_jacobian,
-)
+    link_jacobians, placed_links, point_jacobian)
+from rbd_ros.compiler import Array, Scalar, Values
 from rbd_ros.errors import ModelError, SingularError
+from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, Vec3
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
-    Values = Sequence[Scalar]
 
 RANK = 1.0e-9
 

@@ -23,22 +23,17 @@ frames hide the plane behind rotations that fill every matrix.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
-from rbd_ros.compiler import cos, sin
+from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.compiler import cos, Scalar, sin
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Prismatic, Revolute
-from rbd_ros.spatial import Mat3, Vec3
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Mat3, RigidInertia, Vec3
 from rbd_ros.spatial.planar import PlanarForce, PlanarInertia, PlanarMotion, PlanarTransform
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Conditions
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import RigidInertia
 
 #: Sines of angles up to this, rad, are rounding of a description.
 _ROUNDING = 2e-11

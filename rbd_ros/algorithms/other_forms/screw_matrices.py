@@ -24,7 +24,7 @@ same. Equation numbers are those of the draft; a star marks a mended one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,15 +32,10 @@ from rbd_ros.algorithms.handles.opspace import FULL
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.other_forms.screws import (
     body_jacobian, body_jacobian_rate, link_transforms, mass_matrix, newton_euler)
+from rbd_ros.compiler import Matrix, Scalar, Values
 from rbd_ros.errors import SingularError
+from rbd_ros.model.screw_tree import ScrewTree
 from rbd_ros.spatial import Force, Motion, Transform, Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.screw_tree import ScrewTree
-
-    Values = Sequence[Scalar]
-    Matrix = list[list[Scalar]]
 
 
 class Stacked(NamedTuple):

@@ -23,19 +23,14 @@ entry 0 for the base. Equation numbers are those of the draft; a star marks a me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Callable
+from typing import NamedTuple
 
 from rbd_ros.algorithms.linear import dense
+from rbd_ros.compiler import Matrix, Scalar, Values
+from rbd_ros.model.screw_tree import ScrewTree
 from rbd_ros.spatial import Force, Motion, RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.spatial.exponential import displacement
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.screw_tree import ScrewTree
-
-    Values = Sequence[Scalar]
-    Matrix = list[list[Scalar]]
 
 
 class Recursion(NamedTuple):

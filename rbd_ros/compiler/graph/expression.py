@@ -22,6 +22,7 @@ Simplifier of ``simplify`` derives from it and folds and shares while recording.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 from numbers import Real
 from typing import Union
@@ -151,6 +152,10 @@ class Expr:
 _OWN = frozenset((Expr, float))
 #: A scalar of an algorithm: a number now, or a traced one.
 Scalar = Union[float, Expr]
+#: Several of them in a row; rows of them; a matrix whose entries may be written.
+Values = Sequence[Scalar]
+Rows = Sequence[Values]
+Matrix = list[list[Scalar]]
 
 
 class Recorder:

@@ -16,19 +16,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.errors import RbdError
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 class EnvironmentMethods(Family):

@@ -21,28 +21,22 @@ and tau is over the independent coordinates after the base.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import floating
 from rbd_ros.algorithms.handles.opspace import sum_products
 from rbd_ros.algorithms.linear import ltl
+from rbd_ros.compiler import Array, Matrix, Scalar
 from rbd_ros.dynamics.families.forward_dynamics import suits_inertia_matrix
 from rbd_ros.dynamics.families.frames import jacobian as frame_jacobian
 from rbd_ros.dynamics.families.joint_space import bias_3d
-from rbd_ros.dynamics.families.tree import GRAVITY, inertia, moves_freely, Q, QD
+from rbd_ros.dynamics.families.tree import GRAVITY, inertia, moves_freely, Q, QD, Results
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.quantity import Choice, OnLoops, Quantity, Traits
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.families.tree import Matrix, Results
-    from rbd_ros.dynamics.state import State
-
-    Array = NDArray[np.float64]
+from rbd_ros.dynamics.state import State
 
 _BASE = [0.0] * 6
 _TREES = OnLoops(

@@ -21,39 +21,30 @@ near singularities, and for those with bodies without inertia between others.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import aba, gears
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.other_forms.hinged import is_hinged
 from rbd_ros.algorithms.other_forms.planar import is_planar
-from rbd_ros.compiler import Argument, Kernel
+from rbd_ros.compiler import Argument, Array, Kernel
 from rbd_ros.dynamics.families.joint_space import (
     bias_3d, bias_planar, INVERSE_DYNAMICS, mass_matrix_planar)
 from rbd_ros.dynamics.families.loops import motion
-from rbd_ros.dynamics.families.tree import GRAVITY, inertia, sparsity
+from rbd_ros.dynamics.families.tree import GRAVITY, inertia, Results, sparsity
 from rbd_ros.dynamics.kernels.existence import has_weak_body
 from rbd_ros.dynamics.kernels.family import Family
-from rbd_ros.dynamics.quantity import Choice, OnLoops, Quantity, Traits
+from rbd_ros.dynamics.kernels.store import KernelStore
+from rbd_ros.dynamics.quantity import Call, Choice, Computation, OnLoops, Quantity, Traits
+from rbd_ros.dynamics.state import State
 from rbd_ros.errors import SingularError
 from rbd_ros.model import tree_cost
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.families.tree import Results
-    from rbd_ros.dynamics.kernels.store import KernelStore
-    from rbd_ros.dynamics.quantity import Call, Computation
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.model.model import Model
 
 #: Largest difference of forces, relative to the largest force, of a result that is returned.
 WRONG = 1e-6

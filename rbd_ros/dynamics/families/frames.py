@@ -16,24 +16,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.handles import opspace
-from rbd_ros.dynamics.families.tree import Q, QD, tree
+from rbd_ros.compiler import Array, Matrix
+from rbd_ros.dynamics.families.tree import Q, QD, Results, tree
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.quantity import AS_TREE, FINITE, Quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.families.tree import Matrix, Results
-    from rbd_ros.dynamics.state import State
-
-    Array = NDArray[np.float64]
+from rbd_ros.dynamics.state import State
 
 # --- rules ----------------------------------------------------------------------------------
 

@@ -21,32 +21,24 @@ the others. So what is not known has no way into it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.algorithms import hybrid
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.dynamics.families.tree import GRAVITY, inertia, moves_freely, QD
+from rbd_ros.compiler import Array, Scalar
+from rbd_ros.dynamics.families.tree import GRAVITY, inertia, moves_freely, QD, Results
 from rbd_ros.dynamics.kernels.family import Family
+from rbd_ros.dynamics.kernels.store import KernelStore
 from rbd_ros.dynamics.prescribed import prescribed_joints, prescribed_variables
-from rbd_ros.dynamics.quantity import Choice, OnLoops, Quantity, Traits
+from rbd_ros.dynamics.quantity import Call, Choice, OnLoops, Quantity, Traits
+from rbd_ros.dynamics.state import State
 from rbd_ros.errors import NonFiniteError, ShapeError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.families.tree import Results
-    from rbd_ros.dynamics.kernels.store import KernelStore
-    from rbd_ros.dynamics.quantity import Call
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.model.model import Model
 
 
 class HybridDynamics(NamedTuple):

@@ -20,24 +20,17 @@ For robots that move in one plane, rules in planar vectors (RBDA 2.16) need fewe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import rnea
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.other_forms import planar
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.families.tree import (
-    GRAVITY, inertia, joint_force, Q, QD, QDD, sparsity, with_rotors)
+    GRAVITY, inertia, joint_force, Q, QD, QDD, Results, sparsity, with_rotors)
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.quantity import AS_TREE, Choice, FINITE, OnLoops, Quantity, Traits
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.families.tree import Results
-    from rbd_ros.dynamics.state import State
-
-    Array = NDArray[np.float64]
+from rbd_ros.dynamics.state import State
 
 _PLANAR = Choice(where={'planar': planar.is_planar})
 

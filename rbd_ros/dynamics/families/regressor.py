@@ -16,24 +16,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import kinematics, regressor
-from rbd_ros.dynamics.families.tree import GRAVITY, QD, QDD, reduce_rows, tree
+from rbd_ros.algorithms.kinematics import Links
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.families.tree import GRAVITY, QD, QDD, reduce_rows, Results, tree
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.quantity import AS_TREE, FINITE, Quantity
+from rbd_ros.dynamics.state import State
 from rbd_ros.errors import ShapeError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.dynamics.families.tree import Results
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.spatial import Motion
-
-    Array = NDArray[np.float64]
+from rbd_ros.spatial import Motion
 
 # --- rules ----------------------------------------------------------------------------------
 

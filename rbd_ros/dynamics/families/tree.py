@@ -22,24 +22,20 @@ inertias by G^T H G (RBDA 9.6). Rotors, which no tree algorithm knows, are added
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.crba import crba, crba_in_base
+from rbd_ros.algorithms.kinematics import Links
+from rbd_ros.compiler import Matrix, Values
+from rbd_ros.dynamics.state import State
 from rbd_ros.model import tree_cost
+from rbd_ros.model.model import Model
+from rbd_ros.spatial import Force, Motion
 
-if TYPE_CHECKING:
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-    from rbd_ros.spatial import Force, Motion
-
-    Values = Sequence[Scalar]
-    Matrix = list[list[Scalar]]
-    Results = Mapping[str, Sequence[Any]]
+Results = Mapping[str, Sequence[Any]]
 
 #: Inputs of most quantities, and what most of them get from the robot.
 Q, QD, QDD, GRAVITY = ('q',), ('q', 'qd'), ('q', 'qd', 'qdd'), ('gravity',)

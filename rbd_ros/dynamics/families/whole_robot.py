@@ -16,26 +16,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import christoffel, coriolis, energy, kinematics
 from rbd_ros.algorithms.crba import crba
+from rbd_ros.compiler import Array, Matrix, Scalar
 from rbd_ros.dynamics.families.tree import (
-    GRAVITY, Q, QD, reduce_matrix, reduce_rows, six_rows, tree)
+    GRAVITY, Q, QD, reduce_matrix, reduce_rows, Results, six_rows, tree)
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.quantity import AS_TREE, FINITE, Quantity, Traits
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.families.tree import Matrix, Results
-    from rbd_ros.dynamics.state import State
-
-    Array = NDArray[np.float64]
+from rbd_ros.dynamics.state import State
 
 _CENTRE = Traits(finite=True, solves='centre')
 

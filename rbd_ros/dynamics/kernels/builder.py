@@ -20,25 +20,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 import re
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.equivalence import simplified_inertias
-from rbd_ros.compiler import Argument, compile as compile_graph, trace
+from rbd_ros.compiler import Argument, compile as compile_graph, Graph, trace
+from rbd_ros.compiler.kernel import Kernel
 from rbd_ros.dynamics.kernels.key import kernel_key
 from rbd_ros.dynamics.kernels.reference import ReferenceKernel
-from rbd_ros.dynamics.state import evaluate
+from rbd_ros.dynamics.quantity import Computation, Rule, Shape
+from rbd_ros.dynamics.state import evaluate, Surroundings
 from rbd_ros.errors import RbdError
 from rbd_ros.model.model import Model
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from rbd_ros.compiler import Graph
-    from rbd_ros.compiler.kernel import Kernel
-    from rbd_ros.dynamics.quantity import Computation, Rule, Shape
-    from rbd_ros.dynamics.state import Surroundings
-
-    Progress = Callable[[str, float], None]
+Progress = Callable[[str, float], None]
 
 #: Ways to run a quantity.
 BACKENDS = ('auto', 'llvm', 'python', 'reference')

@@ -16,28 +16,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.prescribed import prescribed_variables
+from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.state import with_payloads
 from rbd_ros.errors import SingularError
+from rbd_ros.model.model import Frame, Model
 from rbd_ros.model.positions import random_position
+from rbd_ros.spatial import RigidInertia
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.dynamics.quantity import Quantity
-    from rbd_ros.model.model import Frame, Model
-    from rbd_ros.spatial import RigidInertia
-
-    Array = NDArray[np.float64]
-    Held = tuple[str, ...]
+Held = tuple[str, ...]
 
 # Below this the smallest eigenvalue of H, scaled to a unit diagonal, is rounding.
 SMALLEST = 1e-13

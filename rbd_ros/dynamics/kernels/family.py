@@ -16,12 +16,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rbd_ros.dynamics.kernels.store import KernelStore
-    from rbd_ros.dynamics.quantity import Call, Quantity
-    from rbd_ros.model.model import Model
+from rbd_ros.dynamics.kernels.store import KernelStore
+from rbd_ros.dynamics.quantity import Call, Quantity
+from rbd_ros.model.model import Model
 
 
 class Family:

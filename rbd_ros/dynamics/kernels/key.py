@@ -26,17 +26,14 @@ from __future__ import annotations
 from functools import cache
 import logging
 import platform
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rbd_ros.compiler.content_digest import look
 from rbd_ros.compiler.native.cache import source_digest
 from rbd_ros.errors import UnseenError
+from rbd_ros.model.model import Model
 from rbd_ros.version import VERSION
-
-if TYPE_CHECKING:
-    from rbd_ros.model.model import Model
 
 #: Packages from which every kernel is traced; the compiler adds its own to every key.
 _TRACING = ('rbd_ros.spatial', 'rbd_ros.joints', 'rbd_ros.model', 'rbd_ros.algorithms',

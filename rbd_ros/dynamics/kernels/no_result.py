@@ -18,19 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.dynamics.kernels.existence import massless_joint
+from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.errors import NonFiniteError, RbdError, SingularError
 from rbd_ros.model.model import Model
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from rbd_ros.dynamics.quantity import Quantity
-    from rbd_ros.spatial import RigidInertia
+from rbd_ros.spatial import RigidInertia
 
 
 def no_result(

@@ -18,24 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from rbd_ros.compiler import Argument, Kernel
-from rbd_ros.dynamics.quantity import UNBOUNDED
-from rbd_ros.dynamics.state import evaluate
+from rbd_ros.compiler import Argument, Array, Graph, Kernel, OperationCount
+from rbd_ros.dynamics.quantity import Computation, UNBOUNDED
+from rbd_ros.dynamics.state import evaluate, Surroundings
+from rbd_ros.model.model import Model
 from rbd_ros.model.positions import random_position
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.compiler import Graph, OperationCount
-    from rbd_ros.dynamics.quantity import Computation
-    from rbd_ros.dynamics.state import Surroundings
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
 
 #: A payload with inertia in every direction.
 _LOAD = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0)

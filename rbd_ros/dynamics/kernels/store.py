@@ -19,33 +19,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Protocol, TYPE_CHECKING, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rbd_ros.algorithms.loops.closure import LoopReport, Mechanism
+from rbd_ros.algorithms.loops.loop_coordinates import Pivot
+from rbd_ros.algorithms.loops.motion import Nominal
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.content_digest import digest
 from rbd_ros.compiler.fork_lock import ForkLock
+from rbd_ros.compiler.kernel import Bound, Kernel
 from rbd_ros.dynamics.declaration import check
 from rbd_ros.dynamics.environment import Environment
-from rbd_ros.dynamics.kernels.builder import KernelBuilder
+from rbd_ros.dynamics.kernels.builder import KernelBuilder, Options
 from rbd_ros.dynamics.kernels.existence import Existence
 from rbd_ros.dynamics.kernels.no_result import no_result
-from rbd_ros.dynamics.quantity import find, input_shapes, UNBOUNDED
+from rbd_ros.dynamics.quantity import (
+    Call, Computation, find, input_shapes, Quantity, Rule, Target, UNBOUNDED)
 from rbd_ros.dynamics.state import Surroundings, with_payloads
 from rbd_ros.errors import RbdError, UnseenError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.algorithms.loops.closure import LoopReport, Mechanism
-    from rbd_ros.algorithms.loops.loop_coordinates import Pivot
-    from rbd_ros.algorithms.loops.motion import Nominal
-    from rbd_ros.compiler.kernel import Bound, Kernel
-    from rbd_ros.dynamics.kernels.builder import Options
-    from rbd_ros.dynamics.quantity import Call, Computation, Quantity, Rule, Target
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.model.model import Model
 
 _Found = TypeVar('_Found')
 #: Sets of handles whose kernels are kept; those longest unused go.

@@ -19,23 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import os
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rbd_ros.errors import ModelError
 from rbd_ros.model.collision_shapes import (
-    Box, Capsule, CollisionShape, ConvexMesh, Cylinder, HalfSpace, Sphere)
+    Box, Capsule, CollisionShape, ConvexMesh, Cylinder, HalfSpace, Shape, Sphere)
+from rbd_ros.model.model import Model
 from rbd_ros.model.urdf.document import Element, read_xml, SKIPPED_TAGS
 from rbd_ros.model.urdf.elements import number, numbers, placement, required
 from rbd_ros.model.urdf.loader import read_source, SNAP_ANGLE
 from rbd_ros.model.urdf.resources import find_resource
 
-if TYPE_CHECKING:
-    from rbd_ros.model.collision_shapes import Shape
-    from rbd_ros.model.model import Model
-
-    ReadMesh = Callable[[str, tuple[float, ...]], ConvexMesh]
+ReadMesh = Callable[[str, tuple[float, ...]], ConvexMesh]
 
 
 def load_collisions(

@@ -18,16 +18,12 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple, Protocol, TYPE_CHECKING
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.collision_shapes import Shape
-
-    Array = NDArray[np.float64]
+from rbd_ros.compiler import Array
+from rbd_ros.model.collision_shapes import Shape
 
 #: m, by which an edge axis must be better than a face axis: faces give steadier contacts.
 _EDGE_MARGIN = 1e-6

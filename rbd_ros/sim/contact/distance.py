@@ -24,20 +24,14 @@ predecessor to successor.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.model.collision_shapes import (
-    Box, Capsule, ConvexMesh, Cylinder, HalfSpace, sample_points, Sphere)
+    Box, Capsule, ConvexMesh, Cylinder, HalfSpace, sample_points, Shape, Sphere)
 from rbd_ros.sim.contact import boxes, mesh
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.collision_shapes import Shape
-
-    Array = NDArray[np.float64]
 
 
 class Touch(NamedTuple):

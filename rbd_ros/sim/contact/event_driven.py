@@ -25,28 +25,23 @@ a ball that bounces ever faster comes to rest instead of halting the simulation.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.contact import impact, rigid
 from rbd_ros.algorithms.contact.contact_sets import contact_sets
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import RbdError, SettingError
+from rbd_ros.sim.contact.points import ContactPoints, Gap
 from rbd_ros.sim.steps.coordinates import Coordinates
-from rbd_ros.sim.steps.dense_output import STEPS
+from rbd_ros.sim.steps.dense_output import DenseStep, STEPS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.contact_system import ContactSystem
-    from rbd_ros.sim.contact.points import ContactPoints, Gap
-    from rbd_ros.sim.steps.dense_output import DenseStep
-
-    Array = NDArray[np.float64]
-    Torque = Callable[[Array, Array], ArrayLike]
+Torque = Callable[[Array, Array], ArrayLike]
 
 
 #: Rules for contacts that collide at the same time.

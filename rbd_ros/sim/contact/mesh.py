@@ -17,23 +17,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import ModelError
 from rbd_ros.model.collision_shapes import (
-    Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere)
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.collision_shapes import Shape
-
-    Array = NDArray[np.float64]
+    Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Shape, Sphere)
 
 #: Depth of a vertex below the hull, relative to the size of a mesh, that still counts as convex.
 CONVEX_TOLERANCE = 1e-3

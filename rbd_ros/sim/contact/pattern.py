@@ -23,17 +23,12 @@ and which pairs may touch are compiled into it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
-from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, minimum, sqrt, where
+from rbd_ros.compiler import (
+    absolute, clamp, less, less_equal, maximum, minimum, Scalar, sqrt, Values, where)
 from rbd_ros.model.collision_shapes import Box, Capsule, HalfSpace, Sphere
-from rbd_ros.spatial import Mat3, Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.spatial import Transform
-
-    Values = Sequence[Scalar]
+from rbd_ros.spatial import Mat3, Transform, Vec3
 
 #: Kind of obstacle for each shape; a sphere is a capsule of length zero.
 KINDS = {HalfSpace: 'half_space', Box: 'box', Capsule: 'capsule', Sphere: 'capsule'}

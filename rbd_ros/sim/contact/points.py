@@ -24,26 +24,21 @@ its dent there.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from rbd_ros.algorithms.contact.rigid import Contact
+from rbd_ros.compiler import Array
+from rbd_ros.dynamics.contact_system import Motions
 from rbd_ros.errors import SettingError
 from rbd_ros.model.collision_shapes import (
-    Box, Capsule, Cylinder, HalfSpace, rounded_balls, sample_balls, sample_points, Sphere)
+    Box, Capsule, CollisionShape, Cylinder, HalfSpace, rounded_balls, sample_balls, sample_points,
+    Shape, Sphere)
 from rbd_ros.sim.contact.distance import Placed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.dynamics.contact_system import Motions
-    from rbd_ros.model.collision_shapes import CollisionShape, Shape
-
-    Array = NDArray[np.float64]
-    Sample = Callable[[Shape], tuple[Array, float]]
+Sample = Callable[[Shape], tuple[Array, float]]
 
 
 class Gap(NamedTuple):

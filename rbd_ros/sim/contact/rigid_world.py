@@ -27,31 +27,23 @@ contacts compiles nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from rbd_ros.algorithms import kinematics
-from rbd_ros.algorithms.contact.friction_cones import cones, Cones
+from rbd_ros.algorithms.contact.friction_cones import Cones, cones
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import where
+from rbd_ros.compiler import Array, Scalar, where
 from rbd_ros.dynamics.families.tree import sparsity, tree
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.state import State
+from rbd_ros.model.model import Model
 from rbd_ros.sim.contact.impulses import NEAR, Pairs
-from rbd_ros.sim.contact.pattern import gaps, tangents
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.contact.pattern import Pattern
-    from rbd_ros.sim.contact.world import World
-    from rbd_ros.spatial import Motion, Vec3
-
-    Array = NDArray[np.float64]
+from rbd_ros.sim.contact.pattern import gaps, Pattern, tangents
+from rbd_ros.sim.contact.world import World
+from rbd_ros.spatial import Motion, Vec3
 
 #: Contacts for which there is room at first.
 ROOM = 16

@@ -24,23 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact.soft import (
     approach, friction_force, height_after, normal_force, wrench)
-from rbd_ros.compiler import less, maximum, minimum
-from rbd_ros.sim.contact.pattern import gaps
-from rbd_ros.sim.steps.step import Touched
+from rbd_ros.compiler import less, maximum, minimum, Scalar, Values
+from rbd_ros.model.model import Model
+from rbd_ros.sim.contact.pattern import gaps, Pattern
+from rbd_ros.sim.steps.step import Touch, Touched
 from rbd_ros.spatial import Force, Motion, Vec3
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.contact.pattern import Pattern
-    from rbd_ros.sim.steps.step import Touch
-
-    Values = Sequence[Scalar]
 
 #: Entries of the input ``surface``: normal and tangential stiffness and damping, and friction.
 SURFACE = ('stiffness', 'damping', 'tangential_stiffness', 'tangential_damping', 'friction')

@@ -17,32 +17,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact.soft import check_positive
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.contact_system import Motions
 from rbd_ros.errors import SettingError
 from rbd_ros.model.collision_shapes import (
-    Box, Capsule, CollisionShape, HalfSpace, sample_balls, Sphere)
+    Box, Capsule, CollisionShape, HalfSpace, sample_balls, Shape, Sphere)
+from rbd_ros.model.model import Model
 from rbd_ros.sim.contact.distance import Placed
 from rbd_ros.sim.contact.pattern import KINDS, Pattern
 from rbd_ros.sim.contact.points import ContactPoints
 from rbd_ros.spatial import from_rpy
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.model.collision_shapes import Shape
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
 
 CONTACTS = ('none', 'soft', 'rigid')
 

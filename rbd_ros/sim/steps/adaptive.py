@@ -25,19 +25,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from rbd_ros.compiler import Array
 from rbd_ros.errors import NonFiniteError, SettingError
+from rbd_ros.sim.steps.coordinates import Coordinates
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.sim.steps.coordinates import Coordinates
-
-    Array = NDArray[np.float64]
-    Acceleration = Callable[[Array, Array], ArrayLike]
+Acceleration = Callable[[Array, Array], ArrayLike]
 
 #: Stages of the rule: the weights of the slopes so far; the last row is the step itself.
 _STAGES = (

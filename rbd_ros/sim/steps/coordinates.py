@@ -21,20 +21,13 @@ knows which is which, so that the integrators need not. Works on lists of plain 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
-from typing import TYPE_CHECKING
 
-from rbd_ros.compiler import where
+from rbd_ros.compiler import Scalar, Values, where
 from rbd_ros.errors import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.joints import Joint
-    from rbd_ros.model.model import Model
-
-    Values = Sequence[Scalar]
+from rbd_ros.joints import Joint
+from rbd_ros.model.model import Model
 
 
 class Coordinates:

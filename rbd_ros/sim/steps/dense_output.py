@@ -23,15 +23,11 @@ step is computed again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
-import numpy as np
+from rbd_ros.compiler import Array
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Slope = Callable[[Array], Array]
+Slope = Callable[[Array], Array]
 
 
 class DenseStep(NamedTuple):

@@ -17,32 +17,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
+from rbd_ros.compiler import Array, Rows, Scalar, Values
 from rbd_ros.dynamics.families.tree import sparsity
 from rbd_ros.dynamics.kernels.existence import refuse_massless
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.state import State
+from rbd_ros.model.model import Model
+from rbd_ros.sim.contact.pattern import Pattern
 from rbd_ros.sim.contact.soft_world import soft_shapes, touching
 from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.sim.steps.step import advance, input_shapes, Plant
 from rbd_ros.sim.steps.turning import Turning
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.contact.pattern import Pattern
-
-    Array = NDArray[np.float64]
-    Values = Sequence[Scalar]
-    Matrix = Sequence[Sequence[Scalar]]
-    ForwardDynamics = Callable[[Array, Array, Array, Array | None], Array]
-    MassMatrix = Callable[[Array], Array]
+ForwardDynamics = Callable[[Array, Array, Array, Array | None], Array]
+MassMatrix = Callable[[Array], Array]
 
 #: Most bodies for which the inertia matrix takes fewer operations than articulated bodies.
 _MAX_CRBA_BODIES = 9
@@ -95,11 +88,11 @@ def _plant(s: State) -> Plant:
     model = s.model
     method = 'aba' if model.nb > _MAX_CRBA_BODIES else 'crba'
 
-    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix, t: Scalar) -> Values:
+    def forward(q: Values, v: Values, tau: Values, f_ext: Rows, t: Scalar) -> Values:
         return s.compute('forward_dynamics', method=method, q=q, qd=v, tau=tau, f_ext=f_ext,
                          time=[t])
 
-    def inertia(q: Values) -> Matrix:
+    def inertia(q: Values) -> Rows:
         return s.compute('mass_matrix', q=q, f_ext=None)
     space = Coordinates(model)
     return Plant(space, sparsity(model), forward, inertia, Turning(model, space))
@@ -150,7 +143,7 @@ class PlainEngine:
             self.outputs[name][:] = values
 
     def _acceleration(
-        self, q: Values, v: Values, tau: Values, f_ext: Matrix, t: Scalar,
+        self, q: Values, v: Values, tau: Values, f_ext: Rows, t: Scalar,
     ) -> Values:
         force = np.array(f_ext)
         if self._set_time is not None:

@@ -20,17 +20,14 @@ Both take the space of the positions, so that quaternions keep their unit length
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.compiler import Scalar, Values
+from rbd_ros.sim.steps.coordinates import Coordinates
 
-    Values = Sequence[Scalar]
-    Acceleration = Callable[[Values, Values], Values]
-    TimedAcceleration = Callable[[Values, Values, Scalar], Values]
-    State = tuple[list[Scalar], list[Scalar]]
+Acceleration = Callable[[Values, Values], Values]
+TimedAcceleration = Callable[[Values, Values, Scalar], Values]
+State = tuple[list[Scalar], list[Scalar]]
 
 
 def semi_implicit_step(

@@ -18,33 +18,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.loops import closure
+from rbd_ros.compiler import Array, Rows, Scalar, Values
 from rbd_ros.dynamics.families.tree import sparsity
 from rbd_ros.dynamics.kernels.existence import refuse_massless
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.dynamics.robot import Dynamics
+from rbd_ros.dynamics.state import State
+from rbd_ros.model.model import Model
+from rbd_ros.sim.contact.pattern import Pattern
 from rbd_ros.sim.contact.soft_world import soft_shapes, touching
 from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.sim.steps.engine import PlainEngine
 from rbd_ros.sim.steps.loop_step import closed, Loops, NEWTON_STEPS, stiffened
 from rbd_ros.sim.steps.step import advance, input_shapes, Plant
 from rbd_ros.sim.steps.turning import Turning
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.contact.pattern import Pattern
-
-    Array = NDArray[np.float64]
-    Values = Sequence[Scalar]
-    Matrix = Sequence[Sequence[Scalar]]
 
 
 class LoopEngine:
@@ -138,11 +131,11 @@ def _advanced(s: State, integrator: str, soft: Pattern | None) -> dict[str, Sequ
     t = s.conditions.t
     loops, end = _loops(s, t), _loops(s, t + s.inputs['setting'][0])
 
-    def forward(q: Values, v: Values, tau: Values, f_ext: Matrix, t: Scalar) -> Values:
+    def forward(q: Values, v: Values, tau: Values, f_ext: Rows, t: Scalar) -> Values:
         return s.compute('forward_dynamics', q=q, qd=v, tau=tau, f_ext=f_ext, time=[t],
                          stabilization=[0.0, 0.0])
 
-    def inertia(q: Values) -> Matrix:
+    def inertia(q: Values) -> Rows:
         return stiffened(loops.inertia(q), loops.jacobian(q), loops.nominal.scale)
     plant = Plant(loops.space, range(-1, s.model.nv - 1), forward, inertia,
                   Turning(s.model, loops.space))

@@ -21,18 +21,11 @@ Nothing branches on values, so that the scalars may be plain or traced.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
-from rbd_ros.algorithms.loops.motion import solve_regular
-from rbd_ros.compiler import absolute, less_equal, where
-
-if TYPE_CHECKING:
-    from rbd_ros.algorithms.loops.motion import Nominal
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.sim.steps.coordinates import Coordinates
-
-    Values = Sequence[Scalar]
-    Matrix = Sequence[Sequence[Scalar]]
+from rbd_ros.algorithms.loops.motion import Nominal, solve_regular
+from rbd_ros.compiler import absolute, less_equal, Rows, Scalar, Values, where
+from rbd_ros.sim.steps.coordinates import Coordinates
 
 #: Ratio of the inertia against opening a loop to that of the robot in the same direction. Impulses
 #: of friction, brakes and stops still open it by 1e-8 of their effect; the projection undoes this.
@@ -60,14 +53,14 @@ class Loops(NamedTuple):
 
     space: Coordinates
     sparsity: Sequence[int]
-    inertia: Callable[[Values], Matrix]
-    jacobian: Callable[[Values], Matrix]
+    inertia: Callable[[Values], Rows]
+    jacobian: Callable[[Values], Rows]
     error: Callable[[Values], Values]
     velocity: Callable[[Values, Values], Values]
     nominal: Nominal
 
 
-def stiffened(H: Matrix, K: Matrix, scale: Sequence[float]) -> Matrix:
+def stiffened(H: Rows, K: Rows, scale: Sequence[float]) -> Rows:
     """
     Return H + K^T W K, with which impulses move the robot only as its loops allow.
 

@@ -33,18 +33,12 @@ always right. Nothing here branches on values, so that it can be traced into a k
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, where
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.compiler import Scalar
-
-    Values = Sequence[Scalar]
-    Matrix = Sequence[Sequence[Scalar]]
+from rbd_ros.compiler import (
+    absolute, clamp, less, less_equal, maximum, Rows, Scalar, Values, where)
 
 #: How a joint is held: not at all, at rest, at its lowest or at its highest velocity.
 FREE, REST, LOW, HIGH = 0.0, 1.0, 2.0, 3.0
@@ -63,7 +57,7 @@ class Problem(NamedTuple):
     :param high: highest velocity allowed, not below ``low``.
     """
 
-    H: Matrix
+    H: Rows
     sparsity: Sequence[int]
     v_free: Values
     dry: Values
@@ -138,8 +132,8 @@ def _solve(p: Problem, guess: Guess, free: Values) -> tuple[list[Scalar], list[S
     """
     Return w and w - v_free for a guess.
 
-    Rows and columns of held joints are replaced by those of the identity matrix, which keeps
-    the sparsity of H. The unknown is w - v_free, so that it is exactly zero where nothing acts.
+    The rows and columns of held joints are replaced by those of the identity matrix, which
+    keeps the sparsity of H. The unknown is w - v_free, so that it is exactly zero where nothing acts.
     """
     n = len(p.v_free)
     target, known = [], []

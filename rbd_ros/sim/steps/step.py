@@ -17,20 +17,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import absolute, clamp, less, less_equal, maximum, minimum, where
+from rbd_ros.compiler import (
+    absolute, clamp, less, less_equal, maximum, minimum, Rows, Scalar, Values, where)
+from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.sim.steps.integrators import timed_rk4_step
 from rbd_ros.sim.steps.nonsmooth import attempt, Guess, Problem, Trial
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.sim.steps.coordinates import Coordinates
-    from rbd_ros.sim.steps.turning import Turning
-
-    Values = Sequence[Scalar]
-    Matrix = Sequence[Sequence[Scalar]]
+from rbd_ros.sim.steps.turning import Turning
 
 #: Represents "no limit": finite, so that differences with it are finite too.
 UNLIMITED = 1e300
@@ -55,8 +50,8 @@ class Plant(NamedTuple):
 
     space: Coordinates
     sparsity: Sequence[int]
-    forward: Callable[[Values, Values, Values, Matrix, Scalar], Values]
-    inertia: Callable[[Values], Matrix]
+    forward: Callable[[Values, Values, Values, Rows, Scalar], Values]
+    inertia: Callable[[Values], Rows]
     turning: Turning
 
 
@@ -69,7 +64,7 @@ class Touched(NamedTuple):
     :param outputs: contact outputs of the step, by name.
     """
 
-    f_ext: Matrix
+    f_ext: Rows
     contact: Scalar
     outputs: Mapping[str, Sequence[Any]]
 
@@ -185,7 +180,7 @@ def _moved(
 
 
 def _slow_damping(
-    plant: Plant, integrator: str, H: Matrix, damping: Values, h: Scalar,
+    plant: Plant, integrator: str, H: Rows, damping: Values, h: Scalar,
 ) -> list[Scalar]:
     """
     Return the damping that Runge-Kutta integrates: all of it, or none if it decays too fast.
@@ -203,7 +198,7 @@ def _slow_damping(
 
 
 def _problem(
-    plant: Plant, x: Mapping[str, Sequence[Any]], s: _Setting, H: Matrix, v_free: Values,
+    plant: Plant, x: Mapping[str, Sequence[Any]], s: _Setting, H: Rows, v_free: Values,
     slow: Values,
 ) -> Problem:
     """Return the velocity problem: friction, brakes, and the stops as bounds."""

@@ -28,28 +28,18 @@ for the error of the iteration. Works on lists of plain or traced scalars.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 from rbd_ros.algorithms import kinematics, rnea
 from rbd_ros.algorithms.crba import crba
-from rbd_ros.algorithms.kinematics import Conditions
+from rbd_ros.algorithms.kinematics import Conditions, Links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import less, where
+from rbd_ros.compiler import less, Scalar, Values, where
 from rbd_ros.dynamics.families.tree import reduce_symmetric, sparsity
-from rbd_ros.joints import Composite, Free, Planar, Spherical
-from rbd_ros.spatial import Transform, Vec3
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rbd_ros.algorithms.kinematics import Links
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.joints import Joint
-    from rbd_ros.model.model import Model
-    from rbd_ros.sim.steps.coordinates import Coordinates
-    from rbd_ros.spatial import Force
-
-    Values = Sequence[Scalar]
+from rbd_ros.joints import Composite, Free, Joint, Planar, Spherical
+from rbd_ros.model.model import Model
+from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.spatial import Force, Transform, Vec3
 
 #: Corrections of the mean velocity with which a body turns. Each divides its error by the angle
 #: of the step; with three of them the energy of a body that turns by 0.05 rad in a step changes

@@ -16,32 +16,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rbd_ros.algorithms.handles.opspace import as_handles
+from rbd_ros.algorithms.handles.opspace import as_handles, Handle
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.families.derivatives import rules
-from rbd_ros.dynamics.families.handles.methods import cacheable
+from rbd_ros.dynamics.families.handles.methods import cacheable, Frames
 from rbd_ros.dynamics.families.handles.results import invert, refuse_singular
 from rbd_ros.dynamics.families.tree import GRAVITY, QD, QDD
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernels.family import Family
+from rbd_ros.dynamics.kernels.store import KernelStore
 from rbd_ros.dynamics.quantity import (
-    AS_TREE, LINEARISED, OnLoops, Quantity, Traits, UNBOUNDED)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.algorithms.handles.opspace import Handle
-    from rbd_ros.dynamics.families.handles.methods import Frames
-    from rbd_ros.dynamics.kernels.store import KernelStore
-    from rbd_ros.dynamics.quantity import Call
-
-    Array = NDArray[np.float64]
+    AS_TREE, Call, LINEARISED, OnLoops, Quantity, Traits, UNBOUNDED)
 
 #: Velocity variables up to which products with H^-1 are part of the kernel; beyond, a matrix
 #: product by BLAS is faster, and so is the compilation.

@@ -23,34 +23,26 @@ ratio changes, by differentiating what is traced.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rbd_ros.algorithms.derivatives import frame_derivatives as of_frame, rnea_derivatives
 from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_products
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import jacobian, trace
+from rbd_ros.compiler import jacobian, Rows, Scalar, trace
 from rbd_ros.compiler.graph.graph import flatten, nest
 from rbd_ros.dynamics.families.handles.rules import projection as project
 from rbd_ros.dynamics.families.joint_space import (
     bias_3d, bias_spatial, gravity, inverse_dynamics_3d)
 from rbd_ros.dynamics.families.tree import (
-    EMPTY, inertia, reduce_matrix, six_rows, sparsity, tree)
+    EMPTY, inertia, reduce_matrix, Results, six_rows, sparsity, tree)
 from rbd_ros.dynamics.handle_inputs import Pattern
-from rbd_ros.dynamics.state import tree_state
+from rbd_ros.dynamics.state import State, tree_state
+from rbd_ros.model.model import Model
 from rbd_ros.model.positions import q_dot
 from rbd_ros.spatial import Motion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.families.tree import Results
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-
-    Matrix = Sequence[Sequence[Scalar]]
 
 # --- joint space ----------------------------------------------------------------------------
 
@@ -113,7 +105,7 @@ def forward_dynamics(s: State) -> Results:
             'dqdd_dtau': Hinv}
 
 
-def _minus_product(A: Matrix, B: Matrix) -> Matrix:
+def _minus_product(A: Rows, B: Rows) -> Rows:
     if not len(A):
         return EMPTY
     # Column by column: the symmetric A then stays in registers, and code is shorter.

@@ -16,12 +16,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.handles.opspace import as_handles, FULL, Handle
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.families.handles import rules
 from rbd_ros.dynamics.families.handles.results import (
@@ -30,21 +33,13 @@ from rbd_ros.dynamics.families.handles.results import (
 from rbd_ros.dynamics.families.tree import GRAVITY, Q, QD
 from rbd_ros.dynamics.handle_inputs import mask_of
 from rbd_ros.dynamics.kernels.family import Family
-from rbd_ros.dynamics.quantity import Choice, OnLoops, Quantity, Traits
+from rbd_ros.dynamics.kernels.store import KernelStore
+from rbd_ros.dynamics.quantity import Call, Choice, OnLoops, Quantity, Traits
 from rbd_ros.errors import RbdError, SettingError, SingularError
 from rbd_ros.model.model import Frame
 from rbd_ros.spatial import Transform, Vec3
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.kernels.store import KernelStore
-    from rbd_ros.dynamics.quantity import Call
-
-    Array = NDArray[np.float64]
-    Frames = str | Handle | Sequence[str | Handle]
+Frames = str | Handle | Sequence[str | Handle]
 
 #: The largest number of directions whose eigenvalues are found inside the kernel.
 KERNEL_ROWS = 6

@@ -16,23 +16,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rbd_ros.algorithms.handles.opspace import Handle
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.quantity import UNBOUNDED
 from rbd_ros.errors import RbdError, SingularError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from rbd_ros.algorithms.handles.opspace import Handle
-
-    Array = NDArray[np.float64]
 
 #: Condition number of Phi beyond which the inverse of Phi is not to be trusted.
 TRUSTED_CONDITION = 1e8

@@ -21,31 +21,26 @@ rows leaves them out there. A direction that a mask switches off is a row of zer
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rbd_ros.algorithms import aba
 from rbd_ros.algorithms.handles import many_handles, opspace, propagators
+from rbd_ros.algorithms.handles.opspace import Handle
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops.motion import constrained_columns
+from rbd_ros.compiler import Matrix, Scalar
 from rbd_ros.dynamics.families.frames import task_jacobian
 from rbd_ros.dynamics.families.joint_space import bias_3d
 from rbd_ros.dynamics.families.loops.constraints import doubt_of, on_tree
 from rbd_ros.dynamics.families.loops.motion import regular, solved
-from rbd_ros.dynamics.families.tree import inertia, moves_freely, sparsity, tree
+from rbd_ros.dynamics.families.tree import inertia, moves_freely, Results, sparsity, tree
 from rbd_ros.dynamics.handle_inputs import mask_of
+from rbd_ros.dynamics.quantity import Rule
+from rbd_ros.dynamics.state import State
+from rbd_ros.model.model import Model
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from rbd_ros.algorithms.handles.opspace import Handle
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.families.tree import Matrix, Results
-    from rbd_ros.dynamics.quantity import Rule
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-
-    Method = Callable[[State], Matrix]
+Method = Callable[[State], Matrix]
 
 # --- by projection --------------------------------------------------------------------------
 

@@ -21,28 +21,23 @@ Both are in NumPy, as they decide by values.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.loops import closure, loop_coordinates, whole_system as all_bodies
+from rbd_ros.algorithms.loops.loop_coordinates import Pivot
 from rbd_ros.algorithms.loops.loop_joints import joint_forces
-from rbd_ros.algorithms.loops.motion import definite, solve
+from rbd_ros.algorithms.loops.motion import definite, Nominal, solve
+from rbd_ros.compiler import Array
 from rbd_ros.dynamics.families.joint_space import BIAS, MASS_MATRIX
 from rbd_ros.dynamics.families.loops.constraints import (
     LOOP_BIAS, LOOP_ERROR, LOOP_JACOBIAN, LOOP_VELOCITY)
 from rbd_ros.dynamics.kernels.existence import massless_joint
+from rbd_ros.dynamics.kernels.store import KernelStore
 from rbd_ros.dynamics.prescribed import prescribed_variables
 from rbd_ros.errors import LoopError, ModelError, SingularError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.algorithms.loops.loop_coordinates import Pivot
-    from rbd_ros.algorithms.loops.motion import Nominal
-    from rbd_ros.dynamics.kernels.store import KernelStore
-
-    Array = NDArray[np.float64]
 
 #: Above this many velocities a planar mechanism of hinges is not solved through its tree.
 LARGE = 30

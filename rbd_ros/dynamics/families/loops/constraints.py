@@ -20,26 +20,17 @@ K has a row for each constraint of each loop joint and a column for each indepen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops import loop_joints
 from rbd_ros.algorithms.loops.loop_coordinates import map_of, SMALLEST_PIVOT
-from rbd_ros.compiler import less, sqrt, where
+from rbd_ros.compiler import Array, less, Scalar, sqrt, where
 from rbd_ros.dynamics.families.joint_space import bias_3d
-from rbd_ros.dynamics.families.tree import GRAVITY, Q, QD
+from rbd_ros.dynamics.families.tree import GRAVITY, Q, QD, Results
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.families.tree import Results
-    from rbd_ros.dynamics.state import State
-
-    Array = NDArray[np.float64]
+from rbd_ros.dynamics.state import State
 
 # --- rules ----------------------------------------------------------------------------------
 

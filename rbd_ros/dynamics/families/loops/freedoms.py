@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.loops import closure, loop_coordinates
 from rbd_ros.algorithms.loops.loop_coordinates import ActuatorForces, LoopMap
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.families.joint_space import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
 from rbd_ros.dynamics.families.loops.constraints import (
@@ -31,11 +33,6 @@ from rbd_ros.dynamics.families.loops.constraints import (
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.prescribed import prescribed_joints, prescribed_variables
 from rbd_ros.errors import LoopError, RbdError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 #: Share of K qdd by which given accelerations may miss k: what they were rounded to.
 INCONSISTENT = 1e-6

@@ -23,34 +23,27 @@ where the mechanism has more or fewer freedoms than usual.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops import loop_joints
-from rbd_ros.algorithms.loops.motion import METHODS, REGULAR_PIVOT, solve_regular
+from rbd_ros.algorithms.loops.motion import METHODS, Regular, REGULAR_PIVOT, solve_regular
 from rbd_ros.algorithms.other_forms import hinged
 from rbd_ros.algorithms.other_forms.planar import is_planar
-from rbd_ros.compiler import absolute, less, maximum, where
+from rbd_ros.compiler import absolute, less, Matrix, maximum, Scalar, Values, where
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.dynamics.families.joint_space import bias_3d, bias_planar, mass_matrix_planar
-from rbd_ros.dynamics.families.loops.analysis import (
-    LARGE, LoopDynamics, ranked, whole_system)
+from rbd_ros.dynamics.families.loops.analysis import LARGE, LoopDynamics, ranked, whole_system
 from rbd_ros.dynamics.families.loops.constraints import doubt_of, on_tree
-from rbd_ros.dynamics.families.tree import GRAVITY, inertia, sparsity
+from rbd_ros.dynamics.families.tree import GRAVITY, inertia, Results, sparsity
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.quantity import Choice, OnLoops, Quantity, Traits
+from rbd_ros.dynamics.state import State
 from rbd_ros.errors import RbdError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from rbd_ros.algorithms.loops.motion import Regular
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.families.tree import Matrix, Results, Values
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
+from rbd_ros.model.model import Model
 
 
 class Solved(NamedTuple):

@@ -27,25 +27,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rbd_ros.compiler import Argument
+from rbd_ros.compiler import Argument, Array
 from rbd_ros.compiler.kernel import check_finite, converted
-from rbd_ros.dynamics.families.reaching.search import Search
+from rbd_ros.dynamics.families.reaching.search import InverseKinematics, Search
 from rbd_ros.dynamics.families.reaching.step import Aim
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.dynamics.kernels.no_result import impossible_position
 from rbd_ros.errors import ModelError, NonFiniteError, RbdError, ShapeError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from rbd_ros.dynamics.families.reaching.search import InverseKinematics
-    from rbd_ros.model.model import Model
-
-    Array = NDArray[np.float64]
+from rbd_ros.model.model import Model
 
 #: Entries of R^T R - 1 of a target may be this large.
 ROTATION = 1e-6

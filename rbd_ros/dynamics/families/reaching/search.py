@@ -22,23 +22,18 @@ starts again from random positions where it stalls. It ends after a known number
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rbd_ros.algorithms.loops.closure import turned_joint
+from rbd_ros.compiler import Array
 from rbd_ros.compiler.fork_lock import ForkLock
-from rbd_ros.dynamics.families.reaching.step import FRESH, REACHED, step_quantity
+from rbd_ros.dynamics.families.reaching.step import Aim, FRESH, REACHED, step_quantity
+from rbd_ros.dynamics.kernels.store import KernelStore
 from rbd_ros.errors import RbdError
 from rbd_ros.model import positions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rbd_ros.dynamics.families.reaching.step import Aim
-    from rbd_ros.dynamics.kernels.store import KernelStore
-
-    Array = NDArray[np.float64]
 
 #: A joint this near to a limit, rad or m, is reported as stopped by it.
 NEAR = 1.0e-3

@@ -16,7 +16,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,20 +25,14 @@ from rbd_ros.algorithms.handles.damped_steps import (
     bounded_step, rotation_error, rotation_slope, shortened)
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops.closure import CLOSED
-from rbd_ros.compiler import absolute, less, less_equal, maximum, minimum, sqrt, where
+from rbd_ros.compiler import (
+    absolute, less, less_equal, maximum, minimum, Scalar, sqrt, Values, where)
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
+from rbd_ros.dynamics.state import State
 from rbd_ros.model import positions
+from rbd_ros.model.model import Model
+from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Mat3
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rbd_ros.compiler import Scalar
-    from rbd_ros.dynamics.state import State
-    from rbd_ros.model.model import Model
-    from rbd_ros.model.parts import Frame
-
-    Values = Sequence[Scalar]
 
 #: Share of the way to a limit that a step takes at most: a joint right at it gets stuck there.
 ROOM = 0.5
