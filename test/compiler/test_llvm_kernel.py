@@ -30,7 +30,7 @@ from rbd_ros.compiler.graph.partition import operations
 from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import Lanes
 from rbd_ros.compiler.native.loader import Code
-from rbd_ros.compiler.native.modules import in_parts, PART, part_size, scalar_modules
+from rbd_ros.compiler.native.modules import in_parts, PART, part_size, scalar_modules, UNROLLED
 from rbd_ros.compiler.native.target import host, Target
 
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
@@ -214,20 +214,20 @@ def test_sine_and_cosine(count):
     assert worst <= 2.0
 
 
-@pytest.mark.parametrize('size', [1000, 3])
-def test_an_output_may_be_an_input(size):
-    """All inputs are read before any output is written, in one function and in parts."""
+@pytest.mark.parametrize('count, size', [(6, 1000), (6, 3), (UNROLLED, 20), (UNROLLED + 1, 20)])
+def test_an_output_may_be_an_input(count, size):
+    """All inputs are read before any output is written: whole, in parts, copied by a loop."""
     def rotate(x):
-        return [sin(x[(k + 1) % 6]) * x[k] + x[5 - k] for k in range(6)]
-    graph = trace(rotate, {'x': 6})
+        return [sin(x[(k + 1) % count]) * x[k] + x[count - 1 - k] for k in range(count)]
+    graph = trace(rotate, {'x': count})
     code = Code([host().emit(text) for text in scalar_modules(graph, size=size)])
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
         code.address('rbd_kernel'))
-    start = np.linspace(-1, 1, 8)
+    start = np.linspace(-1, 1, count + 2)
     for shift in (0, 1, -1):
-        memory = np.zeros(10)
-        memory[1:9] = start
-        source, target = memory[2:8], memory[2 + shift:8 + shift]
+        memory = np.zeros(count + 4)
+        memory[1:-1] = start
+        source, target = memory[2:count + 2], memory[2 + shift:count + 2 + shift]
         expected = graph.evaluate(source.tolist())
         function(source.ctypes.data, target.ctypes.data)
         assert target.tolist() == pytest.approx(expected, rel=1e-14)

@@ -35,6 +35,9 @@ PART = 1000
 #: cross cuts; measured: kernels of derivatives, which keep much alive, are a fifth faster then,
 #: while inverse dynamics of a humanoid, whose branches part, would be a tenth slower.
 WHOLE, CROSSING = 8000, 0.2
+#: Elements of an input that are copied one by one; more take a loop, since the code generator
+#: spends half a second on the copies of a chain of two hundred joints.
+UNROLLED = 64
 _EVERY = [Lanes(count, scalar=scalar) for scalar in (FLOAT64, FLOAT32)
           for count in (1, 2, 4, 8, 16)]
 
@@ -68,7 +71,8 @@ def scalar_modules(graph: Graph, extra: Sequence[str] = (), size: int = PART,
     shared = Layout.of_workspace(graph)
     layout = Layout(shared.inputs, outputs, sum(a.size for a in graph.inputs))
     passed = ', '.join(f'{real} {name}' for name in ['%ws', *results])
-    driver = [*extra, head, *workspace(lanes, layout.slots + slots),
+    copier = _copy(lanes) if max(a.size for a in graph.inputs) > UNROLLED else []
+    driver = [*extra, *copier, head, *workspace(lanes, layout.slots + slots),
               *_copy_inputs(graph, layout, lanes),
               *[f'call void @rbd_part{k}({passed})' for k in range(len(parts))], 'ret void', '}']
     listed = ', '.join([real] * (1 + len(results)))
@@ -118,6 +122,10 @@ def part_size(graph: Graph) -> int:
 def _copy_inputs(graph: Graph, layout: Layout, lanes: Lanes) -> list[str]:
     kind, real, lines = lanes.real, pointer(lanes.real), []
     for k, (argument, place) in enumerate(zip(graph.inputs, layout.inputs, strict=True)):
+        if argument.size > UNROLLED:
+            lines += [f'%to{k} = getelementptr {kind}, {real} %ws, i64 {place.at}',
+                      f'call void @rbd_copy({real} %in{k}, {real} %to{k}, i64 {argument.size})']
+            continue
         for e in range(argument.size):
             tag = f'%i{k}.{e}'
             lines += [f'{tag}.p = getelementptr {kind}, {real} %in{k}, i64 {e}',
@@ -125,6 +133,21 @@ def _copy_inputs(graph: Graph, layout: Layout, lanes: Lanes) -> list[str]:
                       f'{tag}.q = getelementptr {kind}, {real} %ws, i64 {place.at + e}',
                       f'store {kind} {tag}, {real} {tag}.q, align {lanes.align}']
     return lines
+
+
+def _copy(lanes: Lanes) -> list[str]:
+    """Return a function that copies a long array, at least one element."""
+    kind, real, align = lanes.real, pointer(lanes.real), lanes.align
+    return [
+        f'define internal void @rbd_copy({real} %from, {real} %to, i64 %count) nounwind {{',
+        'entry:', 'br label %one', 'one:',
+        '%k = phi i64 [ 0, %entry ], [ %next, %one ]',
+        f'%source = getelementptr {kind}, {real} %from, i64 %k',
+        f'%value = load {kind}, {real} %source, align {align}',
+        f'%target = getelementptr {kind}, {real} %to, i64 %k',
+        f'store {kind} %value, {real} %target, align {align}',
+        '%next = add i64 %k, 1', '%more = icmp ult i64 %next, %count',
+        'br i1 %more, label %one, label %done', 'done:', 'ret void', '}']
 
 
 def workspace(lanes: Lanes, slots: int) -> list[str]:
