@@ -91,7 +91,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Do not add -ffast-math: it breaks the handling of NaN in the limiters.
+# The source refuses -ffast-math, which breaks the handling of NaN in the limiters.
 add_library({prefix} STATIC {prefix}.c)
 target_include_directories({prefix} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 target_link_libraries({prefix} PUBLIC m)

@@ -27,8 +27,9 @@ from rbd_ros.compiler.code_size import code_size
 from rbd_ros.compiler.graph.differentiate import gradient, jacobian, jvp, vjp
 from rbd_ros.compiler.graph.expression import Expr, Matrix, Rows, Scalar, Values
 from rbd_ros.compiler.graph.functions import (
-    absolute, acos, asin, atan2, clamp, cos, divide, exp, is_one, is_zero, less, less_equal, log,
-    maximum, minimum, sin, sqrt, tan, tanh, where)
+    absolute, acos, asin, atan2, clamp, cos, divide, equal, exp, floor, is_finite, is_one, is_zero,
+    less, less_equal, log, logical_and, logical_not, logical_or, maximum, minimum, sin, sqrt, tan,
+    tanh, where)
 from rbd_ros.compiler.graph.graph import Argument, Graph, Node, OperationCount
 from rbd_ros.compiler.graph.trace import simplify, trace
 from rbd_ros.compiler.kernel import Array, Bound, Kernel
@@ -43,9 +44,9 @@ __all__ = [
     'Argument', 'Array', 'Bound', 'Expr', 'Graph', 'Kernel', 'Matrix', 'Node', 'OperationCount',
     'Rows', 'Scalar', 'Target', 'Values', 'absolute', 'acos', 'asin', 'atan2', 'clamp',
     'code_size', 'compile', 'compile_python', 'cos', 'divide', 'emit_c', 'emit_objects',
-    'emit_python', 'exp', 'gradient', 'host', 'is_one', 'is_zero', 'jacobian', 'jvp', 'less',
-    'less_equal', 'log', 'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace',
-    'vjp', 'where',
+    'emit_python', 'equal', 'exp', 'floor', 'gradient', 'host', 'is_finite', 'is_one', 'is_zero',
+    'jacobian', 'jvp', 'less', 'less_equal', 'log', 'logical_and', 'logical_not', 'logical_or',
+    'maximum', 'minimum', 'simplify', 'sin', 'sqrt', 'tan', 'tanh', 'trace', 'vjp', 'where',
 ]
 
 

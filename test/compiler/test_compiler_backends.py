@@ -23,12 +23,12 @@ import subprocess
 from hypothesis import given, settings
 import numpy as np
 import pytest
-from random_graphs import EVERY, programs, random_program, states
+from random_graphs import ARITY, EVERY, programs, random_program, states
 from rbd_ros.algorithms.aba import aba
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import Conditions, links
 from rbd_ros.algorithms.rnea import rnea
-from rbd_ros.compiler import compile_python, emit_c, emit_python, trace
+from rbd_ros.compiler import compile_python, emit_c, emit_python, minimum, trace
 from rbd_ros.compiler.graph.functions import OPERATIONS
 from rbd_ros.compiler.graph.partition import (
     angles_first, even, narrow, operations, partition)
@@ -134,14 +134,13 @@ def test_batch_functions_agree_with_the_c_library():
     np.testing.assert_allclose(kernel.batch(x), expected, rtol=5e-15)
 
 
-CASES = [(op, position) for op in OPERATIONS
-         for position in range({'select': 3, 'atan2': 2, 'add': 2, 'sub': 2, 'mul': 2, 'div': 2,
-                                'min': 2, 'max': 2, 'lt': 2, 'le': 2}.get(op, 1))]
+CASES = [(op, position) for op in OPERATIONS if op != 'finite'
+         for position in range(ARITY.get(op, 1))]
 
 
 def nan_case(op, position):
     """Return graph and inputs in which one operand is NaN and must come through."""
-    arity = 1 + max(p for o, p in CASES if o == op)
+    arity = ARITY.get(op, 1)
     graph = trace(lambda x: OPERATIONS[op](*x), {'x': arity}, name=f'{op}_{position}')
     x = [0.3, 0.4, 0.5][:arity]
     if op == 'select' and position == 2:
@@ -178,7 +177,7 @@ def test_special_values_agree_in_c(tmp_path):
     """Infinities, zeros of both signs and arguments out of the domain answer alike."""
     special = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.inf, -math.inf, math.nan, 1e308]
     graphs = [trace(lambda x, op=op: OPERATIONS[op](*x), {'x': n}, name=f'{op}_', simplify=False)
-              for op, n in ((op, 1 + max(p for o, p in CASES if o == op)) for op in OPERATIONS)]
+              for op, n in ((op, ARITY.get(op, 1)) for op in OPERATIONS)]
     functions = build(tmp_path, graphs)
     rng = random.Random(3)
     for graph, function in zip(graphs, functions):
@@ -188,6 +187,20 @@ def test_special_values_agree_in_c(tmp_path):
             expected = graph.evaluate(x)
             assert same(function(x), expected), (graph.name, x)
             assert same(python(x), expected), (graph.name, x)
+
+
+@needs_compiler
+@pytest.mark.parametrize('option', ['-ffast-math', '-ffinite-math-only'])
+def test_c_refuses_arithmetic_without_nan(tmp_path, option):
+    """A compiler that may assume that there is no NaN is told why not."""
+    source, header = emit_c(trace(lambda x: minimum(x, 1.0), {'x': ()}, name='limit'), 'kern')
+    (tmp_path / 'kern.c').write_text(source)
+    (tmp_path / 'kern.h').write_text(header)
+    command = [COMPILER, *STRICT, '-c', str(tmp_path / 'kern.c'), '-o', str(tmp_path / 'kern.o')]
+    subprocess.run(command, check=True)
+    refused = subprocess.run([*command, option], capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert 'NaN must reach the limiters' in refused.stderr
 
 
 @needs_compiler

@@ -24,7 +24,7 @@ import sys
 
 import numpy as np
 import pytest
-from random_graphs import random_program
+from random_graphs import Program, random_program
 import rbd_ros
 from rbd_ros import compiler
 from rbd_ros.compiler import (
@@ -37,13 +37,26 @@ from rbd_ros.compiler.scalar import FLOAT32
 from rbd_ros.samples.families import general_chain
 
 COMPILER = shutil.which('cc') or shutil.which('gcc') or shutil.which('clang')
-EXACT = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'min', 'max', 'lt', 'le', 'select')
+EXACT = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'min', 'max', 'lt', 'le', 'select', 'eq',
+         'and', 'or', 'not', 'finite', 'floor')
+
+
+def known(truth, a, b):
+    """Return a truth as number, NaN where an operand is."""
+    return np.float32(truth if a == a and b == b else np.nan)
+
+
 #: What one operation does to numbers of single precision, by NumPy.
 BY_NUMPY = {
     'add': np.add, 'sub': np.subtract, 'mul': np.multiply, 'div': np.divide, 'neg': np.negative,
     'sqrt': np.sqrt, 'min': np.minimum, 'max': np.maximum, 'abs': np.abs,
-    'lt': lambda a, b: np.float32(a < b) if a == a and b == b else np.float32(np.nan),
-    'le': lambda a, b: np.float32(a <= b) if a == a and b == b else np.float32(np.nan),
+    'lt': lambda a, b: known(a < b, a, b),
+    'le': lambda a, b: known(a <= b, a, b),
+    'eq': lambda a, b: known(a == b, a, b),
+    'and': lambda a, b: known(np.logical_and(a, b), a, b),
+    'or': lambda a, b: known(np.logical_or(a, b), a, b),
+    'not': lambda a: known(np.logical_not(a), a, a),
+    'finite': lambda a: np.float32(np.isfinite(a)), 'floor': np.floor,
     'select': lambda c, a, b: c if c != c else a if c != 0 else b,
 }
 #: Machine of an ELF file by architecture.
@@ -76,8 +89,9 @@ def called(function, graph, x):
 @pytest.fixture(scope='module')
 def arithmetic():
     """Return a graph of a few hundred exact operations, and states."""
-    program = random_program(random.Random(3), EXACT, 250)
+    program = Program(4, random_program(random.Random(4), EXACT, 400).lines, 60)
     graph = trace(program, {'x': program.size})
+    assert {node.op for node in graph.nodes} >= set(EXACT)
     return graph, np.random.default_rng(4).uniform(-3.0, 3.0, (20, program.size))
 
 

@@ -21,7 +21,8 @@ import math
 import numpy as np
 import pytest
 from rbd_ros.compiler import (
-    atan2, compile as compile_graph, cos, gradient, jacobian, jvp, less, sin, trace, vjp, where)
+    atan2, compile as compile_graph, cos, equal, floor, gradient, is_finite, jacobian, jvp, less,
+    logical_and, logical_not, logical_or, sin, trace, vjp, where)
 from test_compiler_backends import build, COMPILER
 
 # One unit in the last place is what libraries of mathematical functions differ by; a formula of
@@ -138,3 +139,54 @@ def test_derivative_of_atan2_in_four_quadrants(tmp_path, sign):
     states = [(t,) for t in (0.3, 1.2, 2.0, 2.9, -2.8, -1.9, -1.0, -0.2)]
     check(jacobian(trace(function, {'t': ()}), 'angle', 't', name='rate'), states,
           [[sign]] * len(states), tmp_path)
+
+
+def test_logic_by_value(tmp_path):
+    """Comparisons, logic, floor and finiteness are right in every back end, NaN included."""
+    nan, inf = math.nan, math.inf
+
+    def function(a, b):
+        return {'y': [equal(a, b), equal(-a, -b), equal(-a, b), logical_and(a, b),
+                      logical_or(a, b), logical_not(a), logical_and(-a, b), is_finite(a),
+                      is_finite(a * b), floor(a), -floor(-a)]}
+
+    states = [(0.0, 0.0), (1.0, 0.0), (0.0, -2.0), (-2.0, -2.0), (0.5, -0.5), (-3.7, 3.7),
+              (1e300, 1e300), (inf, 1.0), (-inf, -inf), (nan, 0.0), (0.0, nan), (1.0, nan)]
+    expected = [
+        [1, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0, 0, 1, 1, 1, 1],
+        [0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 0], [1, 1, 0, 1, 1, 0, 1, 1, 1, -2, -2],
+        [0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1], [0, 0, 1, 1, 1, 0, 1, 1, 1, -4, -3],
+        [1, 1, 0, 1, 1, 0, 1, 1, 0, 1e300, 1e300], [0, 0, 0, 1, 1, 0, 1, 0, 0, inf, inf],
+        [1, 1, 0, 1, 1, 0, 1, 0, 0, -inf, -inf],
+        [nan, nan, nan, nan, nan, nan, nan, 0, 0, nan, nan],
+        [nan, nan, nan, nan, nan, 1, nan, 1, 0, 0, 0],
+        [nan, nan, nan, nan, nan, 0, nan, 1, 0, 1, 1]]
+    graph = trace(function, {'a': (), 'b': ()}, name='logic')
+    found = {'reference': [graph.evaluate(*([x] for x in state)) for state in states]}
+    if COMPILER is not None:
+        function, = build(tmp_path, [graph], graph.name)
+        found['C'] = [function(*state) for state in states]
+    columns = [np.array(x) for x in zip(*states, strict=True)]
+    for backend in ('python', 'llvm'):
+        kernel = compile_graph(graph, backend=backend, cache=False)
+        found[backend] = np.zeros((len(states), 11))
+        for state, out in zip(states, found[backend], strict=True):
+            kernel.run([np.array(x) for x in state], [out])
+        found[f'{backend}, batch'] = np.zeros((len(states), 11))
+        kernel.run_batch(columns, [True, True], [found[f'{backend}, batch']], len(states), None)
+    for name, values in found.items():
+        np.testing.assert_array_equal(np.array(values), expected, err_msg=name)
+
+
+def test_steps_have_no_slope(tmp_path):
+    """What is constant between its jumps has derivative zero, and hides no other slope."""
+    def function(x):
+        return {'e': floor(x[0]) * x[1] + logical_and(less(x[1], 3.0), x[0]) * x[0]
+                + logical_or(x[0], x[1]) * 2.0 + equal(x[0], x[1]) + logical_not(x[0]) * x[1]
+                + is_finite(x[0]) * x[1] * x[1]}
+
+    states = [([2.5, 0.5],), ([-1.5, 4.0],)]
+    expected = [[1.0, 2.0 + 1.0], [0.0, -2.0 + 8.0]]
+    graph = trace(function, {'x': 2})
+    check(gradient(graph, 'e', 'x', name='backward'), states, expected, tmp_path)
+    check(jacobian(graph, 'e', 'x', name='forward'), states, expected, tmp_path)

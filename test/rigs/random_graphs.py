@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 
 from rbd_ros.compiler.graph.functions import OPERATIONS
 
-ARITHMETIC = ('neg', 'add', 'sub', 'mul', 'div', 'abs', 'min', 'max', 'lt', 'le', 'select')
+ARITHMETIC = ('neg', 'add', 'sub', 'mul', 'div', 'abs', 'min', 'max', 'lt', 'le', 'select',
+              'eq', 'and', 'or', 'not', 'finite', 'floor')
 SMOOTH = ('neg', 'add', 'sub', 'mul', 'div', 'sqrt', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan2',
           'exp', 'log', 'tanh')
 EVERY = tuple(OPERATIONS)
 ARITY = {'add': 2, 'sub': 2, 'mul': 2, 'div': 2, 'atan2': 2, 'min': 2, 'max': 2, 'lt': 2,
-         'le': 2, 'select': 3}
+         'le': 2, 'select': 3, 'eq': 2, 'and': 2, 'or': 2}
 CONSTANTS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 0.3, -1.7, 4.0, 1e-3)
 
 

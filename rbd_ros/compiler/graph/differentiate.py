@@ -19,8 +19,8 @@ Forward mode carries, with each value, its derivatives; reverse mode carries bac
 result how much it depends on the value. Both are exact, and both are simplified like any trace.
 
 Where a function has a kink the derivative is one-sided: that of ``abs`` at 0 is +1, of ``min`` and
-``max`` at a tie that of the first argument, of ``where`` that of the chosen side. Comparisons have
-derivative zero.
+``max`` at a tie that of the first argument, of ``where`` that of the chosen side. Comparisons,
+logic and ``floor`` have derivative zero.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ from rbd_ros.compiler.graph.lower import lower
 from rbd_ros.compiler.graph.simplify import Simplifier
 
 Names = str | Sequence[str]
+
+#: Constant between jumps.
+_STEPS = ('lt', 'le', 'eq', 'and', 'or', 'not', 'finite', 'floor')
 
 
 def _times(x: Scalar) -> Callable[[Scalar], Scalar]:
@@ -216,7 +219,7 @@ class _Replay:
                 continue
             moving = [tangents[a] for a in args]
             directions = dict.fromkeys(n for t in moving for n in t)
-            if not directions or op in ('lt', 'le'):
+            if not directions or op in _STEPS:
                 tangents.append({})
                 continue
             values = [self.work[a] for a in args]
@@ -254,7 +257,7 @@ class _Replay:
                 c = self.work[args[0]]
                 _contribute(bars, args[1], (*guard, (c, True)), bar)
                 _contribute(bars, args[2], (*guard, (c, False)), bar)
-            elif op not in ('const', 'lt', 'le'):
+            elif op not in ('const', *_STEPS):
                 partials = self._partials(op, k, [self.work[a] for a in args])
                 for a, partial in zip(args, partials):
                     if self.source.nodes[a].op != 'const':

@@ -18,7 +18,7 @@ Real functions of floats that answer as IEEE 754 hardware does, without exceptio
 Python raises where a compiled kernel returns inf or NaN (``1.0 / 0.0``, ``math.sqrt(-1.0)``);
 the reference, the straight-line Python backend and machine code must agree there too.
 NaN goes through every function, the selections included: a limiter that swallowed it would turn
-a broken sensor into full torque.
+a broken sensor into full torque. ``is_finite`` alone answers it with a number.
 """
 
 import math
@@ -112,6 +112,40 @@ def less(a: float, b: float) -> float:
 def less_equal(a: float, b: float) -> float:
     """Return 1.0 if a <= b, else 0.0, NaN if either is."""
     return 1.0 if a <= b else (0.0 if a > b else math.nan)
+
+
+def equal(a: float, b: float) -> float:
+    """Return 1.0 if a equals b, else 0.0, NaN if either is."""
+    return 1.0 if a == b else (0.0 if a == a and b == b else math.nan)
+
+
+def logical_and(a: float, b: float) -> float:
+    """Return 1.0 if neither is zero, else 0.0, NaN if either is: zero does not hide it."""
+    if a != a or b != b:
+        return math.nan
+    return 1.0 if a != 0.0 and b != 0.0 else 0.0
+
+
+def logical_or(a: float, b: float) -> float:
+    """Return 1.0 if one is not zero, else 0.0, NaN if either is: a true one does not hide it."""
+    if a != a or b != b:
+        return math.nan
+    return 1.0 if a != 0.0 or b != 0.0 else 0.0
+
+
+def logical_not(a: float) -> float:
+    """Return 1.0 for zero, else 0.0, NaN for NaN."""
+    return a if a != a else float(a == 0.0)
+
+
+def is_finite(x: float) -> float:
+    """Return 1.0 for a finite number, 0.0 for inf and NaN: the one function that stops NaN."""
+    return 1.0 if -math.inf < x < math.inf else 0.0
+
+
+def floor(x: float) -> float:
+    """Return the largest whole number that is not larger, inf and NaN as they are."""
+    return math.copysign(math.floor(x), x) if -math.inf < x < math.inf else x
 
 
 def select(c: float, a: float, b: float) -> float:

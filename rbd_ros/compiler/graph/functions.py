@@ -57,6 +57,12 @@ minimum = _binary('min', float_functions.minimum)
 maximum = _binary('max', float_functions.maximum)
 less = _binary('lt', float_functions.less)
 less_equal = _binary('le', float_functions.less_equal)
+equal = _binary('eq', float_functions.equal)
+logical_and = _binary('and', float_functions.logical_and)
+logical_or = _binary('or', float_functions.logical_or)
+logical_not = _unary('not', float_functions.logical_not)
+is_finite = _unary('finite', float_functions.is_finite)
+floor = _unary('floor', float_functions.floor)
 
 
 def divide(a: Scalar, b: Scalar) -> Scalar:
@@ -73,7 +79,7 @@ def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """
     Return a where the condition holds, else b; NaN where the condition is NaN.
 
-    :param condition: value of ``less`` or ``less_equal``, or any number: true if not zero.
+    :param condition: value of a comparison, or any number: true if not zero.
     :param a: value if true.
     :param b: value if false.
     """
@@ -105,4 +111,6 @@ OPERATIONS: dict[str, Callable[..., Scalar]] = {
     'sqrt': sqrt, 'sin': sin, 'cos': cos, 'tan': tan, 'asin': asin, 'acos': acos,
     'atan2': atan2, 'exp': exp, 'log': log, 'tanh': tanh, 'abs': absolute,
     'min': minimum, 'max': maximum, 'lt': less, 'le': less_equal, 'select': where,
+    'eq': equal, 'and': logical_and, 'or': logical_or, 'not': logical_not, 'finite': is_finite,
+    'floor': floor,
 }

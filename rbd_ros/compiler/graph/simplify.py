@@ -30,6 +30,8 @@ from rbd_ros.compiler.graph.expression import Expr, Recorder, Scalar
 
 _ODD = frozenset(('sin', 'tan', 'asin', 'tanh'))
 _EVEN = frozenset(('cos', 'abs'))
+#: Truth does not depend on the sign, nor on the order.
+_TRUTH = frozenset(('and', 'or', 'not', 'finite'))
 _MIRROR = {'min': 'max', 'max': 'min'}
 
 
@@ -110,6 +112,10 @@ class Simplifier(Recorder):
             return self.shared(op, (first & -2,))
         if op == 'atan2':
             return self._signed(self.shared(op, (first & -2, refs[1])), first & 1)
+        if op in _TRUTH:
+            return self.shared(op, tuple(sorted([ref & -2 for ref in refs])))
+        if op == 'eq':
+            return self.shared(op, tuple(sorted([ref ^ (first & 1) for ref in refs])))
         if op in _MIRROR:
             return self._extreme(op, args, refs)
         if op == 'select' and refs[1] & refs[2] & 1:

@@ -24,6 +24,7 @@ NaN, and a limiter would then turn a broken sensor into full torque.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 import struct
 
 from rbd_ros.compiler.scalar import FLOAT32, FLOAT64, ScalarType
@@ -42,9 +43,9 @@ _SINE = (-0.1666666666666663, 0.008333333333322108, -0.00019841269829580166,
          2.7557313618017415e-06, -2.5050747218200633e-08, 1.5896197635747796e-10)
 _COSINE = (0.041666666666666595, -0.001388888888887304, 2.4801587288841373e-05,
            -2.7557314176233445e-07, 2.0875700415237964e-09, -1.1358513909772738e-11)
-_NAN = float('nan')
 
 _ARITHMETIC = {'add': 'fadd', 'sub': 'fsub', 'mul': 'fmul'}
+_INTRINSIC = {'sqrt': 'sqrt', 'abs': 'fabs', 'floor': 'floor'}
 _LIBRARY = {'tan': 1, 'asin': 1, 'acos': 1, 'exp': 1, 'log': 1, 'tanh': 1, 'atan2': 2}
 #: Functions of the C library that the code may call, with the number of their arguments.
 LIBRARY = {'sin': 1, 'cos': 1, **_LIBRARY}
@@ -114,9 +115,9 @@ class Lanes:
             return [f'{target} = fdiv {real} {args[0]}, {args[1]}']
         if op == 'neg':
             return [f'{target} = fneg {real} {args[0]}']
-        if op in ('sqrt', 'abs'):
-            name = 'sqrt' if op == 'sqrt' else 'fabs'
-            return [f'{target} = call {real} @llvm.{name}.{self.suffix}({real} {args[0]})']
+        if op in _INTRINSIC:
+            name = f'llvm.{_INTRINSIC[op]}.{self.suffix}'
+            return [f'{target} = call {real} @{name}({real} {args[0]})']
         if op in _LIBRARY:
             listed = ', '.join(f'{real} {a}' for a in args)
             return [f'{target} = call {real} @{self.library(op)}({listed})']
@@ -143,10 +144,26 @@ class Lanes:
     def _compare(self, comparison: str, target: str, a: str, b: str) -> list[str]:
         """Return 1.0, 0.0 or NaN."""
         return [f'{target}.c = fcmp {comparison} {self.real} {a}, {b}',
-                self.choose(f'{target}.o', f'{target}.c', self.constant(1.0),
-                            self.constant(0.0)),
-                f'{target}.u = fcmp uno {self.real} {a}, {b}',
-                self.choose(target, f'{target}.u', self.constant(_NAN), f'{target}.o')]
+                *self._known(target, f'{target}.c', a, b)]
+
+    def _known(self, target: str, truth: str, a: str, b: str) -> list[str]:
+        """Return a truth as number, NaN where an operand is."""
+        return [self.choose(f'{target}.o', truth, self.constant(1.0), self.constant(0.0)),
+                f'{target}.n = fcmp uno {self.real} {a}, {b}',
+                self.choose(target, f'{target}.n', self.constant(math.nan), f'{target}.o')]
+
+    def _logic(self, operation: str, target: str, a: str, b: str) -> list[str]:
+        """Return whether both are, or one is, not zero."""
+        zero = self.constant(0.0)
+        return [f'{target}.a = fcmp une {self.real} {a}, {zero}',
+                f'{target}.b = fcmp une {self.real} {b}, {zero}',
+                f'{target}.c = {operation} {self.mask} {target}.a, {target}.b',
+                *self._known(target, f'{target}.c', a, b)]
+
+    def _finite(self, target: str, a: str) -> list[str]:
+        return [f'{target}.s = call {self.real} @llvm.fabs.{self.suffix}({self.real} {a})',
+                f'{target}.c = fcmp olt {self.real} {target}.s, {self.constant(math.inf)}',
+                self.choose(target, f'{target}.c', self.constant(1.0), self.constant(0.0))]
 
     def _select(self, target: str, c: str, a: str, b: str) -> list[str]:
         return [f'{target}.c = fcmp une {self.real} {c}, {self.constant(0.0)}',
@@ -160,6 +177,13 @@ _SELECTIONS = {
     'max': lambda lanes, *names: lanes._extreme('ogt', *names),
     'lt': lambda lanes, *names: lanes._compare('olt', *names),
     'le': lambda lanes, *names: lanes._compare('ole', *names),
+    'eq': lambda lanes, *names: lanes._compare('oeq', *names),
+    'and': lambda lanes, *names: lanes._logic('and', *names),
+    'or': lambda lanes, *names: lanes._logic('or', *names),
+    'not': lambda lanes, target, a: [
+        f'{target}.c = fcmp oeq {lanes.real} {a}, {lanes.constant(0.0)}',
+        *lanes._known(target, f'{target}.c', a, a)],
+    'finite': lambda lanes, *names: lanes._finite(*names),
     'select': lambda lanes, *names: lanes._select(*names),
 }
 
@@ -291,5 +315,5 @@ def declarations(lanes: Sequence[Lanes]) -> list[str]:
              for op, n in LIBRARY.items()]
     for width in lanes:
         lines += [f'declare {width.real} @llvm.{name}.{width.suffix}({width.real})'
-                  for name in ('sqrt', 'fabs')]
+                  for name in _INTRINSIC.values()]
     return lines

@@ -43,20 +43,33 @@ _FUNCTION = {
     'div': 'div', 'sqrt': 'sqrt', 'sin': 'sin', 'cos': 'cos', 'tan': 'tan', 'asin': 'asin',
     'acos': 'acos', 'atan2': 'atan2', 'exp': 'exp', 'log': 'log', 'tanh': 'tanh',
     'abs': 'absolute', 'min': 'minimum', 'max': 'maximum', 'lt': 'less', 'le': 'less_equal',
-    'select': 'select',
+    'select': 'select', 'eq': 'equal', 'and': 'logical_and', 'or': 'logical_or',
+    'not': 'logical_not', 'finite': 'is_finite', 'floor': 'floor',
 }
 _DIALECT = Dialect(_FUNCTION, repr)
 _CONSTANTS = {'inf': math.inf, 'nan': math.nan}
 _ON_FLOATS = {**_CONSTANTS,
               **{name: getattr(float_functions, name) for name in _FUNCTION.values()}}
+
+
+def _known(truth: Array, a: Array, b: Array) -> Array:
+    """Return a truth as number, NaN where an operand is."""
+    return np.where((a != a) | (b != b), np.nan, np.where(truth, 1.0, 0.0))
+
+
 _ON_COLUMNS = {
     **_CONSTANTS,
     'div': np.divide, 'sqrt': np.sqrt, 'sin': np.sin, 'cos': np.cos, 'tan': np.tan,
     'asin': np.arcsin, 'acos': np.arccos, 'atan2': np.arctan2, 'exp': np.exp, 'log': np.log,
     'tanh': np.tanh, 'absolute': np.abs, 'minimum': np.minimum, 'maximum': np.maximum,
-    'less': lambda a, b: np.where(a < b, 1.0, np.where(a >= b, 0.0, np.nan)),
-    'less_equal': lambda a, b: np.where(a <= b, 1.0, np.where(a > b, 0.0, np.nan)),
+    'less': lambda a, b: _known(a < b, a, b),
+    'less_equal': lambda a, b: _known(a <= b, a, b),
     'select': lambda c, a, b: np.where(c != c, c, np.where(c != 0.0, a, b)),
+    'equal': lambda a, b: _known(a == b, a, b),
+    'logical_and': lambda a, b: _known((a != 0.0) & (b != 0.0), a, b),
+    'logical_or': lambda a, b: _known((a != 0.0) | (b != 0.0), a, b),
+    'logical_not': lambda a: _known(a == 0.0, a, a),
+    'is_finite': lambda x: np.where(np.isfinite(x), 1.0, 0.0), 'floor': np.floor,
 }
 
 
