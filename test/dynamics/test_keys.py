@@ -403,13 +403,18 @@ print(*keys, sys.modules['rbd_ros'].__file__)
 """
 
 
-def keys_of(place):
-    """Return the keys of four kernels of the package at a place: folder or archive."""
+def asked(place, script):
+    """Return what a script prints with the package at a place: folder or archive."""
     path = os.pathsep.join([str(place), *sys.path[1:]])
-    out = subprocess.run([sys.executable, '-c', KEYS], check=True, timeout=patient(300), text=True,
-                         stdout=subprocess.PIPE, cwd=place.parent,
-                         env=os.environ | {'PYTHONPATH': path, 'PYTHONDONTWRITEBYTECODE': '1'})
-    *keys, file = out.stdout.split()
+    return subprocess.run([sys.executable, '-c', script], check=True, timeout=patient(300),
+                          text=True, stdout=subprocess.PIPE, cwd=place.parent,
+                          env=os.environ | {'PYTHONPATH': path, 'PYTHONDONTWRITEBYTECODE': '1'}
+                          ).stdout
+
+
+def keys_of(place):
+    """Return the keys of four kernels of the package at a place."""
+    *keys, file = asked(place, KEYS).split()
     assert str(place) in file and len(keys) == 4
     return keys
 
@@ -429,45 +434,81 @@ def without_sources(place):
     return place
 
 
-@pytest.fixture(scope='module')
-def keys(tmp_path_factory):
-    """Return the keys of the package as it is."""
-    return keys_of(copy_of(tmp_path_factory.mktemp('package') / 'here'))
-
-
-@pytest.mark.parametrize(('file', 'changed'), [
-    ('sim/frames.py', [2]), ('sim/steps/step.py', [1]), ('control/laws/joint_space.py', [3]),
-    ('control/tick.py', [3]), ('control/terms.py', [3]), ('control/tip.py', [3]),
-    *((file, [0, 1, 2, 3]) for file in (
+#: file, and which of the four keys its change changes
+SOURCES = {
+    'sim/frames.py': {2}, 'sim/steps/step.py': {1}, 'control/laws/joint_space.py': {3},
+    'control/tick.py': {3}, 'control/terms.py': {3}, 'control/tip.py': {3},
+    **dict.fromkeys((
         'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
         'algorithms/linear/ltl.py', 'dynamics/table.py', 'compiler/graph/simplify.py',
-        'compiler/native/modules.py'))])
-def test_sources_are_part_of_the_key(file, changed, tmp_path, keys):
+        'compiler/native/modules.py'), {0, 1, 2, 3})}
+
+# The package is imported once; a child then looks at the sources as if they were its own.
+OF_CHANGED = """
+import os
+from pathlib import Path
+import rbd_ros.compiler.native.cache
+from rbd_ros import Dynamics, source_state
+from rbd_ros.control.tick import TickKernels
+from rbd_ros.sim.steps.engine import compiled_engine
+source_state.changed = lambda: []
+for name in ('', *FILES):
+    file = Path(source_state.__file__).parent / (name or '__init__.py')
+    plain = file.read_text()
+    file.write_text(plain + ('\\n_CHANGED = 1\\n' if name else ''))
+    child = os.fork()
+    if not child:
+        break
+    assert os.waitpid(child, 0)[1] == 0
+    file.write_text(plain)
+if child:
+    raise SystemExit
+"""
+
+
+@pytest.fixture(scope='module')
+def keys(tmp_path_factory):
+    """Return the keys of the package as it is, and with one file changed, by its name."""
+    place = copy_of(tmp_path_factory.mktemp('package') / 'here')
+    lines = asked(place, f'FILES = {[*SOURCES]}\n{OF_CHANGED}\n{KEYS}').splitlines()
+    return dict(zip(['', *SOURCES], (line.split()[:4] for line in lines), strict=True))
+
+
+@pytest.mark.parametrize('file', SOURCES)
+def test_sources_are_part_of_the_key(file, keys):
     """A change of a file changes the keys of all that is traced from it, and no others."""
-    place = copy_of(tmp_path / 'here')
-    with open(place / 'rbd_ros' / file, 'a') as handle:
-        handle.write('\n_CHANGED = 1\n')
-    after = keys_of(place)
-    assert set(changed) <= {k for k in range(4) if keys[k] != after[k]} <= {*changed, 1}
+    different = {k for k in range(4) if keys[''][k] != keys[file][k]}
+    assert SOURCES[file] <= different <= SOURCES[file] | {1}
+
+
+@pytest.fixture(scope='module')
+def byte_code(tmp_path_factory):
+    """Return two installations of byte code alone, that differ in one module."""
+    first = copy_of(tmp_path_factory.mktemp('byte_code') / '0')
+    second = first.with_name('1')
+    for place in (first, second):
+        if place is second:
+            shutil.copytree(first, second)
+            shutil.copy(PACKAGE / 'algorithms' / 'rnea.py', second / 'rbd_ros' / 'algorithms')
+            with open(second / 'rbd_ros' / 'algorithms' / 'rnea.py', 'a') as handle:
+                handle.write('_CHANGED = 1\n')
+        without_sources(place)
+    return first, second
 
 
 @pytest.mark.parametrize('packed', [False, True], ids=['folder', 'archive'])
-def test_installations_without_sources(packed, tmp_path):
+def test_installations_without_sources(packed, tmp_path, byte_code):
     """Byte code alone, also in an archive, gives keys that follow the code."""
     seen = []
-    for k, line in enumerate(('', '_CHANGED = 1\n')):
-        place = copy_of(tmp_path / str(k))
-        with open(place / 'rbd_ros' / 'algorithms' / 'rnea.py', 'a') as handle:
-            handle.write(line)
-        without_sources(place)
+    for place in byte_code:
         if packed:
-            archive = tmp_path / f'{k}.zip'
+            archive = tmp_path / f'{place.name}.zip'
             with zipfile.ZipFile(archive, 'w') as target:
                 for file in sorted(place.rglob('*.pyc')):
                     target.write(file, file.relative_to(place))
             place = archive
         seen.append(keys_of(place))
-        assert keys_of(place) == seen[-1]
+    assert keys_of(place) == seen[-1]
     assert not set(seen[0]) & set(seen[1])
 
 

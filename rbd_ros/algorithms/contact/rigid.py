@@ -145,14 +145,16 @@ def normal_rate(
 
 def separation_velocity(n: ArrayLike, v: ArrayLike) -> float:
     """Return zeta, the velocity of the successor relative to the predecessor along n (11.2)."""
-    return float(np.dot(n, v))
+    n, v = np.asarray(n, float), np.asarray(v, float)
+    return float(n @ v)
 
 
 def separation_acceleration(
     n: ArrayLike, n_rate: ArrayLike, v: ArrayLike, a: ArrayLike,
 ) -> float:
     """Return the rate of zeta, with the velocity-product term (11.3)."""
-    return float(np.dot(n, a) + np.dot(n_rate, v))
+    n, n_rate, v, a = (np.asarray(x, float) for x in (n, n_rate, v, a))
+    return float(n @ a + n_rate @ v)
 
 
 def single_contact(

@@ -213,7 +213,8 @@ def solve(
     if method not in METHODS:
         raise RbdError(f'no method "{method}" for loops (known: {", ".join(METHODS)})')
     H, force, K, k = (np.asarray(x, float) for x in (H, force, K, k))
-    size = np.sqrt(np.maximum(np.asarray(_usual(H, K) if scale is None else scale, float), 0.0))
+    usual: Array = _usual(H, K) if scale is None else np.asarray(scale, float)
+    size: Array = np.sqrt(np.maximum(usual, 0.0))
     used = np.flatnonzero(size > 0.0)
     D = 1.0 / size[used]
     solvers = {'direct': _direct, 'multipliers': _multipliers, 'projection': _projection}

@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 #: would take a small one that runs them in order, and spill a third more values. This one has the
 #: first instruction set, and extensions that no kernel uses.
 _AARCH64 = 'cortex-a72'
-#: Environment variable; ``quick`` leaves instructions in the order in which they are written. Only
-#: their order changes, no result: LLVM takes half the time, and kernels of thousands of
-#: operations are up to a quarter slower. Read when the first kernel of a process is compiled.
+#: Environment variable; ``quick`` leaves instructions in the order in which they are written, and
+#: looks for registers one instruction at a time. The instructions that compute are the same, and
+#: so is every result: LLVM takes a quarter of the time, and kernels of thousands of operations are
+#: up to twice as slow. Read when the first kernel of a process is compiled.
 VARIABLE = 'RBD_ROS_COMPILE'
+#: what ``quick`` tells LLVM
+_QUICK = ('-enable-misched=false', '-enable-post-misched=false', '-optimize-regalloc=false')
 
 
 @cache
@@ -56,7 +59,8 @@ def binding() -> ModuleType:
         module.initialize_native_target()
         module.initialize_native_asmprinter()
         if quick():
-            module.set_option('rbd_ros', '-enable-misched=false')
+            for option in _QUICK:
+                module.set_option('rbd_ros', option)
     except (OSError, RuntimeError, AttributeError) as error:
         raise ImportError(f'llvmlite does not load: {error}; install it again (pip install '
                           "--force-reinstall llvmlite), or use backend='python'") from error
