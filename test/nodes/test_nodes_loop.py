@@ -471,6 +471,29 @@ def test_activation_waits_for_the_dead_man(monkeypatch):
     assert start.logged[-1] == 'cannot activate: the dead-man signal is missing'
 
 
+def test_activation_names_the_input_it_waits_for(monkeypatch):
+    """Gravity before lateness, lateness unless the joints have a reason of their own."""
+    start = Start(monkeypatch, **{'start.time': 5.0})       # longer than activation_timeout
+    cycle, gravity = start.arm.cycle, start.arm.cycle.load.gravity
+
+    def refusal(late='', reason=''):
+        def each():
+            start.arm.run(0.01)
+            cycle.punctuality.late, cycle.joints.reason = late, reason
+        start.each = each
+        assert not start.made.run()
+        return start.logged[-1].removeprefix('cannot activate: ')
+    assert refusal() == 'states are not proven'
+    assert refusal('one was late') == 'the states do not come in time: one was late'
+    assert refusal('one was late', 'fresh') == 'states are not proven fresh'
+    start.gravity_input = SimpleNamespace(source='topic /imu', reason='')
+    assert gravity.age <= gravity.timeout and refusal() == 'states are not proven'
+    monkeypatch.setattr(gravity, 'timeout', -1.0)
+    assert refusal() == 'no direction of gravity from topic /imu: too old'
+    start.gravity_input.reason = 'its covariance is -1'
+    assert refusal() == 'no direction of gravity from topic /imu: its covariance is -1'
+
+
 def test_cancelled_activation(monkeypatch):
     """Whoever cancels it is named, and nobody tries again."""
     start = Start(monkeypatch)

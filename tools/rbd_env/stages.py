@@ -43,8 +43,8 @@ WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 3, 'browser tests': 1}
 BUSY = {'launch tests': 0.6}  # part of a processor that a worker wants, where it is not one
 # workers have the processors already: more threads of the linear algebra would only spin
 ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1'}
-# a third of their time was LLVM's, half of that the order of instructions, which changes no
-# result; launch tests and benchmarks run the code that users get
+# a third of their time was LLVM's, most of that the order of instructions and the choice of
+# registers, which change no result to the last bit; benchmarks run the code that users get
 QUICK = {'RBD_ROS_COMPILE': 'quick'}
 # what shows tests as they run, or asks for other workers, wants one process
 ONE_PROCESS = ('-s', '--capture', '--pdb', '--trace', '--collect-only', '--co', '-n',
@@ -98,7 +98,7 @@ class Stage:
             [sys.executable, '-m', 'pytest', '-o', f'cache_dir={made / "pytest"}',
              '-o', f'timeout={pace.patient(pace.LIMIT):.0f}', *self.arguments,
              *self.distribution(extra), *extra], cwd=root,
-            env={**(ONE_THREAD | QUICK if self.name == 'unit tests' else {}), **os.environ,
+            env={**QUICK, **(ONE_THREAD if self.name == 'unit tests' else {}), **os.environ,
                  'RBD_ROS_RESULTS': str(results), 'MYPY_CACHE_DIR': str(made / 'mypy')},
             stdout=subprocess.PIPE if self.beside else None,
             stderr=subprocess.STDOUT if self.beside else None, text=True, errors='replace')
