@@ -441,7 +441,7 @@ SOURCES = {
     **dict.fromkeys((
         'spatial/transform.py', 'joints/axial.py', 'model/model.py', 'algorithms/rnea.py',
         'algorithms/linear/ltl.py', 'dynamics/table.py', 'compiler/graph/simplify.py',
-        'compiler/native/modules.py'), {0, 1, 2, 3})}
+        'compiler/native/modules.py'), frozenset(range(4)))}
 
 # The package is imported once; a child then looks at the sources as if they were its own.
 OF_CHANGED = """
