@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import cast, overload
 import warnings
 
@@ -26,7 +27,6 @@ from rbd_ros.compiler.native.target import binding, Target
 from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
 
 BACKENDS = ('auto', 'llvm', 'python')
-_warned = False
 
 
 @overload
@@ -73,7 +73,7 @@ def compile(graphs: Source | Sequence[Source], *, backend: str = 'auto',  # noqa
     if backend == 'auto':
         backend = 'llvm' if has_llvm() else 'python'
         if backend == 'python':
-            _warn_once()
+            warn_of_python()
     if backend == 'llvm':
         from rbd_ros.compiler.native.llvm_kernel import compile_llvm
         kernels = compile_llvm(todo, keys=keys, cache=cache, progress=progress, scalar=scalar,
@@ -96,14 +96,13 @@ def has_llvm() -> bool:
     return True
 
 
-def _warn_once() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            'llvmlite is not installed: kernels run as straight-line Python, correct but about a '
-            'hundred times slower; install llvmlite (python3-llvmlite) for machine code',
-            RuntimeWarning, stacklevel=4)
+@cache
+def warn_of_python() -> None:
+    """Say once that kernels are not machine code."""
+    warnings.warn(
+        'llvmlite is not installed: kernels run as straight-line Python, correct but about a '
+        'hundred times slower; install llvmlite (python3-llvmlite) for machine code',
+        RuntimeWarning, stacklevel=4)
 
 
 def _compile_python(sources: Sequence[Source], progress: Progress | None) -> list[Kernel]:

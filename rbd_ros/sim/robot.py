@@ -216,6 +216,11 @@ class SimulatedRobot:
         """Return the velocity error of the rigid contacts in the last step, m/s."""
         return float(self._report[RESIDUAL])
 
+    @property
+    def contact_sweeps(self) -> int:
+        """Return how many sweeps rigid contacts have needed, where guesses were not enough."""
+        return 0 if self._rigid is None else self._rigid.swept
+
     # --- its state ------------------------------------------------------------------------
 
     @property

@@ -22,6 +22,7 @@ from rbd_ros.algorithms.crba import crba, crba_in_base
 from rbd_ros.algorithms.kinematics import links
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import trace
+from rbd_ros.dynamics.table import TABLE
 from rbd_ros.model import connectivity, tree_cost
 from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
@@ -58,8 +59,8 @@ def test_the_way_is_chosen_before_tracing():
     for model, deep in ((chain, True), (arm, False)):
         assert tree_cost.is_deep(model.parent) == deep
         robot = rbd_ros.Dynamics(model, backend='reference')
-        assert set(robot._item('forward_dynamics').rules) == (
-            {'aba'} if deep else {'crba', 'aba'})
+        rules = TABLE['forward_dynamics'].of(model).rules
+        assert set(rules) == ({'aba'} if deep else {'crba', 'aba'})
         entries = model.nb * (model.nb + 1) // 2
         count = robot.kernel('mass_matrix').count().total
         assert (count < 20 * entries) == deep
@@ -69,7 +70,7 @@ def test_the_way_is_chosen_before_tracing():
         robot = rbd_ros.Dynamics(model, backend='reference')
         counts = {name: robot.kernel('forward_dynamics', method=name).count().total
                   for name in ('crba', 'aba')}
-        assert min(counts, key=counts.get) in robot._item('forward_dynamics').rules
+        assert min(counts, key=counts.get) in TABLE['forward_dynamics'].of(model).rules
 
 
 @pytest.mark.seed('RBDA 6-06')

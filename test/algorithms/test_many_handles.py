@@ -101,7 +101,7 @@ def test_every_method_gives_the_whole_operational_space(model, seed):
     assert robot.methods('projection') == robot.methods('operational_space') == METHODS[1:]
     for method in METHODS[1:]:
         Jm, Phi, b, HinvJT = robot.kernel('projection', handles, method=method)(
-            s.q, s.qd, model.gravity, *robot._item('projection', handles).values.values())
+            s.q, s.qd, model.gravity, *TABLE['projection'].of(model, handles).values.values())
         assert_near(Jm, J, scale=np.linalg.norm(J), limit=1e-12)
         assert_near(HinvJT, inverse, scale=np.linalg.norm(inverse) * uncertain)
         assert_near(Phi, J @ inverse, scale=np.linalg.norm(J @ inverse) * uncertain)

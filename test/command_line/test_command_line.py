@@ -31,9 +31,8 @@ import numpy as np
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
-from rbd_ros import robot_check
 from rbd_ros.command_line.app import app
-from rbd_ros.command_line.commands import info, ops
+from rbd_ros.command_line.commands import ops
 from rbd_ros.control.parameters.table import PARAMETERS
 from rbd_ros.robot_check import TESTS
 from rbd_ros.samples.families import general_chain
@@ -313,9 +312,10 @@ def test_strength_of_closed_loops_is_not_judged():
     model = rbd_ros.load_urdf(text)
     assert model.loops
     heavy = SimpleNamespace(gravity=lambda q: np.full((1, model.nv), 1e6))
-    assert robot_check._too_weak(SimpleNamespace(model=model, robot=heavy, postures=None)) == []
+    strength, = (test for test in TESTS if test.name == 'strength')
+    assert strength.find(SimpleNamespace(model=model, robot=heavy, postures=None)) == []
     tree = general_chain(2)
-    found = robot_check._too_weak(SimpleNamespace(
+    found = strength.find(SimpleNamespace(
         model=dataclasses.replace(tree, effort_limit=(2e6, 0.5)), robot=heavy, postures=None))
     assert len(found) == 1 and found[0].endswith('needs up to 1e+06 to hold the robot, its '
                                                  'limit is 0.5')
@@ -324,7 +324,7 @@ def test_strength_of_closed_loops_is_not_judged():
 def test_bodies_have_their_inertia_and_frames():
     """What is printed about a body is what the model holds, about its centre of mass."""
     model = rbd_ros.load_urdf(ARM)
-    bodies = info._bodies(model)
+    bodies = data('info', ARM)['bodies_of_tree']
     assert [body['name'] for body in bodies] == list(model.body_names[1:])
     assert [body['joint'] for body in bodies] == list(model.joint_names)
     assert sum(body['mass'] for body in bodies) == pytest.approx(model.total_mass)

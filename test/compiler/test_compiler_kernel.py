@@ -180,7 +180,7 @@ def test_missing_llvmlite_gives_python_and_one_warning(monkeypatch):
     """Without llvmlite everything works through Python, and says so once."""
     graph = trace(lambda x: x * x, {'x': ()})
     monkeypatch.setattr(backends, 'has_llvm', lambda: False)
-    monkeypatch.setattr(backends, '_warned', False)
+    backends.warn_of_python.cache_clear()
     with pytest.warns(RuntimeWarning, match='llvmlite is not installed.*install llvmlite'):
         kernel = compile_graph(graph)
     assert kernel.backend == 'python'

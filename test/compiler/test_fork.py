@@ -97,15 +97,16 @@ SEARCHING = COMMON + """
 from rbd_ros.dynamics.families.reaching.search import Search
 robot = rbd_ros.Dynamics(samples.regular_tree(2), cache=False, backend='llvm')
 frame, q = list(robot.model.frames)[-1], np.array([0.3, 0.4])
-target = {frame: robot.pose(q, frame)}
-inside, go_on, walk = threading.Event(), threading.Event(), Search._walk
-def slow_walk(*arguments):
+target, far = {frame: robot.pose(q, frame)}, {frame: robot.pose(q, frame)}
+far[frame][:3, 3] += 100.0
+inside, go_on, starts = threading.Event(), threading.Event(), Search.starts
+def slow_starts(*arguments):            # of another attempt, where the first has not arrived
     if threading.current_thread() is thread:
         inside.set()
         go_on.wait(100)
-    return walk(*arguments)
-Search._walk = slow_walk
-thread = threading.Thread(target=lambda: robot.inverse_kinematics(target, q), daemon=True)
+    return starts(*arguments)
+Search.starts = slow_starts
+thread = threading.Thread(target=lambda: robot.inverse_kinematics(far, q), daemon=True)
 thread.start()
 assert inside.wait(100)         # the thread holds the lock of the search
 def work():
@@ -124,13 +125,12 @@ def work():
 def work_inside():
     with lock, other:
         pass
-    refused = []
+    entered = threading.Event()
     def attempt():
-        refused.append(not lock._lock.acquire(blocking=False))
-    thread = threading.Thread(target=attempt)
-    thread.start()
-    thread.join()
-    assert refused == [True], 'the thread that forked no longer held its lock'
+        with lock:
+            entered.set()
+    threading.Thread(target=attempt, daemon=True).start()
+    assert not entered.wait(0.2), 'the thread that forked no longer held its lock'
 with lock:
     ended_well(child_of(work_inside, 60.0))
     with lock:

@@ -20,6 +20,7 @@ import pickle
 import subprocess
 import sys
 import tracemalloc
+from types import BuiltinFunctionType
 from typing import NamedTuple
 import weakref
 
@@ -32,6 +33,11 @@ from rbd_ros.errors import NonFiniteError, ShapeError
 pytest.importorskip('llvmlite', reason='llvmlite is not installed')
 from rbd_ros.compiler.kernel import Kernel  # noqa: I100
 from rbd_ros.compiler.native import gate, object_layout
+
+
+def is_machine_code(call):
+    """Return whether a call goes to machine code directly, not through Python."""
+    return isinstance(call, BuiltinFunctionType)
 
 
 def mixed(q, m, t):
@@ -92,7 +98,8 @@ def test_looking_at_objects_keeps_their_reference_counts():
     gc.collect()        # arrays that earlier tests left in cycles must not go in between
     before = sys.getrefcount(kind)
     for _ in range(200):
-        assert object_layout._allocation_verified()
+        object_layout.verified.cache_clear()
+        assert object_layout.verified()
     assert abs(sys.getrefcount(kind) - before) < 20
 
 
@@ -433,12 +440,14 @@ def test_without_the_gate(monkeypatch):
         kernel([0.0, np.nan, 0.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize(('name', 'said'), [
-    ('_scalars_verified', 'floats or tuples are laid'), ('_arrays_verified', 'arrays are laid'),
-    ('_allocation_verified', 'new arrays are laid out')])
-def test_the_slow_path_is_said_once(name, said, monkeypatch, caplog):
+@pytest.mark.parametrize(('name', 'other', 'said'), [
+    ('FLOAT_VALUE', 8, 'floats or tuples are'), ('TUPLE_SIZE', 8, 'floats or tuples are'),
+    ('TUPLE_ITEMS', 16, 'floats or tuples are'), ('DATA', 32, 'arrays are laid'),
+    ('NDIM', 64, 'arrays are laid'), ('DESCR', 48, 'arrays are laid'),
+    ('FLAGS', 24, 'arrays are laid'), ('C_VERSIONS', (), 'new arrays are laid out')])
+def test_the_slow_path_is_said_once(name, other, said, monkeypatch, caplog):
     """Where objects look different the log says so, once however many kernels are made."""
-    monkeypatch.setattr(object_layout, name, lambda: False)
+    monkeypatch.setattr(object_layout, name, other)
     object_layout.verified.cache_clear()
     try:
         with caplog.at_level('INFO', 'rbd_ros'):
@@ -446,17 +455,20 @@ def test_the_slow_path_is_said_once(name, said, monkeypatch, caplog):
                 graph = trace(lambda x: [3.0 * a for a in x], {'x': n})
                 kernel = compile_graph(graph, backend='llvm', cache=False)
                 assert kernel(np.ones(n)).tolist() == [3.0] * n
-                assert not kernel.program._call_definition
+                assert not is_machine_code(kernel.caller())
     finally:
         object_layout.verified.cache_clear()
     line, = [r for r in caplog.records if 'slow path' in r.message]
     assert line.levelname == 'WARNING' and said in line.message and 'CPython' in line.message
 
 
-def test_a_kernel_that_is_only_bound_has_no_call(kernel, monkeypatch):
+def test_a_kernel_that_is_only_bound_has_no_call(kernel):
     """Where asked for, the checked call is not compiled: Python gives the same results."""
-    monkeypatch.setattr(gate, '_call', lambda *_: pytest.fail('the call was compiled'))
     bare = compile_graph(kernel.graph, backend='llvm', cache=False, call=False)
+    assert is_machine_code(kernel.caller()) and not is_machine_code(bare.caller())
+    for call in (True, False):
+        lines = gate.module(kernel.inputs, kernel.outputs, call=call)
+        assert any('@rbd_call(' in line for line in lines) == call
     arrays = np.array([0.3, -0.4]), np.arange(6.0).reshape(2, 3), 2.0
     same(bare(*arrays), kernel(*arrays))
     with pytest.raises(NonFiniteError, match=r'q\[1\]'):
@@ -472,7 +484,7 @@ def test_a_pickled_kernel_keeps_its_constants():
     """It is compiled again in double precision, to the last digit."""
     kernel = compile_graph(trace(lambda x: [0.1 * x[0]], {'x': 1}), backend='llvm', cache=False)
     again = pickle.loads(pickle.dumps(kernel))
-    assert again([1.0]).tolist() == [0.1] and again.program._call_definition
+    assert again([1.0]).tolist() == [0.1] and is_machine_code(again.caller())
 
 
 def test_nothing_is_said_where_objects_are_as_expected(caplog):

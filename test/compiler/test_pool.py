@@ -15,6 +15,7 @@
 """Threads of a batch: none outlives its call, and no accident stops later ones."""
 
 import os
+from queue import SimpleQueue
 import subprocess
 import sys
 import threading
@@ -80,11 +81,14 @@ if interrupted < 3:
 
 
 @pytest.fixture
-def alone(monkeypatch):
+def alone():
     """Return a pool of its own."""
-    mine = pool._Pool()
-    monkeypatch.setattr(pool, '_pool', mine)
-    return mine
+    return pool.Pool()
+
+
+def helpers():
+    """Return how many threads of pools there are."""
+    return sum(thread.name == 'rbd_ros batch' for thread in threading.enumerate())
 
 
 def test_nothing_is_written_after_ctrl_c():
@@ -111,7 +115,7 @@ def test_an_error_of_the_caller_waits_for_the_others(kind, alone):
             raise kind('mine')
         slow()
     with pytest.raises(kind, match='mine'):
-        pool.run_together([failing, failing])
+        alone.run([failing, failing])
     assert ended == [True]
 
 
@@ -121,21 +125,21 @@ def test_an_error_of_a_helper_reaches_the_caller(alone):
         time.sleep(0.02)
         if threading.current_thread() is not threading.main_thread():
             raise ZeroDivisionError('theirs')
+    before = helpers()
     for _ in range(5):
         with pytest.raises(ZeroDivisionError, match='theirs'):
-            pool.run_together([failing] * 3)
+            alone.run([failing] * 3)
         seen = []
-        pool.run_together([lambda: seen.append(threading.get_ident())] * 20)
+        alone.run([lambda: seen.append(threading.get_ident())] * 20)
         assert len(seen) == 20
-    assert alone._threads == 19
+    assert helpers() - before == 19
 
 
 def test_interruptions_while_waiting(alone, monkeypatch):
     """However often the wait itself is interrupted, it goes on to the end, and then raises."""
-    waits = []
-    get = pool._Batch.join.__globals__['SimpleQueue'].get
+    waits, get = [], SimpleQueue.get
 
-    class Restless(pool.SimpleQueue):
+    class Restless(SimpleQueue):
 
         def get(self, block=True, timeout=None):
             if threading.current_thread() is threading.main_thread():
@@ -154,7 +158,7 @@ def test_interruptions_while_waiting(alone, monkeypatch):
         time.sleep(0.25)
         ended.append(True)
     with pytest.raises(KeyboardInterrupt):
-        pool.run_together([task, task])
+        alone.run([task, task])
     assert ended and len(waits) >= 3
 
 
@@ -164,17 +168,19 @@ def test_without_threads_the_caller_does_it_all(alone, monkeypatch):
         raise RuntimeError("can't start new thread")
     monkeypatch.setattr(threading.Thread, 'start', refuse)
     seen = []
-    pool.run_together([lambda: seen.append(os.getpid())] * 4)
+    alone.run([lambda: seen.append(os.getpid())] * 4)
     assert len(seen) == 4
 
 
 def test_tasks_that_nobody_has_begun_are_given_up(alone, monkeypatch):
     """After an error nothing new is begun."""
-    monkeypatch.setattr(alone, '_call_helpers', lambda batch, count: None)
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+    monkeypatch.setattr(threading.Thread, 'start', refuse)
     seen = []
 
     def failing():
         raise ValueError
     with pytest.raises(ValueError):
-        pool.run_together([failing, lambda: seen.append(1)])
+        alone.run([failing, lambda: seen.append(1)])
     assert not seen

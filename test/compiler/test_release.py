@@ -82,10 +82,10 @@ def engines():
     """Return a function that counts the engines made since, and those not freed."""
     gc.collect()
     loader.free_retired()
-    before = set(loader._engines)
+    before = set(loader.engines)
 
     def count():
-        return len(set(loader._engines) - before), len(loader._retired)
+        return len(set(loader.engines) - before), len(loader.retired)
     return count
 
 
@@ -113,9 +113,11 @@ def test_a_dropped_kernel_is_gone_at_once(engines):
 
 def test_the_next_collection_frees(engines):
     """What was dropped is freed at the end of a collection, without other code being loaded."""
+    callbacks = list(gc.callbacks)
     waves()
+    assert engines() == (0, 1) and len(gc.callbacks) == len(callbacks) + 1
     gc.collect()
-    assert engines() == (0, 0) and loader._after_collection not in gc.callbacks
+    assert engines() == (0, 0) and gc.callbacks == callbacks
 
 
 def test_the_next_code_frees(engines):

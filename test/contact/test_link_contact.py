@@ -185,7 +185,7 @@ def test_a_cut_leaves_two_parts_of_a_face(size, seed):
     face = [size * (R @ [x, 0.7 * y, 0.4]) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
     normal = R @ np.append(rng.normal(size=2), 0.1)
     limit = float(normal @ (np.mean(face, axis=0) + size * R @ [*rng.uniform(-0.6, 0.6, 2), 0.0]))
-    parts = [boxes._cut(face, sign * normal, sign * limit) for sign in (1.0, -1.0)]
+    parts = [boxes.cut(face, sign * normal, sign * limit) for sign in (1.0, -1.0)]
     for sign, part in zip((1.0, -1.0), parts, strict=True):
         assert all(sign * (normal @ x - limit) <= 1e-12 * size for x in part)
         assert 0.0 < area(part) < area(face)

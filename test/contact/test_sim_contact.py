@@ -360,7 +360,7 @@ def test_arm_falls_on_a_rigid_floor():
                         + dynamics.potential_energy(robot.q))
         if k % 5 == 0:
             depths.append(-world.points.distances(system.motions(robot.q, robot.v)).min())
-    assert robot._rigid.swept < 300 and robot.unresolved == 0
+    assert robot.contact_sweeps < 300 and robot.unresolved == 0
     assert max(depths) < 1e-4 and abs(depths[-1]) < 1e-4
     assert np.diff(energies).max() < 1e-9 and energies[-1] < energies[0] - 20.0
     assert np.abs(robot.v).max() < 1e-6

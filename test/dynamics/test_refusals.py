@@ -14,6 +14,7 @@
 
 """What a robot cannot answer is refused with reasons; nothing simpler is answered."""
 
+from functools import partial
 import math
 import re
 import types
@@ -23,6 +24,8 @@ import pytest
 import rbd_ros
 from rbd_ros.algorithms import aba, crba, floating, kinematics, rnea
 from rbd_ros.compiler.backends import has_llvm
+from rbd_ros.dynamics.families.handles import methods as handle_methods
+from rbd_ros.dynamics.kernels.builder import KernelBuilder
 from rbd_ros.dynamics.table import TABLE
 from rbd_ros.joints import (
     Free, Prescribed, Prismatic, Reversed, Revolute, Spherical, UserJoint)
@@ -477,31 +480,52 @@ def test_stops_of_such_a_joint_are_refused():
 # --- handles ----------------------------------------------------------------------------------
 
 
-def test_kernels_of_handles_are_bounded(monkeypatch):
+@pytest.fixture
+def built(monkeypatch):
+    """Return the names of the kernels that are built from now on."""
+    names, build = [], KernelBuilder.kernel
+
+    def recorded(builder, item):
+        names.append(item.name)
+        return build(builder, item)
+    monkeypatch.setattr(KernelBuilder, 'kernel', recorded)
+    return names
+
+
+def test_kernels_of_handles_are_bounded(built, monkeypatch):
     """Of ever new sets of frames the kernels longest unused are dropped; results stay right."""
     monkeypatch.setattr('rbd_ros.dynamics.kernels.store.HANDLES', 3)
+    sought, find = [], handle_methods.find_space
+    monkeypatch.setattr(handle_methods, 'find_space',
+                        lambda store, *key: sought.append(key) or find(store, *key))
     builder = rbd_ros.ModelBuilder()
     builder.add_body('a', 'base', Prismatic(), None, ROD)
     robot = rbd_ros.Dynamics(builder.build(), backend='python')
     first, *others = [robot.handle('a', rows=[(0.0,) * 5 + (1.0,)] * n) for n in range(1, 7)]
+    space_of = partial(robot.operational_space, [0.1], [0.0], max_condition=1e3)
     for handle in others:
         for each in (handle, first):
-            space = robot.operational_space([0.1], [0.0], each, max_condition=1e3)
-            assert space.Phi[0, 0] == pytest.approx(1.0)
-    assert len(robot._store.kept()) == 3 and robot._spaces.cache_info().currsize == 3
-    before = robot._spaces.cache_info().misses
-    robot.operational_space([0.1], [0.0], first)        # used all the time: still there
-    assert robot._spaces.cache_info().misses == before
+            assert space_of(each).Phi[0, 0] == pytest.approx(1.0)
+    assert len(built) == len(sought) == 6
+    for handle in (first, others[-1], others[-2]):      # the last used, and one used all the time
+        space_of(handle)
+    assert len(built) == len(sought) == 6
+    space_of(others[0])                                 # was dropped, and drops another
+    assert len(built) == len(sought) == 7
+    space_of(first)
+    assert len(built) == len(sought) == 8
     kernel = robot.kernel('operational_space', first)
     for handle in others:
         robot.kernel('operational_space', handle)
         assert robot.kernel('operational_space', first) is kernel
-    robot.kernel('mass_matrix')
-    assert len(robot._store.kept()) == 4                     # only handles are counted
+    mass_matrix = robot.kernel('mass_matrix')
+    for handle in others:
+        robot.kernel('operational_space', handle)
+    assert robot.kernel('mass_matrix') is mass_matrix   # only handles are counted
 
 
 @pytest.mark.parametrize('backend', BACKENDS)
-def test_a_new_point_compiles_nothing(backend):
+def test_a_new_point_compiles_nothing(backend, built):
     """Handles anywhere on a body are the frames that stand there, from one kernel."""
     base = families.random_tree(3, 3)
     builder, rng = rbd_ros.ModelBuilder(), np.random.default_rng(3)
@@ -529,9 +553,8 @@ def test_a_new_point_compiles_nothing(backend):
         np.testing.assert_allclose(turned.J, mix @ named.J, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(turned.Phi, mix @ named.Phi @ mix.T, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(turned.b, mix @ named.b, rtol=1e-9, atol=1e-9)
-    kinds = robot._store.kept()
-    assert sorted(kinds)[:2] == ['operational_space body 3 x 3', 'operational_space body 3 x 6']
-    assert len(kinds) == 2 + len(points)
+    assert sorted(built)[:2] == ['operational_space body 3 x 3', 'operational_space body 3 x 6']
+    assert len(built) == 2 + len(points)
     two = [robot.handle('b3', point=points[0]), robot.handle('f1', rows=mix[:1])]
     both = robot.operational_space(q, qd, two, max_condition=1e6)   # seven rows: another way
     one = [robot.operational_space(q, qd, each, max_condition=1e6) for each in two]

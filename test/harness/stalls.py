@@ -69,13 +69,13 @@ class StallMeter:
         self.stalls: list[tuple[float, float]] = []  # begin and end, s, on the steady clock
 
     def _listen(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
             begin, end = line.split()
             self.stalls.append((float(begin), float(end)))
 
     def __enter__(self) -> StallMeter:
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, '-I', '-S', '-c', _WATCH], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, text=True)
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -83,8 +83,8 @@ class StallMeter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
         self._thread.join()
 
     def before(self, failure: float) -> float:

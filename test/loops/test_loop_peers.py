@@ -24,7 +24,10 @@ import rbd_ros
 from rbd_ros.algorithms.other_forms import hinged
 from rbd_ros.joints import Fixed, Prismatic, Revolute, Spherical
 from rbd_ros.samples import mechanisms
-from rbd_ros.spatial import Transform, Vec3, xlt
+from rbd_ros.spatial import Mat3, Transform, Vec3, xlt
+
+#: About z; a rod that points back.
+HALF_TURN = Mat3(((-1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0)))
 
 
 def placed(X):
@@ -240,13 +243,13 @@ def test_loop_cut_through_a_body():
     builder.add_body('bar_2', 'bar_1', Revolute(), xlt(0.3, 0.0, 0.0), rod(0.4, 1.0))
     builder.add_body('bar_3', 'base', Revolute(), xlt(0.9, 0.0, 0.0), rod(0.6, 1.5))
     builder.add_body('half', 'bar_3', Revolute(), xlt(0.6, 0.0, 0.0), rod(0.4, 1.0))
-    turned = Transform(mechanisms._BACK, Vec3(0.4, 0.0, 0.0))
+    turned = Transform(HALF_TURN, Vec3(0.4, 0.0, 0.0))
     builder.add_loop_joint('weld', 'bar_2', 'half', Fixed(), xlt(0.4, 0.0, 0.0), turned)
     whole = rbd_ros.ModelBuilder('whole', gravity=mechanisms.DOWN)
     whole.add_body('bar_1', 'base', Revolute(), None, rod(0.3, 1.0))
     whole.add_body('bar_2', 'bar_1', Revolute(), xlt(0.3, 0.0, 0.0),
                    rod(0.4, 1.0) + xlt(0.8, 0.0, 0.0).inv_apply(
-                       Transform(mechanisms._BACK, Vec3.zero()).inv_apply(rod(0.4, 1.0))))
+                       Transform(HALF_TURN, Vec3.zero()).inv_apply(rod(0.4, 1.0))))
     whole.add_body('bar_3', 'base', Revolute(), xlt(0.9, 0.0, 0.0), rod(0.6, 1.5))
     whole.add_loop_joint('pin', 'bar_2', 'bar_3', Revolute(), xlt(0.8, 0.0, 0.0),
                          xlt(0.6, 0.0, 0.0))

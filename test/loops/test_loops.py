@@ -27,6 +27,10 @@ from rbd_ros.algorithms.loops import loop_joints
 from rbd_ros.algorithms.loops.motion import (
     METHODS, Nominal, REGULAR_PIVOT, solve, solve_regular)
 from rbd_ros.compiler import sin
+from rbd_ros.dynamics.families.loops.analysis import LoopAnalysis
+from rbd_ros.dynamics.kernels.builder import Options
+from rbd_ros.dynamics.kernels.store import KernelStore
+from rbd_ros.dynamics.table import TABLE
 from rbd_ros.joints import (
     Cylindrical, Fixed, Helical, Planar, Prescribed, Prismatic, RackAndPinion, Reversed, Revolute,
     RollPitchYaw, RotationVector, SphereInCylinder, Spherical, Translation, Universal, UserJoint)
@@ -228,7 +232,8 @@ def test_all_methods_agree(name):
         C = made.bias(q, qd, *loads)
         np.testing.assert_allclose(H @ qdd + C - tau, K.T @ found.multipliers, atol=1e-8)   # 8.6
     # every row that constrains anything is either solved for or watched
-    rows, dependent, _ = made._store.loops.nominal()
+    store = KernelStore(made.model, Options('python'), TABLE, LoopAnalysis)
+    rows, dependent, _ = store.loops.nominal()
     assert len(rows) == np.linalg.matrix_rank(K[list(rows)]) == made.loop_report.rank
     assert not set(rows) & set(dependent)
     assert {*rows, *dependent} >= set(np.flatnonzero(np.abs(K).max(axis=1) > 1e-9).tolist())

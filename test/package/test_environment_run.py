@@ -429,18 +429,18 @@ def test_failed_installation_voids_only_what_it_touched(
     (site / 'numpy').mkdir()
     monkeypatch.setitem(packages.NEEDED_BYTES, 'test', 0)
 
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise Failure('no network')
-    monkeypatch.setattr(packages, '_install', fails)
+    monkeypatch.setattr(packages.pip, 'run', fails)
     with pytest.raises(Failure):
         packages.install(place, 'test')
     assert [path.name for path in site.iterdir()] == ['numpy']
     assert not (place.venv / 'unfinished').exists()
 
-    def fails_late(*_: object) -> None:
+    def fails_late(*_: object, **__: object) -> None:
         (site / 'half').mkdir()
         raise OSError(28, 'No space left on device')
-    monkeypatch.setattr(packages, '_install', fails_late)
+    monkeypatch.setattr(packages.pip, 'run', fails_late)
     with pytest.raises(Failure, match='no disk space was left'):
         packages.install(place, 'test')
     assert not place.venv.exists()

@@ -94,9 +94,9 @@ def test_a_stall_of_the_machine_is_seen() -> None:
     begin = time.monotonic()
     with StallMeter() as meter:
         time.sleep(0.2)  # it has begun
-        meter._process.send_signal(signal.SIGSTOP)
+        meter.process.send_signal(signal.SIGSTOP)
         time.sleep(0.5)
-        meter._process.send_signal(signal.SIGCONT)
+        meter.process.send_signal(signal.SIGCONT)
         now = time.monotonic()
         end = now + patient(30.0)
         while not meter.before(now):

@@ -24,6 +24,7 @@ from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
 from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.model.builder import JointData, ModelBuilder
 from rbd_ros.sim import Physics, SimulatedRobot
+from rbd_ros.sim.steps.engine import PlainEngine
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 ARM = Path(__file__).parents[2] / 'urdf' / 'seven_joint_arm.urdf'
@@ -351,15 +352,14 @@ def test_divergence_is_reported():
     (1, 0, 0), (12, 4, 0), (99, 8, 1)])
 def test_steps_whose_guesses_stay_wrong_are_counted(wrong, one_by_one, unresolved, monkeypatch):
     """Sixteen better guesses are tried, the last eight one joint at a time, then it is said."""
-    robot = SimulatedRobot(slider(), lambda q, v, tau, f: 0.5 * tau - 9.81)
-    engine, modes = robot._engine, []
+    step, modes = PlainEngine.__call__, []
 
-    def reluctant():
-        engine()
-        modes.append(robot._in['setting'][4])
-        robot._out['status'][0] = float(len(modes) <= wrong)
-    monkeypatch.setattr(robot, '_engine', reluctant)
-    robot._take_step = robot._bound_step(0)
+    def reluctant(engine):
+        step(engine)
+        modes.append(engine.inputs['setting'][4])
+        engine.outputs['status'][0] = float(len(modes) <= wrong)
+    monkeypatch.setattr(PlainEngine, '__call__', reluctant)
+    robot = SimulatedRobot(slider(), lambda q, v, tau, f: 0.5 * tau - 9.81)
     robot.step(H)
     assert modes == [0.0] * (1 + min(wrong, 8)) + [1.0] * one_by_one
     assert robot.unresolved == unresolved and robot.v[0] == pytest.approx(-9.81 * H)

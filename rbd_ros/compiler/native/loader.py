@@ -62,15 +62,15 @@ class _Loaded(NamedTuple):
 
 
 #: What is in use, by number.
-_engines: dict[int, _Loaded] = {}
+engines: dict[int, _Loaded] = {}
 _numbers = itertools.count()
 #: What is not used any more. It is freed at the end of a garbage collection, or when other code
 #: is loaded: objects that die together do so in any order, and one may still look at another.
-_retired: deque[_Loaded] = deque()
+retired: deque[_Loaded] = deque()
 
 
 def _retire(number: int) -> None:
-    _retired.append(_engines.pop(number))
+    retired.append(engines.pop(number))
     if _after_collection not in gc.callbacks:
         gc.callbacks.append(_after_collection)
 
@@ -83,8 +83,8 @@ def _after_collection(phase: str, _: dict[str, Any]) -> None:
 
 def free_retired() -> None:
     """Free the machine code that nothing can call any more."""
-    while _retired and not sys.is_finalizing():
-        _retired.popleft().engine.close()
+    while retired and not sys.is_finalizing():
+        retired.popleft().engine.close()
 
 
 class Code:
@@ -105,7 +105,7 @@ class Code:
             engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         engine.finalize_object()
         self._number = next(_numbers)
-        _engines[self._number] = _Loaded(engine, [])
+        engines[self._number] = _Loaded(engine, [])
         # An array is no object of the garbage collector: it dies when nothing refers to it any
         # more, after every finaliser that might call the code has run, and not at all if one of
         # them has brought the code back to life. A weak reference to this object would not wait.
@@ -114,7 +114,7 @@ class Code:
 
     def address(self, name: str) -> int:
         """Return where a function is."""
-        return _engines[self._number].engine.get_function_address(name)
+        return engines[self._number].engine.get_function_address(name)
 
     def define(self, name: str, symbol: str, flags: int) -> int:
         """
@@ -125,11 +125,11 @@ class Code:
         :param flags: its calling convention.
         """
         definition = object_layout.MethodDef(name.encode(), self.address(symbol), flags, None)
-        _engines[self._number].definitions.append(definition)
+        engines[self._number].definitions.append(definition)
         return ctypes.addressof(definition)
 
     def write(self, name: str, values: Sequence[int]) -> None:
         """Fill a table of addresses that the code reads."""
         table = (ctypes.c_uint64 * len(values))(*values)
-        place = _engines[self._number].engine.get_global_value_address(name)
+        place = engines[self._number].engine.get_global_value_address(name)
         ctypes.memmove(place, table, ctypes.sizeof(table))

@@ -54,7 +54,7 @@ FASTCALL, NOARGS = 0x0080 | 0x0002, 0x0004
 #: Positions in NumPy's table of functions, and the two versions of its binary interface that
 #: have them there.
 _GET_C_VERSION, _NEW_FROM_DESCR = 0, 94
-_C_VERSIONS = (0x01000009, 0x02000000)
+C_VERSIONS = (0x01000009, 0x02000000)
 
 #: Addresses of this process that the gate reads from a table, by position; code on disk must not
 #: contain them.
@@ -181,7 +181,7 @@ def _arrays_verified() -> bool:
 def _allocation_verified() -> bool:
     functions = _numpy_table()
     version = ctypes.PYFUNCTYPE(ctypes.c_uint)(functions[_GET_C_VERSION])
-    if version() not in _C_VERSIONS:
+    if version() not in C_VERSIONS:
         return False
     pointer = ctypes.c_void_p
     new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_int,

@@ -31,7 +31,7 @@ import threading
 _AGAIN = 0.1
 
 
-class _Batch:
+class Batch:
     """
     Tasks of one call, taken by whoever is free.
 
@@ -86,17 +86,17 @@ class _Batch:
             raise interruption
 
 
-class _Pool:
+class Pool:
     """Threads that wait for work; the caller does its own share."""
 
     def __init__(self) -> None:
-        self._work: SimpleQueue[_Batch] = SimpleQueue()
+        self._work: SimpleQueue[Batch] = SimpleQueue()
         self._threads = 0
         self._lock = threading.Lock()
 
     def run(self, tasks: Sequence[Callable[[], None]]) -> None:
         """Run all tasks at once and return when the last one has ended."""
-        batch = _Batch(tasks)
+        batch = Batch(tasks)
         try:
             self._call_helpers(batch, len(tasks) - 1)
             batch.work()
@@ -109,7 +109,7 @@ class _Pool:
         if batch.error is not None:
             raise batch.error
 
-    def _call_helpers(self, batch: _Batch, count: int) -> None:
+    def _call_helpers(self, batch: Batch, count: int) -> None:
         with self._lock:
             while self._threads < count:
                 try:
@@ -126,7 +126,7 @@ class _Pool:
             self._work.get().help()
 
 
-_pool = _Pool()
+_pool = Pool()
 
 
 def run_together(tasks: Sequence[Callable[[], None]]) -> None:
@@ -137,7 +137,7 @@ def run_together(tasks: Sequence[Callable[[], None]]) -> None:
 def _forget_threads() -> None:
     """Forget the threads of the parent, which a forked child has not."""
     global _pool
-    _pool = _Pool()
+    _pool = Pool()
 
 
 if hasattr(os, 'register_at_fork'):

@@ -53,17 +53,17 @@ def kernel_key(model: Model, *parts: object, modules: tuple[str, ...] = ()) -> s
         seen = look(parts)
         if seen.foreign or model.has_user_code:
             raise UnseenError(model.name, 'joints or rules are code of the user')
-        return look(model.digest(gravity=False), seen.text, _circumstances(modules)).text
+        return look(model.digest(gravity=False), seen.text, VERSION, platform.python_version(),
+                    np.__version__, _sources(modules)).text
     except (UnseenError, ImportError) as error:
         _explain(model.name, str(error))
         return ''
 
 
 @cache
-def _circumstances(modules: tuple[str, ...]) -> tuple[str, ...]:
-    """Return versions, and a digest of the code that traces."""
-    return (VERSION, platform.python_version(), np.__version__,
-            source_digest(*_TRACING, *modules))
+def _sources(modules: tuple[str, ...]) -> str:
+    """Return a digest of the code that traces."""
+    return source_digest(*_TRACING, *modules)
 
 
 @cache

@@ -205,10 +205,6 @@ class KernelStore:
             bound.inputs[common][...] = given[common]
         return bound
 
-    def kept(self) -> list[str]:
-        """Return the names of the computations whose kernels are kept."""
-        return [place[0] for place in self._kernels]
-
     # --- calls --------------------------------------------------------------------------------
 
     def call(

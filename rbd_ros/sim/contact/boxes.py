@@ -127,12 +127,12 @@ def _clipped(
         polygon.append(incident.p + incident.R @ x)
     for m in (m for m in range(3) if m != axis):
         for sign in (1.0, -1.0):
-            polygon = _cut(polygon, sign * reference.R[:, m],
-                           float(sign * reference.R[:, m] @ reference.p) + h_r[m])
+            polygon = cut(polygon, sign * reference.R[:, m],
+                          float(sign * reference.R[:, m] @ reference.p) + h_r[m])
     return polygon
 
 
-def _cut(polygon: list[Array], normal: Array, limit: float) -> list[Array]:
+def cut(polygon: list[Array], normal: Array, limit: float) -> list[Array]:
     """Return the part of a polygon with normal . x <= limit."""
     kept = []
     for i, here in enumerate(polygon):

@@ -84,7 +84,7 @@ class LoopEngine:
         """Compute one step."""
         self._kernel()
         if not math.isfinite(self.outputs['status'][1]):
-            self._step_in_numpy()
+            self.step_in_numpy()
 
     def assembled(self, q: ArrayLike, fixed: Sequence[str] = ()) -> Array:
         """
@@ -106,7 +106,7 @@ class LoopEngine:
         scale = np.einsum('ij,ji->i', K, np.linalg.solve(H, K.T))
         return np.array(stiffened(H.tolist(), K.tolist(), scale.tolist()))
 
-    def _step_in_numpy(self) -> None:
+    def step_in_numpy(self) -> None:
         """Take the step in NumPy, which determines the rank of the constraints."""
         self.singular += 1
         self._plain()
