@@ -21,7 +21,7 @@ import unittest
 
 from action_msgs.msg import GoalStatus
 import arm
-from closed_loop import assert_clean_end, ClosedLoop, description, PERIOD, RATE
+from closed_loop import assert_clean_end, ClosedLoop, description
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from geometry_msgs.msg import WrenchStamped
@@ -39,6 +39,8 @@ from rclpy.publisher import Publisher
 import rig
 from sensor_msgs.msg import JointState
 
+RATE = 250.0  # Hz
+PERIOD = 4_000_000  # ns
 PERFECT = 1e-3  # rad, with the described masses
 WRONG = 0.05  # rad, with masses that are 20 % larger
 MODES = ('gravity_compensation', 'computed_torque', 'operational_space', 'hold', 'damping')
@@ -49,7 +51,7 @@ STEP = 0.01  # of the torque limit, between two commands, also where the mode ch
 @launch_testing.markers.keep_alive
 def generate_test_description() -> LaunchDescription:
     """Start arm and controller; a change of the mode takes the default time."""
-    return description(arm.Q, stiffness=[400.0], damping=[40.0],
+    return description(arm.Q, rate=RATE, stiffness=[400.0], damping=[40.0],
                        **{'reference.acceleration': [1e3]})
 
 
@@ -99,7 +101,7 @@ class TestClosedLoop(ClosedLoop):
         """Return whether computed torque has held the arm at the start of all paths for 0.2 s."""
         recent = self.positions(self.last - 200_000_000)
         return (self.client.last('state') == 'running'
-                and self.client.last('mode') == 'computed_torque' and len(recent) > 90
+                and self.client.last('mode') == 'computed_torque' and len(recent) > 0.18 * RATE
                 and max(np.abs(q - arm.Q).max() for q in recent.values()) < 1e-4)
 
     def masses(self, scale: float) -> None:
@@ -140,7 +142,7 @@ class TestClosedLoop(ClosedLoop):
     def test_control_mode_switches(self) -> None:
         """Along a trajectory no change of the mode steps the law by more than 1 % of a limit."""
         self.settle()
-        path = self.path(2, 0.5)
+        path = self.path(2, 0.35)
         self.client.trajectory.publish(rig.trajectory_message(
             arm.JOINTS, path.times.tolist(), list(zip(path.q, path.qd, path.qdd))))
         self.change_modes([
@@ -206,7 +208,7 @@ class TestClosedLoop(ClosedLoop):
                   f'most, {speed[-1]:.3f} rad/s at the end; {before:.4f} J, then {after:.4f} J')
             if first > 0.5:
                 break
-        self.assertGreater(braked, 300)
+        self.assertGreater(braked, 0.6 * RATE)
         self.assertGreater(first, 0.5)
         self.assertLess(speed[braked:].max(), 1.5 * first)
         # brakes take energy; how fast each joint turns meanwhile is a matter of the pose
