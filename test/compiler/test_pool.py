@@ -60,7 +60,7 @@ def strike(times, wait):
         time.sleep(0.002)
 
 interrupted = 0
-for times in (1, 1, 1, 30, 30, 30):
+for times in (1, 1, 30, 30):
     out = np.full(x.shape, np.nan)
     thread = threading.Thread(target=strike, args=(times, 0.3 * whole))
     thread.start()
@@ -75,7 +75,7 @@ for times in (1, 1, 1, 30, 30, 30):
         sys.exit(f'{np.sum(out != ended) - np.sum(np.isnan(out))} numbers came late')
     if not np.array_equal(kernel.batch(x, threads=8), expected):
         sys.exit('a later batch is wrong')
-if interrupted < 3:
+if interrupted < 2:
     sys.exit(f'only {interrupted} calls were interrupted')
 """
 

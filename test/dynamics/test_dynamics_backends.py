@@ -49,7 +49,6 @@ def gripper():
 
 
 MODELS = {
-    'tree': lambda: families.random_tree(4, 3),
     'branched': lambda: families.random_tree(5, 11, branching=0.8),
     'axes': lambda: families.random_tree(6, 5, aligned=1.0, joints=('revolute', 'prismatic')),
     'rotors': lambda: with_rotors(families.random_tree(3, 8)),

@@ -63,13 +63,13 @@ NOISE = {'position_noise': 1e-5, 'position_resolution': 1e-5, 'velocity_noise': 
          'effort_noise': 0.1}
 
 #: this machine may be busy: how late states and wrenches may be; and what pressing needs
-LATE = {'minimum_rate': 20.0, 'state_timeout': 0.6, 'task.timeout': 1.0,
+LATE = {'minimum_rate': 20.0, 'state_timeout': 0.6, 'release_time': 0.4, 'task.timeout': 1.0,
         'release_torque': 'gravity', 'activation_timeout': 20.0,
         'task.axes': ['rx', 'ry', 'rz', 'tx', 'ty']}
 
 #: its description has neither rotors nor friction: their inertia is given, the integral does more
 PANDA = {'joints': list(mujoco_rig.PANDA.joints), 'driver_adds': 'none',
-         'effort_is_torque': True, 'task.frame': 'panda_hand', 'nominal_rate': 500.0,
+         'effort_is_torque': True, 'task.frame': 'panda_hand', 'nominal_rate': 250.0,
          'rotor_inertia': [0.1], 'stiffness': [400.0], 'damping': [40.0], 'integral': [1000.0],
          'integral_limit': [10.0], 'task.linear_stiffness': 400.0, 'task.linear_damping': 40.0,
          'task.linear_integral': 1000.0, 'task.angular_stiffness': 400.0,
@@ -78,10 +78,10 @@ PANDA = {'joints': list(mujoco_rig.PANDA.joints), 'driver_adds': 'none',
 WRENCH_RATE = 50.0  # Hz, as the document has it
 FORCE = 2.0  # N by which a force may be wrong: dry friction of the joints over their levers
 
-#: robot, parameters of its controller
+#: robot, rate of its states in Hz, parameters of its controller
 SYSTEMS = {
-    'panda': (mujoco_rig.PANDA, [PANDA]),
-    'arm': (mujoco_rig.BUILT_IN, [str(ROOT / 'config' / 'controller.yaml')]),
+    'panda': (mujoco_rig.PANDA, 250.0, [PANDA]),
+    'arm': (mujoco_rig.BUILT_IN, 500.0, [str(ROOT / 'config' / 'controller.yaml')]),
 }
 
 
@@ -90,12 +90,12 @@ SYSTEMS = {
 @launch_testing.markers.keep_alive
 def generate_test_description(name: str) -> tuple[LaunchDescription, dict[str, object]]:
     """Start one robot behind its driver, and a controller that waits to be configured."""
-    robot, parameters = SYSTEMS[name]
+    robot, rate, parameters = SYSTEMS[name]
     controller = NodeAction(
         package='rbd_ros', executable='controller', name='controller', output='screen',
         parameters=[*parameters, {'robot_description_file': str(robot.urdf), **LATE}])
     driver = mujoco_rig.driver(
-        '', robot, **NOISE, plate=list(robot.plate), answer_wait=0.2,
+        '', robot, **NOISE, rate=rate, plate=list(robot.plate), answer_wait=0.2,
         command_timeout=0.5, after_commands='last', brake_delay=0.05)
     return LaunchDescription([driver, controller, ReadyToTest()]), {
         'controller': controller, 'name': name}
@@ -108,7 +108,7 @@ class TestRobot(unittest.TestCase):
         """Go through everything in order: each stage begins where the last one ended."""
         rclpy.init()
         self.addCleanup(rclpy.shutdown)
-        self.client, (self.robot, _) = rig.Client(), SYSTEMS[name]
+        self.client, (self.robot, *_) = rig.Client(), SYSTEMS[name]
         self.addCleanup(self.client.close)
         self.truth = mujoco_rig.Truth(self.client)
         with self.subTest('start'):
@@ -167,16 +167,21 @@ class TestRobot(unittest.TestCase):
         at.x, at.y, at.z = (p + way).tolist()
         o.x, o.y, o.z, o.w = turned.as_quat().tolist()
         poses.publish(message)
-        time.sleep(3.0)
-        moved, (_, found, q) = truth.joints[-1] - before, truth.tips[-1]
-        now = Rotation.from_quat(q)
-        left = now.inv().apply(found - p - way)[:2]
-        turn = (turned.inv() * now).magnitude()
-        print(f'pose: {1e3 * np.linalg.norm(left):.3f} of {1e3 * POSE} mm, {turn:.5f} of {TURN} '
-              f'rad, joints moved by {np.abs(moved).min():.3f} rad and more')
+
+        def missing() -> tuple[float, float]:
+            _, found, q = truth.tips[-1]
+            now = Rotation.from_quat(q)
+            left = now.inv().apply(found - p - way)[:2]
+            return float(np.linalg.norm(left)), float((turned.inv() * now).magnitude())
+        # a driver that a busy machine holds up is later there
+        client.wait(lambda: bool(np.less(missing(), (0.5 * POSE, 0.5 * TURN)).all()), 'the pose')
+        time.sleep(0.5)
+        moved, (left, turn) = truth.joints[-1] - before, missing()
+        print(f'pose: {1e3 * left:.3f} of {1e3 * POSE} mm, {turn:.5f} of {TURN} rad, joints moved '
+              f'by {np.abs(moved).min():.3f} rad and more')
         self.running()
         self.assertGreater(np.abs(moved).min(), 0.004)
-        self.assertLess(np.linalg.norm(left), POSE)
+        self.assertLess(left, POSE)
         self.assertLess(turn, TURN)
 
     def pressing(self) -> None:

@@ -47,13 +47,15 @@ YIELDED = 0.03  # m that the push moves the tip at least
 SHARE = 0.5  # of the torque limit that a held robot may set against a push: hold and damping
 BACK = 0.12  # m that it may spring back when the push ends: hold_distance, over its reach
 
+RATE = 250.0  # Hz
 COMMON = {
-    'joints': list(mujoco_rig.UR5.joints), 'nominal_rate': 500.0, 'minimum_rate': 20.0,
-    'state_timeout': 0.6, 'activation_timeout': 20.0, 'release_torque': 'gravity',
+    'joints': list(mujoco_rig.UR5.joints), 'nominal_rate': RATE, 'minimum_rate': 20.0,
+    'state_timeout': 0.6, 'release_time': 0.4, 'activation_timeout': 20.0,
+    'release_torque': 'gravity',
     'command_type': 'joint_state', 'effort_is_torque': True, 'payload.ramp_time': 0.3,
     'task.frame': 'tool0',
     'torque_rate_limits': [1500.0, 1500.0, 1500.0, 280.0, 280.0, 280.0]}
-DRIVER = {'command_type': 'joint_state', 'answer_wait': 0.2, 'command_timeout': 0.5,
+DRIVER = {'rate': RATE, 'command_type': 'joint_state', 'answer_wait': 0.2, 'command_timeout': 0.5,
           'after_commands': 'last', 'effort_noise': 0.1, 'velocity_noise': 1e-3,
           'brake_delay': 0.05}
 

@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[2]
 STANCE = [x for hip in (0.068, -0.068) * 2 for x in (hip, 0.785, -1.44)]
 RADIUS = 0.022  # m
 FEET = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
-SETTLE, STAND, PUSH = 1.0, 3.0, 20.0  # s, s, N to the left
+SETTLE, STAND, PUSH = 1.0, 1.5, 20.0  # s, s, N to the left
 NS = 1_000_000_000
 
 #: m: the floor gives way by 2 mm, the joints hardly; feet and trunk must stay
@@ -149,7 +149,7 @@ class TestQuadruped(unittest.TestCase):
         start = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, *STANCE])
         start[2] = RADIUS - self.feet(start)[:, 2].min()     # on its feet
         standing = [s for s in heard if first + SETTLE * NS < s][:-5]
-        self.assertGreater(len(standing), 500)
+        self.assertGreater(len(standing), 250)
         self.check_stance(start, standing)
         forces = np.array([self.floor_force(s) for s in standing])
         np.testing.assert_allclose(forces[:, 2], weight, rtol=0.02)

@@ -38,9 +38,9 @@ WITHOUT_LAUNCH = ('-p', 'no:launch_testing', '-p', 'no:launch_ros')
 BY_FILE = ('--dist', 'loadfile', '--no-loadscope-reorder', '--max-worker-restart', '0')
 # at most; more unit tests at a time would want more memory than they save time; more launch tests,
 # which measure times, would disturb each other
-WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 3, 'browser tests': 1}
+WORKERS = {'linters': 1, 'unit tests': 4, 'launch tests': 4, 'browser tests': 1}
 # launch tests mostly wait: for processes, for messages, for timeouts that must pass
-BUSY = {'launch tests': 0.6}  # part of a processor that a worker wants, where it is not one
+BUSY = {'launch tests': 0.5}  # part of a processor that a worker wants, where it is not one
 # workers have the processors already: more threads of the linear algebra would only spin
 ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1'}
 # a third of their time was LLVM's, most of that the order of instructions and the choice of
