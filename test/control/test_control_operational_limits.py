@@ -70,7 +70,7 @@ def condition(arm: Arm, q: np.ndarray) -> float:
 
 def free_arm(pose: str, **values: object) -> Arm:
     """Return the arm under operational-space control with default gains."""
-    arm = Arm(POSES[pose], period=0.002, mode='operational_space', ramp_time=0.1,
+    arm = Arm(POSES[pose], period=0.004, mode='operational_space', ramp_time=0.1,
               torque_rate_limits=(1e3 * TORQUE).tolist(), **values)
     arm.release()
     return arm
@@ -116,7 +116,7 @@ def test_far_targets_from_anywhere(seed):
     rng = np.random.default_rng(seed)
     model = Arm().robot.model
     arm = Arm(rng.uniform(0.7 * np.array(model.lower), 0.7 * np.array(model.upper)),
-              period=0.002, mode='operational_space', ramp_time=0.1)
+              period=0.004, mode='operational_space', ramp_time=0.1)
     arm.release()
     start = arm.pose
     turn = Rotation.from_rotvec(rng.uniform(-1.8, 1.8, 3)) * Rotation.from_matrix(start[:3, :3])
@@ -132,7 +132,7 @@ def test_far_targets_from_anywhere(seed):
 def test_through_the_straight_wrist(q5):
     """Where the axes of the last joints are in one line, the frame passes, on it or near it."""
     start = np.array([0.2, 0.6, 0.1, -1.2, q5, 0.5, 0.1])
-    arm = Arm(start, period=0.002, mode='operational_space', ramp_time=0.1,
+    arm = Arm(start, period=0.004, mode='operational_space', ramp_time=0.1,
               torque_rate_limits=(1e3 * TORQUE).tolist())
     arm.release()
     begin = arm.time
@@ -155,7 +155,7 @@ def test_through_the_straight_wrist(q5):
 
 def test_selected_axes_leave_the_rest_to_the_posture():
     """With x, y, z alone the place is reached while somebody turns the wrist."""
-    arm = Arm(POSES['up'], period=0.002, axes=('x', 'y', 'z'), mode='operational_space',
+    arm = Arm(POSES['up'], period=0.004, axes=('x', 'y', 'z'), mode='operational_space',
               ramp_time=0.1, **{'posture.stiffness': [0.0]})
     arm.release()
     start = arm.pose
