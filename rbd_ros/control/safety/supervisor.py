@@ -15,10 +15,11 @@
 """
 The supervisor: an explicit state machine that decides what kind of torque is due now.
 
-It knows no robot and no control law. Two clocks enter every call: ``now`` is the control
-clock, on which states age and gains ramp (steady time, or the simulated time under sim time);
-``steady`` never stops and times every stop sequence, so that a stop ends even when the
-simulator that feeds the other clock is dead. Without sim time they are the same number.
+It knows no robot and no control law, and its transitions stand in :mod:`.transitions`. Two clocks
+enter every call: ``now`` is the control clock, on which states age and gains ramp (steady time, or
+the simulated time under sim time); ``steady`` never stops and times every stop sequence, so that a
+stop ends even when the simulator that feeds the other clock is dead. Without sim time they are the
+same number.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ import math
 
 from rbd_ros.control.safety.causes import Cause, Fault, Reaction
 from rbd_ros.control.safety.states import Due, State, Timing
+from rbd_ros.control.safety.transitions import CONDITIONS, Event, rows_of
 
 __all__ = ['Due', 'State', 'Supervisor', 'Timing']
 
 
 # Tuples, not sets: members are found by identity, while the hash of an Enum is a Python call.
 _LIVE = (State.RUNNING, State.RAMPING_IN, State.BRAKING, State.HOLDING)
-_IDLE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
+_SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _WORK = (State.RUNNING, State.RAMPING_IN)
 _STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
 _RUNNING = State.RUNNING  # looking it up takes time in each cycle
@@ -62,16 +64,21 @@ class Supervisor:
         self.gain = 0.0  # of the law, 0 to 1
         self.blend = 0.0  # from the start of the ramp (0) to the release torque (1)
         self.paused = False
+        self.final = False  # ends in RELEASED, whatever happens
+        self.ramp_until = math.inf  # steady time at which a ramp ends, whatever it has reached
+        self.repeats = 0  # of the release torque
         self._blind = False  # the ramp uses no state
-        self._final = False  # ends in RELEASED, whatever happens
         self._since = 0.0  # steady time of entering the state
+        self._left = 0.0  # the same of the state before
         self._ramp_start = 0.0  # control time
-        self._ramp_until = math.inf  # steady time at which a ramp ends, whatever it has reached
         self._expiry = -math.inf
         self._gravity_until = -math.inf  # control time at which the last gravity torque expires
         self._last_fresh = -math.inf  # steady time of the last fresh state
         self._clock = -math.inf
-        self._repeats = 0
+        # of the event that is being answered
+        self.now = self.steady = 0.0
+        self.cause = Cause.STATE_STALE
+        self.ready = self.reached = False
 
     # -- requests ---------------------------------------------------------------------------
 
@@ -82,13 +89,9 @@ class Supervisor:
         :param now: control time, s.
         :param steady: steady time, s.
         """
-        if self.state not in _IDLE:
+        self.now = now
+        if not self._answer(Event.ACTIVATE, steady):
             raise RuntimeError(f'cannot activate while {self.state.value}')
-        self.faults.clear()
-        self._final = False
-        self._expiry = -math.inf
-        self._clock = now
-        self._enter(State.PROBING, steady)
 
     def reset(self, now: float, steady: float) -> str:
         """
@@ -98,16 +101,12 @@ class Supervisor:
         :param steady: steady time, s.
         :returns: empty, or the reason of the refusal.
         """
-        if self.state is State.HOLDING and not self._final:
-            self.faults.clear()
-            self._ramp_in(now, steady)
-        elif self.state is State.FAULT:
-            self.activate(now, steady)
-        elif self.state in _STOPPING or self.state is State.HOLDING:
+        self.now = now
+        if self._answer(Event.RESET, steady):
+            return ''
+        if self.state in _STOPPING or self.state is State.HOLDING:
             return f'wait until the stop has ended, the controller is {self.state.value}'
-        else:
-            return f'nothing to reset, the controller is {self.state.value}'
-        return ''
+        return f'nothing to reset, the controller is {self.state.value}'
 
     def fault(self, steady: float, cause: Cause, detail: str = '') -> None:
         """
@@ -120,36 +119,16 @@ class Supervisor:
         :param cause: what happened.
         :param detail: what was seen, for the log.
         """
-        final = cause.reaction is Reaction.FINAL
-        self._final = self._final or final
-        if self.state in _IDLE:
-            if final:
-                self._enter(State.INACTIVE, steady)
-            elif (self.state is State.PROBING and cause.reaction is Reaction.GOOD
-                  and cause is not Cause.DEAD_MAN):  # the start just waits for the switch
-                self.faults.append(Fault(cause, steady, detail))
-                self._enter(State.FAULT, steady)
-            return
-        if (self._final and cause.reaction is Reaction.GOOD
-                and self.state in (State.RAMPING_DOWN, State.RELEASING)):
+        before, self.cause = self.state, cause
+        self.final = self.final or cause.reaction is Reaction.FINAL
+        if (self.final and cause.reaction is Reaction.GOOD
+                and before in (State.RAMPING_DOWN, State.RELEASING)):
             return  # a robot that is released on request may move: that is no fault
+        taken = self._answer(Event.FAULT, steady)
+        if before in _SILENT and not (taken and self.state is State.FAULT):
+            return  # nothing was sent, and nothing is refused
         if not any(f.cause is cause for f in self.faults):
             self.faults.append(Fault(cause, steady, detail))
-        if self.state in _WORK or self.state is State.HOLDING:
-            self._answer(steady, cause)
-        elif cause.reaction is Reaction.LOST and self.state is State.BRAKING:
-            self._lose(steady)
-        elif cause.reaction is Reaction.LOST and self.state is State.RAMPING_DOWN:
-            self._blind = True  # the ramp goes on from what was last published
-
-    def _answer(self, steady: float, cause: Cause) -> None:
-        """Start the stop sequence of a cause, from running or from holding."""
-        if cause.reaction is Reaction.LOST:
-            self._lose(steady)
-        elif self.state is not State.HOLDING:
-            self._enter(State.BRAKING, steady)
-        elif not cause.by_operator:  # a fault of a held robot must not end in another hold
-            self._ramp_down(steady, blind=False)
 
     # -- events of the loop -------------------------------------------------------------------
 
@@ -166,13 +145,8 @@ class Supervisor:
             self.advance(now, steady)  # detect the gap before the state that ends it
         self._expiry, self._last_fresh = expiry, steady
         self.paused = False
-        if not ready or now > expiry:
-            return
-        if self.state is State.PROBING:
-            self._clock = now
-            self._ramp_in(now, steady)
-        elif self.state in _STOPPING and self._may_recover():
-            self._ramp_in(now, steady)
+        self.now, self.ready = now, ready and now <= expiry
+        self._answer(Event.FRESH, steady)
 
     def keeps_running(self, now: float, steady: float, expiry: float) -> bool:
         """
@@ -215,11 +189,8 @@ class Supervisor:
         :param steady: steady time, s.
         :param reached: whether it was the wanted torque, not one on the way to it.
         """
-        if self.state is State.RAMPING_DOWN and self.blend >= 1.0 and reached:
-            self._enter(State.RELEASING, steady)
-            self._repeats = 1
-        elif self.state is State.RELEASING:
-            self._repeats += 1
+        self.reached = reached
+        self._answer(Event.SENT, steady)
 
     def advance(self, now: float, steady: float) -> Due:
         """
@@ -234,10 +205,13 @@ class Supervisor:
         if self.state is State.RAMPING_IN:
             ramp = self.timing.ramp_time
             self.gain = min((now - self._ramp_start) / ramp, 1.0) if ramp > 0.0 else 1.0
-            if self.gain >= 1.0:
-                self._enter(State.RUNNING, steady)
-        elif self.state in _STOPPING:
-            self._sequence_step(steady)
+        if self.state is not State.RAMPING_DOWN:
+            self._answer(Event.TIME, steady)
+        if self.state is State.RAMPING_DOWN:  # it may have begun in the past
+            spent, release_time = steady - self._since, self.timing.release_time
+            self.blend = min(spent / max(release_time, 1e-9), 1.0)
+            self._blind = self._blind or spent > release_time + _SETTLE
+            self._answer(Event.TIME, steady)
         return self.due
 
     @property
@@ -285,6 +259,11 @@ class Supervisor:
         """Return whether the sensor of a joint is frozen, so that it cannot be held."""
         return any(fault.cause is Cause.FROZEN for fault in self.faults)
 
+    @property
+    def spent(self) -> float:
+        """Return for how long it has been in this state when the event came, s."""
+        return self.steady - self._since
+
     # -- inside -------------------------------------------------------------------------------
 
     def _watch(self, now: float, steady: float) -> None:
@@ -308,72 +287,84 @@ class Supervisor:
             else:
                 self.paused = True
 
-    def _sequence_step(self, steady: float) -> None:
-        """Advance a stop sequence as its times run out."""
-        timing = self.timing
-        spent = steady - self._since
-        if self.state is State.BRAKING and spent >= timing.brake_time:
-            if self._may_hold():
-                self._enter(State.HOLDING, steady)
-            else:
-                self._ramp_down(steady, blind=False)
-        elif self.state is State.LOST and spent >= timing.hold_time:
-            self._ramp_down(self._since + timing.hold_time, blind=True)
-            self._ramp_until = steady + timing.longest_ramp  # a stall does not shorten the ramp
-        if self.state is State.RAMPING_DOWN:
-            spent = steady - self._since
-            self.blend = min(spent / max(timing.release_time, 1e-9), 1.0)
-            self._blind = self._blind or spent > timing.release_time + _SETTLE
-            if steady > self._ramp_until:  # on a machine too slow for the rate limit
-                self._enter(State.RELEASING, steady)
-        elif self.state is State.RELEASING and (
-                self._repeats >= timing.release_repeats
-                or steady - self._since > timing.longest_release):
-            self._end(steady)
+    def _answer(self, event: Event, steady: float) -> bool:
+        """Take the first row of an event whose conditions hold; False if there is none."""
+        self.steady = steady
+        for row, conditions in _TABLE.get((event, self.state), ()):
+            if all(holds(self) is wanted for holds, wanted in conditions):
+                self._left = self._since
+                if row.after is not None:
+                    self.state, self._due = row.after, _DUE[row.after]
+                    self._since, self.paused = steady, False
+                if row.sets:
+                    _SETS[row.sets](self)
+                return True
+        return False
 
-    def _end(self, steady: float) -> None:
-        if self._final:
-            self._enter(State.RELEASED, steady)
-        elif self._may_recover():
-            self._expiry = -math.inf
-            self._enter(State.PROBING, steady)
-        else:
-            self._enter(State.FAULT, steady)
+    # -- what a row sets ----------------------------------------------------------------------
 
-    def _may_hold(self) -> bool:
-        if self._final or self.distrusted or self.frozen:
-            return False
-        operator = all(f.cause.by_operator for f in self.faults)
-        return (self.timing.stop_action if operator else self.timing.fault_action) == 'hold'
+    def _begin(self) -> None:
+        self.faults.clear()
+        self.final = False
+        self._expiry = -math.inf
+        self._clock = self.now
 
-    def _may_recover(self) -> bool:
-        lost = all(f.cause.reaction is Reaction.LOST for f in self.faults)
-        return self.timing.recover and lost  # a final cause is never LOST
+    def _start(self) -> None:
+        self._clock = self.now
+        self._ramp_in()
 
-    def _lose(self, steady: float) -> None:
-        """Begin the blind sequence; the hold counts from when the last gravity torque expired."""
-        now = self._clock if self.timing.simulated else steady
-        self._enter(State.LOST, steady - max(now - self._gravity_until, 0.0))
+    def _reset(self) -> None:
+        self.faults.clear()
+        self._ramp_in()
 
-    def _ramp_in(self, now: float, steady: float) -> None:
+    def _ramp_in(self) -> None:
         self.recovered = self.faults.copy()
         self.faults.clear()
-        self._ramp_start = now
+        self._ramp_start = self.now
         self.gain = 0.0
-        self._enter(State.RAMPING_IN, steady)
 
-    def _ramp_down(self, steady: float, *, blind: bool) -> None:
-        self._blind = blind
-        self._repeats = 0
+    def _count_from_last_gravity(self) -> None:
+        """Count the hold of the last gravity torque from when that torque expired."""
+        now = self._clock if self.timing.simulated else self.steady
+        self._since = self.steady - max(now - self._gravity_until, 0.0)
+
+    def _ramp_down(self) -> None:
+        self._blind = False
+        self.repeats = 0
         self.blend = 0.0
-        self._ramp_until = steady + self.timing.longest_ramp
-        self._enter(State.RAMPING_DOWN, steady)
+        self.ramp_until = self.steady + self.timing.longest_ramp  # a stall does not shorten it
 
-    def _enter(self, state: State, steady: float) -> None:
-        self.paused = False
-        self.state, self._due = state, _DUE[state]
-        self._since = steady
+    def _ramp_down_blind(self) -> None:
+        self._ramp_down()
+        self._blind = True
+        self._since = self._left + self.timing.hold_time
 
+    def _go_blind(self) -> None:
+        self._blind = True
+
+    def _count_release(self) -> None:
+        self.repeats += 1
+
+    def _forget_state(self) -> None:
+        self._expiry = -math.inf
+
+
+_SETS: dict[str, Callable[[Supervisor], None]] = {
+    'begin': Supervisor._begin, 'start': Supervisor._start, 'reset': Supervisor._reset,
+    'ramp in': Supervisor._ramp_in, 'ramp down': Supervisor._ramp_down,
+    'ramp down blind': Supervisor._ramp_down_blind, 'go blind': Supervisor._go_blind,
+    'count from last gravity': Supervisor._count_from_last_gravity,
+    'count release': Supervisor._count_release, 'forget state': Supervisor._forget_state,
+}
+
+#: The rows of each event in each state, with the functions of their conditions and whether they
+#: must hold.
+_TABLE = {
+    (event, state): [
+        (row, [(CONDITIONS[name.removeprefix('not ')], not name.startswith('not '))
+               for name in row.conditions])
+        for row in rows_of(event, state)]
+    for event in Event for state in State}
 
 _DUE = {
     State.INACTIVE: Due.NOTHING, State.PROBING: Due.NOTHING, State.RAMPING_IN: Due.LAW,
