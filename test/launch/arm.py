@@ -22,7 +22,7 @@ import numpy as np
 from rbd_ros import load_urdf
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 
-RATE = 200.0
+RATE = 100.0
 STATE_TIMEOUT, HOLD, BRAKE, RELEASE = 0.8, 0.3, 0.3, 0.3
 REPEATS = 5
 

@@ -73,7 +73,7 @@ def generate_test_description() -> tuple[LaunchDescription, dict[str, object]]:
     simulator = NodeAction(
         package='rbd_ros', executable='simulator', name='simulator', namespace='orphan',
         output='screen', parameters=[{
-            'state_rate': 200.0, 'publish_clock': True, 'command_type': 'joint_state',
+            'state_rate': arm.RATE, 'publish_clock': True, 'command_type': 'joint_state',
             'initial_positions': arm.Q.tolist(), 'effort_source': 'joint'}])
     processes = driven | {'orphan': orphan, 'simulator': simulator}
     return LaunchDescription([*processes.values(), ReadyToTest()]), processes
