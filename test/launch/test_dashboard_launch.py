@@ -63,6 +63,7 @@ def test_a_dashboard_that_halts_or_dies(system: Standing) -> None:
         assert any('open http://127.0.0.1' in line for line in page.stdout)
         gaps = {}
         for what, number in (('halted', signal.SIGSTOP), ('killed', signal.SIGKILL)):
+            client.wait_running()       # the start of the page may have held our driver up
             begin = time.monotonic()
             os.killpg(page.pid, number)
             time.sleep(HALTED)
@@ -83,6 +84,7 @@ def test_a_listener_that_halts(system: Standing) -> None:
     try:
         assert listener.stdout is not None
         assert listener.stdout.readline() == b'heard\n'  # commands do reach it
+        system.client.wait_running()
         begin = time.monotonic()
         for _ in range(HALTS):
             listener.send_signal(signal.SIGSTOP)
