@@ -14,7 +14,7 @@
 
 """Articulated bodies (RBDA 7): properties, subtrees, two bodies."""
 
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 import numpy as np
 import pytest
 import rbd_ros
@@ -23,11 +23,10 @@ from rbd_ros.algorithms.kinematics import Conditions, links, velocities, velocit
 from rbd_ros.joints import Composite, Fixed, Prismatic, Revolute
 from rbd_ros.samples import families
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
-from tree_oracle import (assert_near, columns, crf, crm, DenseTree, SEEDS, skew, spatial_inertia,
-                         State, TREES, vector)
+from spatial_oracle import array, columns, crf6, crm6, skew
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, spatial_inertia, State, TREES
 
-many = settings(max_examples=40, deadline=None, derandomize=True,
-                suppress_health_check=[HealthCheck.too_slow])
+many = examples(40)
 
 
 class Articulated:
@@ -43,10 +42,10 @@ class Articulated:
         self.tree = links(model, q)
         v, v_J = velocities(model, self.tree, q, qd)
         c = velocity_products(model, q, qd, v, v_J)
-        self.v, self.c = [vector(x) for x in v], [vector(x) for x in c]
+        self.v, self.c = [array(x) for x in v], [array(x) for x in c]
         self.bodies = aba.aba(model, q, qd, self.tau, self.conditions)
         self.I_A = [np.array(x.to_list()) for x in self.bodies.I_A]
-        self.p_A = [vector(x) for x in self.bodies.p_A]
+        self.p_A = [array(x) for x in self.bodies.p_A]
         self.S = [columns(S) for S in self.tree.S]
         self.X = [np.array(X.to_list()) for X in self.tree.Xup]
 
@@ -72,7 +71,7 @@ def test_single_body_is_its_own_articulated_body():
     inertia = spatial_inertia(model.inertia[1])
     assert_near(a.I_A[1], inertia, limit=1e-15)
     X = DenseTree(model, a.s.q).X[1]
-    bias = crf(a.v[1]) @ inertia @ a.v[1] - np.linalg.inv(X).T @ a.s.f_ext[0]
+    bias = crf6(a.v[1]) @ inertia @ a.v[1] - np.linalg.inv(X).T @ a.s.f_ext[0]
     assert_near(a.p_A[1], bias, limit=1e-13)
 
 
@@ -117,7 +116,7 @@ def test_subtree_assembly(model, seed):
     dense = DenseTree(model, a.s.q)
     for i in range(1, model.nb + 1):
         inertia = spatial_inertia(model.inertia[i])
-        own = crf(a.v[i]) @ inertia @ a.v[i] - np.linalg.inv(dense.X[i]).T @ a.s.f_ext[i - 1]
+        own = crf6(a.v[i]) @ inertia @ a.v[i] - np.linalg.inv(dense.X[i]).T @ a.s.f_ext[i - 1]
         for order in (1, -1):
             I_A, p_A = inertia.copy(), own.copy()
             for j in model.children[i][::order]:
@@ -185,7 +184,7 @@ def test_gluing_handles_adds_articulated_bodies():
         qd = [0.3, -0.2, 0.5, 0.1, 0.4, -0.6] + [0.7] * len(angles)
         tau = [0.0] * 6 + [1.5] * len(angles)
         bodies = aba.aba(model, q, qd, tau, Conditions(Vec3.zero()))
-        return np.array(bodies.I_A[1].to_list()), vector(bodies.p_A[1])
+        return np.array(bodies.I_A[1].to_list()), array(bodies.p_A[1])
     one, two, both = (handle(tree(*which), angles) for which, angles in (
         ((True, False), [0.4]), ((False, True), [-0.8]), ((True, True), [0.4, -0.8])))
     assert_near(one[0] + two[0], both[0], limit=1e-13)
@@ -279,8 +278,8 @@ def test_two_bodies_in_motion(seed):
     s = State(model, seed)
     dense = DenseTree(model, s.q, s.qd)
     S, I1, I2, v1, v2 = dense.S[2][:, 0], dense.I[1], dense.I[2], dense.v[1], dense.v[2]
-    c = crm(v1) @ v2
-    p1, p2 = crf(v1) @ I1 @ v1, crf(v2) @ I2 @ v2
+    c = crm6(v1) @ v2
+    p1, p2 = crf6(v1) @ I1 @ v1, crf6(v2) @ I2 @ v2
     d, tau = S @ I2 @ S, s.tau[6]
     I2_a = I2 - np.outer(I2 @ S, I2 @ S) / d
     p2_a = p2 + I2_a @ c + I2 @ S * (tau - S @ p2) / d

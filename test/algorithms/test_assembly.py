@@ -14,7 +14,7 @@
 
 """Two bodies and a joint, many handles, divide and conquer (RBDA 7.4 and 7.5)."""
 
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 import numpy as np
 import pytest
 import rbd_ros
@@ -27,7 +27,8 @@ from rbd_ros.errors import SingularError
 from rbd_ros.joints import Revolute
 from rbd_ros.samples import families
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Transform, Vec3
-from tree_oracle import assert_near, DenseTree, SEEDS, skew, State, TREES, with_rotors
+from spatial_oracle import skew
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES, with_rotors
 
 FREEDOMS = [0, 1, 2, 3, 5]
 VARIANTS = [0, 1, 2]
@@ -210,8 +211,7 @@ def conditions_of(model, s):
 
 
 @pytest.mark.seed('RBDA 7-23', 'RBDA 3-05')
-@settings(max_examples=25, deadline=None, derandomize=True,
-          suppress_health_check=[HealthCheck.too_slow])
+@examples(25)
 @given(TREES, SEEDS)
 def test_divide_and_conquer(model, seed):
     """Halves of halves, joined, move as body by body (ABA), with all joints and branches."""

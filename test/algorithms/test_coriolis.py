@@ -14,7 +14,7 @@
 
 """The Coriolis matrix, Christoffel symbols and centroidal momentum, against other libraries."""
 
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 import numpy as np
 import peer
 import pinocchio as pin
@@ -28,10 +28,9 @@ from rbd_ros.model import positions
 from rbd_ros.peers.pinocchio_robot import SWAP
 from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
-from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES
 
-few = settings(max_examples=25, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(25)
 KINDS = sorted(families.JOINTS)
 
 

@@ -26,14 +26,9 @@ from rbd_ros.model import connectivity, positions
 from rbd_ros.samples import families
 from rbd_ros.spatial import (classical_acceleration, Motion, RigidInertia, rotx, rotz, Sym3,
                              Transform, Vec3, xlt)
-from tree_oracle import assert_near, DenseTree, State
+from tree_oracle import assert_near, DenseTree, reference, State
 
 Z = (0.0, 0.0, 1.0)
-
-
-def reference(model):
-    """Return the uncompiled robot."""
-    return rbd_ros.Dynamics(model, backend='reference')
 
 
 def point_masses():

@@ -18,7 +18,7 @@ import dataclasses
 import pickle
 
 from benchmark.operations import BOOK, chain_counts
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 import numpy as np
 import pytest
 import rbd_ros
@@ -26,10 +26,9 @@ from rbd_ros.algorithms import equivalence
 from rbd_ros.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
-from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES
 
-few = settings(max_examples=25, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(25)
 FORMS = pytest.mark.parametrize('form', equivalence.FORMS)
 #: How many parameters of a body can cross its joint (Table 9.7 and the same computation).
 DIMENSIONS = {

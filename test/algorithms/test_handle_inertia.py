@@ -16,7 +16,7 @@
 
 import dataclasses
 
-from hypothesis import given, HealthCheck, settings, strategies as st
+from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
@@ -24,10 +24,9 @@ from rbd_ros.algorithms.handles import many_handles, opspace
 from rbd_ros.joints import Revolute
 from rbd_ros.model.parts import Frame
 from rbd_ros.samples import families
-from tree_oracle import assert_near, DenseTree, SEEDS, State, with_rotors
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, with_rotors
 
-few = settings(max_examples=20, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(20)
 BUSHY = st.builds(families.random_tree, st.integers(1, 12), SEEDS,
                   branching=st.sampled_from([0.0, 0.4, 0.9]))
 

@@ -14,7 +14,7 @@
 
 """Hybrid dynamics: prescribed joints among free ones (RBDA 9.1, 9.2)."""
 
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -28,10 +28,9 @@ from rbd_ros.joints import Free, Helical, Prismatic, Revolute, Spherical, Transl
 from rbd_ros.model.connectivity import expanded_parent
 from rbd_ros.samples import families
 from rbd_ros.spatial import Force, Vec3
-from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES, with_rotors
 
-few = settings(max_examples=25, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(25)
 WAYS = (hybrid.by_inertia_matrix, hybrid.by_articulated_bodies)
 
 

@@ -14,7 +14,9 @@
 
 """The joint-space inertia matrix, and its branch-sparse factors (RBDA 6)."""
 
-from hypothesis import given, settings, strategies as st
+import itertools
+
+from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 import rbd_ros
@@ -23,12 +25,15 @@ from rbd_ros.algorithms.kinematics import links
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import trace
 from rbd_ros.dynamics.table import TABLE
+from rbd_ros.joints import Cylindrical, Planar, Revolute, Spherical
 from rbd_ros.model import connectivity, tree_cost
+from rbd_ros.model.builder import JointData
 from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
-from tree_oracle import assert_near, columns, DenseTree, SEEDS, State, TREES
+from spatial_oracle import columns
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES
 
-many = settings(max_examples=40, deadline=None, derandomize=True)
+many = examples(40)
 
 
 # --- composite bodies ----------------------------------------------------------------------------
@@ -310,3 +315,37 @@ def test_columns_of_nothing_are_six_by_zero():
     S = columns(rbd_ros.joints.Fixed().subspace([]))
     assert S.shape == (6, 0)
     assert not (S @ np.zeros(0)).any()
+
+
+KINDS = {'cylindrical': Cylindrical(), 'planar': Planar(), 'spherical': Spherical(),
+         'tilted cylindrical': Cylindrical((0.6, 0.0, 0.8))}
+
+
+@pytest.mark.parametrize('name', KINDS)
+def test_rotors_on_some_freedoms_of_a_joint(name):
+    """Whichever freedoms of a joint have rotors, all algorithms add them to H's diagonal."""
+    joint = KINDS[name]
+    for which in itertools.product((0.0, 1.0), repeat=joint.nv):
+        rotors = [0.3 * (k + 1) * used for k, used in enumerate(which)]
+        rng = np.random.default_rng(5)
+        builder = rbd_ros.ModelBuilder('geared')
+        for i, (kind, data) in enumerate((
+                (Revolute(), JointData(rotor_inertia=0.07)),
+                (joint, JointData(rotor_inertia=tuple(rotors))), (Revolute(), None))):
+            builder.add_body(f'b{i}', f'b{i - 1}' if i else 'base', kind,
+                             families.random_transform(rng), families.random_inertia(rng),
+                             joint_name=f'j{i}', data=data)
+        model = builder.build()
+        assert model.rotor_inertia == pytest.approx([0.07, *rotors, 0.0])
+        robot = rbd_ros.Dynamics(model, backend='reference')
+        s = State(model, 4)
+        dense = DenseTree(model, s.q, s.qd)
+        H = dense.mass_matrix() + np.diag(model.rotor_inertia)
+        C = dense.rnea(np.zeros(model.nv), model.gravity)
+        qdd = np.linalg.solve(H, s.tau - C)
+        assert_near(robot.mass_matrix(s.q), H)
+        for method in ('aba', 'crba'):
+            assert_near(robot.forward_dynamics(s.q, s.qd, s.tau, method=method), qdd)
+        assert_near(robot.inverse_dynamics(s.q, s.qd, qdd), s.tau)
+        assert_near(robot.inverse_mass_matrix(s.q), np.linalg.inv(H))
+        assert robot.kinetic_energy(s.q, s.qd) == pytest.approx(0.5 * s.qd @ H @ s.qd)

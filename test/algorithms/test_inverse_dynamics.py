@@ -23,8 +23,9 @@ from rbd_ros.compiler import trace
 from rbd_ros.joints import Revolute
 from rbd_ros.samples import families
 from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3
+from spatial_oracle import crm6
 from special_tree import special_tree
-from tree_oracle import assert_near, crm, DenseTree, State
+from tree_oracle import assert_near, DenseTree, State
 
 Z = (0.0, 0.0, 1.0)
 
@@ -86,7 +87,7 @@ def test_recurrences_agree_with_closed_forms():
     for i in dense.bodies:
         v = sum(axes[j] * s.qd[j] for j in range(i))
         a = sum(axes[j] * s.qdd[j] for j in range(i)) + sum(
-            crm(axes[k]) @ axes[j] * s.qd[j] * s.qd[k] for j in range(i) for k in range(j))
+            crm6(axes[k]) @ axes[j] * s.qd[j] * s.qd[k] for j in range(i) for k in range(j))
         name, X = model.body_names[i], dense.X[i]
         assert_near(robot.velocity(s.q, s.qd, name), X @ v, limit=1e-12)
         recursive = robot.jacobian(s.q, name) @ s.qdd + robot.jacobian_rate(s.q, s.qd, name)

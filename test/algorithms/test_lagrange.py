@@ -27,7 +27,7 @@ from rbd_ros.model.builder import JointData
 from rbd_ros.samples import families
 from rbd_ros.spatial import quaternion, RigidInertia, shapes, Sym3, Vec3, xlt
 from spatial_oracle import assert_close, derivative
-from tree_oracle import State
+from tree_oracle import reference, State
 
 M1, M2, L1, L2, G = 2.0, 1.0, 1.0, 0.5, 9.81
 Q, QD, QDD = [0.3, 0.7], [0.5, -1.2], [1.5, -0.8]
@@ -63,11 +63,6 @@ def tree():
                          families.random_transform(rng), families.random_inertia(rng),
                          data=JointData(rotor_inertia=0.1 * i))
     return builder.build()
-
-
-def reference(model):
-    """Return the uncompiled robot."""
-    return rbd_ros.Dynamics(model, backend='reference')
 
 
 @pytest.mark.seed('MR A03')

@@ -15,7 +15,7 @@
 """The inertia of many handles: six methods against dense matrices, Pinocchio, each other."""
 
 from benchmark.robots import robot_file
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 import numpy as np
 import pytest
 import rbd_ros
@@ -26,20 +26,15 @@ from rbd_ros.joints import Free, Revolute
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot
 from rbd_ros.samples import families
 from rbd_ros.spatial import InverseInertia
-from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
+from tree_oracle import (
+    assert_near, DenseTree, examples, reference, SEEDS, State, TREES, with_rotors)
 
 pytestmark = pytest.mark.slow
 
-few = settings(max_examples=20, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(20)
 METHODS = ('dense', 'ltl', 'krj', 'efpa', 'pv', 'pvr')
 POINT = rbd_ros.POINT
 DAMPING = 1e-7
-
-
-def reference(model):
-    """Return the uncompiled robot."""
-    return rbd_ros.Dynamics(model, backend='reference')
 
 
 def assorted(robot, seed):

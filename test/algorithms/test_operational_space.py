@@ -14,23 +14,21 @@
 
 """Operational-space inertia by projection (RBDA 7.2.1): handles, singular poses, null space."""
 
-from hypothesis import given, HealthCheck, settings
+import math
+
+from hypothesis import given
 import numpy as np
 import pytest
 import rbd_ros
+from rbd_ros.algorithms.handles import opspace
 from rbd_ros.errors import RbdError, SingularError
-from rbd_ros.joints import Revolute
+from rbd_ros.joints import Free, Revolute
 from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
-from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES, with_rotors
+from tree_oracle import (
+    assert_near, DenseTree, examples, reference, SEEDS, State, TREES, with_rotors)
 
-few = settings(max_examples=25, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
-
-
-def reference(model):
-    """Return the uncompiled robot."""
-    return rbd_ros.Dynamics(model, backend='reference')
+few = examples(25)
 
 
 @pytest.fixture
@@ -308,3 +306,136 @@ def test_batch_of_handles(arm):
             for many, one in zip(batch, single):
                 assert_near(many[k], one, limit=1e-9)
             assert_near(batch.nullspace[k], single.nullspace, limit=1e-9)
+
+
+#: condition number of Phi up to which Lambda is given without being asked for a bound
+TRUSTED_CONDITION = 1e8
+
+
+@pytest.fixture(scope='module')
+def two_hands():
+    """Return a tree of two arms on a free body, uncompiled: nineteen freedoms."""
+    builder = rbd_ros.ModelBuilder('two_hands')
+    rng = np.random.default_rng(6)
+    builder.add_body('torso', 'base', Free(), inertia=families.random_inertia(rng),
+                     joint_name='root')
+    for side in ('left', 'right'):
+        last = 'torso'
+        for k in range(6):
+            name = f'{side}_{k}'
+            builder.add_body(name, last, Revolute(tuple(rng.normal(size=3).tolist())),
+                             families.random_transform(rng), families.random_inertia(rng),
+                             joint_name=f'joint_{name}')
+            last = name
+    return rbd_ros.Dynamics(builder.build(), backend='reference')
+
+
+def dense_space(robot, s, rows):
+    """Return J, Phi and b of some frames with directions, by dense matrices."""
+    model = robot.model
+    dense = DenseTree(model, s.q, s.qd)
+    H = dense.mass_matrix()
+    C = dense.rnea(np.zeros(model.nv), model.gravity)
+    J, rate = [], []
+    for frame, directions in rows:
+        i = model.frame(frame).body
+        J.append(np.asarray(directions) @ dense.X[i] @ dense.jacobian(i))
+        rate.append(np.asarray(directions) @ dense.X[i] @ dense.velocity_product(i))
+    J = np.vstack(J)
+    return (J, J @ np.linalg.solve(H, J.T),
+            np.concatenate(rate) - J @ np.linalg.solve(H, C), np.linalg.solve(H, J.T))
+
+
+@pytest.mark.parametrize('count', [5, 6, 7, 12])
+def test_values_of_any_number_of_rows(two_hands, count):
+    """Lambda, bias, J_bar and condition of up to six rows and of more are those of the oracle."""
+    s = State(two_hands.model, 3)
+    rows = [('left_5', np.eye(6)[:min(count, 6)])]
+    if count > 6:
+        rows.append(('right_5', np.eye(6)[6 - (count - 6):]))
+    found = two_hands.operational_space(
+        s.q, s.qd, [two_hands.handle(frame, rows=directions.tolist())
+                    for frame, directions in rows])
+    J, Phi, b, HinvJT = dense_space(two_hands, s, rows)
+    assert found.Lambda.shape == (count, count)
+    assert_near(found.J, J)
+    assert_near(found.Phi, Phi)
+    assert_near(found.b, b)
+    Lambda = np.linalg.inv(Phi)
+    assert_near(found.Lambda, Lambda, limit=1e-9)
+    # the force that keeps the handles from accelerating
+    assert_near(found.bias, -Lambda @ b, limit=1e-9)
+    assert_near(Phi @ found.bias, -b, limit=1e-9)
+    assert_near(found.J_bar, HinvJT @ Lambda, limit=1e-9)
+    assert found.condition == pytest.approx(np.linalg.cond(Phi), rel=1e-7)
+
+
+@pytest.mark.parametrize('count', [6, 7])
+def test_threshold_of_the_condition(two_hands, count):
+    """Below the trusted condition number there is a Lambda, above it an error, at any size."""
+    s = State(two_hands.model, 3)
+
+    def handles(scale):
+        last = np.eye(6)[5] * scale
+        if count == 6:
+            return [('left_5', np.vstack([np.eye(6)[:5], last]))]
+        return [('left_5', np.eye(6)), ('right_5', last[None])]
+
+    def condition(scale):
+        return np.linalg.cond(dense_space(two_hands, s, handles(scale))[1])
+
+    def ask(scale, **options):
+        return two_hands.operational_space(s.q, s.qd, [
+            two_hands.handle(frame, rows=rows.tolist()) for frame, rows in handles(scale)],
+            **options)
+    # the row made small: the condition grows with the square of its size
+    scale = 1e-3 * math.sqrt(condition(1e-3) / TRUSTED_CONDITION)
+    fine, too_small = scale * math.sqrt(2.0), scale / math.sqrt(2.0)
+    assert condition(fine) < TRUSTED_CONDITION < condition(too_small)
+    assert ask(fine).condition == pytest.approx(condition(fine), rel=1e-6)
+    with pytest.raises(SingularError, match='the condition number of J H.-1 J.T is'):
+        ask(too_small)
+    # a bound raises the small eigenvalue to its share of the largest
+    bounded = ask(too_small, max_condition=100.0)
+    w, V = np.linalg.eigh(dense_space(two_hands, s, handles(too_small))[1])
+    assert_near(bounded.Lambda, V @ np.diag(1.0 / np.maximum(w, w[-1] / 100.0)) @ V.T, limit=1e-8)
+    assert bounded.condition == pytest.approx(condition(too_small), rel=1e-5)
+
+
+def test_share_that_is_lost():
+    """A direction below the bound loses 1 - w / floor; between two it is split by the squares."""
+    found = opspace.conditioned_inverse(
+        [[4.0, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.04]], 20.0)     # floor 4 / 20 = 0.2
+    assert found.lost == pytest.approx([0.0, 0.5, 0.8], abs=1e-15)
+    assert np.diag(found.Lambda) == pytest.approx([0.25, 5.0, 5.0], rel=1e-14)
+    assert found.condition == pytest.approx(100.0, rel=1e-14)
+    # turned by an angle in the plane of a free and a lost direction
+    c, s = math.cos(0.3), math.sin(0.3)
+    turned = opspace.conditioned_inverse(
+        [[4.0 * c * c, 4.0 * c * s], [4.0 * c * s, 4.0 * s * s + 0.0]], 8.0)
+    assert turned.lost == pytest.approx([s * s, c * c], abs=1e-12)      # w = 0: all of it
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(6, 6)) * [1.0, 1.0, 1.0, 1.0, 0.1, 0.01]
+    Phi = A @ A.T
+    w, V = np.linalg.eigh(Phi)
+    floor = w[-1] / 50.0
+    expected = V**2 @ (1.0 - np.minimum(w, floor) / floor)
+    found = opspace.conditioned_inverse(Phi.tolist(), 50.0)
+    assert found.lost == pytest.approx(expected, abs=1e-10)
+    assert 0.0 < min(found.lost) and max(found.lost) < 1.0
+    assert opspace.conditioned_inverse(Phi.tolist(), 1e12).lost == pytest.approx([0.0] * 6)
+
+
+def test_inverses_with_something_on_the_diagonal():
+    """Raised by trace / condition, by a damping, and by the mean where a row does not count."""
+    A = np.random.default_rng(8).normal(size=(4, 4))
+    Phi = A @ A.T
+    found = opspace.damped_inverse(Phi.tolist(), 50.0)
+    assert_near(found, np.linalg.inv(Phi + np.trace(Phi) / 50.0 * np.eye(4)))
+    found = opspace.inverse_with_damping(Phi.tolist(), 0.7)
+    assert_near(found, np.linalg.inv(Phi + 0.7 * np.eye(4)))
+    mask = np.array([1.0, 0.0, 1.0, 0.0])
+    counted = mask[:, None] * Phi * mask
+    mean = (Phi[0, 0] + Phi[2, 2]) / 2.0
+    found = opspace.without_masked(counted.tolist(), mask.tolist())
+    assert_near(found, counted + mean * np.diag(1.0 - mask))

@@ -14,7 +14,7 @@
 
 """Regressors of torque, energy and momentum: linear in the parameters, and Pinocchio's."""
 
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 import numpy as np
 import peer
 import pinocchio as pin
@@ -23,10 +23,9 @@ from rbd_ros.algorithms import energy, regressor
 from rbd_ros.algorithms.kinematics import links, velocities
 from rbd_ros.identification import body_parameters
 from rbd_ros.spatial import Vec3
-from tree_oracle import assert_near, DenseTree, SEEDS, State, TREES
+from tree_oracle import assert_near, DenseTree, examples, SEEDS, State, TREES
 
-few = settings(max_examples=20, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(20)
 #: Pinocchio's order of the ten parameters in ours.
 THEIRS = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]
 

@@ -30,7 +30,7 @@ from rbd_ros.samples import families
 from rbd_ros.spatial import exponential, Force, Motion, RigidInertia, Sym3, Transform, Vec3
 from rbd_ros.spatial.matrices import crm, inertia_matrix, motion_matrix
 from scipy.linalg import expm
-from spatial_oracle import array, assert_close, derivative, Sampler
+from spatial_oracle import array, assert_close, columns, derivative, Sampler
 
 ONE_AXIS = ('revolute', 'prismatic', 'helical')
 ZERO = Vec3.zero()
@@ -39,11 +39,6 @@ ZERO = Vec3.zero()
 def peer():
     """Return the reference implementation of the book."""
     return pytest.importorskip('modern_robotics')
-
-
-def columns(vectors):
-    """Return spatial vectors as the columns of a matrix."""
-    return np.array([v.to_list() for v in vectors]).T
 
 
 class Case:

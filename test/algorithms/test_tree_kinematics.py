@@ -25,7 +25,7 @@ from rbd_ros.model.builder import ModelBuilder
 from rbd_ros.samples import families
 from rbd_ros.spatial import Motion, Transform
 from scipy.linalg import expm
-from spatial_oracle import derivative
+from spatial_oracle import array, crm6, derivative, skew
 
 SEEDS = range(6)
 
@@ -40,18 +40,13 @@ class Numbers:
         self.qd = rng.normal(size=model.nv).tolist()
         self.tree = kinematics.links(model, self.q)
         self.v, self.v_J = kinematics.velocities(model, self.tree, self.q, self.qd)
-        self.X_0 = [matrix(X) for X in kinematics.placements(model, self.tree)]
+        self.X_0 = [array(X) for X in kinematics.placements(model, self.tree)]
 
     def joint_motion(self, i):
         """Return S_i qd_i in body coordinates, as six numbers."""
         model = self.model
         S = np.array([s.to_list() for s in model.joint[i].subspace(self.q[model.q_index[i]])])
         return np.array(self.qd[model.v_index[i]]) @ S
-
-
-def matrix(X):
-    """Return the 6x6 matrix of a transform."""
-    return np.array(X.to_list())
 
 
 @pytest.fixture(params=SEEDS)
@@ -68,7 +63,7 @@ def test_body_positions_follow_the_parents(moving):
         X = np.eye(6)
         for j in model.support[i]:
             X_J = model.joint[j].transform(moving.q[model.q_index[j]])
-            X = matrix(X_J) @ matrix(model.X_T[j]) @ X
+            X = array(X_J) @ array(model.X_T[j]) @ X
         np.testing.assert_allclose(moving.X_0[i], X, atol=1e-12)
 
 
@@ -91,7 +86,7 @@ def test_body_velocity_is_the_rate_of_its_position(moving):
         q = positions.integrate(model, moving.q, [sign * h * x for x in moving.qd])
         ends.append(kinematics.placements(model, kinematics.links(model, q)))
     for i in range(1, model.nb + 1):
-        rate = (matrix(ends[0][i]) - matrix(ends[1][i])) / (2.0 * h)
+        rate = (array(ends[0][i]) - array(ends[1][i])) / (2.0 * h)
         w, u = np.split(np.array(moving.v[i].to_list()), 2)
         cross = np.block([[skew(w), np.zeros((3, 3))], [skew(u), skew(w)]])
         expected = -cross @ moving.X_0[i]
@@ -124,7 +119,7 @@ class Screws:
         # the axes at q = 0, by the transforms of the model alone
         X, self.axes = np.eye(6), []
         for i in range(1, n + 1):
-            X = matrix(self.model.X_T[i]) @ X
+            X = array(self.model.X_T[i]) @ X
             S, = self.model.joint[i].subspace([0.0])
             self.axes.append(np.linalg.inv(X) @ S.to_list())
 
@@ -134,19 +129,13 @@ class Screws:
         X, axes = np.eye(6), []
         for s, angle in zip(self.axes, q, strict=True):
             axes.append(X @ s)
-            X = X @ expm(cross6(s) * angle)
+            X = X @ expm(crm6(s) * angle)
         return axes, qd
 
     def velocity(self, i, t):
         """Return the velocity of body i in base coordinates: the sum of s_j qd_j (2.17)."""
         axes, qd = self.now(t)
         return sum(s * rate for s, rate in zip(axes[:i], qd))
-
-
-def cross6(v):
-    """Return the 6x6 matrix v x."""
-    w, u = skew(v[:3]), skew(v[3:])
-    return np.block([[w, np.zeros((3, 3))], [u, w]])
 
 
 @pytest.mark.seed('RBDA 2-15')
@@ -186,7 +175,7 @@ def test_acceleration_of_a_chain_of_screws(seed):
         scale = max(1.0, np.abs(expected).max())
         np.testing.assert_allclose(found, expected, atol=1e-9 * scale)
         # all at once (2.56): s_k x s_j qd_j qd_k for every pair of joints before
-        pairs = sum(cross6(axes[k]) @ axes[j] * qd[j] * qd[k]
+        pairs = sum(crm6(axes[k]) @ axes[j] * qd[j] * qd[k]
                     for j in range(i) for k in range(j))
         direct = np.array(axes[:i]).T @ chain.qdd[:i] + pairs
         np.testing.assert_allclose(found, direct, atol=1e-11 * scale)
@@ -200,12 +189,6 @@ def test_velocities_in_base_coordinates(moving):
     for i in range(1, moving.model.nb + 1):
         np.testing.assert_allclose(moving.X_0[i] @ v_0[i].to_list(), moving.v[i].to_list(),
                                    atol=1e-11)
-
-
-def skew(a):
-    """Return the matrix of the cross product."""
-    x, y, z = a
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def inertia_by_columns(model, q):

@@ -19,7 +19,6 @@ from collections.abc import Callable
 import io
 import os
 from pathlib import Path
-import socket
 import time
 from typing import Any
 
@@ -35,13 +34,6 @@ PICTURES = os.environ.get('RBD_ROS_PICTURES', '')  # a folder: keep pictures for
 #: what viser takes behind the address of a page: one pixel of the scene in place of four, as each
 #: costs time of the processor where there is no graphics card
 COARSE = '' if PICTURES else '/?fixedDpr=0.5'
-
-
-def free_port() -> int:
-    """Return a port that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return int(probe.getsockname()[1])
 
 
 def address(port: int) -> str:

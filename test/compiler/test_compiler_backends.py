@@ -20,6 +20,7 @@ import random
 import shutil
 import subprocess
 
+from c_functions import build, COMPILER, STRICT
 from hypothesis import given, settings
 import numpy as np
 import pytest
@@ -36,46 +37,7 @@ from rbd_ros.compiler.source.python import PythonKernel
 from rbd_ros.samples.families import random_tree
 from rbd_ros.spatial import Vec3
 
-STRICT = ['-std=c99', '-Wall', '-Wextra', '-Werror', '-pedantic', '-Wshadow', '-Wconversion',
-          '-Wstrict-prototypes', '-Wmissing-prototypes',
-          # bits are compared: no fused products, and no library function folded by the compiler
-          '-ffp-contract=off', '-fno-builtin']
-COMPILER = shutil.which('gcc') or shutil.which('cc') or shutil.which('clang')
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason='this machine has no C compiler')
-
-
-class CFunction:
-    """
-    One generated C function, called through ctypes.
-
-    :param library: the loaded library.
-    :param graph: what it computes.
-    :param prefix: of its name.
-    """
-
-    def __init__(self, library, graph, prefix):
-        self.graph = graph
-        self.function = getattr(library, f'{prefix}_{graph.name}')
-        self.function.restype = None
-
-    def __call__(self, *values):
-        """Return all output elements."""
-        inputs = [np.array(v, dtype=float) for v in values]
-        outputs = [np.full(a.shape, 7.7) for a in self.graph.outputs]
-        self.function(*[ctypes.c_void_p(x.ctypes.data) for x in (*inputs, *outputs)])
-        return [float(e) for x in outputs for e in x.ravel()]
-
-
-def build(folder, graphs, prefix='kern', **options):
-    """Return the generated functions, compiled with every warning an error."""
-    source, header = emit_c(graphs, prefix, **options)
-    (folder / f'{prefix}.c').write_text(source)
-    (folder / f'{prefix}.h').write_text(header)
-    library = folder / f'{prefix}.so'
-    subprocess.run([COMPILER, *STRICT, '-O1', '-fPIC', '-shared', str(folder / f'{prefix}.c'),
-                    '-o', str(library), '-lm'], check=True)
-    loaded = ctypes.CDLL(str(library))
-    return [CFunction(loaded, graph, prefix) for graph in graphs]
 
 
 def same(found, expected):

@@ -17,7 +17,7 @@
 import pickle
 
 from benchmark.robots import robot_file
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given
 from linted import ROOT
 import numpy as np
 import pinocchio as pin
@@ -35,12 +35,11 @@ from rbd_ros.model.model import Frame
 from rbd_ros.peers.pinocchio_robot import PinocchioRobot, SWAP
 from rbd_ros.samples import families
 from rbd_ros.spatial import Force, RigidInertia, Sym3, Vec3
-from tree_oracle import assert_near, SEEDS, State, TREES
+from tree_oracle import assert_near, examples, SEEDS, State, TREES
 
 pytestmark = pytest.mark.slow
 
-few = settings(max_examples=6, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(6)
 ARM = ROOT / 'urdf' / 'seven_joint_arm.urdf'
 #: Joints whose S moves in the body: Pinocchio's own derivatives take S as constant.
 MOVING = ('roll_pitch_yaw', 'universal')

@@ -14,7 +14,7 @@
 
 """Properties of the dynamics of random trees of all joint types, up to forty bodies."""
 
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given, settings
 import numpy as np
 import pytest
 import rbd_ros
@@ -24,18 +24,13 @@ from rbd_ros.joints import Revolute
 from rbd_ros.model import positions
 from rbd_ros.samples import families
 from rbd_ros.spatial import Transform, Vec3
-from tree_oracle import assert_near, DenseTree, LARGE_TREES, SEEDS, State, TREES, with_rotors
+from tree_oracle import (
+    assert_near, DenseTree, examples, LARGE_TREES, reference, SEEDS, State, TREES, with_rotors)
 
 pytestmark = pytest.mark.slow
 
-few = settings(max_examples=30, deadline=None, derandomize=True,
-               suppress_health_check=[HealthCheck.too_slow])
+few = examples(30)
 many = settings(few, max_examples=60)
-
-
-def reference(model):
-    """Return the uncompiled robot."""
-    return rbd_ros.Dynamics(model, backend='reference')
 
 
 def advance(model, s, h):

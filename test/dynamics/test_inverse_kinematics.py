@@ -31,6 +31,7 @@ from rbd_ros.spatial import Mat3, shapes, xlt
 from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 from spatial_oracle import assert_close, derivative
+from tree_oracle import reference
 
 Y, Z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -48,11 +49,6 @@ def inverse_kinematics(robot, *arguments, **options):
     return robot.inverse_kinematics(*arguments, **options)
 
 
-def robot_of(model):
-    """Return the uncompiled robot."""
-    return rbd_ros.Dynamics(model, backend='reference')
-
-
 @pytest.fixture(scope='module')
 def arm():
     """Return the seven-joint arm, compiled."""
@@ -67,7 +63,7 @@ def inside(model, q):
 @pytest.mark.seed('SIXD P12')
 def test_last_steps_are_newtons():
     """Near the target of a six-joint arm each error is about the square of the one before."""
-    robot = robot_of(families.general_chain(6, 3))
+    robot = reference(families.general_chain(6, 3))
     start = np.array([0.3, 0.5, -0.4, 0.6, -0.5, 0.2])
     goal = start + np.array([0.2, -0.15, 0.1, 0.2, -0.1, 0.15])
     found = inverse_kinematics(robot, {'body_6': robot.pose(goal, 'body_6')}, start,
@@ -176,7 +172,7 @@ def test_limits_that_forbid_a_target_are_named():
     builder.add_body('link', 'base', Revolute(Z), None, shapes.rod(1.0, 1.0), joint_name='door',
                      data=JointData(lower=-0.5, upper=0.5))
     builder.add_frame('tip', 'link', xlt(1.0, 0.0, 0.0))
-    robot = robot_of(builder.build())
+    robot = reference(builder.build())
     found = inverse_kinematics(robot, {'tip': [np.cos(1.0), np.sin(1.0), 0.0]}, restarts=2)
     assert not found.success and found.at_limits == ('door',)
     assert 0.499 < found.q[0] <= 0.5
@@ -199,7 +195,7 @@ def test_several_frames_and_points_at_once():
                              families.random_inertia(rng), data=JointData(lower=-0.2, upper=0.4))
             above, y = f'{side}_{k}', 0.0
     model = builder.build()
-    robot = robot_of(model)
+    robot = reference(model)
     goal = positions.random_position(model, rng)
     targets = {'left_2': robot.pose(goal, 'left_2'),
                'right_2': robot.pose(goal, 'right_2')[:3, 3]}
@@ -217,7 +213,7 @@ def test_followers_of_mimic_joints_follow():
     builder.add_body('b', 'a', Revolute(Z), xlt(1.0, 0.0, 0.0), shapes.rod(1.0, 1.0),
                      mimic=Mimic('a_joint', -2.0, 0.1))
     builder.add_frame('tip', 'b', xlt(1.0, 0.0, 0.0))
-    robot = robot_of(builder.build())
+    robot = reference(builder.build())
     target = robot.pose([0.7], 'tip')[:3, 3]
     found = inverse_kinematics(robot, {'tip': target}, [0.3])
     assert found.success and found.q == pytest.approx([0.7], abs=1e-5)
@@ -230,7 +226,7 @@ def hinge_on(joint, lower, upper):
     builder.add_body('link', 'trunk', Revolute(Z), xlt(1.0, 0.0, 0.0), shapes.rod(1.0, 1.0),
                      joint_name='door', data=JointData(lower=lower, upper=upper))
     builder.add_frame('tip', 'link', xlt(1.0, 0.0, 0.0))
-    return robot_of(builder.build())
+    return reference(builder.build())
 
 
 @pytest.mark.parametrize('joint', [Free(), Spherical()], ids=lambda joint: joint.type_name)
@@ -257,7 +253,7 @@ def test_limits_of_joints_whose_positions_do_not_add():
     builder = rbd_ros.ModelBuilder('sledge')
     builder.add_body('sledge', 'base', Planar(Z), None, shapes.rod(1.0, 1.0),
                      data=JointData(lower=(-1.0, -0.5, -0.5), upper=(1.0, 0.5, 0.5)))
-    robot = robot_of(builder.build())
+    robot = reference(builder.build())
     found = inverse_kinematics(robot, {'sledge': robot.pose([0.3, 0.4, -0.4], 'sledge')})
     assert found.success and inside(robot.model, found.q)
     far = inverse_kinematics(robot, {'sledge': robot.pose([0.3, 2.0, 0.0], 'sledge')}, restarts=2)
@@ -285,7 +281,7 @@ def test_a_search_that_meets_no_number_fails():
     late = Prescribed(Revolute(), lambda t: ([sqrt(t - 1.0)], [1.0], [0.0]))    # begins at t = 1
     builder.add_body('slide', 'base', late, None, shapes.rod(1.0, 1.0))
     builder.add_body('link', 'slide', Prismatic(Z), None, shapes.rod(1.0, 1.0))
-    robot = robot_of(builder.build())
+    robot = reference(builder.build())
     found = inverse_kinematics(robot, {'link': [0.0, 0.0, 1.0]}, restarts=1)
     assert not found.success and np.isfinite(found.q).all()
     many = inverse_kinematics(robot, {'link': [[0.0, 0.0, 1.0]] * 2}, restarts=1)
@@ -296,7 +292,7 @@ def test_a_search_that_meets_no_number_fails():
 def test_loops_are_closed(name):
     """Success means closed loops; a place that the tree alone could reach is not reached."""
     model, q = getattr(mechanisms, name)()
-    robot = robot_of(model)
+    robot = reference(model)
     frame = {'four_bar': 'bar_3', 'delta': 'tool'}[name]
     place = robot.pose(q, frame)[:3, 3]
     start = positions.integrate(model, list(q), [0.15, -0.1, 0.1] + [0.0] * (model.nv - 3))

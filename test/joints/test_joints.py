@@ -30,7 +30,7 @@ from rbd_ros.joints import (
 from rbd_ros.spatial import Mat3, Motion, quaternion, RigidInertia, Sym3, Transform, Vec3
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
-from spatial_oracle import array, assert_close, crm6, derivative, x6
+from spatial_oracle import array, assert_close, columns, crm6, derivative, x6
 
 TIME = 0.4
 
@@ -55,11 +55,6 @@ def path(joint, q, qd, qdd, s):
         k4 = rate(x + h * k3, t + h)
         x = x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
     return x.tolist(), (np.array(qd) + qdd * s).tolist()
-
-
-def columns(vectors):
-    """Return a 6 x n matrix."""
-    return np.array([v.to_list() for v in vectors]).reshape(-1, 6).T
 
 
 @pytest.mark.seed('RBDA 4-19', 'RBDA 4-20', 'RBDA 4-21', 'RBDA 4-22', 'RBDA 4-24', 'RBDA 4-26',
@@ -460,3 +455,18 @@ def test_position_and_closure_error_of_a_transform(joint):
         off = Transform(Mat3(E.tolist()), Vec3(r[2, 1], r[0, 2], r[1, 0]))
         return np.array(joint.closure_error(off, TIME))
     assert_close(derivative(error), T.T @ twist, 1e-8)
+
+
+@pytest.mark.parametrize('pitch', [0.3, -0.05])
+@pytest.mark.parametrize('angle', [0.4, 3.0, 3.3, -3.3, 7.0, -20.0, 100.0])
+def test_screw_is_located_with_its_turns(pitch, angle):
+    """The distance along the axis shows how many turns a screw has made, in either direction."""
+    for joint in (Helical((0.0, 0.6, 0.8), pitch), RackAndPinion(pitch)):
+        assert joint.locate(joint.transform([angle]))[0] == pytest.approx(angle, abs=1e-12)
+    # a gap along the axis of less than half a turn's advance does not change the count
+    screw = Helical((0.0, 0.0, 1.0), pitch)
+    X = screw.transform([angle])
+    off = Transform(X.E, X.r + Vec3(0.0, 0.0, 0.4 * 2.0 * math.pi * pitch))
+    assert screw.locate(off)[0] == pytest.approx(angle, abs=1e-12)
+    off = Transform(X.E, X.r + Vec3(0.0, 0.0, 0.6 * 2.0 * math.pi * pitch))
+    assert screw.locate(off)[0] == pytest.approx(angle + 2.0 * math.pi, abs=1e-12)

@@ -25,7 +25,7 @@ from rbd_ros.joints import Cylindrical, Helical, RackAndPinion, Revolute, Spheri
 from rbd_ros.joints.base import dual_complement
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, Motion, RigidInertia, Sym3, Vec3)
-from spatial_oracle import array, assert_close, crf6, crm6, derivative, Sampler
+from spatial_oracle import array, assert_close, columns, crf6, crm6, derivative, Sampler
 
 JOINTS = [Revolute((1.0, 2.0, 0.5)), Helical((0.0, 1.0, 0.0), 0.3), Cylindrical(), Spherical(),
           Universal(), RackAndPinion(0.4)]
@@ -36,11 +36,6 @@ NAMES = [joint.type_name for joint in JOINTS]
 def sample():
     """Return a source of random spatial quantities."""
     return Sampler(8)
-
-
-def columns(vectors):
-    """Return a 6 x n matrix."""
-    return np.array([v.to_list() for v in vectors]).reshape(-1, 6).T
 
 
 def as_motions(matrix):

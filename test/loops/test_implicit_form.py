@@ -16,6 +16,8 @@
 
 import math
 
+from gear_rig import crane, in_order, L1, L2, LAWS, urdf
+from loop_rig import BAR_Q, BAR_QD, BAR_QDD, four_bar
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -27,8 +29,7 @@ from rbd_ros.algorithms.other_forms import lagrange
 from rbd_ros.algorithms.other_forms.divide_and_conquer import divide_and_conquer
 from rbd_ros.compiler import compile_python, cos, sin, trace
 from rbd_ros.spatial import Vec3
-from test_gears import crane, derivative, in_order, L1, L2, LAWS, urdf
-from test_system import BAR_Q, BAR_QD, BAR_QDD, four_bar
+from spatial_oracle import derivative
 from tree_oracle import assert_near, DenseTree, with_rotors
 
 Y, YD, YDD = np.random.default_rng(5).normal(size=(3, 4))

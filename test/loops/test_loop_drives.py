@@ -16,6 +16,7 @@
 
 from pathlib import Path
 
+from gear_rig import crane
 from loop_rig import MECHANISMS, moving, robot
 import numpy as np
 import pinocchio as pin
@@ -27,7 +28,6 @@ from rbd_ros.joints import Fixed, Prismatic, Revolute
 from rbd_ros.model import connectivity
 from rbd_ros.samples import mechanisms
 from rbd_ros.spatial import xlt
-from test_gears import crane
 
 DRIVES = {
     'four_bar': ['joint_1'], 'five_bar': ['joint_1', 'joint_4'],

@@ -14,6 +14,7 @@
 
 """Constraints in all their forms, and the system of all bodies and joints (RBDA 3.2, 3.7, 8)."""
 
+from loop_rig import BAR_Q, BAR_QD, BAR_QDD, four_bar
 import numpy as np
 import pytest
 import rbd_ros
@@ -22,10 +23,10 @@ from rbd_ros.algorithms.kinematics import Conditions
 from rbd_ros.algorithms.loops import constraints, whole_system
 from rbd_ros.algorithms.other_forms import divide_and_conquer
 from rbd_ros.errors import SingularError
-from rbd_ros.joints import Revolute, Spherical
+from rbd_ros.joints import Spherical
 from rbd_ros.model import connectivity
 from rbd_ros.samples import families
-from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import Vec3
 from tree_oracle import assert_near, DenseTree, State
 
 
@@ -139,38 +140,6 @@ def test_incidence_of_bodies_and_joints():
     dense = DenseTree(model, s.q, s.qd)
     P = np.array(connectivity.incidence(7, [(model.parent[i], i) for i in dense.bodies]))
     assert_near(P.T @ np.array(dense.v[1:]), dense.v_J[1:], limit=1e-12)
-
-
-def four_bar(last=None, *, merged=False):
-    """
-    Return the four-bar of the reference numbers, closed by a hinge or another joint.
-
-    :param merged: whether the loop joint connects links that are fixed to base and bar.
-    """
-    builder = rbd_ros.ModelBuilder('four_bar', gravity=(0.0, -9.81, 0.0))
-    for i, (length, m) in enumerate(((0.3, 1.0), (0.8, 2.0), (0.6, 1.5)), 1):
-        moment = m * length**2 / 12.0
-        start = (0.0, 0.3, 0.8)[i - 1]
-        builder.add_body(
-            f'bar_{i}', f'bar_{i - 1}' if i > 1 else 'base', Revolute(),
-            Transform.translation(Vec3(start, 0.0, 0.0)),
-            RigidInertia.from_com(
-                m, Vec3(length / 2.0, 0.0, 0.0), Sym3.diagonal(0.001, moment, moment)),
-            joint_name=f'joint_{i}')
-    X_P, X_S = (Transform.translation(Vec3(x, 0.0, 0.0)) for x in (0.9, 0.6))
-    if merged:
-        fixed = rbd_ros.joints.Fixed()
-        builder.add_body('post', 'base', fixed, X_P, joint_name='stand')
-        builder.add_body('tip', 'bar_3', fixed, X_S, joint_name='weld')
-        builder.add_joint('close', 'post', 'tip', last or Revolute())
-    else:
-        builder.add_joint('close', 'base', 'bar_3', last or Revolute(), X_P, X_S)
-    return builder.build()
-
-
-BAR_Q = [0.9, -0.4262239867, -2.0418464295]
-BAR_QD = [1.3, -1.641238173, 0.6428154012]
-BAR_QDD = [-16.3136955852, 21.1345466729, -7.6139929082]
 
 
 @pytest.mark.seed('RBDA 3-30', 'RBDA 3-12')

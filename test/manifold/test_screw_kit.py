@@ -28,6 +28,7 @@ from rbd_ros.samples import families
 from rbd_ros.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 from rbd_ros.spatial.exponential import displacement, from_homogeneous, hat, homogeneous, vee
 from scipy.linalg import expm
+from spatial_oracle import array
 
 RNG = np.random.default_rng(12)
 SCREWS = [RNG.normal(size=6), np.array([0.0, 0.0, 0.0, 0.3, -1.0, 2.0]),
@@ -46,11 +47,6 @@ def big_ad(T):
     R, p = T[:3, :3], T[:3, 3]
     cross = np.array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
     return np.block([[R, np.zeros((3, 3))], [cross @ R, R]])
-
-
-def matrix(X):
-    """Return the 6 x 6 matrix of a transform of motions."""
-    return np.array(X.to_list(), float)
 
 
 @pytest.fixture(scope='module')
@@ -81,8 +77,8 @@ def test_adjoints_of_poses_and_screws():
     """Products, the Jacobi identity, and Ad_G (g x h) = Ad_G g x Ad_G h; forces by transposes."""
     one, two = pose(), pose()
     X, Y = from_homogeneous(one.tolist()), from_homogeneous(two.tolist())
-    np.testing.assert_allclose(matrix(X), big_ad(np.linalg.inv(one)), atol=1e-13)
-    np.testing.assert_allclose(matrix(Y @ X), big_ad(np.linalg.inv(one @ two)), atol=1e-13)
+    np.testing.assert_allclose(array(X), big_ad(np.linalg.inv(one)), atol=1e-13)
+    np.testing.assert_allclose(array(Y @ X), big_ad(np.linalg.inv(one @ two)), atol=1e-13)
     g, h, k = RNG.normal(size=(3, 6))
     G, H = Motion.from_list(g.tolist()), Motion.from_list(h.tolist())
     np.testing.assert_allclose(G.cross(H).to_list(), ad(g) @ h, atol=1e-14)
@@ -93,7 +89,7 @@ def test_adjoints_of_poses_and_screws():
                                atol=1e-13)
     f = Force.from_list(k.tolist())
     np.testing.assert_allclose(G.cross(f).to_list(), -ad(g).T @ k, atol=1e-14)   # minus ad*
-    np.testing.assert_allclose(X.inv_apply(f).to_list(), matrix(X).T @ k, atol=1e-13)
+    np.testing.assert_allclose(X.inv_apply(f).to_list(), array(X).T @ k, atol=1e-13)
 
 
 @pytest.mark.seed('SPENCER 55', 'SPENCER 56')
@@ -121,7 +117,7 @@ def test_velocities_seen_from_body_and_base(state):
     # power is the same in both frames if forces move by the inverse transpose
     v, f = Motion.from_list(body.tolist()), Force.from_list(RNG.normal(size=6).tolist())
     assert (X @ v).dot(X @ f) == pytest.approx(v.dot(f), abs=1e-12)
-    np.testing.assert_allclose((X @ f).to_list(), np.linalg.inv(matrix(X)).T @ f.to_list(),
+    np.testing.assert_allclose((X @ f).to_list(), np.linalg.inv(array(X)).T @ f.to_list(),
                                atol=1e-12)
 
 
@@ -132,7 +128,7 @@ def test_derivatives_of_adjoints(screw):
     S, M = Motion.from_list(screw.tolist()), from_homogeneous(pose().tolist())
 
     def inverse(q):         # Ad of f^-1
-        return matrix(displacement(S, 0.4 + q) @ M)
+        return array(displacement(S, 0.4 + q) @ M)
 
     X, A = inverse(0.0), ad(screw)
     np.testing.assert_allclose(derivative(inverse), -A @ X, atol=1e-9)
@@ -154,7 +150,7 @@ def test_joints_are_exponentials_of_their_screws(joint, screw):
     np.testing.assert_allclose(column.to_list(), screw, atol=1e-15)
     for q in (0.0, 0.3, -2.0):
         np.testing.assert_allclose(
-            matrix(joint.transform([q])), matrix(displacement(column, q)), atol=1e-14)
+            array(joint.transform([q])), array(displacement(column, q)), atol=1e-14)
 
 
 @pytest.mark.seed('SPENCER 61')
@@ -167,7 +163,7 @@ def test_inertia_moves_to_the_frame_of_its_link():
     dense[:3, :3] = [[0.4, 0.01, 0.02], [0.01, 0.5, -0.03], [0.02, -0.03, 0.6]]
     found = X.inv_apply(own)
     columns = [(found @ Motion.unit(k)).to_list() for k in range(6)]
-    expected = matrix(X).T @ dense @ matrix(X)
+    expected = array(X).T @ dense @ array(X)
     np.testing.assert_allclose(np.array(columns).T, expected, atol=1e-13)
     assert np.linalg.eigvalsh(expected).min() > 0.0
     R, p = T[:3, :3], T[:3, 3]

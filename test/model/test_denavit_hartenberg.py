@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from rbd_ros.errors import ModelError
@@ -99,3 +101,15 @@ def test_bad_rows_are_named():
         Row(kind='ball')
     with pytest.raises(ModelError, match='at least one row'):
         chain([])
+
+
+@pytest.mark.parametrize('theta_0, d_0', [(0.4, 0.0), (0.0, -0.6), (0.4, -0.6), (0.0, 0.0)])
+def test_base_of_a_chain_with_one_parameter(theta_0, d_0):
+    """theta_0 alone turns the first row's x axis, d_0 alone lifts it."""
+    (_, X_T), = chain([Row(a=0.3, alpha=0.5)], theta_0=theta_0, d_0=d_0).joints
+    (_, plain), = chain([Row(a=0.3, alpha=0.5)]).joints
+    c, s = math.cos(theta_0), math.sin(theta_0)
+    base = x6([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]], [0.0, 0.0, d_0])
+    assert_close(array(X_T), array(plain) @ base)
+    # where the first joint is: 0.3 along the turned x axis, d_0 up
+    assert_close(X_T.r.to_list(), [0.3 * c, 0.3 * s, d_0])

@@ -32,6 +32,7 @@ from rbd_ros.model.coupling import Mimic
 from rbd_ros.model.model import Model
 from rbd_ros.samples import families
 from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from spatial_oracle import array
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -47,25 +48,20 @@ def ball(mass):
     return RigidInertia(mass, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(0.1, 0.1, 0.1))
 
 
-def matrix(X):
-    """Return the 6x6 matrix of a transform or an inertia."""
-    return np.array(X.to_list())
-
-
 def body_poses(model, q):
     """Return i_X_0 of every body as 6x6 matrices, by multiplying plain matrices."""
     q = model.expand_q(q)
     poses = [np.eye(6)]
     for i in range(1, model.nb + 1):
-        X_J = matrix(model.joint[i].transform(q[model.q_index[i]]))
-        poses.append(X_J @ matrix(model.X_T[i]) @ poses[model.parent[i]])
+        X_J = array(model.joint[i].transform(q[model.q_index[i]]))
+        poses.append(X_J @ array(model.X_T[i]) @ poses[model.parent[i]])
     return poses
 
 
 def frame_pose(model, q, name):
     """Return the 6x6 matrix from base to frame coordinates."""
     frame = model.frame(name)
-    return matrix(frame.placement) @ body_poses(model, q)[frame.body]
+    return array(frame.placement) @ body_poses(model, q)[frame.body]
 
 
 @pytest.mark.seed('RBDA 4-05')
@@ -142,9 +138,9 @@ def test_fixed_bodies_are_merged_and_their_frames_kept(rng):
         np.testing.assert_allclose(frame_pose(merged, q_merged, name),
                                    frame_pose(loose, q_loose, name), atol=1e-14)
     poses = body_poses(loose, q_loose)
-    total = sum(poses[i].T @ matrix(loose.inertia[i]) @ poses[i] for i in (1, 2, 3))
+    total = sum(poses[i].T @ array(loose.inertia[i]) @ poses[i] for i in (1, 2, 3))
     lumped = body_poses(merged, q_merged)[1]
-    np.testing.assert_allclose(lumped.T @ matrix(merged.inertia[1]) @ lumped, total, atol=1e-13)
+    np.testing.assert_allclose(lumped.T @ array(merged.inertia[1]) @ lumped, total, atol=1e-13)
     assert merged.total_mass == pytest.approx(loose.total_mass, rel=1e-15)
 
 
@@ -159,11 +155,11 @@ def test_fixed_joint_between_two_frames(turned, rng):
         builder.add_joint('weld', 'a', 'b', Fixed(), on_a, on_b)
     model = builder.build()
     assert model.nb == 1
-    np.testing.assert_allclose(matrix(on_b) @ matrix(model.frame('b').placement), matrix(on_a),
+    np.testing.assert_allclose(array(on_b) @ array(model.frame('b').placement), array(on_a),
                                atol=1e-14)
     np.testing.assert_allclose(                       # the inertia moved with the frame
-        matrix(model.inertia[1]), (lambda P: P.T @ matrix(ball(1.0)) @ P)(
-            matrix(model.frame('b').placement)), atol=1e-13)
+        array(model.inertia[1]), (lambda P: P.T @ array(ball(1.0)) @ P)(
+            array(model.frame('b').placement)), atol=1e-13)
 
 
 def test_base_inertia_is_kept_apart():
@@ -193,8 +189,8 @@ def test_joint_that_points_at_the_base_is_turned_round(joint, rng):
     q = [0.3, *joint.random(rng)]
     # physically: F_s seen from F_p in one model is F_p seen from F_s in the other
     relative = [frame_pose(m, q, 'b') @ np.linalg.inv(frame_pose(m, q, 'a')) for m in (one, two)]
-    X_J = matrix(joint.transform(q[1:]))
-    P, S = matrix(inner), matrix(outer)
+    X_J = array(joint.transform(q[1:]))
+    P, S = array(inner), array(outer)
     np.testing.assert_allclose(relative[0], np.linalg.inv(S) @ X_J @ P, atol=1e-13)
     np.testing.assert_allclose(relative[1], np.linalg.inv(S) @ np.linalg.inv(X_J) @ P, atol=1e-13)
 
@@ -230,9 +226,9 @@ def test_joints_that_close_loops_become_loop_joints(rng):
     loop = model.loops[0]
     assert (loop.name, loop.predecessor, loop.successor) == ('close', 2, 3)
     # the loop frames are where the user put them: on the pin, which is part of the coupler
-    pin = matrix(model.frame('pin').placement)
-    np.testing.assert_allclose(matrix(loop.X_P), matrix(X_P) @ pin, atol=1e-14)
-    np.testing.assert_allclose(matrix(loop.X_S), matrix(X_S), atol=1e-15)
+    pin = array(model.frame('pin').placement)
+    np.testing.assert_allclose(array(loop.X_P), array(X_P) @ pin, atol=1e-14)
+    np.testing.assert_allclose(array(loop.X_S), array(X_S), atol=1e-15)
     back = pickle.loads(pickle.dumps(model))
     assert back.loops == model.loops and back == model
 

@@ -27,9 +27,15 @@ def array(x) -> np.ndarray:
     return np.array(x.to_list(), dtype=float)
 
 
+def columns(vectors) -> np.ndarray:
+    """Return spatial vectors as the columns of a matrix, 6 x 0 for none."""
+    return np.array([x.to_list() for x in vectors], dtype=float).reshape(-1, 6).T
+
+
 def skew(a) -> np.ndarray:
     """Return a x."""
-    return np.cross(np.eye(3), np.asarray(a, dtype=float))
+    x, y, z = np.asarray(a, dtype=float).tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def x6(E, r) -> np.ndarray:

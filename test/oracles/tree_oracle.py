@@ -20,10 +20,12 @@ Nothing here is shared with the algorithms but the joints, the placements and th
 
 import dataclasses
 
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 import numpy as np
+import rbd_ros
 from rbd_ros.model import positions
 from rbd_ros.samples import families
+from spatial_oracle import array, columns, crf6, crm6, skew
 
 TREES = st.builds(
     families.random_tree, st.integers(1, 12), st.integers(0, 2**32 - 1),
@@ -34,37 +36,21 @@ LARGE_TREES = st.builds(
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def crm(v):
-    """Return the matrix of the cross product of motions (2.31)."""
-    w, u = skew(v[:3]), skew(v[3:])
-    return np.block([[w, np.zeros((3, 3))], [u, w]])
+def examples(count):
+    """Return the settings of a property of so many examples, the same in every run."""
+    return settings(max_examples=count, deadline=None, derandomize=True,
+                    suppress_health_check=[HealthCheck.too_slow])
 
 
-def crf(v):
-    """Return the matrix of the cross product of a motion and a force (2.32)."""
-    return -crm(v).T
-
-
-def skew(a):
-    """Return the matrix of the 3-D cross product."""
-    x, y, z = a
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+def reference(model):
+    """Return the robot uncompiled: the algorithms as they stand in the source."""
+    return rbd_ros.Dynamics(model, backend='reference')
 
 
 def spatial_inertia(inertia):
     """Return the 6x6 matrix of a rigid inertia (2.63)."""
     h = skew(list(inertia.h))
     return np.block([[np.array(inertia.I.to_list()), h], [h.T, inertia.m * np.eye(3)]])
-
-
-def vector(x):
-    """Return a spatial vector as an array."""
-    return np.array(x.to_list(), dtype=float)
-
-
-def columns(vectors):
-    """Return spatial vectors as the columns of a matrix, 6 x 0 for none."""
-    return np.array([vector(each) for each in vectors]).reshape(-1, 6).T
 
 
 class State:
@@ -97,14 +83,14 @@ class DenseTree:
             X_J = np.array(joint.transform(q_i, t).to_list())
             X = X_J @ np.array(model.X_T[i].to_list()) @ self.X[p]
             back = np.linalg.inv(X)
-            v_J = back @ vector(joint.velocity(q_i, qd_i, t))
+            v_J = back @ array(joint.velocity(q_i, qd_i, t))
             v = self.v[p] + v_J
             self.X.append(X)
             self.S.append(back @ columns(joint.subspace(q_i, t)))
             self.T.append(X.T @ columns(joint.constraint_subspace(q_i, t)))
             self.v_J.append(v_J)
             self.v.append(v)
-            self.c.append(back @ vector(joint.bias(q_i, qd_i, t)) + crm(v) @ v_J)
+            self.c.append(back @ array(joint.bias(q_i, qd_i, t)) + crm6(v) @ v_J)
             self.I.append(X.T @ spatial_inertia(model.inertia[i]) @ X)
         self.bodies = range(1, model.nb + 1)
 
@@ -124,7 +110,7 @@ class DenseTree:
         f = [np.zeros(6)]
         for i in self.bodies:
             external = 0.0 if f_ext is None else f_ext[i - 1]
-            f.append(self.I[i] @ a[i] + crf(self.v[i]) @ self.I[i] @ self.v[i] - external)
+            f.append(self.I[i] @ a[i] + crf6(self.v[i]) @ self.I[i] @ self.v[i] - external)
         return f
 
     def joint_forces(self, net):

@@ -26,14 +26,9 @@ from rbd_ros.joints import Composite, Revolute, RotationVector, Spherical, verif
 from rbd_ros.samples import families
 from rbd_ros.spatial import exponential, quaternion, RigidInertia, Sym3, Vec3
 from scipy.linalg import expm
-from spatial_oracle import assert_close, derivative, skew
+from spatial_oracle import array, assert_close, derivative, skew
 
 ANGLES = [0.0, 1e-9, 1e-4, 0.3, 0.999999, 1.000001, 2.5, 3.1, 6.0]
-
-
-def matrix(M):
-    """Return a Mat3 as an array."""
-    return np.array(M.to_list(), dtype=float)
 
 
 def vector(angle):
@@ -46,32 +41,32 @@ def vector(angle):
 def test_rotation_and_jacobians(angle):
     """R is the matrix exponential; J maps rates to the angular velocity, R'J to that inside."""
     q, qd = vector(angle), np.array([0.7, -0.2, 0.4])
-    R = matrix(exponential.rotation(Vec3(*q)))
+    R = array(exponential.rotation(Vec3(*q)))
     assert_close(R, expm(skew(q)), 1e-14)
-    J = matrix(exponential.rotation_jacobian(Vec3(*q)))
+    J = array(exponential.rotation_jacobian(Vec3(*q)))
     W = derivative(lambda t: expm(skew(q + t * qd))) @ R.T
     assert_close(skew(J @ qd), W, 1e-10)
-    assert_close(matrix(exponential.body_jacobian(Vec3(*q))), R.T @ J, 1e-13)
+    assert_close(array(exponential.body_jacobian(Vec3(*q))), R.T @ J, 1e-13)
     size = 1.0 if angle < 1e-6 else 2.0 * (1.0 - math.cos(angle)) / angle**2
     assert np.linalg.det(J) == pytest.approx(size, rel=1e-6 if angle < 1e-3 else 1e-11)
     for function, rate in ((exponential.rotation_jacobian, exponential.rotation_jacobian_rate),
                            (exponential.body_jacobian, exponential.body_jacobian_rate)):
-        moving = derivative(lambda t, f=function: matrix(f(Vec3(*(q + t * qd)))))
-        assert_close(matrix(rate(Vec3(*q), Vec3(*qd))), moving, 1e-10)
+        moving = derivative(lambda t, f=function: array(f(Vec3(*(q + t * qd)))))
+        assert_close(array(rate(Vec3(*q), Vec3(*qd))), moving, 1e-10)
 
 
 @pytest.mark.seed('LIU B25')
 def test_quarter_turn():
     """The numbers of a quarter turn about z."""
     q = Vec3(0.0, 0.0, math.pi / 2)
-    assert_close(matrix(exponential.rotation(q)),
+    assert_close(array(exponential.rotation(q)),
                  [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 1e-15)
     k = 2.0 / math.pi
-    J = matrix(exponential.rotation_jacobian(q))
+    J = array(exponential.rotation_jacobian(q))
     assert_close(J, [[k, -k, 0.0], [k, k, 0.0], [0.0, 0.0, 1.0]], 1e-15)
     assert np.linalg.det(J) == pytest.approx(8.0 / math.pi**2, rel=1e-14)
     # the map is singular after a full turn
-    full = matrix(exponential.rotation_jacobian(Vec3(0.0, 0.0, 2.0 * math.pi)))
+    full = array(exponential.rotation_jacobian(Vec3(0.0, 0.0, 2.0 * math.pi)))
     assert abs(np.linalg.det(full)) < 1e-12
 
 
@@ -80,7 +75,7 @@ def test_small_angles():
     """Limits at zero, and no step where the series takes over from the closed form."""
     q = np.array([1e-4, -2e-4, 1.5e-4])
     K = skew(q)
-    R, J = (matrix(f(Vec3(*q))) for f in (exponential.rotation, exponential.rotation_jacobian))
+    R, J = (array(f(Vec3(*q))) for f in (exponential.rotation, exponential.rotation_jacobian))
     assert_close(R, np.eye(3) + K + 0.5 * K @ K, 1e-11)
     assert_close(J, np.eye(3) + 0.5 * K + K @ K / 6.0, 1e-11)
     zero = exponential.coefficients(0.0)
@@ -168,5 +163,5 @@ def test_ball_pendulum():
         [0.26285199165, 0.0494601427023, -0.0674450580651],
         [0.0494601427023, 0.2093351998089, 0.1154918568167],
         [-0.0674450580651, 0.1154918568167, 0.1593480746652]], 1e-11)
-    w = matrix(exponential.rotation_jacobian(Vec3(*q))) @ qd
+    w = array(exponential.rotation_jacobian(Vec3(*q))) @ qd
     assert_close(w, [0.172442389498, 1.1343463654438, -0.4097268875213], 1e-12)

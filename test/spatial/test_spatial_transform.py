@@ -21,9 +21,10 @@ import math
 
 import numpy as np
 import pytest
+from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.spatial import (
-    AxialScrew, Force, from_rpy, link_transform, LinkTransform, Mat3, matrices, Motion, rotx,
-    roty, rotz, screw, small_motion, Transform, Vec3, xlt)
+    AxialScrew, Force, from_rpy, link_transform, LinkTransform, Mat3, matrices, Motion,
+    RigidInertia, rotx, roty, rotz, screw, small_motion, Sym3, Transform, Vec3, xlt)
 from rbd_ros.spatial.constant import cosine_and_sine
 from rbd_ros.spatial.link import three_rotations
 from scipy.spatial.transform import Rotation
@@ -232,3 +233,43 @@ def test_small_motion_of_a_transform(sample):
         near = small_motion(Transform(Mat3(R.T.tolist()), Vec3(*(V @ u).tolist())))
         errors.append(np.abs(array(near) - [*w, *u]).max())
     assert errors[0] < 1e-4 and errors[1] < errors[0] / 90
+
+
+def rotations():
+    """Return constant rotations of each kind: none, right angle, axial, nearly axial, general."""
+    c, s = math.cos(0.7), math.sin(0.7)
+    quarter = Mat3(((0.0, 1.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 0.0, 1.0)))
+    axial = [AxialScrew(k, c, s).E for k in range(3)]
+    return [Mat3.identity(), quarter, *axial, axial[0] @ axial[1], quarter @ axial[0],
+            Mat3(Sampler(3).rotation().tolist())]
+
+
+@pytest.mark.parametrize('size', [1e-3, 1e-6, 1e-9, 1e-14, 1e-15])
+@pytest.mark.parametrize('kind', range(8))
+def test_small_offsets_of_a_link_are_kept(kind, size):
+    """An offset of a micrometre or less next to one of a metre moves what it carries."""
+    E = rotations()[kind]
+    joints = [Revolute(axis).transform([0.9]) for axis in (
+        (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.6, 0.8))]
+    joints.append(Prismatic((0.0, 0.0, 1.0)).transform([0.4]))
+    for X_J in joints:
+        for along, across in itertools.permutations(range(3), 2):
+            r = [0.0, 0.0, 0.0]
+            r[along], r[across] = 1.0, size
+            X = link_transform(X_J, Transform(E, Vec3(*r)))
+            expected = array(X_J) @ x6(E.to_list(), r)
+            without = list(r)
+            without[across] = 0.0
+            gone = array(X_J) @ x6(E.to_list(), without)
+            # what the offset does to a turning motion, to a tenth of it
+            turn = Motion.from_list([0.3, -0.5, 0.7, 0.0, 0.0, 0.0])
+            effect = (expected - gone) @ turn.to_list()
+            found = array(X @ turn) - gone @ turn.to_list()
+            assert np.abs(found - effect).max() <= max(0.1 * np.abs(effect).max(), 1e-15)
+            # and an inertia that passes by its own steps: its first moment shifts by m r
+            body = RigidInertia(1.0, Vec3.zero(), Sym3.diagonal(1.0, 1.0, 1.0))
+            moved = array(X.inv_apply(body))
+            assert_close(moved, expected.T @ array(body) @ expected, 2e-15)
+            h = np.array([moved[2, 4], moved[0, 5], moved[1, 3]])
+            place = r + np.array(E.T @ X_J.r)
+            assert abs(h[across] - place[across]) <= max(0.1 * size, 5e-16)

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-import socket
 import sys
 import urllib.request
 
 from command_rig import ARM, data, PLANAR, rbd
 import numpy as np
+from ports import free_port
 import pytest
 from rbd_env.pace import patient
 import rbd_ros
@@ -90,13 +90,6 @@ def test_inertia_box() -> None:
     np.testing.assert_allclose(centre, [0.1, 0.2, 0.3], atol=1e-12)
     long_axis = rotation(turn)[:, int(np.argmax(edges))]
     assert abs(long_axis @ R[:, 2]) == pytest.approx(1.0)
-
-
-def free_port() -> int:
-    """Return a port that nobody uses."""
-    with socket.socket() as holder:
-        holder.bind(('127.0.0.1', 0))
-        return holder.getsockname()[1]
 
 
 def test_scene(tmp_path: Path) -> None:

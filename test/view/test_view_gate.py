@@ -23,6 +23,7 @@ import time
 import urllib.error
 import urllib.request
 
+from ports import free_port
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.errors import RbdError
@@ -42,13 +43,6 @@ VERSION = f'viser-v{viser.__version__}'
 CAMERA = {'type': 'ViewerCameraMessage', 'wxyz': [1.0, 0.0, 0.0, 0.0], 'position': [1.0, 1.0, 1.0],
           'fov': 1.0, 'near': 0.01, 'far': 1000.0, 'image_height': 10, 'image_width': 10,
           'look_at': [0.0, 0.0, 0.0], 'up_direction': [0.0, 0.0, 1.0]}
-
-
-def free_port() -> int:
-    """Return a port that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return int(probe.getsockname()[1])
 
 
 class Served:

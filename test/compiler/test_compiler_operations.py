@@ -12,18 +12,18 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values of operations and derivatives that are easily confused, in every back end."""
+"""What operations and their derivatives give in every back end, by formulas of their own."""
 
 from __future__ import annotations
 
 import math
 
+from c_functions import build, COMPILER
 import numpy as np
 import pytest
 from rbd_ros.compiler import (
     atan2, compile as compile_graph, cos, equal, floor, gradient, is_finite, jacobian, jvp, less,
     logical_and, logical_not, logical_or, sin, trace, vjp, where)
-from test_compiler_backends import build, COMPILER
 
 # One unit in the last place is what libraries of mathematical functions differ by; a formula of
 # a few operations on such values may lose a few more.
