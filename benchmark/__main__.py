@@ -17,12 +17,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from importlib import import_module
 import json
 from pathlib import Path
 import sys
 
-from rbd_ros.command_line.timing import machine
+from benchmark import record
 
 #: What can be measured: the module whose ``report`` gives a text and its numbers, and a sentence.
 PARTS = {
@@ -51,22 +52,39 @@ def main() -> int:
     parser.add_argument('parts', nargs='*', metavar='PART',
                         help=f'what to measure, all by default ({described})')
     parser.add_argument('--json', type=Path, metavar='FILE', help='also write the numbers here')
+    parser.add_argument('--record', action='store_true',
+                        help='write benchmark/results.json and the tables of the documents')
+    parser.add_argument('--tables', action='store_true',
+                        help='measure nothing: write the tables from benchmark/results.json')
     parser.add_argument('--seconds', type=float, default=60.0, metavar='S',
                         help='length of the long run of the node (60)')
     arguments = parser.parse_args()
     unknown = [part for part in arguments.parts if part not in PARTS]
     if unknown:
         parser.error(f'no part {", ".join(unknown)}; there are {", ".join(PARTS)}')
-    print(machine())
-    numbers: dict[str, object] = {'machine': machine()}
-    for part in arguments.parts or PARTS:
+    if arguments.tables:
+        return published(())
+    here = record.described()
+    print(here)
+    numbers: dict[str, object] = {'machine': here}
+    chosen = arguments.parts or list(PARTS)
+    for part in chosen:
         module, sentence = PARTS[part]
         print(f'\n== {part}: {sentence}', flush=True)
         options = {'seconds': arguments.seconds} if part == 'node' else {}
         text, numbers[part] = import_module(module).report(**options)
         print(text)
+        if arguments.record:        # at once: a later part may fail
+            record.add(part, here, numbers[part])
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(numbers, indent=1) + '\n')
+        arguments.json.write_text(json.dumps(numbers, indent=1, default=float) + '\n')
+    return published(chosen) if arguments.record else 0
+
+
+def published(measured: Sequence[str]) -> int:
+    """Write the tables of the documents, and say which."""
+    for file in record.publish(measured):
+        print(f'written: {file.relative_to(record.ROOT)}')
     return 0
 
 
