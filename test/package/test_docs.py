@@ -168,6 +168,19 @@ def test_the_map_to_the_book_names_items_of_the_ledger():
     assert not set(named) - known and not set(named) - marked
 
 
+def test_the_index_leads_from_every_item_to_the_code():
+    """Every row of the ledger is in the index, in its order, with a place that exists."""
+    with open(ROOT / 'test' / 'seed_ledger.csv', newline='', encoding='utf-8') as file:
+        known = [(row['id'], row['where']) for row in csv.DictReader(file)]
+    text = (ROOT / 'docs' / 'equation_index.md').read_text()
+    rows = [re.split(r' (?<!\\)\| ', line.strip('| ')) for line in text.splitlines()
+            if re.match(r'\| (RBDA|MR|LIU|SIXD|SPENCER) ', line)]
+    assert [(row[0], row[1]) for row in rows] == known
+    for row in rows:
+        names = re.findall('`([^`]+)`', row[-1])
+        assert names and not [name for name in names if not found(name)], row[0]
+
+
 def test_the_map_to_the_book_leads_to_every_example():
     """Each example is a row of the last table of the map, with its question and no other file."""
     text = (ROOT / 'docs' / 'book_map.md').read_text().partition('## Examples')[2]
