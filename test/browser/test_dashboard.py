@@ -19,10 +19,11 @@ import signal
 import subprocess
 import time
 
-from chrome import COARSE, fill, free_port, picture, press, scenery, tick, unfold, wait
+from chrome import COARSE, fill, picture, press, scenery, tick, unfold, wait
 from geometry_msgs.msg import PoseStamped
 from isolation import own_domain
 import numpy as np
+from ports import free_port
 import pytest
 import rbd_ros
 from rbd_ros.model.urdf.resources import find_resource

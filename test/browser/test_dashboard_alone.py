@@ -19,9 +19,10 @@ import signal
 import socket
 import subprocess
 
-from chrome import address, free_port, picture, wait
+from chrome import address, picture, wait
 from isolation import own_domain
 import numpy as np
+from ports import free_port
 import pytest
 from rbd_env.pace import patient
 import rbd_ros

@@ -22,7 +22,8 @@ import time
 from typing import Any
 
 from cdp import Page
-from chrome import COARSE, free_port, press, wait
+from chrome import COARSE, press, wait
+from ports import free_port
 import pytest
 from rbd_ros.view.scene import start_server, stop_server
 import viser

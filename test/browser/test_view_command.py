@@ -22,8 +22,9 @@ import subprocess
 import sys
 
 from cdp import Page
-from chrome import COARSE, free_port, picture, scenery, wait
+from chrome import COARSE, picture, scenery, wait
 import numpy as np
+from ports import free_port
 import pytest
 from rbd_env.pace import patient
 from rbd_ros.model.urdf.resources import find_resource
