@@ -47,8 +47,8 @@ CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulat
                (False, True), ('hold', 'release'), ('hold', 'release'), (False, True))]
 
 
-#: event, state, which conditions held, whether a row was taken and the state that followed
-SEEN: set[tuple[Event, State, tuple[bool, ...], tuple[bool, State]]] = set()
+#: event, state and which conditions held: the number of the row that is taken, -1 for none
+SEEN: dict[tuple[Event, State, tuple[bool, ...]], int] = {}
 
 
 class Watched(Supervisor):
@@ -56,10 +56,14 @@ class Watched(Supervisor):
 
     def _answer(self, event: Event, steady: float) -> bool:
         self.steady, before = steady, self.state
-        held = tuple(CONDITIONS[name](self) for name in names_of(event, before))
-        taken = super()._answer(event, steady)
-        SEEN.add((event, before, held, (taken, self.state)))
-        return taken
+        names = names_of(event, before)
+        held = [CONDITIONS[name](self) for name in names]
+        wanted = [{name.removeprefix('not '): not name.startswith('not ')
+                   for name in row.conditions} for row in rows_of(event, before)]
+        SEEN[event, before, tuple(held)] = next(
+            (k for k, row in enumerate(wanted)
+             if row.items() <= dict(zip(names, held, strict=True)).items()), -1)
+        return super()._answer(event, steady)
 
 
 def names_of(event: Event, state: State) -> list[str]:
@@ -204,26 +208,24 @@ def test_every_situation_is_visited(walk):
     assert len(known) > 500 and len(steps) == len(known) * len(ACTIONS)
     for row in ROWS:
         for state in row.before:
-            held = [dict(zip(names_of(row.event, state), values, strict=True))
-                    for event, before, values, _ in SEEN
-                    if event is row.event and before is state]
-            assert any(all(each[name.removeprefix('not ')] is not name.startswith('not ')
-                           for name in row.conditions) for each in held), (row, state)
+            number = list(rows_of(row.event, state)).index(row)
+            assert any(taken == number for (event, before, _), taken in SEEN.items()
+                       if event is row.event and before is state), (row, state)
 
 
 def test_each_condition_decides_alone(walk):
-    """For each condition of a row two situations differ in nothing else, and part there."""
-    outcome = {(event, state, held): followed for event, state, held, followed in SEEN}
+    """A row is taken that another situation, which differs in one condition, does not take."""
     for row in ROWS:
         for state in row.before:
-            names = names_of(row.event, state)
+            names, number = names_of(row.event, state), list(rows_of(row.event, state)).index(row)
             for name in row.conditions:
                 place = names.index(name.removeprefix('not '))
                 assert any(
-                    outcome.get((event, before, (*held[:place], not held[place],
-                                                 *held[place + 1:])), followed) != followed
-                    for (event, before, held), followed in outcome.items()
-                    if event is row.event and before is state), (row, state, name)
+                    SEEN.get((event, before, (*held[:place], not held[place],
+                                              *held[place + 1:])), number) != number
+                    for (event, before, held), taken in SEEN.items()
+                    if event is row.event and before is state and taken == number), (
+                        row, state, name)
 
 
 def test_no_torque_before_the_start_check(walk):
@@ -305,6 +307,9 @@ def test_a_lost_state_that_comes_back(walk):
                 State.LOST, State.RAMPING_DOWN, State.RELEASING):
             again = step.timing.recover and step.before.only_lost
             assert (step.after.state is State.RAMPING_IN) is again, step
+        if step.action in ('state of some joints', 'late state'):
+            assert step.after.state is not State.RAMPING_IN or (
+                step.before.state is State.RAMPING_IN), step
 
 
 @pytest.mark.parametrize('clock', [1.0, 0.0])

@@ -120,7 +120,6 @@ CONDITIONS: dict[str, Callable[[Situation], bool]] = {
 
 _IDLE = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 _WORK = (State.RAMPING_IN, State.RUNNING)
-_HOLDS = ('brake_time over', 'not final', 'not distrusted', 'not frozen')
 
 ROWS = (
     Row(Event.ACTIVATE, _IDLE, (), State.PROBING, 'begin'),
@@ -148,9 +147,12 @@ ROWS = (
     Row(Event.SENT, (State.RELEASING,), (), None, 'count release'),
 
     Row(Event.TIME, (State.RAMPING_IN,), ('gains full',), State.RUNNING),
-    Row(Event.TIME, (State.BRAKING,), (*_HOLDS, 'only operator', 'stop holds'), State.HOLDING),
-    Row(Event.TIME, (State.BRAKING,), (*_HOLDS, 'not only operator', 'fault holds'),
+    # a final cause, a wrong model and a frozen sensor are none of the operator's
+    Row(Event.TIME, (State.BRAKING,), ('brake_time over', 'only operator', 'stop holds'),
         State.HOLDING),
+    Row(Event.TIME, (State.BRAKING,), (
+        'brake_time over', 'not only operator', 'fault holds', 'not final', 'not distrusted',
+        'not frozen'), State.HOLDING),
     Row(Event.TIME, (State.BRAKING,), ('brake_time over',), State.RAMPING_DOWN, 'ramp down'),
     Row(Event.TIME, (State.LOST,), ('hold_time over',), State.RAMPING_DOWN, 'ramp down blind'),
     # on a machine too slow for the rate limit
