@@ -17,11 +17,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection
 from importlib import import_module
 import json
 from pathlib import Path
 import sys
+import traceback
 
 from benchmark import record
 
@@ -63,29 +64,44 @@ def main() -> int:
     if unknown:
         parser.error(f'no part {", ".join(unknown)}; there are {", ".join(PARTS)}')
     if arguments.tables:
-        return published(())
+        publish(())
+        return 0
     here = record.described()
     print(here)
     numbers: dict[str, object] = {'machine': here}
     chosen = arguments.parts or list(PARTS)
     for part in chosen:
-        module, sentence = PARTS[part]
-        print(f'\n== {part}: {sentence}', flush=True)
-        options = {'seconds': arguments.seconds} if part == 'node' else {}
-        text, numbers[part] = import_module(module).report(**options)
-        print(text)
-        if arguments.record:        # at once: a later part may fail
+        try:
+            numbers[part] = measured(part, **(
+                {'seconds': arguments.seconds} if part == 'node' else {}))
+        except Exception:           # the other parts must not be lost with it
+            traceback.print_exc()
+            continue
+        if arguments.record:
             record.add(part, here, numbers[part])
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(numbers, indent=1, default=float) + '\n')
-    return published(chosen) if arguments.record else 0
+    if arguments.record:
+        publish(numbers)
+    failed = [part for part in chosen if part not in numbers]
+    if failed:
+        print(f'not measured, see above: {", ".join(failed)}', file=sys.stderr)
+    return 1 if failed else 0
 
 
-def published(measured: Sequence[str]) -> int:
+def measured(part: str, **options: float) -> object:
+    """Measure one part, print its table and return its numbers."""
+    module, sentence = PARTS[part]
+    print(f'\n== {part}: {sentence}', flush=True)
+    text, numbers = import_module(module).report(**options)
+    print(text, flush=True)
+    return numbers
+
+
+def publish(parts: Collection[str]) -> None:
     """Write the tables of the documents, and say which."""
-    for file in record.publish(measured):
+    for file in record.publish(parts):
         print(f'written: {file.relative_to(record.ROOT)}')
-    return 0
 
 
 if __name__ == '__main__':

@@ -16,15 +16,15 @@
 
 import dataclasses
 
+from loop_rig import parallelogram
 import numpy as np
 import pytest
 import rbd_ros
 from rbd_ros.algorithms.loops.motion import solve
 from rbd_ros.errors import NonFiniteError, ShapeError, SingularError
-from rbd_ros.joints import Revolute
 from rbd_ros.samples import mechanisms
 from rbd_ros.sim import SimulatedRobot
-from rbd_ros.spatial import RigidInertia, Sym3, Vec3, xlt
+from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
 
 def with_bars(*scales):
@@ -38,17 +38,10 @@ def with_bars(*scales):
     return dataclasses.replace(model, inertia=tuple(inertia)), np.array(q)
 
 
-@pytest.fixture(scope='module')
-def parallelogram():
+@pytest.fixture(scope='module', name='parallelogram')
+def parallelogram_of_the_rig():
     """Return a linkage that is singular when folded flat."""
-    builder = rbd_ros.ModelBuilder('parallelogram', gravity=mechanisms.DOWN)
-    rod = mechanisms.rod
-    builder.add_body('left', 'base', Revolute(), None, rod(0.5, 1.0))
-    builder.add_body('top', 'left', Revolute(), xlt(0.5, 0.0, 0.0), rod(1.0, 1.0))
-    builder.add_body('right', 'base', Revolute(), xlt(1.0, 0.0, 0.0), rod(0.5, 1.0))
-    builder.add_loop_joint('pin', 'top', 'right', Revolute(), xlt(1.0, 0.0, 0.0),
-                           xlt(0.5, 0.0, 0.0))
-    return rbd_ros.Dynamics(builder.build(), backend='python', closed_near=[1.0, -1.0, 1.0])
+    return parallelogram()
 
 
 @pytest.fixture(scope='module')

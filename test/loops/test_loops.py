@@ -17,7 +17,7 @@
 import dataclasses
 
 from joint_samples import lift_drift, lift_drift_rate, lift_subspace, lift_transform, swing
-from loop_rig import MECHANISMS, moving, robot
+from loop_rig import MECHANISMS, moving, parallelogram, robot
 import numpy as np
 import pytest
 import rbd_ros
@@ -244,14 +244,7 @@ def test_all_methods_agree(name):
 @pytest.mark.seed('RBDA 8-23')
 def test_dead_centre_of_a_parallelogram():
     """Folded flat it loses a constraint; the rank is reported, and the motion goes on."""
-    builder = rbd_ros.ModelBuilder('parallelogram', gravity=mechanisms.DOWN)
-    rod = mechanisms.rod
-    builder.add_body('left', 'base', Revolute(), None, rod(0.5, 1.0))
-    builder.add_body('top', 'left', Revolute(), xlt(0.5, 0.0, 0.0), rod(1.0, 1.0))
-    builder.add_body('right', 'base', Revolute(), xlt(1.0, 0.0, 0.0), rod(0.5, 1.0))
-    builder.add_loop_joint('pin', 'top', 'right', Revolute(), xlt(1.0, 0.0, 0.0),
-                           xlt(0.5, 0.0, 0.0))
-    made = rbd_ros.Dynamics(builder.build(), backend='python', closed_near=[1.0, -1.0, 1.0])
+    made = parallelogram()
     assert made.loop_report.mobility == 1
     zero = np.zeros(3)
     for angle, rank, method in ((1.0, 2, 'regular'), (0.1, 2, 'regular'), (1e-4, 2, 'multipliers'),

@@ -21,7 +21,7 @@ import rbd_ros
 from rbd_ros.joints import Revolute
 from rbd_ros.model import positions
 from rbd_ros.samples import mechanisms
-from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3
+from rbd_ros.spatial import RigidInertia, Sym3, Transform, Vec3, xlt
 
 MECHANISMS = {
     'four_bar': mechanisms.four_bar, 'five_bar': mechanisms.five_bar,
@@ -45,6 +45,19 @@ def moving(name, seed=0):
     q = made.assemble(positions.integrate(made.model, q.tolist(), step.tolist())).require()
     qd = made.consistent_velocity(q, rng.normal(size=made.model.nv))
     return made, q, qd, rng.normal(size=made.model.nv)
+
+
+@functools.cache
+def parallelogram():
+    """Return a linkage that is singular when folded flat, in Python."""
+    builder = rbd_ros.ModelBuilder('parallelogram', gravity=mechanisms.DOWN)
+    rod = mechanisms.rod
+    builder.add_body('left', 'base', Revolute(), None, rod(0.5, 1.0))
+    builder.add_body('top', 'left', Revolute(), xlt(0.5, 0.0, 0.0), rod(1.0, 1.0))
+    builder.add_body('right', 'base', Revolute(), xlt(1.0, 0.0, 0.0), rod(0.5, 1.0))
+    builder.add_loop_joint('pin', 'top', 'right', Revolute(), xlt(1.0, 0.0, 0.0),
+                           xlt(0.5, 0.0, 0.0))
+    return rbd_ros.Dynamics(builder.build(), backend='python', closed_near=[1.0, -1.0, 1.0])
 
 
 def four_bar(last=None, *, merged=False):
