@@ -181,6 +181,8 @@ class Kernel:
         """
         def call(*arrays: ArrayLike, out: Array | Sequence[Array] | None = None,
                  ) -> Array | tuple[Array, ...]:
+            if explain is not None and out is not None:
+                arrays = unshared(arrays, out)
             values = (*arrays, *fixed)
             many = any(_axes(x) == len(a.shape) + 1 for a, x in zip(self.inputs, values))
             try:
@@ -233,6 +235,14 @@ class Kernel:
         if len(arrays) != len(names):
             raise TypeError(f'{self.name} takes {len(names)} arguments '
                             f'({", ".join(names)}), got {len(arrays)}')
+
+
+def unshared(arrays: Sequence[ArrayLike], out: object) -> tuple[ArrayLike, ...]:
+    """Return the arguments of a call, with copies of those that ``out`` writes over."""
+    targets = [t for t in (out if isinstance(out, (list, tuple)) else (out,))
+               if isinstance(t, np.ndarray)]
+    return tuple(np.array(x) if isinstance(x, np.ndarray) and any(
+        np.may_share_memory(x, target) for target in targets) else x for x in arrays)
 
 
 def _not_finite(results: Sequence[Array], many: bool) -> int | None:

@@ -20,10 +20,9 @@ and finiteness of every array, makes the results unless ``out`` is given, and ru
 Its ``self`` is a tuple: the checked Python path, the type of tuple for several results, then
 arrays that stand for the last inputs where the caller gives fewer. Whatever it does not recognise
 at once it hands, untouched, to the Python path, which converts or raises; so it does where a
-result is not finite, for the Python path to explain. ``rbd_bound`` takes
-nothing, checks nothing and works on one block of memory; ``rbd_run`` is the same for other machine
-code. None of them contains an address of the
-process; they read them from a table.
+result is not finite, for the Python path to explain. ``rbd_bound`` takes nothing, checks nothing
+and works on one block of memory; ``rbd_run`` is the same for other machine code. None of them
+contains an address of the process; they read them from a table.
 """
 
 from __future__ import annotations
@@ -154,6 +153,7 @@ def _call(inputs: Sequence[Argument], outputs: Sequence[Argument]) -> list[str]:
         w.lines += ['br label %slow']
     w.lines += ['given:']
     taken = _given_out(w, outputs, item)
+    _apart(w, list(zip(given, inputs, strict=True)), list(zip(taken, outputs, strict=True)))
     _run(w, given + taken)
     for argument, data in zip(outputs, taken, strict=True):
         _finite(w, data, argument.size)
@@ -304,6 +304,18 @@ def _given_out(w: Writer, outputs: Sequence[Argument], item: str) -> list[str]:
     w.equal(w.load(item, object_layout.TUPLE_SIZE), str(len(outputs)))
     return [_array(w, w.load(item, object_layout.TUPLE_ITEMS + 8 * k), a.shape, flags)
             for k, a in enumerate(outputs)]
+
+
+def _apart(w: Writer, given: Sequence[tuple[str, Argument]],
+           taken: Sequence[tuple[str, Argument]]) -> None:
+    """Go on only if no output lies over an input: the Python path may have to read it again."""
+    for target, output in taken:
+        for source, argument in given:
+            above = w.value(f'sub i64 {target}, {source}')
+            below = w.value(f'sub i64 {source}, {target}')
+            clear = [w.value(f'icmp sge i64 {distance}, {8 * size}')
+                     for distance, size in ((above, argument.size), (below, output.size))]
+            w.require(w.value(f'or i1 {clear[0]}, {clear[1]}'))
 
 
 def _run(w: Writer, places: Sequence[str], kernel: str = 'rbd_kernel') -> None:

@@ -203,8 +203,7 @@ class FloatingBaseMethods(Family):
         """
         if f_ext is not None:
             return self._store.call(INVERSE_DYNAMICS, loaded=True)(q, qd, qdd, f_ext)
-        call = self._calls.get(INVERSE_DYNAMICS) or self._store.call(INVERSE_DYNAMICS)
-        return call(q, qd, qdd)
+        return self._calls[INVERSE_DYNAMICS](q, qd, qdd)
 
     def floating_base_forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None,
@@ -217,22 +216,21 @@ class FloatingBaseMethods(Family):
         """
         if f_ext is not None:
             return self._store.call(FORWARD_DYNAMICS, loaded=True)(q, qd, tau, f_ext)
-        call = self._calls.get(FORWARD_DYNAMICS) or self._store.call(FORWARD_DYNAMICS)
-        return call(q, qd, tau)
+        return self._calls[FORWARD_DYNAMICS](q, qd, tau)
 
     def floating_base_equations(self, q: ArrayLike, qd: ArrayLike) -> FloatingEquations:
         """Return the coefficients of the equation of motion (RBDA Table 9.5)."""
-        return (self._calls.get(EQUATIONS) or self._store.call(EQUATIONS))(q, qd)
+        return self._calls[EQUATIONS](q, qd)
 
     def floating_base_reduced_equations(
         self, q: ArrayLike, qd: ArrayLike,
     ) -> tuple[Array, Array]:
         """Return H_fl and C_fl of H_fl qdd + C_fl = tau, the base eliminated (9.14 to 9.16)."""
-        return (self._calls.get(REDUCED_EQUATIONS) or self._store.call(REDUCED_EQUATIONS))(q, qd)
+        return self._calls[REDUCED_EQUATIONS](q, qd)
 
     def floating_base_momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return I_0 v_0 + F qd, the momentum at the base in base-body coordinates, (6,)."""
-        return (self._calls.get(MOMENTUM) or self._store.call(MOMENTUM))(q, qd)
+        return self._calls[MOMENTUM](q, qd)
 
     def floating_base_jacobian(self, q: ArrayLike, frame: str) -> Array:
         """Return the motion of a frame by joints alone while the base gives way, (6, n)."""

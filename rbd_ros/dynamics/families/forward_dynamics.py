@@ -33,6 +33,7 @@ from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.other_forms.hinged import is_hinged
 from rbd_ros.algorithms.other_forms.planar import is_planar
 from rbd_ros.compiler import Argument, Array, Kernel
+from rbd_ros.compiler.kernel import unshared
 from rbd_ros.dynamics.families.joint_space import (
     bias_3d, bias_planar, INVERSE_DYNAMICS, mass_matrix_planar)
 from rbd_ros.dynamics.families.loops import motion
@@ -108,9 +109,7 @@ def sure_call(store: KernelStore, item: Computation) -> Call:
         if out is None:
             qdd: Array = regular(*arrays)
         else:               # what is written over must be known, should the rank be decided
-            if isinstance(out, np.ndarray):
-                arrays = tuple(np.array(x) if np.may_share_memory(np.asarray(x), out) else x
-                               for x in arrays)
+            arrays = unshared(arrays, out)
             qdd = regular(*arrays, out=out)
         first = qdd.item(0) if qdd.ndim == 1 else qdd.sum()
         return _filled(store, qdd, arrays) if math.isnan(first) else qdd
@@ -172,8 +171,7 @@ def watched(call: Call, inverse: Callable[[], Call], name: str) -> Call:
     :param name: of the robot.
     """
     def checked(*arrays: ArrayLike, out: Array | None = None) -> Array:
-        if out is not None:         # it may be one of the inputs
-            arrays = tuple(np.array(x) if isinstance(x, np.ndarray) else x for x in arrays)
+        arrays = unshared(arrays, out)
         qdd = call(*arrays, out=out)
         q, qd, tau, *f_ext = arrays
         given = np.asarray(tau, float)
@@ -233,6 +231,5 @@ class ForwardDynamicsMethods(Family):
             call = self._store.call(FORWARD_DYNAMICS, loaded=True, method=method)
             return call(q, qd, tau, f_ext, out=out)
         if method is None and out is None:
-            call = self._calls.get(FORWARD_DYNAMICS) or self._store.call(FORWARD_DYNAMICS)
-            return call(q, qd, tau)
+            return self._calls[FORWARD_DYNAMICS](q, qd, tau)
         return self._store.call(FORWARD_DYNAMICS, method=method)(q, qd, tau, out=out)

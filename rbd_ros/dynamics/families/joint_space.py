@@ -159,12 +159,12 @@ class JointSpaceMethods(Family):
         """
         if f_ext is not None:
             return self._store.call(INVERSE_DYNAMICS, loaded=True)(q, qd, qdd, f_ext, out=out)
-        call = self._calls.get(INVERSE_DYNAMICS) or self._store.call(INVERSE_DYNAMICS)
+        call = self._calls[INVERSE_DYNAMICS]
         return call(q, qd, qdd) if out is None else call(q, qd, qdd, out=out)
 
     def gravity(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return g(q), the joint forces that hold the robot still, (nv,)."""
-        call = self._calls.get(GRAVITY_FORCES) or self._store.call(GRAVITY_FORCES)
+        call = self._calls[GRAVITY_FORCES]
         return call(q) if out is None else call(q, out=out)
 
     def bias(
@@ -174,7 +174,7 @@ class JointSpaceMethods(Family):
         """Return C(q, qd), the joint forces at zero acceleration, gravity included, (nv,)."""
         if f_ext is not None:
             return self._store.call(BIAS, loaded=True)(q, qd, f_ext, out=out)
-        return (self._calls.get(BIAS) or self._store.call(BIAS))(q, qd, out=out)
+        return self._calls[BIAS](q, qd, out=out)
 
     def joint_wrenches(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, f_ext: ArrayLike | None = None, *,
@@ -187,15 +187,13 @@ class JointSpaceMethods(Family):
         """
         if f_ext is not None:
             return self._store.call(JOINT_WRENCHES, loaded=True)(q, qd, qdd, f_ext, out=out)
-        call = self._calls.get(JOINT_WRENCHES) or self._store.call(JOINT_WRENCHES)
-        return call(q, qd, qdd, out=out)
+        return self._calls[JOINT_WRENCHES](q, qd, qdd, out=out)
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the symmetric joint-space inertia matrix H(q) (RBDA 6.2), (nv, nv)."""
-        call = self._calls.get(MASS_MATRIX) or self._store.call(MASS_MATRIX)
+        call = self._calls[MASS_MATRIX]
         return call(q) if out is None else call(q, out=out)
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return H(q)^-1, (nv, nv)."""
-        call = self._calls.get(INVERSE_MASS_MATRIX) or self._store.call(INVERSE_MASS_MATRIX)
-        return call(q, out=out)
+        return self._calls[INVERSE_MASS_MATRIX](q, out=out)

@@ -85,7 +85,7 @@ class RegressorMethods(Family):
         ``rbd_ros.identification.body_parameters(model)``. Rotors, damping, friction and payload
         are not in it: ``rbd_ros.identification`` adds their columns.
         """
-        call = self._calls.get(TORQUE_REGRESSOR) or self._store.call(TORQUE_REGRESSOR)
+        call = self._calls[TORQUE_REGRESSOR]
         if self.model.nv:
             return call(q, qd, qdd, out=out)
         return _empty(call(q, qd, qdd), (0, 10 * self.model.nb), out)
@@ -94,14 +94,13 @@ class RegressorMethods(Family):
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
     ) -> Array:
         """Return the rows of kinetic and potential energy per parameter, (2, 10 nb)."""
-        call = self._calls.get(ENERGY_REGRESSOR) or self._store.call(ENERGY_REGRESSOR)
-        return call(q, qd, out=out)
+        return self._calls[ENERGY_REGRESSOR](q, qd, out=out)
 
     def momentum_regressor(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
     ) -> Array:
         """Return the momentum about the base origin per parameter, base axes, (6, 10 nb)."""
-        call = self._calls.get(MOMENTUM_REGRESSOR) or self._store.call(MOMENTUM_REGRESSOR)
+        call = self._calls[MOMENTUM_REGRESSOR]
         return call(q, qd, out=out) if self.model.nb else _empty(call(q, qd), (6, 0), out)
 
 

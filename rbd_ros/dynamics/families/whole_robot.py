@@ -152,21 +152,19 @@ class WholeRobotMethods(Family):
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return the kinetic energy in J, rotors included."""
-        call = self._calls.get(KINETIC_ENERGY) or self._store.call(KINETIC_ENERGY)
-        return call(q, qd)[..., 0]
+        return self._calls[KINETIC_ENERGY](q, qd)[..., 0]
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy of gravity in J, zero with all mass at the base origin."""
-        call = self._calls.get(POTENTIAL_ENERGY) or self._store.call(POTENTIAL_ENERGY)
-        return call(q)[..., 0]
+        return self._calls[POTENTIAL_ENERGY](q)[..., 0]
 
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the centre of mass of all that moves, base coordinates, (3,)."""
-        return (self._calls.get(CENTER_OF_MASS) or self._store.call(CENTER_OF_MASS))(q, out=out)
+        return self._calls[CENTER_OF_MASS](q, out=out)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the spatial momentum about the base origin, base coordinates, (6,)."""
-        return (self._calls.get(MOMENTUM) or self._store.call(MOMENTUM))(q, qd, out=out)
+        return self._calls[MOMENTUM](q, qd, out=out)
 
     def coriolis_matrix(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
@@ -176,24 +174,18 @@ class WholeRobotMethods(Family):
 
         :raises ModelError: for a robot with joints that move with time by themselves.
         """
-        call = self._calls.get(CORIOLIS_MATRIX) or self._store.call(CORIOLIS_MATRIX)
-        return call(q, qd, out=out)
+        return self._calls[CORIOLIS_MATRIX](q, qd, out=out)
 
     def christoffel_symbols(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return Gamma with C = Gamma qd, (nv, nv, nv): for small robots, it grows as nv^3."""
-        call = self._calls.get(CHRISTOFFEL_SYMBOLS) or self._store.call(CHRISTOFFEL_SYMBOLS)
-        return call(q, out=out)
+        return self._calls[CHRISTOFFEL_SYMBOLS](q, out=out)
 
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return A: A qd is the momentum about the centre of mass, base axes, (6, nv)."""
-        call = self._calls.get(CENTROIDAL_MOMENTUM_MATRIX) or self._store.call(
-            CENTROIDAL_MOMENTUM_MATRIX)
-        return call(q, out=out)
+        return self._calls[CENTROIDAL_MOMENTUM_MATRIX](q, out=out)
 
     def centroidal_momentum_matrix_rate(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None,
     ) -> Array:
         """Return dA/dt: A qdd + dA/dt qd is the net force on the robot, (6, nv)."""
-        call = self._calls.get(CENTROIDAL_MOMENTUM_MATRIX_RATE) or self._store.call(
-            CENTROIDAL_MOMENTUM_MATRIX_RATE)
-        return call(q, qd, out=out)
+        return self._calls[CENTROIDAL_MOMENTUM_MATRIX_RATE](q, qd, out=out)

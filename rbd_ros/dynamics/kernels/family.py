@@ -25,7 +25,7 @@ class Family:
     """
     Methods of a robot that need no more than its model and the store of its kernels.
 
-    A method reads ``(self._calls.get(QUANTITY) or self._store.call(QUANTITY))(...)``: the first
+    A method reads ``self._calls[QUANTITY](...)``: the first
     call compiles in the store, a later one finds what to call without a function in between.
     """
 

@@ -105,8 +105,9 @@ class KernelStore:
         self._existence = Existence(model, self.environment.frames)
         self._kernels: dict[tuple[str, object, object], Kernel] = {}
         #: What methods call, for quantities without target, load or method: to look here is all
-        #: that a call costs before it is in machine code.
-        self.calls: dict[Quantity, Call] = {}
+        #: that a call costs before it is in machine code. The first one compiles it.
+        self.calls: dict[Quantity, Call] = {
+            row: partial(self._first_call, row) for row in library.values()}
         self._chosen: dict[tuple[Quantity, Target, bool, str | None], Call] = {}
         self._lock = ForkLock()
 
@@ -153,8 +154,8 @@ class KernelStore:
 
     def drop_calls(self, unwanted: Callable[[Quantity], bool]) -> None:
         """Drop the calls of some quantities; the next ones are made anew."""
-        for quantity in [each for each in self.calls if unwanted(each)]:
-            del self.calls[quantity]
+        for quantity in filter(unwanted, self.calls):
+            self.calls[quantity] = partial(self._first_call, quantity)
         for place in [each for each in self._chosen if unwanted(each[0])]:
             del self._chosen[place]
 
@@ -226,9 +227,12 @@ class KernelStore:
                 f'{quantity.name} needs the name of a frame, got {target!r}') from None
         if call is None:
             call = self._chosen[place] = self.call_of(self.item(*place))
-            if (target, loaded, method) == (None, False, None):
+            if quantity in self.calls and (target, loaded, method) == (None, False, None):
                 self.calls[quantity] = call
         return call
+
+    def _first_call(self, quantity: Quantity, *arrays: ArrayLike, **options: Any) -> Any:
+        return self.call(quantity)(*arrays, **options)
 
     def call_of(self, item: Computation) -> Call:
         """Return the call of a computation, made anew."""

@@ -132,8 +132,8 @@ def _solve(p: Problem, guess: Guess, free: Values) -> tuple[list[Scalar], list[S
     """
     Return w and w - v_free for a guess.
 
-    The rows and columns of held joints are replaced by those of the identity matrix, which
-    keeps the sparsity of H. The unknown is w - v_free, so that it is exactly zero where nothing acts.
+    The rows and columns of held joints are replaced by those of the identity matrix, which keeps
+    the sparsity of H. The unknown is w - v_free, so that it is exactly zero where nothing acts.
     """
     n = len(p.v_free)
     target, known = [], []

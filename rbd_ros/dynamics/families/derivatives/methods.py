@@ -186,8 +186,7 @@ class DerivativeMethods(Family):
         if f_ext is not None:
             call = self._store.call(INVERSE_DYNAMICS_DERIVATIVES, loaded=True)
             return call(q, qd, qdd, f_ext, out=out)
-        call = self._calls.get(INVERSE_DYNAMICS_DERIVATIVES) or self._store.call(
-            INVERSE_DYNAMICS_DERIVATIVES)
+        call = self._calls[INVERSE_DYNAMICS_DERIVATIVES]
         return call(q, qd, qdd) if out is None else call(q, qd, qdd, out=out)
 
     def forward_dynamics_derivatives(
@@ -202,9 +201,7 @@ class DerivativeMethods(Family):
             if f_ext is not None:
                 call = self._store.call(FORWARD_DYNAMICS_DERIVATIVES, loaded=True)
                 return call(q, qd, tau, f_ext)
-            call = self._calls.get(FORWARD_DYNAMICS_DERIVATIVES) or self._store.call(
-                FORWARD_DYNAMICS_DERIVATIVES)
-            return call(q, qd, tau)
+            return self._calls[FORWARD_DYNAMICS_DERIVATIVES](q, qd, tau)
         factors = self._store.call(FORWARD_DYNAMICS_FACTORS, loaded=f_ext is not None)
         Hinv, dtau_dq, dtau_dqd = factors(
             *((q, qd, tau) if f_ext is None else (q, qd, tau, f_ext)))
@@ -215,9 +212,7 @@ class DerivativeMethods(Family):
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
     ) -> SecondDerivatives:
         """Return the second derivatives of the joint forces: for arms, they grow as nv^3."""
-        call = self._calls.get(INVERSE_DYNAMICS_SECOND_DERIVATIVES) or self._store.call(
-            INVERSE_DYNAMICS_SECOND_DERIVATIVES)
-        return call(q, qd, qdd)
+        return self._calls[INVERSE_DYNAMICS_SECOND_DERIVATIVES](q, qd, qdd)
 
     def frame_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,

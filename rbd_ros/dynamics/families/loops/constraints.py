@@ -148,19 +148,19 @@ class ConstraintMethods(Family):
 
     def loop_jacobian(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return K: K qd = 0 for velocities that the loops allow (RBDA 8.19), (n_c, nv)."""
-        return (self._calls.get(LOOP_JACOBIAN) or self._store.call(LOOP_JACOBIAN))(q, out=out)
+        return self._calls[LOOP_JACOBIAN](q, out=out)
 
     def loop_bias(self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
         """Return k: K qdd = k for accelerations that the loops allow (RBDA 8.47), (n_c,)."""
-        return (self._calls.get(LOOP_BIAS) or self._store.call(LOOP_BIAS))(q, qd, out=out)
+        return self._calls[LOOP_BIAS](q, qd, out=out)
 
     def loop_error(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return delta, by how much the loops are open, rad and m (RBDA 8.3), (n_c,)."""
-        return (self._calls.get(LOOP_ERROR) or self._store.call(LOOP_ERROR))(q, out=out)
+        return self._calls[LOOP_ERROR](q, out=out)
 
     def loop_velocity(self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
         """Return how fast the loops open: K qd, less what moves with time by itself, (n_c,)."""
-        return (self._calls.get(LOOP_VELOCITY) or self._store.call(LOOP_VELOCITY))(q, qd, out=out)
+        return self._calls[LOOP_VELOCITY](q, qd, out=out)
 
     def loop_drive(self, q: ArrayLike, loop_tau: ArrayLike, *, out: Array | None = None) -> Array:
         """
@@ -170,11 +170,10 @@ class ConstraintMethods(Family):
 
         :param loop_tau: generalised forces of all loop joints, one after the other.
         """
-        return (self._calls.get(LOOP_DRIVE) or self._store.call(LOOP_DRIVE))(q, loop_tau, out=out)
+        return self._calls[LOOP_DRIVE](q, loop_tau, out=out)
 
     def bias_with_drives(
         self, q: ArrayLike, qd: ArrayLike, loop_tau: ArrayLike, *, out: Array | None = None,
     ) -> Array:
         """Return C - tau^a in one recursion (RBDA Table 8.3), (nv,)."""
-        call = self._calls.get(BIAS_WITH_DRIVES) or self._store.call(BIAS_WITH_DRIVES)
-        return call(q, qd, loop_tau, out=out)
+        return self._calls[BIAS_WITH_DRIVES](q, qd, loop_tau, out=out)
