@@ -21,12 +21,11 @@ The other method, by way of the inertia matrix (RBDA 6), is composed in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from rbd_ros.algorithms.kinematics import combine, Conditions, external_forces, links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.compiler import is_zero, Matrix, Scalar, Values
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import ArticulatedInertia, Force, Motion, unit_rows, vanishing_rows, Vec3
 
@@ -51,15 +50,15 @@ class Articulated(NamedTuple):
     p_A: list[Force]
     U: list[list[Force]]
     D: list[ltl.Dense]
-    u: list[list[Scalar]]
+    u: Matrix
     c: list[Motion]
     a: list[Motion]
     qdd: list[Scalar]
 
 
 def aba(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
-    conditions: Conditions, rotor: Sequence[Scalar] | None = None,
+    model: Model, q: Values, qd: Values, tau: Values,
+    conditions: Conditions, rotor: Values | None = None,
 ) -> Articulated:
     """
     Return qdd and its intermediate results (articulated-body algorithm, RBDA Table 7.1).
@@ -84,7 +83,7 @@ def aba(
         p_A.append(v[i].cross(I[i] @ v[i]) - f_x[i])                                       # 7.36
 
     U: list[list[Force]] = [[]] * (model.nb + 1)
-    u: list[list[Scalar]] = [[]] * (model.nb + 1)
+    u: Matrix = [[]] * (model.nb + 1)
     D = [ltl.Dense([])] * (model.nb + 1)
     for i in range(model.nb, 0, -1):                       # inward: articulated bodies
         p, tau_i = model.parent[i], tau[model.v_index[i]]

@@ -30,17 +30,17 @@ from rbd_ros.algorithms.coriolis import apparent_rate
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import is_zero, jacobian, Matrix, Scalar, trace
+from rbd_ros.compiler import is_zero, jacobian, Matrix, Rows, Scalar, trace, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 
-Cube = list[list[list[Scalar]]]
+Cube = list[Matrix]
 
 
 def christoffel_symbols(
-    model: Model, q: Sequence[Scalar], inertia: Sequence[RigidInertia] | None = None,
+    model: Model, q: Values, inertia: Sequence[RigidInertia] | None = None,
 ) -> Cube:
     """
     Return Gamma of the tree, nv x nv x nv: for small robots, since all of dH/dq is needed.
@@ -59,12 +59,12 @@ def christoffel_symbols(
 
 
 def _inertia_and_slopes(
-    model: Model, q: Sequence[Scalar], inertia: Sequence[RigidInertia] | None,
+    model: Model, q: Values, inertia: Sequence[RigidInertia] | None,
 ) -> tuple[Matrix, Cube]:
     """Return H, and slope[k], its derivative along the velocity variable k."""
     n, given = model.tree_nv, [_numbers(body) for body in inertia or model.inertia]
 
-    def H_of(q: Sequence[Scalar], bodies: Sequence[Sequence[Scalar]]) -> dict[str, Matrix]:
+    def H_of(q: Values, bodies: Rows) -> dict[str, Matrix]:
         return {'H': crba(model, links(model, q), [_body(x) for x in bodies])}
 
     graph = trace(H_of, {'q': (model.tree_nq,), 'bodies': (model.nb + 1, 10)})
@@ -89,11 +89,11 @@ def _numbers(body: RigidInertia) -> list[Scalar]:
     return [body.m, *body.h, *body.I.entries()]
 
 
-def _body(x: Sequence[Scalar]) -> RigidInertia:
+def _body(x: Values) -> RigidInertia:
     return RigidInertia(x[0], Vec3(*x[1:4]), Sym3(*x[4:]))
 
 
-def _directions(model: Model, q: Sequence[Scalar]) -> list[list[tuple[int, Scalar]]]:
+def _directions(model: Model, q: Values) -> list[list[tuple[int, Scalar]]]:
     """Return, for each velocity variable, which positions change at its unit value, and how."""
     ways: list[list[tuple[int, Scalar]]] = []
     for i in range(1, model.nb + 1):
@@ -109,7 +109,7 @@ def _unit(n: int, k: int) -> list[Scalar]:
     return [1.0 if m == k else 0.0 for m in range(n)]
 
 
-def _lowered_brackets(model: Model, q: Sequence[Scalar], H: Matrix) -> Cube:
+def _lowered_brackets(model: Model, q: Values, H: Matrix) -> Cube:
     """Return H_lk c^l_ij as [i][j][k], where [E_i, E_j] = c^l_ij E_l are the brackets."""
     n = model.tree_nv
     out: Cube = [[[0.0] * n for _ in range(n)] for _ in range(n)]
@@ -128,7 +128,7 @@ def _lowered_brackets(model: Model, q: Sequence[Scalar], H: Matrix) -> Cube:
     return out
 
 
-def _brackets(joint: Joint, q: Sequence[Scalar]) -> Cube:
+def _brackets(joint: Joint, q: Values) -> Cube:
     """
     Return c[i][j], the velocity variables of the bracket of directions i and j of a joint.
 
@@ -149,7 +149,7 @@ def _brackets(joint: Joint, q: Sequence[Scalar]) -> Cube:
     return out
 
 
-def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+def _dot(x: Values, y: Values) -> Scalar:
     total: Scalar = 0.0
     for a, b in zip(x, y, strict=True):
         total = total + a * b
@@ -168,7 +168,7 @@ class Split(NamedTuple):
     coriolis: list[Scalar]
 
 
-def split(Gamma: Sequence[Sequence[Sequence[Scalar]]], qd: Sequence[Scalar]) -> Split:
+def split(Gamma: Sequence[Rows], qd: Values) -> Split:
     """
     Split C qd into centrifugal and Coriolis forces.
 

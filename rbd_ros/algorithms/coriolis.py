@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rbd_ros.algorithms.kinematics import Links, placements, velocities
-from rbd_ros.compiler import jacobian, Matrix, Scalar, trace
+from rbd_ros.compiler import jacobian, Matrix, Rows, Scalar, trace, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import Joint
 from rbd_ros.model.model import Model
@@ -78,7 +78,7 @@ def composite(
 
 
 def subspace_rates(
-    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar], v: Sequence[Motion],
+    model: Model, tree: Links, q: Values, qd: Values, v: Sequence[Motion],
 ) -> list[tuple[Motion, ...]]:
     """
     Return dS/dt of every joint in base coordinates, expressed in those of its body (3.40).
@@ -97,9 +97,7 @@ def subspace_rates(
     return rates
 
 
-def apparent_rate(
-    joint: Joint, q: Sequence[Scalar], qd: Sequence[Scalar],
-) -> tuple[Motion, ...]:
+def apparent_rate(joint: Joint, q: Values, qd: Values) -> tuple[Motion, ...]:
     """
     Return the derivative of the columns of S along qd, in the joint's own moving frame.
 
@@ -117,7 +115,7 @@ def apparent_rate(
     return tuple(Motion.from_list(rates[6 * k:6 * k + 6]) for k in range(n))
 
 
-def _sum_products(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+def _sum_products(x: Values, y: Values) -> Scalar:
     total: Scalar = 0.0
     for a, b in zip(x, y, strict=True):
         total = total + a * b
@@ -125,7 +123,7 @@ def _sum_products(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
 
 
 def coriolis_matrix(
-    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar],
+    model: Model, tree: Links, q: Values, qd: Values,
     inertia: Sequence[RigidInertia] | None = None,
 ) -> Matrix:
     """
@@ -171,7 +169,7 @@ def _factors(
             [s.cross(bodies.h[i]).ang * 0.5 for s in S])
 
 
-def _store(C: Matrix, rows: slice, columns: slice, block: Sequence[Sequence[Scalar]]) -> None:
+def _store(C: Matrix, rows: slice, columns: slice, block: Rows) -> None:
     for row, values in zip(range(rows.start, rows.stop), block, strict=True):
         C[row][columns] = values
 
@@ -201,7 +199,7 @@ def centroidal_momentum_matrix(
 
 
 def centroidal_momentum_rate(
-    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar],
+    model: Model, tree: Links, q: Values, qd: Values,
     inertia: Sequence[RigidInertia] | None = None,
 ) -> list[Force]:
     """Return the columns of dA/dt; A qdd + dA/dt qd is the net force on the whole robot."""

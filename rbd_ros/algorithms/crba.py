@@ -19,14 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rbd_ros.algorithms.kinematics import Links, placements
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Matrix
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import RigidInertia
 
 
-def crba(
-    model: Model, tree: Links, inertia: Sequence[RigidInertia] | None = None,
-) -> list[list[Scalar]]:
+def crba(model: Model, tree: Links, inertia: Sequence[RigidInertia] | None = None) -> Matrix:
     """
     Return the symmetric joint-space inertia matrix H of the tree (RBDA Table 6.2).
 
@@ -37,7 +35,7 @@ def crba(
     """
     model.refuse_loops()
     (Xup, S), n = tree, model.tree_nv
-    H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    H: Matrix = [[0.0] * n for _ in range(n)]
     I_c = list(inertia or model.inertia)
 
     for i in range(model.nb, 0, -1):                       # inward: composite bodies
@@ -61,7 +59,7 @@ def crba(
 
 def crba_in_base(
     model: Model, tree: Links, inertia: Sequence[RigidInertia] | None = None,
-) -> list[list[Scalar]]:
+) -> Matrix:
     """
     Return the same matrix with the columns in base coordinates (RBDA 6.14 to 6.16).
 
@@ -73,7 +71,7 @@ def crba_in_base(
     """
     model.refuse_loops()
     (Xup, S), n = tree, model.tree_nv
-    H: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    H: Matrix = [[0.0] * n for _ in range(n)]
     I_c = list(inertia or model.inertia)
     X_0 = placements(model, tree)
     S_0 = [[X.inv_apply(s) for s in columns] for X, columns in zip(X_0, S, strict=True)]

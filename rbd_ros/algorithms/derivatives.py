@@ -42,7 +42,7 @@ from rbd_ros.algorithms.kinematics import (
     accelerations, combine, Conditions, external_forces, links, Links, velocities,
     velocity_products)
 from rbd_ros.algorithms.rnea import NewtonEuler, rnea
-from rbd_ros.compiler import jacobian, Matrix, Scalar, trace
+from rbd_ros.compiler import jacobian, Matrix, Scalar, trace, Values
 from rbd_ros.joints.base import Joint
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Force, Mat3, Motion, RigidInertia, Transform, Vec3
@@ -95,8 +95,7 @@ class RneaDerivatives(NamedTuple):
 
 
 def joint_changes(
-    joint: Joint, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
-    t: Scalar,
+    joint: Joint, q: Values, qd: Values, qdd: Values | None, t: Scalar,
 ) -> list[JointChange]:
     """
     Return what each velocity variable of a joint changes inside the joint.
@@ -127,7 +126,7 @@ def joint_changes(
     return found
 
 
-def _directional(slopes: Sequence[Scalar], along: Sequence[Scalar]) -> list[Scalar]:
+def _directional(slopes: Values, along: Values) -> list[Scalar]:
     """Return the rows of a flat matrix of slopes, each times a direction."""
     rows = []
     for k in range(0, len(slopes), len(along)):
@@ -139,8 +138,8 @@ def _directional(slopes: Sequence[Scalar], along: Sequence[Scalar]) -> list[Scal
 
 
 def changes(
-    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar],
-    qdd: Sequence[Scalar] | None, v: Sequence[Motion], a: Sequence[Motion], t: Scalar,
+    model: Model, tree: Links, q: Values, qd: Values,
+    qdd: Values | None, v: Sequence[Motion], a: Sequence[Motion], t: Scalar,
 ) -> tuple[list[list[Change]], list[list[JointChange]]]:
     """Return what every velocity variable changes, by body and in the coordinates of the body."""
     found: list[list[Change]] = [[]]
@@ -160,8 +159,7 @@ def changes(
 
 
 def rnea_derivatives(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
-    conditions: Conditions,
+    model: Model, q: Values, qd: Values, qdd: Values | None, conditions: Conditions,
 ) -> RneaDerivatives:
     """
     Return the derivatives of inverse dynamics (``rnea``); entries across branches are exact zeros.
@@ -300,8 +298,7 @@ class FrameDerivatives(NamedTuple):
 
 
 def frame_derivatives(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
-    frame: Frame, t: Scalar = 0.0,
+    model: Model, q: Values, qd: Values, qdd: Values | None, frame: Frame, t: Scalar = 0.0,
 ) -> FrameDerivatives:
     """
     Return the derivatives of the spatial velocity and acceleration of a frame.

@@ -25,7 +25,6 @@ of the world. Generic over plain and traced scalars.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from rbd_ros.algorithms.aba import aba
@@ -33,7 +32,7 @@ from rbd_ros.algorithms.handles.opspace import sum_products
 from rbd_ros.algorithms.kinematics import (
     accelerations, combine, Conditions, external_forces, links, velocities, velocity_products)
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import Matrix, Scalar
+from rbd_ros.compiler import Matrix, Scalar, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free
 from rbd_ros.model.model import Model
@@ -75,8 +74,8 @@ def _check(model: Model) -> None:
 
 
 def forward_dynamics(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
-    conditions: Conditions, rotor: Sequence[Scalar] | None = None,
+    model: Model, q: Values, qd: Values, tau: Values,
+    conditions: Conditions, rotor: Values | None = None,
 ) -> Result:
     """
     Return a_0 and qdd under joint forces by articulated bodies (RBDA Table 9.4).
@@ -102,7 +101,7 @@ def forward_dynamics(
     return Result(a[1] + fall, qdd[6:])
 
 
-def equations(model: Model, H: Matrix, C: Sequence[Scalar]) -> Equations:
+def equations(model: Model, H: Matrix, C: Values) -> Equations:
     """
     Return the coefficients of the equation of motion (RBDA Table 9.5).
 
@@ -129,8 +128,7 @@ def eliminate_base(e: Equations) -> tuple[Matrix, list[Scalar]]:
 
 
 def inverse_dynamics(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar],
-    conditions: Conditions,
+    model: Model, q: Values, qd: Values, qdd: Values, conditions: Conditions,
 ) -> Result:
     """
     Return a_0 and the joint forces for given joint accelerations (RBDA Table 9.6).
@@ -160,7 +158,7 @@ def inverse_dynamics(
     return Result(a[1], tau[6:])
 
 
-def momentum(e: Equations, qd: Sequence[Scalar]) -> Force:
+def momentum(e: Equations, qd: Values) -> Force:
     """Return the momentum I_0 v_0 + F qd of the robot at its base, base coordinates (Ex 9.3)."""
     return Force.from_list([sum_products(row, qd[:6]) + sum_products(line, qd[6:])
                             for row, line in zip(e.I_0, e.F, strict=True)])

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from rbd_ros.algorithms.kinematics import combine, Conditions, external_forces, links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Matrix, Scalar, Values
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.model.coupling import Coupling
 from rbd_ros.model.model import Model
@@ -119,10 +119,7 @@ def _coordinates(model: Model, coupling: Coupling | None, bodies: set[int]) -> t
         j for k in free for j in range(model.nv)[model.velocity_slice(model.joint_names[k - 1])]))
 
 
-def aba(
-    model: Model, y: Sequence[Scalar], yd: Sequence[Scalar], tau: Sequence[Scalar],
-    conditions: Conditions,
-) -> list[Scalar]:
+def aba(model: Model, y: Values, yd: Values, tau: Values, conditions: Conditions) -> list[Scalar]:
     """
     Return y_ddot by articulated bodies, cluster by cluster (RBDA Table 7.1 with 9.26).
 
@@ -151,7 +148,7 @@ def aba(
         p, bodies = cluster.parent, cluster.bodies
         X, c_p, J = _motion(model, cluster, Xup, S, c, G)
         U = [[I_A[k] @ j for j in J_k] for k, J_k in zip(bodies, J, strict=True)]          # 7.43
-        D: list[list[Scalar]] = [[0.0] * len(cluster.coordinates) for _ in cluster.coordinates]
+        D: Matrix = [[0.0] * len(cluster.coordinates) for _ in cluster.coordinates]
         u = [tau[n] for n in cluster.coordinates]
         for k, J_k, U_k in zip(bodies, J, U, strict=True):
             D = [[x + j.dot(f) for x, j in zip(row, J_k, strict=True)]
@@ -231,7 +228,7 @@ def _through_many(
     return I_a.minus_dyads(UD, U), combine(p_a, UD, u)                               # 7.47, 7.48
 
 
-def _rows(model: Model, y: Sequence[Scalar]) -> list[dict[int, Scalar]]:
+def _rows(model: Model, y: Values) -> list[dict[int, Scalar]]:
     """Return the rows of G by column."""
     if model.coupling is None:
         return [{n: 1.0} for n in range(model.nv)]

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from rbd_ros.algorithms.kinematics import combine, Conditions, external_forces, links, Links
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.rnea import inertia_product, newton_euler_3d
-from rbd_ros.compiler import is_zero, Matrix, Scalar
+from rbd_ros.compiler import is_zero, Matrix, Scalar, Values
 from rbd_ros.model.connectivity import expanded_parent
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import (
@@ -111,9 +111,8 @@ def inertia_matrix(
 
 
 def by_inertia_matrix(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar],
-    tau: Sequence[Scalar], fd: Set[int], conditions: Conditions,
-    rotor: Sequence[Scalar] | None = None,
+    model: Model, q: Values, qd: Values, qdd: Values, tau: Values, fd: Set[int],
+    conditions: Conditions, rotor: Values | None = None,
 ) -> Hybrid:
     """
     Return accelerations and forces of all joints through H11 (RBDA 9.1, four steps).
@@ -145,9 +144,8 @@ def by_inertia_matrix(
 
 
 def by_articulated_bodies(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar],
-    tau: Sequence[Scalar], fd: Set[int], conditions: Conditions,
-    rotor: Sequence[Scalar] | None = None,
+    model: Model, q: Values, qd: Values, qdd: Values, tau: Values, fd: Set[int],
+    conditions: Conditions, rotor: Values | None = None,
 ) -> Hybrid:
     """
     Return accelerations and forces of all joints by articulated bodies (RBDA Table 9.3).

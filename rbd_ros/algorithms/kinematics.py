@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Scalar, Values
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Force, link_transform, Motion, RigidInertia, Transform, Vec3
 
@@ -54,7 +54,7 @@ class Links(NamedTuple):
     S: list[tuple[Motion, ...]]
 
 
-def links(model: Model, q: Sequence[Scalar], t: Scalar = 0.0) -> Links:
+def links(model: Model, q: Values, t: Scalar = 0.0) -> Links:
     """Return the link transforms and motion subspaces at tree position ``q`` (RBDA 4.2)."""
     Xup: list[Transform] = [Transform.identity()]
     S: list[tuple[Motion, ...]] = [()]
@@ -66,9 +66,7 @@ def links(model: Model, q: Sequence[Scalar], t: Scalar = 0.0) -> Links:
     return Links(Xup, S)
 
 
-def combine(
-    start: Vector, columns: Sequence[Vector], weights: Sequence[Scalar],
-) -> Vector:
+def combine(start: Vector, columns: Sequence[Vector], weights: Values) -> Vector:
     """Return a spatial vector plus a linear combination of others of its kind."""
     for column, weight in zip(columns, weights, strict=True):
         start = start + column * weight
@@ -76,7 +74,7 @@ def combine(
 
 
 def velocities(
-    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0,
+    model: Model, tree: Links, q: Values, qd: Values, t: Scalar = 0.0,
 ) -> tuple[list[Motion], list[Motion]]:
     """Return the body velocities v and the joint velocities v_J, each in body coordinates."""
     v, v_J = [Motion.zero()], [Motion.zero()]
@@ -87,7 +85,7 @@ def velocities(
 
 
 def velocity_products(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], v: Sequence[Motion],
+    model: Model, q: Values, qd: Values, v: Sequence[Motion],
     v_J: Sequence[Motion], t: Scalar = 0.0,
 ) -> list[Motion]:
     """Return the joint velocity-product accelerations c_i = c_J + v_i x v_J (7.35)."""
@@ -99,8 +97,7 @@ def velocity_products(
 
 
 def accelerations(
-    model: Model, tree: Links, c: Sequence[Motion], qdd: Sequence[Scalar] | None,
-    base: Motion,
+    model: Model, tree: Links, c: Sequence[Motion], qdd: Values | None, base: Motion,
 ) -> list[Motion]:
     """
     Return the body accelerations; with ``qdd`` None, their velocity-product part alone.

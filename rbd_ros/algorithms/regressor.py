@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 from rbd_ros.algorithms.kinematics import (
     accelerations, Links, placements, velocities, velocity_products)
-from rbd_ros.compiler import Matrix, Scalar
+from rbd_ros.compiler import Matrix, Scalar, Values
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, RigidInertia, Sym3, Vec3
 
@@ -39,7 +39,7 @@ def inertia_parameters(inertia: RigidInertia) -> list[Scalar]:
     return [inertia.m, *inertia.h, *inertia.I.entries()]
 
 
-def inertia_from_parameters(x: Sequence[Scalar]) -> RigidInertia:
+def inertia_from_parameters(x: Values) -> RigidInertia:
     """Return the body with these ten parameters."""
     return RigidInertia(x[0], Vec3(*x[1:4]), Sym3(*x[4:10]))
 
@@ -70,8 +70,8 @@ def body_regressor(v: Motion, a: Motion) -> list[Force]:
 
 
 def torque_regressor(
-    model: Model, tree: Links, q: Sequence[Scalar], qd: Sequence[Scalar],
-    qdd: Sequence[Scalar] | None, gravity: Vec3, t: Scalar = 0.0,
+    model: Model, tree: Links, q: Values, qd: Values,
+    qdd: Values | None, gravity: Vec3, t: Scalar = 0.0,
 ) -> Matrix:
     """
     Return Y with tau = Y pi for the forces at the joints of a tree, tree_nv x 10 nb.
@@ -126,7 +126,7 @@ def momentum_regressor(model: Model, tree: Links, v: Sequence[Motion]) -> Matrix
     :param v: velocity of each body.
     """
     X_0 = placements(model, tree)
-    columns: list[list[Scalar]] = []
+    columns: Matrix = []
     for i in range(1, model.nb + 1):
         for k in range(10):
             unit = inertia_from_parameters([1.0 if n == k else 0.0 for n in range(10)])

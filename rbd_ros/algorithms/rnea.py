@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from rbd_ros.algorithms.kinematics import (
     accelerations, combine, Conditions, external_forces, links, Links)
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Scalar, Values
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Mat3, Motion, RigidInertia, Vec3
 
@@ -49,8 +49,7 @@ class NewtonEuler(NamedTuple):
 
 
 def rnea(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
-    conditions: Conditions,
+    model: Model, q: Values, qd: Values, qdd: Values | None, conditions: Conditions,
 ) -> NewtonEuler:
     """
     Return tau = H qdd + C and its intermediate results (recursive Newton-Euler, Table 5.1).
@@ -95,8 +94,7 @@ def _project(model: Model, tree: Links, f: list[Force]) -> list[Scalar]:
 
 
 def newton_euler_3d(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar] | None,
-    conditions: Conditions,
+    model: Model, q: Values, qd: Values, qdd: Values | None, conditions: Conditions,
 ) -> list[Scalar]:
     """
     Return the same joint forces by the original 3-D recursion (RBDA Table 5.2), any joint type.
@@ -155,9 +153,7 @@ def _net_force(inertia: RigidInertia, U: Mat3, acc: Vec3) -> Force:
     return Force(moment, acc * inertia.m + U @ inertia.h)
 
 
-def gravity_forces(
-    model: Model, q: Sequence[Scalar], conditions: Conditions,
-) -> list[Scalar]:
+def gravity_forces(model: Model, q: Values, conditions: Conditions) -> list[Scalar]:
     """
     Return the joint forces that hold the tree still against gravity (RBDA 5.12, 5.13).
 
@@ -184,8 +180,7 @@ def gravity_forces(
 
 
 def inertia_product(
-    model: Model, tree: Links, x: Sequence[Scalar],
-    inertia: Sequence[RigidInertia] | None = None,
+    model: Model, tree: Links, x: Values, inertia: Sequence[RigidInertia] | None = None,
 ) -> list[Scalar]:
     """
     Return H x by the stripped recursion ID_delta (RBDA Table 6.1).

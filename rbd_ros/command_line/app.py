@@ -26,18 +26,7 @@ from types import ModuleType
 from typing import Any
 
 from rbd_ros.command_line.commands import (
-    bench,
-    check,
-    codegen,
-    compare,
-    config,
-    identify,
-    info,
-    ops,
-    plot,
-    torque,
-    view,
-)
+    bench, check, codegen, compare, config, identify, info, ops, plot, torque, view)
 from rbd_ros.errors import RbdError
 from rbd_ros.version import VERSION
 import typer

@@ -299,6 +299,15 @@ def vector(name: str, value: ArrayLike, size: int) -> Array:
     return checked(Argument(name, (size,)), value)
 
 
+def shaped(name: str, value: ArrayLike, shape: tuple[int, ...], owner: str) -> Array:
+    """Return a finite copy of an array, or refuse it: NumPy would repeat a shorter one."""
+    array = np.array(value, dtype=float)
+    if array.shape != shape:
+        raise ShapeError(f'{name} has shape {array.shape}, "{owner}" needs {shape}')
+    check_finite(name, array)
+    return array
+
+
 def _checked_batch(arguments: Sequence[Argument], values: Sequence[ArrayLike], dtype: np.dtype,
                    ) -> tuple[list[Array], list[bool], int]:
     arrays, batched, count, first = [], [], None, ''

@@ -33,13 +33,13 @@ from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact import rigid
 from rbd_ros.algorithms.contact.rigid import Contact, ContactProblem, ContactSolution
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.compiler.kernel import shaped
 from rbd_ros.dynamics.families.tree import tree
 from rbd_ros.dynamics.kernels.existence import massless_joint
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.state import State
-from rbd_ros.errors import RbdError, ShapeError, SingularError
+from rbd_ros.errors import RbdError, SingularError
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Motion
 
@@ -90,17 +90,9 @@ class ContactSystem:
     def motions(self, q: ArrayLike, qd: ArrayLike) -> Motions:
         """Return what contacts need at a state."""
         for name, value, size in (('q', q, self.model.nq), ('qd', qd, self.model.nv)):
-            self._kernel.inputs[name][:] = self._checked(name, value, (size,))
+            self._kernel.inputs[name][:] = shaped(name, value, (size,), self.model.name)
         self._kernel()
         return self._motions
-
-    def _checked(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-        """Return an argument as an array, or refuse it: NumPy would repeat a shorter one."""
-        given = np.asarray(value, float)
-        if given.shape != shape:
-            raise ShapeError(f'{name} has shape {given.shape}, "{self.model.name}" needs {shape}')
-        check_finite(name, given)
-        return given
 
     def problem(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, contacts: Sequence[Contact],
@@ -121,9 +113,9 @@ class ContactSystem:
                     raise RbdError(f'a contact names body {body}; "{self.model.name}" has bodies '
                                    f'0 (the base) to {self.model.nb}')
         s = self.motions(q, qd)
-        force = self._checked('tau', tau, (self.model.nv,)) - s.C
+        force = shaped('tau', tau, (self.model.nv,), self.model.name) - s.C
         if f_ext is not None:
-            outer = self._checked('f_ext', f_ext, (self.model.nb, 6))
+            outer = shaped('f_ext', f_ext, (self.model.nb, 6), self.model.name)
             force = force + np.einsum('bij,bi->j', s.J[1:], outer)
         return rigid.system_problem(
             s.H, force, rigid.generalized_normals(contacts, s.J),

@@ -27,7 +27,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from rbd_ros.algorithms.handles.opspace import FULL, Handle
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Rows, Scalar, Values
 from rbd_ros.model.model import Model
 from rbd_ros.model.parts import Frame
 from rbd_ros.spatial import Mat3, Transform, Vec3
@@ -75,10 +75,7 @@ class Pattern(NamedTuple):
         n = sum(self.counts)
         return dict(zip(self.inputs, ((len(self.bodies), 12), (n, 6), (n,))))
 
-    def handles(
-        self, placements: Sequence[Sequence[Scalar]], directions: Sequence[Sequence[Scalar]],
-        mask: Sequence[Scalar] = (),
-    ) -> tuple[Handle, ...]:
+    def handles(self, placements: Rows, directions: Rows, mask: Values = ()) -> tuple[Handle, ...]:
         """Return handles of plain or traced scalars from the inputs."""
         spans = pairwise(accumulate(self.counts, initial=0))
         return tuple(

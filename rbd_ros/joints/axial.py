@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
-from rbd_ros.compiler import atan2, cos, Scalar, sin
+from rbd_ros.compiler import atan2, cos, Scalar, sin, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import (
     across, aligned, couple, Joint, push, Random, slide, turn, unit_axis)
@@ -93,11 +93,11 @@ class Revolute(_Axial):
     :param axis: direction, any length but zero.
     """
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(axis, q)."""
         return axis_rotation(self.axis, q[0])
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the rotation about the axis."""
         return (turn(Vec3(*self.axis)),)
 
@@ -109,7 +109,7 @@ class Revolute(_Axial):
         """Return the tilt of the axis and the displacement, in F_s (RBDA Table 8.1)."""
         return [*tilt(self.axis, X.E), *(X.E @ X.r)]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the two couples across the axis and all forces."""
         u, v = across(self.axis)
         return (couple(u), couple(v), *(push(e) for e in UNITS))
@@ -123,11 +123,11 @@ class Prismatic(_Axial):
     :param axis: direction, any length but zero.
     """
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J = xlt(axis q)."""
         return Transform.translation(Vec3(*self.axis) * q[0])
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the translation along the axis."""
         return (slide(Vec3(*self.axis)),)
 
@@ -135,7 +135,7 @@ class Prismatic(_Axial):
         """Return the distance along the axis."""
         return [Vec3(*self.axis).dot(X.r)]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return all couples and the two forces across the axis."""
         u, v = across(self.axis)
         return (*(couple(e) for e in UNITS), push(u), push(v))
@@ -163,11 +163,11 @@ class Helical(_Axial):
                              'use Prismatic for an infinite pitch')
         object.__setattr__(self, 'pitch', float(self.pitch))
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return the screw transform of q radians."""
         return axis_rotation(self.axis, q[0], self.pitch * q[0])
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the screw motion of one radian per second."""
         a = Vec3(*self.axis)
         return (Motion(a, a * self.pitch),)
@@ -179,7 +179,7 @@ class Helical(_Axial):
             return [angle]
         return [whole_turns(angle, Vec3(*self.axis).dot(X.r) * (1.0 / self.pitch))]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return what acts across the axis, and the wrench that the screw balances."""
         u, v = across(self.axis)
         a = Vec3(*self.axis)
@@ -197,11 +197,11 @@ class Cylindrical(_Axial):
     nq = 2
     nv = 2
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return the screw transform of angle and distance."""
         return axis_rotation(self.axis, q[0], q[1])
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the rotation about and the translation along the axis."""
         a = Vec3(*self.axis)
         return turn(a), slide(a)
@@ -210,7 +210,7 @@ class Cylindrical(_Axial):
         """Return angle and distance."""
         return [angle_about(self.axis, X.E), Vec3(*self.axis).dot(X.r)]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return couples and forces across the axis."""
         u, v = across(self.axis)
         return couple(u), couple(v), push(u), push(v)
@@ -223,11 +223,11 @@ class Fixed(Joint):
     nq = 0
     nv = 0
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return the identity."""
         return Transform.identity()
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return no column."""
         return ()
 
@@ -235,6 +235,6 @@ class Fixed(Joint):
         """Return nothing: there is only one position."""
         return []
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return all six directions."""
         return tuple(Force.unit(i) for i in range(6))

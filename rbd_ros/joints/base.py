@@ -22,7 +22,7 @@ from functools import lru_cache
 import math
 from typing import Protocol
 
-from rbd_ros.compiler import divide, Expr, jvp, less, Scalar, sqrt, trace, where
+from rbd_ros.compiler import divide, Expr, jvp, less, Scalar, sqrt, trace, Values, where
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import Force, Motion, small_motion, Transform, Vec3
 from rbd_ros.spatial.constant import SNAP
@@ -79,35 +79,33 @@ class Joint(ABC):
         return kind.q_dot is Joint.q_dot and kind.integrate is Joint.integrate
 
     @abstractmethod
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J, the transform from F_p to F_s coordinates."""
 
     @abstractmethod
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the columns of the motion subspace matrix S."""
 
-    def velocity(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def velocity(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return v_J = S qd + sigma (RBDA Eq. 3.33)."""
         v = self.drift(q, t)
         for s, rate in zip(self.subspace(q, t), qd):
             v = v + s * rate
         return v
 
-    def drift(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def drift(self, q: Values, t: Scalar = 0.0) -> Motion:
         """Return sigma, the velocity that a time-dependent joint has at qd = 0."""
         return Motion.zero()
 
-    def bias(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def bias(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return c_J, the apparent derivative of S and sigma (RBDA Eq. 3.41)."""
         return Motion.zero()
 
     @abstractmethod
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the columns of T, the forces that do no work on the joint's motion."""
 
-    def constraint_rate(
-        self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0,
-    ) -> tuple[Force, ...]:
+    def constraint_rate(self, q: Values, qd: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """
         Return the columns of the apparent derivative of T, which loops with a moving T need.
 
@@ -129,19 +127,19 @@ class Joint(ABC):
             return self.constraint_subspace(self.neutral(), t)
         return self.constraint_subspace(self.locate(X, t), t)
 
-    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    def q_dot(self, q: Values, qd: Values) -> list[Scalar]:
         """Return the derivative of q at the velocity qd."""
         return list(qd)
 
-    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """Return the position reached from q at the constant velocity ``step`` in unit time."""
         return [a + b for a, b in zip(q, step)]
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Values, q1: Values) -> list[Scalar]:
         """Return the step that integrates from q0 to q1."""
         return [b - a for a, b in zip(q0, q1)]
 
-    def normalise(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+    def normalise(self, start: Values, q: Values) -> list[Scalar]:
         """
         Return the valid position nearest to q, which was reached from ``start``.
 
@@ -178,12 +176,21 @@ class Joint(ABC):
         return [float(rng.uniform(-math.pi, math.pi)) for _ in range(self.nq)]
 
 
+def followed(joint: Joint, q: Values, qd: Values, h: float) -> list[Scalar]:
+    """Return the position after a time h at constant qd, by one Runge-Kutta step along q_dot."""
+    k1 = joint.q_dot(q, qd)
+    k2 = joint.q_dot([a + 0.5 * h * b for a, b in zip(q, k1)], qd)
+    k3 = joint.q_dot([a + 0.5 * h * b for a, b in zip(q, k2)], qd)
+    k4 = joint.q_dot([a + h * b for a, b in zip(q, k3)], qd)
+    return [a + h / 6.0 * (b + 2.0 * (c + d) + e) for a, b, c, d, e in zip(q, k1, k2, k3, k4)]
+
+
 @lru_cache(maxsize=256)
 def has_constant_constraint(joint: Joint) -> bool:
     """Return whether T of a joint is the same in F_s coordinates at every position and time."""
     found: list[bool] = []
 
-    def look(q: Sequence[Scalar], t: Scalar) -> list[Scalar]:
+    def look(q: Values, t: Scalar) -> list[Scalar]:
         T = [x for f in joint.constraint_subspace(q, t) for x in f.to_list()]
         found.append(not any(isinstance(x, Expr) for x in T))
         return [0.0]
@@ -293,7 +300,7 @@ def _reflect(x: list[Scalar], normal: list[Scalar], weight: Scalar) -> list[Scal
     return [a - scale * b for a, b in zip(x, normal)]
 
 
-def _squared(x: Sequence[Scalar]) -> Scalar:
+def _squared(x: Values) -> Scalar:
     total: Scalar = 0.0
     for a in x:
         total = total + a * a

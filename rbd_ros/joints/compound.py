@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbd_ros.compiler import atan2, Scalar, sqrt
+from rbd_ros.compiler import atan2, Scalar, sqrt, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.axial import Revolute, UNITS
 from rbd_ros.joints.base import couple, dual_complement, Joint, push, Random, unit_axis
@@ -59,13 +59,13 @@ class _Chain(Joint):
         """Whether the positions of every stage simply add up."""
         return all(joint.additive for joint in self.stages)
 
-    def _split(self, q: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+    def _split(self, q: Values) -> list[Values]:
         return _cut(q, [joint.nq for joint in self.stages])
 
-    def _split_velocity(self, qd: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+    def _split_velocity(self, qd: Values) -> list[Values]:
         return _cut(qd, [joint.nv for joint in self.stages])
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return the product of the stages' transforms, applied one after the other."""
         steps: list[Transform] = []
         for joint, part in zip(self.stages, self._split(q)):
@@ -73,7 +73,7 @@ class _Chain(Joint):
             steps.extend(X.vector_steps if isinstance(X, LinkTransform) else (X,))
         return steps[0] if len(steps) == 1 else LinkTransform(tuple(steps))
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the columns of every stage, carried to the successor frame."""
         columns: list[Motion] = []
         for joint, part in zip(self.stages, self._split(q)):
@@ -82,20 +82,19 @@ class _Chain(Joint):
             columns.extend(joint.subspace(part, t))
         return tuple(columns)
 
-    def velocity(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def velocity(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return the sum of the stages' velocities."""
         return self._sweep(q, qd, t)[0]
 
-    def drift(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def drift(self, q: Values, t: Scalar = 0.0) -> Motion:
         """Return the velocity at qd = 0."""
         return self._sweep(q, [0.0] * self.nv, t)[0]
 
-    def bias(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def bias(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return the acceleration at zero second derivatives, by the recursion of RBDA 5.16."""
         return self._sweep(q, qd, t)[1]
 
-    def _sweep(self, q: Sequence[Scalar], qd: Sequence[Scalar],
-               t: Scalar) -> tuple[Motion, Motion]:
+    def _sweep(self, q: Values, qd: Values, t: Scalar) -> tuple[Motion, Motion]:
         v, c = Motion.zero(), Motion.zero()
         for joint, part, rate in zip(self.stages, self._split(q), self._split_velocity(qd)):
             X = joint.transform(part, t)
@@ -104,23 +103,23 @@ class _Chain(Joint):
             c = X @ c + joint.bias(part, rate, t) + v.cross(v_J)
         return v, c
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the dual complement of S."""
         return dual_complement(self.subspace(q, t))
 
-    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    def q_dot(self, q: Values, qd: Values) -> list[Scalar]:
         """Return the derivative of q, stage by stage."""
         return [x for joint, part, rate in zip(self.stages, self._split(q),
                                                self._split_velocity(qd))
                 for x in joint.q_dot(part, rate)]
 
-    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """Move every stage by its part of the step."""
         return [x for joint, part, rate in zip(self.stages, self._split(q),
                                                self._split_velocity(step))
                 for x in joint.integrate(part, rate)]
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Values, q1: Values) -> list[Scalar]:
         """Return the steps of all stages."""
         return [x for joint, a, b in zip(self.stages, self._split(q0), self._split(q1))
                 for x in joint.difference(a, b)]
@@ -134,7 +133,7 @@ class _Chain(Joint):
         return [x for joint in self.stages for x in joint.random(rng)]
 
 
-def _cut(values: Sequence[Scalar], sizes: Sequence[int]) -> list[Sequence[Scalar]]:
+def _cut(values: Values, sizes: Sequence[int]) -> list[Values]:
     parts, start = [], 0
     for size in sizes:
         parts.append(values[start:start + size])
@@ -162,7 +161,7 @@ class Composite(_Chain):
         """Return the joints in series."""
         return self.joints
 
-    def normalise(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+    def normalise(self, start: Values, q: Values) -> list[Scalar]:
         """Return the valid positions of all stages."""
         return [x for joint, a, b in zip(self.stages, self._split(start), self._split(q))
                 for x in joint.normalise(a, b)]
@@ -199,7 +198,7 @@ class Universal(_Chain):
         return [_angle_between(two, X.E.transpose_times(two), one),
                 -_angle_between(one, X.E @ one, two)]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the couple across both axes and all forces."""
         one, two = self.subspace(q, t)
         return (couple(one.ang.cross(two.ang)), *(push(e) for e in UNITS))
@@ -224,22 +223,17 @@ class RollPitchYaw(_Chain):
         """Yaw, pitch and roll, in the order in which they turn the frame."""
         return (Revolute((0.0, 0.0, 1.0)), Revolute((0.0, 1.0, 0.0)), Revolute((1.0, 0.0, 0.0)))
 
-    @property
-    def additive(self) -> bool:
-        """Whether the positions of every stage simply add up."""
-        return all(joint.additive for joint in self.stages)
-
-    def _split(self, q: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+    def _split(self, q: Values) -> list[Values]:
         return [q[2:3], q[1:2], q[0:1]]
 
-    def _split_velocity(self, qd: Sequence[Scalar]) -> list[Sequence[Scalar]]:
+    def _split_velocity(self, qd: Values) -> list[Values]:
         return self._split(qd)
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the columns of roll, pitch and yaw (RBDA Eq. 4.8)."""
         return super().subspace(q, t)[::-1]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three forces through the centre."""
         return tuple(push(e) for e in UNITS)
 
@@ -288,28 +282,28 @@ class Reversed(Joint):
         """Whether the joint moves with time by itself."""
         return self.joint.time_dependent
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return the inverse of the joint's transform."""
         return self.joint.transform(q, t).inverse()
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return -^pX_s S."""
         X = self.joint.transform(q, t)
         return tuple(-X.inv_apply(s) for s in self.joint.subspace(q, t))
 
-    def velocity(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def velocity(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return -^pX_s v_J."""
         return -self.joint.transform(q, t).inv_apply(self.joint.velocity(q, qd, t))
 
-    def drift(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def drift(self, q: Values, t: Scalar = 0.0) -> Motion:
         """Return -^pX_s sigma."""
         return -self.joint.transform(q, t).inv_apply(self.joint.drift(q, t))
 
-    def bias(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def bias(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return -^pX_s c_J; what the moving frame adds to it vanishes as v_J x v_J."""
         return -self.joint.transform(q, t).inv_apply(self.joint.bias(q, qd, t))
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return ^pX_s^* T: forces transform with the star that Table 4.2 lost."""
         X = self.joint.transform(q, t)
         return tuple(X.inv_apply(f) for f in self.joint.constraint_subspace(q, t))
@@ -326,19 +320,19 @@ class Reversed(Joint):
         """Return the joint's own position of the inverse transform."""
         return self.joint.locate(X.inverse(), t)
 
-    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    def q_dot(self, q: Values, qd: Values) -> list[Scalar]:
         """Return the joint's own rate."""
         return self.joint.q_dot(q, qd)
 
-    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """Move as the joint does."""
         return self.joint.integrate(q, step)
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Values, q1: Values) -> list[Scalar]:
         """Return the joint's own step."""
         return self.joint.difference(q0, q1)
 
-    def normalise(self, start: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+    def normalise(self, start: Values, q: Values) -> list[Scalar]:
         """Return the joint's own valid position."""
         return self.joint.normalise(start, q)
 

@@ -16,10 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbd_ros.compiler import cos, Scalar, sin, sqrt
+from rbd_ros.compiler import cos, Scalar, sin, sqrt, Values
 from rbd_ros.joints.axial import angle_about, axis_rotation, UNITS
 from rbd_ros.joints.base import across, couple, Joint, push, Random, slide, turn, unit_axis
 from rbd_ros.spatial import Force, Motion, quaternion, Transform, Vec3
@@ -46,13 +45,13 @@ class Planar(Joint):
     def __post_init__(self) -> None:
         object.__setattr__(self, 'normal', unit_axis(self.normal, 'normal of a planar joint'))
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(normal, q0) xlt(u q1 + v q2)."""
         u, v = across(self.normal)
         turned = axis_rotation(self.normal, q[0])
         return Transform(turned.E, u * q[1] + v * q[2])
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the rotation about the normal and the two translations across it."""
         u, v = across(self.normal)
         return turn(Vec3(*self.normal)), slide(u), slide(v)
@@ -62,23 +61,23 @@ class Planar(Joint):
         u, v = across(self.normal)
         return [angle_about(self.normal, X.E), u.dot(X.r), v.dot(X.r)]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the couples in the plane and the force along the normal."""
         u, v = across(self.normal)
         return couple(u), couple(v), push(Vec3(*self.normal))
 
-    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    def q_dot(self, q: Values, qd: Values) -> list[Scalar]:
         """Return [w, and the velocity turned into F_p]."""
         c, s = cos(q[0]), sin(q[0])
         return [qd[0], c * qd[1] - s * qd[2], s * qd[1] + c * qd[2]]
 
-    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """Move along the arc of constant velocity: its chord lies at half the angle."""
         c, s, chord = self._chord(q[0], step[0])
         return [q[0] + step[0], q[1] + chord * (c * step[1] - s * step[2]),
                 q[2] + chord * (s * step[1] + c * step[2])]
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Values, q1: Values) -> list[Scalar]:
         """Return the step of the arc from q0 to q1, for turns of less than a full one."""
         w, x, y = (b - a for a, b in zip(q0, q1))
         c, s, chord = self._chord(q0[0], w)
@@ -99,11 +98,11 @@ class Translation(Joint):
     nq = 3
     nv = 3
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J = xlt(q)."""
         return Transform.translation(Vec3(*q))
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the three translations."""
         return tuple(slide(e) for e in UNITS)
 
@@ -111,7 +110,7 @@ class Translation(Joint):
         """Return the origin of F_s."""
         return X.r.to_list()
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three couples."""
         return tuple(couple(e) for e in UNITS)
 
@@ -127,11 +126,11 @@ class Spherical(Joint):
     nq = 4
     nv = 3
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(E(q))."""
         return Transform.rotation(quaternion.rotation(q))
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the three rotations."""
         return tuple(turn(e) for e in UNITS)
 
@@ -143,19 +142,19 @@ class Spherical(Joint):
         """Return the displacement of the centre, in F_s (RBDA Table 8.1)."""
         return [*(X.E @ X.r)]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three forces through the centre."""
         return tuple(push(e) for e in UNITS)
 
-    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    def q_dot(self, q: Values, qd: Values) -> list[Scalar]:
         """Return the rate of the quaternion (RBDA Eq. 4.13)."""
         return quaternion.rate(q, Vec3(*qd))
 
-    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """Turn by the rotation vector ``step``; the result has unit length (RBDA 4.5)."""
         return quaternion.normalised(quaternion.product(q, quaternion.exponential(Vec3(*step))))
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Values, q1: Values) -> list[Scalar]:
         """Return the shortest rotation vector from q0 to q1."""
         return quaternion.logarithm(quaternion.product(quaternion.conjugate(q0), q1)).to_list()
 
@@ -180,11 +179,11 @@ class Free(Joint):
     nq = 7
     nv = 6
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(E(q3..q6)) xlt(q0..q2)."""
         return Transform(quaternion.rotation(q[3:]), Vec3(*q[:3]))
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return all six motions."""
         return tuple(Motion.unit(i) for i in range(6))
 
@@ -196,16 +195,16 @@ class Free(Joint):
         """Return nothing: every transform is allowed."""
         return []
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return no column."""
         return ()
 
-    def q_dot(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    def q_dot(self, q: Values, qd: Values) -> list[Scalar]:
         """Return [E^T v; rate of the quaternion]."""
         v = quaternion.rotation(q[3:]).transpose_times(Vec3(*qd[3:]))
         return v.to_list() + quaternion.rate(q[3:], Vec3(*qd[:3]))
 
-    def integrate(self, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """Move along the screw of constant body velocity ``step``."""
         w, v = Vec3(*step[:3]), Vec3(*step[3:])
         angle = sqrt(w.dot(w) + TINY)
@@ -217,7 +216,7 @@ class Free(Joint):
         turned = quaternion.product(q[3:], quaternion.exponential(w))
         return p.to_list() + quaternion.normalised(turned)
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Values, q1: Values) -> list[Scalar]:
         """Return the body velocity of the shortest screw from q0 to q1."""
         w = quaternion.logarithm(quaternion.product(quaternion.conjugate(q0[3:]), q1[3:]))
         d = quaternion.rotation(q0[3:]) @ (Vec3(*q1[:3]) - Vec3(*q0[:3]))

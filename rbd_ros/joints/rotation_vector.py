@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Scalar, Values
 from rbd_ros.joints.axial import UNITS
 from rbd_ros.joints.base import Joint, push, Random, turn
 from rbd_ros.spatial import Force, Mat3, Motion, Transform, Vec3
@@ -45,15 +45,15 @@ class RotationVector(Joint):
         """Name of the joint type."""
         return 'rotation vector'
 
-    def transform(self, q: Sequence[Scalar], t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J = rot(exp([q])^T) (53)."""
         return Transform.rotation(rotation(Vec3(*q)).T)
 
-    def subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the columns of R^T J, by which qd gives the angular velocity in F_s (54)."""
         return tuple(turn(Vec3(*column)) for column in body_jacobian(Vec3(*q)).T.rows)
 
-    def bias(self, q: Sequence[Scalar], qd: Sequence[Scalar], t: Scalar = 0.0) -> Motion:
+    def bias(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return the apparent derivative of S times qd."""
         rate = Vec3(*qd)
         return turn(body_jacobian_rate(Vec3(*q), rate) @ rate)
@@ -66,7 +66,7 @@ class RotationVector(Joint):
         """Return the displacement of the centre, in F_s."""
         return [*(X.E @ X.r)]
 
-    def constraint_subspace(self, q: Sequence[Scalar], t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the three forces through the centre."""
         return tuple(push(e) for e in UNITS)
 

@@ -21,15 +21,14 @@ from dataclasses import dataclass, field
 import math
 from typing import NamedTuple
 
-from rbd_ros.compiler import cos, Scalar, sin
+from rbd_ros.compiler import cos, Scalar, sin, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.axial import angle_about, axis_rotation, Prismatic, whole_turns
-from rbd_ros.joints.base import across, couple, dual_complement, Joint, push, Random, unit_axis
+from rbd_ros.joints.base import (
+    across, couple, dual_complement, followed, Joint, push, Random, unit_axis)
 from rbd_ros.joints.compound import Composite
 from rbd_ros.joints.multi import Spherical
 from rbd_ros.spatial import Force, Mat3, Motion, quaternion, Transform, Vec3
-
-Scalars = Sequence[Scalar]
 
 
 @dataclass(frozen=True)
@@ -53,12 +52,12 @@ class RackAndPinion(Joint):
             raise ModelError(f'radius of a pinion must be finite, not {self.radius!r}')
         object.__setattr__(self, 'radius', float(self.radius))
 
-    def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return rotz(q) xlt(radius q, 0, 0)."""
         turned = axis_rotation((0.0, 0.0, 1.0), q[0])
         return Transform(turned.E, Vec3(self.radius * q[0], 0.0, 0.0))
 
-    def subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return the rolling motion, which turns in F_s."""
         c, s = cos(q[0]), sin(q[0])
         return (Motion(Vec3.unit(2), Vec3(self.radius * c, -self.radius * s, 0.0)),)
@@ -68,13 +67,13 @@ class RackAndPinion(Joint):
         angle = angle_about((0.0, 0.0, 1.0), X.E)
         return [whole_turns(angle, X.r.x / self.radius) if self.radius else angle]
 
-    def bias(self, q: Scalars, qd: Scalars, t: Scalar = 0.0) -> Motion:
+    def bias(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return the apparent derivative of S times qd."""
         c, s = cos(q[0]), sin(q[0])
         k = self.radius * (qd[0] * qd[0])
         return Motion(Vec3.zero(), Vec3(-s * k, -c * k, 0.0))
 
-    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the forces that do no work on the rolling motion."""
         along = self.subspace(q, t)[0].lin
         x, y = Vec3.unit(0), Vec3.unit(1)
@@ -110,7 +109,7 @@ class SphereInCylinder(Composite):
         """Return distance and quaternion."""
         return [Vec3(*self.axis).dot(X.r), *quaternion.from_rotation(X.E)]
 
-    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return the two forces across the tube, which turns in F_s."""
         return self._across(quaternion.rotation(q[1:]))
 
@@ -140,7 +139,7 @@ class Prescribed(Joint):
     nv = 0
 
     joint: Joint
-    motion: Callable[[Scalar], tuple[Scalars, Scalars, Scalars]]
+    motion: Callable[[Scalar], tuple[Values, Values, Values]]
 
     @property
     def type_name(self) -> str:
@@ -152,11 +151,11 @@ class Prescribed(Joint):
         """Whether the joint moves with time by itself: it does."""
         return True
 
-    def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return the transform of the driven joint at time t."""
         return self.joint.transform(self.motion(t)[0], t)
 
-    def subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return no column."""
         return ()
 
@@ -164,12 +163,12 @@ class Prescribed(Joint):
         """Return nothing: time alone gives the position."""
         return []
 
-    def drift(self, q: Scalars, t: Scalar = 0.0) -> Motion:
+    def drift(self, q: Values, t: Scalar = 0.0) -> Motion:
         """Return sigma, the prescribed velocity."""
         position, rate, _ = self.motion(t)
         return self.joint.velocity(position, rate, t)
 
-    def bias(self, q: Scalars, qd: Scalars, t: Scalar = 0.0) -> Motion:
+    def bias(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return the apparent derivative of sigma, the prescribed acceleration."""
         position, rate, acceleration = self.motion(t)
         c = self.joint.bias(position, rate, t)
@@ -177,7 +176,7 @@ class Prescribed(Joint):
             c = c + s * a
         return c
 
-    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return all six directions."""
         return tuple(Force.unit(i) for i in range(6))
 
@@ -190,14 +189,14 @@ class _Definition(NamedTuple):
     type_name: str
     time_dependent: bool
     neutral: tuple[float, ...]
-    transform: Callable[[Scalars, Scalar], Transform]
-    subspace: Callable[[Scalars, Scalar], Sequence[Motion]]
-    subspace_rate: Callable[[Scalars, Scalars, Scalar], Sequence[Motion]] | None
-    drift: Callable[[Scalars, Scalar], Motion] | None
-    drift_rate: Callable[[Scalars, Scalars, Scalar], Motion] | None
-    constraint_subspace: Callable[[Scalars, Scalar], Sequence[Force]] | None
-    q_dot: Callable[[Scalars, Scalars], Sequence[Scalar]] | None
-    locate: Callable[[Transform, Scalar], Sequence[Scalar]] | None
+    transform: Callable[[Values, Scalar], Transform]
+    subspace: Callable[[Values, Scalar], Sequence[Motion]]
+    subspace_rate: Callable[[Values, Values, Scalar], Sequence[Motion]] | None
+    drift: Callable[[Values, Scalar], Motion] | None
+    drift_rate: Callable[[Values, Values, Scalar], Motion] | None
+    constraint_subspace: Callable[[Values, Scalar], Sequence[Force]] | None
+    q_dot: Callable[[Values, Values], Values] | None
+    locate: Callable[[Transform, Scalar], Values] | None
 
 
 class UserJoint(Joint):
@@ -224,14 +223,14 @@ class UserJoint(Joint):
     """
 
     def __init__(
-        self, nq: int, nv: int, *, transform: Callable[[Scalars, Scalar], Transform],
-        subspace: Callable[[Scalars, Scalar], Sequence[Motion]],
-        subspace_rate: Callable[[Scalars, Scalars, Scalar], Sequence[Motion]] | None = None,
-        drift: Callable[[Scalars, Scalar], Motion] | None = None,
-        drift_rate: Callable[[Scalars, Scalars, Scalar], Motion] | None = None,
-        constraint_subspace: Callable[[Scalars, Scalar], Sequence[Force]] | None = None,
-        q_dot: Callable[[Scalars, Scalars], Sequence[Scalar]] | None = None,
-        locate: Callable[[Transform, Scalar], Sequence[Scalar]] | None = None,
+        self, nq: int, nv: int, *, transform: Callable[[Values, Scalar], Transform],
+        subspace: Callable[[Values, Scalar], Sequence[Motion]],
+        subspace_rate: Callable[[Values, Values, Scalar], Sequence[Motion]] | None = None,
+        drift: Callable[[Values, Scalar], Motion] | None = None,
+        drift_rate: Callable[[Values, Values, Scalar], Motion] | None = None,
+        constraint_subspace: Callable[[Values, Scalar], Sequence[Force]] | None = None,
+        q_dot: Callable[[Values, Values], Values] | None = None,
+        locate: Callable[[Transform, Scalar], Values] | None = None,
         neutral: Sequence[float] | None = None, time_dependent: bool = False,
         type_name: str = 'user',
     ) -> None:
@@ -281,19 +280,19 @@ class UserJoint(Joint):
         return (self._own.q_dot is None and kind.q_dot is UserJoint.q_dot
                 and kind.integrate is UserJoint.integrate)
 
-    def transform(self, q: Scalars, t: Scalar = 0.0) -> Transform:
+    def transform(self, q: Values, t: Scalar = 0.0) -> Transform:
         """Return X_J from the user's function."""
         return self._own.transform(q, t)
 
-    def subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Motion, ...]:
+    def subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Motion, ...]:
         """Return S from the user's function."""
         return tuple(self._own.subspace(q, t))
 
-    def drift(self, q: Scalars, t: Scalar = 0.0) -> Motion:
+    def drift(self, q: Values, t: Scalar = 0.0) -> Motion:
         """Return sigma from the user's function."""
         return Motion.zero() if self._own.drift is None else self._own.drift(q, t)
 
-    def bias(self, q: Scalars, qd: Scalars, t: Scalar = 0.0) -> Motion:
+    def bias(self, q: Values, qd: Values, t: Scalar = 0.0) -> Motion:
         """Return c_J from the apparent derivatives of S and sigma (RBDA Eq. 3.41)."""
         c = Motion.zero() if self._own.drift_rate is None else self._own.drift_rate(q, qd, t)
         if self._own.subspace_rate is not None:
@@ -301,7 +300,7 @@ class UserJoint(Joint):
                 c = c + s * rate
         return c
 
-    def constraint_subspace(self, q: Scalars, t: Scalar = 0.0) -> tuple[Force, ...]:
+    def constraint_subspace(self, q: Values, t: Scalar = 0.0) -> tuple[Force, ...]:
         """Return T from the user's function, or the dual complement of S."""
         given = self._own.constraint_subspace
         return dual_complement(self.subspace(q, t)) if given is None else tuple(given(q, t))
@@ -312,33 +311,26 @@ class UserJoint(Joint):
             return super().locate(X, t)
         return list(self._own.locate(X, t))
 
-    def q_dot(self, q: Scalars, qd: Scalars) -> list[Scalar]:
+    def q_dot(self, q: Values, qd: Values) -> list[Scalar]:
         """Return the derivative of q."""
         return list(qd) if self._own.q_dot is None else list(self._own.q_dot(q, qd))
 
-    def integrate(self, q: Scalars, step: Scalars) -> list[Scalar]:
+    def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """Follow q_dot at the constant velocity ``step`` for unit time (Runge-Kutta)."""
         if self._own.q_dot is None:
             return [a + b for a, b in zip(q, step)]
-        q = list(q)
-        h = 0.25
         for _ in range(4):
-            k1 = self.q_dot(q, step)
-            k2 = self.q_dot([a + 0.5 * h * b for a, b in zip(q, k1)], step)
-            k3 = self.q_dot([a + 0.5 * h * b for a, b in zip(q, k2)], step)
-            k4 = self.q_dot([a + h * b for a, b in zip(q, k3)], step)
-            q = [a + h / 6.0 * (b + 2.0 * (c + d) + e)
-                 for a, b, c, d, e in zip(q, k1, k2, k3, k4)]
-        return q
+            q = followed(self, q, step, 0.25)
+        return list(q)
 
-    def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
+    def difference(self, q0: Values, q1: Values) -> list[Scalar]:
         """Return q1 - q0 where qd is the derivative of q."""
         if self._own.q_dot is not None:
             raise ModelError(f'{self.type_name} joint: the difference of two positions is not '
                              'defined where the user gave q_dot')
         return [b - a for a, b in zip(q0, q1)]
 
-    def normalise(self, start: Scalars, q: Scalars) -> list[Scalar]:
+    def normalise(self, start: Values, q: Values) -> list[Scalar]:
         """Return q itself: nothing is known that ties its variables to each other."""
         return list(q)
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rbd_ros.compiler import Scalar, trace
+from rbd_ros.compiler import Scalar, trace, Values
 from rbd_ros.errors import ModelError
-from rbd_ros.joints.base import Joint
+from rbd_ros.joints.base import followed, Joint
 from rbd_ros.spatial import Motion, Transform
 
 STEP = 1.0e-3
@@ -41,7 +41,7 @@ def verify(joint: Joint, q: Sequence[float], qd: Sequence[float], t: float = 0.0
     :param tolerance: on every number, relative to 1; the fourth-order differences reach 1e-10.
     """
     def at(s: float) -> tuple[list[Scalar], float]:
-        return _follow(joint, q, qd, s * STEP), t + s * STEP
+        return followed(joint, q, qd, s * STEP), t + s * STEP
 
     v = joint.velocity(q, qd, t)
     X = joint.transform(q, t)
@@ -95,22 +95,13 @@ def _columns(X: Transform) -> list[Scalar]:
     return [x for i in range(6) for x in (X @ Motion.unit(i)).to_list()]
 
 
-def _follow(joint: Joint, q: Sequence[float], qd: Sequence[float], h: float) -> list[Scalar]:
-    """Follow q_dot at constant qd over a short time, by one Runge-Kutta step."""
-    k1 = joint.q_dot(q, qd)
-    k2 = joint.q_dot([a + 0.5 * h * b for a, b in zip(q, k1)], qd)
-    k3 = joint.q_dot([a + 0.5 * h * b for a, b in zip(q, k2)], qd)
-    k4 = joint.q_dot([a + h * b for a, b in zip(q, k3)], qd)
-    return [a + h / 6.0 * (b + 2.0 * (c + d) + e) for a, b, c, d, e in zip(q, k1, k2, k3, k4)]
-
-
 def _derivative(function: Callable[[float], list[Scalar]]) -> list[Scalar]:
     near, far = (function(1.0), function(-1.0)), (function(2.0), function(-2.0))
     return [(8.0 * (a - b) - (c - d)) / (12.0 * STEP) for a, b, c, d in zip(*near, *far)]
 
 
-def _compare(joint: Joint, method: str, against: str, found: Sequence[Scalar],
-             expected: Sequence[Scalar], tolerance: float) -> None:
+def _compare(joint: Joint, method: str, against: str, found: Values,
+             expected: Values, tolerance: float) -> None:
     worst = max((abs(float(a - b)) for a, b in zip(found, expected)), default=0.0)
     if not worst <= tolerance * max([1.0, *(abs(float(x)) for x in expected)]):
         raise ModelError(f'{joint.type_name} joint: {method} disagrees with {against} by '

@@ -29,7 +29,7 @@ import numpy as np
 
 from rbd_ros.algorithms.derivatives import joint_changes
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.compiler import Array, Graph, jacobian, Scalar, trace
+from rbd_ros.compiler import Array, Graph, jacobian, Matrix, trace, Values
 from rbd_ros.joints import Joint
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Motion
@@ -105,7 +105,7 @@ def _joint_rates(
 
 def _rates(joint: Joint) -> tuple[Graph, Graph, Graph]:
     """Return dS/dt of a joint as a graph, and its derivatives by q and qd."""
-    def rate(q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[str, list[list[Scalar]]]:
+    def rate(q: Values, qd: Values) -> dict[str, Matrix]:
         columns = [Motion.zero()] * joint.nv
         for change, speed in zip(joint_changes(joint, q, qd, None, 0.0), qd, strict=True):
             columns = [c + s * speed for c, s in zip(columns, change.S, strict=True)]

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +23,7 @@ import numpy as np
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops import loop_joints
 from rbd_ros.compiler import (
-    Array, compile as compile_graphs, Graph, jacobian, Kernel, Scalar, trace)
+    Array, compile as compile_graphs, Graph, jacobian, Kernel, Scalar, trace, Values)
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.errors import ModelError
 from rbd_ros.manifold.constrained import TreeSystem
@@ -84,10 +83,10 @@ class LoopSystem(TreeSystem):
         """Return d(K w)/dq, the derivatives of k by q and qd, and k."""
         model, size = self.closed.model, {'q': self.model.nq, 'qd': self.nv}
 
-        def moved(q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[str, list[Scalar]]:
+        def moved(q: Values, qd: Values) -> dict[str, list[Scalar]]:
             return {'v': dense.apply(loop_joints.jacobian(model, q), qd)}
 
-        def bias(q: Sequence[Scalar], qd: Sequence[Scalar]) -> dict[str, list[Scalar]]:
+        def bias(q: Values, qd: Values) -> dict[str, list[Scalar]]:
             return {'k': loop_joints.constraints(model, q, qd).k}
 
         k: Graph = trace(bias, size, name='loop_bias')

@@ -16,9 +16,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Scalar, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.model.coupling import Coupling
 
@@ -29,13 +28,11 @@ class CoupledCoordinates:
     name: str
     coupling: Coupling | None
 
-    def expand_q(self, y: Sequence[Scalar]) -> list[Scalar]:
+    def expand_q(self, y: Values) -> list[Scalar]:
         """Return the tree positions of independent positions y, over any scalar type."""
         return list(y) if self.coupling is None else self.coupling.gamma(y)
 
-    def expand_v(
-        self, v: Sequence[Scalar], y: Sequence[Scalar] | None = None,
-    ) -> list[Scalar]:
+    def expand_v(self, v: Values, y: Values | None = None) -> list[Scalar]:
         """
         Return the tree velocities of independent ones.
 
@@ -43,25 +40,19 @@ class CoupledCoordinates:
         """
         return list(v) if self.coupling is None else self.coupling.expand_v(v, self._at(y))
 
-    def expand_a(
-        self, a: Sequence[Scalar], v: Sequence[Scalar], y: Sequence[Scalar],
-    ) -> list[Scalar]:
+    def expand_a(self, a: Values, v: Values, y: Values) -> list[Scalar]:
         """Return the tree accelerations G a + g of independent ones, at velocity v (RBDA 9.6)."""
         g = self.gear_bias(v, y)
         spread = self.expand_v(a, y)
         return spread if g is None else [x + bias for x, bias in zip(spread, g, strict=True)]
 
-    def gear_bias(
-        self, v: Sequence[Scalar], y: Sequence[Scalar],
-    ) -> list[Scalar] | None:
+    def gear_bias(self, v: Values, y: Values) -> list[Scalar] | None:
         """Return g, the tree accelerations at zero y_ddot; None where it is zero everywhere."""
         if self.coupling is None or self.coupling.constant:
             return None
         return self.coupling.g(y, v)
 
-    def reduce_force(
-        self, tau: Sequence[Scalar], y: Sequence[Scalar] | None = None,
-    ) -> list[Scalar]:
+    def reduce_force(self, tau: Values, y: Values | None = None) -> list[Scalar]:
         """
         Return the force G^T tau on the independent coordinates of forces at all tree joints.
 
@@ -70,7 +61,7 @@ class CoupledCoordinates:
         return list(tau) if self.coupling is None else self.coupling.reduce_force(
             tau, self._at(y))
 
-    def _at(self, y: Sequence[Scalar] | None) -> Sequence[Scalar]:
+    def _at(self, y: Values | None) -> Values:
         """Return a position, or refuse to go without one where G depends on it."""
         if y is None and self.coupling is not None and not self.coupling.constant:
             raise ModelError(f'"{self.name}" has gears whose ratio depends on the position: give '

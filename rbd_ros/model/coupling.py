@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rbd_ros.compiler import Expr, jacobian, jvp, Scalar, trace
+from rbd_ros.compiler import Expr, jacobian, jvp, Matrix, Rows, Scalar, trace, Values
 from rbd_ros.errors import ModelError
 
 #: The entries of a row of G that are not zero: pairs (independent coordinate, value).
@@ -130,14 +130,14 @@ class Coupling:
         """Return the bodies whose joints share a coordinate: followers and their leaders."""
         return frozenset(self.followers).union(*self.leaders)
 
-    def gamma(self, y: Sequence[Scalar]) -> list[Scalar]:
+    def gamma(self, y: Values) -> list[Scalar]:
         """Return the tree positions q."""
         q = [value + offset for value, offset in zip(_apply(self.rows_q, y), self.q0, strict=True)]
         for gear in self.gears:
             q[gear.q] = gear.function(*(q[at] for at, _ in gear.sources))
         return q
 
-    def rows(self, y: Sequence[Scalar]) -> list[Row]:
+    def rows(self, y: Values) -> list[Row]:
         """Return the rows of G = d gamma / d y, without what is zero by structure."""
         rows: list[Row] = list(self.rows_v)
         q = self.gamma(y) if self.gears else ()
@@ -150,15 +150,15 @@ class Coupling:
             rows[gear.v] = tuple(total.items())
         return rows
 
-    def G(self, y: Sequence[Scalar]) -> list[list[Scalar]]:
+    def G(self, y: Values) -> Matrix:
         """Return the dense matrix of velocities, tree_nv rows of nv entries."""
-        dense: list[list[Scalar]] = [[0.0] * self.nv for _ in self.rows_v]
+        dense: Matrix = [[0.0] * self.nv for _ in self.rows_v]
         for out, row in zip(dense, self.rows(y), strict=True):
             for k, coefficient in row:
                 out[k] = out[k] + coefficient
         return dense
 
-    def rows_rate(self, y: Sequence[Scalar], yd: Sequence[Scalar]) -> list[Row]:
+    def rows_rate(self, y: Values, yd: Values) -> list[Row]:
         """Return the rows of G_dot, the derivative of G at velocity y_dot."""
         rates: list[Row] = [() for _ in self.rows_v]
         if not self.gears:
@@ -177,27 +177,25 @@ class Coupling:
             rates[gear.v] = tuple(total.items())
         return rates
 
-    def g(self, y: Sequence[Scalar], yd: Sequence[Scalar]) -> list[Scalar]:
+    def g(self, y: Values, yd: Values) -> list[Scalar]:
         """Return g = G_dot y_dot, the tree accelerations at zero y_ddot."""
         return _apply(self.rows_rate(y, yd), yd)
 
-    def expand_v(self, v: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
+    def expand_v(self, v: Values, y: Values) -> list[Scalar]:
         """Return the tree velocities G v."""
         return _apply(self.rows(y), v)
 
-    def reduce_force(self, tau: Sequence[Scalar], y: Sequence[Scalar]) -> list[Scalar]:
+    def reduce_force(self, tau: Values, y: Values) -> list[Scalar]:
         """Return the generalised force G^T tau on the independent coordinates."""
         return self.gather(self.rows(y), tau)
 
-    def reduce_symmetric(
-        self, H: Sequence[Sequence[Scalar]], y: Sequence[Scalar],
-    ) -> list[list[Scalar]]:
+    def reduce_symmetric(self, H: Rows, y: Values) -> Matrix:
         """Return G^T H G (9.27), exactly symmetric where H is."""
         rows = self.rows(y)
         HG = zip(*(self.gather(rows, row) for row in H), strict=True)
         return [self.gather(rows, column) for column in HG]
 
-    def gather(self, rows: Sequence[Row], x: Sequence[Scalar]) -> list[Scalar]:
+    def gather(self, rows: Sequence[Row], x: Values) -> list[Scalar]:
         """Return M^T x of a sparse matrix with nv columns, such as G or G_dot."""
         out: list[Scalar] = [0.0] * self.nv
         for row, value in zip(rows, x, strict=True):
@@ -206,7 +204,7 @@ class Coupling:
         return out
 
 
-def _apply(rows: Sequence[Row], values: Sequence[Scalar]) -> list[Scalar]:
+def _apply(rows: Sequence[Row], values: Values) -> list[Scalar]:
     out: list[Scalar] = []
     for row in rows:
         total: Scalar = 0.0
@@ -216,7 +214,7 @@ def _apply(rows: Sequence[Row], values: Sequence[Scalar]) -> list[Scalar]:
     return out
 
 
-def partials(function: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
+def partials(function: Callable[..., Scalar], x: Values) -> list[Scalar]:
     """Return the derivatives of a law with respect to each of its positions."""
     if isinstance(function, Affine):
         return list(function.weights)
@@ -224,8 +222,7 @@ def partials(function: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scala
     return jacobian(graph, 'f', 'x').evaluate(list(x))
 
 
-def partials_rate(function: Callable[..., Scalar], x: Sequence[Scalar],
-                  rate: Sequence[Scalar]) -> list[Scalar]:
+def partials_rate(function: Callable[..., Scalar], x: Values, rate: Values) -> list[Scalar]:
     """Return how fast the derivatives of a law change while its positions move."""
     if isinstance(function, Affine):
         return [0.0] * len(x)
@@ -273,7 +270,7 @@ def _affine(name: str, law: Mimic | Gear) -> Affine | None:
     n = len(law.joints)
     slopes: list[Scalar] = []
 
-    def look(x: Sequence[Scalar]) -> dict[str, list[Scalar]]:
+    def look(x: Values) -> dict[str, list[Scalar]]:
         slopes.extend(partials(law.function, x))
         return {'f': [law.function(*x)]}
     try:

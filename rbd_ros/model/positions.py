@@ -21,10 +21,10 @@ and are generic over floats and traced scalars.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import math
 
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Scalar, Values
 from rbd_ros.joints import Joint
 from rbd_ros.joints.base import Random
 from rbd_ros.model.model import Model
@@ -67,19 +67,19 @@ def _within(low: float, high: float, value: float, rng: Random) -> float:
     return high - (value - high) if value > high else value
 
 
-def integrate(model: Model, q: Sequence[Scalar], step: Sequence[Scalar]) -> list[Scalar]:
+def integrate(model: Model, q: Values, step: Values) -> list[Scalar]:
     """Return the position reached from q at the constant velocity ``step`` in unit time."""
     return [value for joint, at_q, at_v in _joints(model)
             for value in joint.integrate(q[at_q], step[at_v])]
 
 
-def difference(model: Model, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+def difference(model: Model, q0: Values, q1: Values) -> list[Scalar]:
     """Return the step that integrates from q0 to q1."""
     return [value for joint, at_q, _ in _joints(model)
             for value in joint.difference(q0[at_q], q1[at_q])]
 
 
-def q_dot(model: Model, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+def q_dot(model: Model, q: Values, v: Values) -> list[Scalar]:
     """Return the derivative of q at the velocity v: the two differ where nq > nv."""
     return [value for joint, at_q, at_v in _joints(model)
             for value in joint.q_dot(q[at_q], v[at_v])]

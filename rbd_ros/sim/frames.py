@@ -153,5 +153,5 @@ def _placements(s: State) -> dict[str, Sequence[Any]]:
 
 def _pose(parent: str, child: str, E: Array, r: Array) -> Pose:
     """Return a pose from the transform from parent to child coordinates."""
-    x, y, z, w = map(float, from_rotation(Mat3(tuple(map(tuple, E.tolist())))))
+    x, y, z, w = map(float, from_rotation(Mat3(E.tolist())))
     return Pose(parent, child, tuple(r.tolist()), (x, y, z, w))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.compiler.kernel import shaped
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.dynamics.kernels.no_result import impossible_position
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError
@@ -331,8 +331,4 @@ class SimulatedRobot:
             self._in['time'][:] = t
 
     def _checked(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-        array = np.array(value, dtype=float)
-        if array.shape != shape:
-            raise ShapeError(f'{name} has shape {array.shape}, "{self.model.name}" needs {shape}')
-        check_finite(name, array)
-        return array
+        return shaped(name, value, shape, self.model.name)

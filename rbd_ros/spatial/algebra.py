@@ -21,10 +21,10 @@ one, a digest or machine code, stays true of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn, overload
 
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Rows, Scalar, Values
 
 Row = tuple[Scalar, Scalar, Scalar]
 
@@ -99,7 +99,7 @@ class Vec3(Value):
         return cls(*(1.0 if i == axis else 0.0 for i in range(3)))
 
     @classmethod
-    def from_list(cls, values: Sequence[Scalar]) -> Vec3:
+    def from_list(cls, values: Values) -> Vec3:
         """Make a vector of three scalars."""
         x, y, z = values
         return cls(x, y, z)
@@ -283,7 +283,7 @@ class Sym3(Value):
         return cls(xx, 0.0, 0.0, yy, 0.0, zz)
 
     @classmethod
-    def from_matrix(cls, rows: Sequence[Sequence[Scalar]]) -> Sym3:
+    def from_matrix(cls, rows: Rows) -> Sym3:
         """Take the upper triangle of a 3x3 nested sequence."""
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = rows
         return cls(xx, xy, xz, yy, yz, zz)

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 import math
 from typing import NamedTuple
 
-from rbd_ros.compiler import cos, less, Scalar, sin, sqrt, where
+from rbd_ros.compiler import cos, less, Matrix, Rows, Scalar, sin, sqrt, where
 from rbd_ros.errors import ModelError
 from rbd_ros.spatial import quaternion
 from rbd_ros.spatial.algebra import Mat3, Vec3
@@ -185,13 +185,13 @@ def shorter(q: Vec3) -> Vec3:
     return q * (1.0 - 2.0 * math.pi * turns / t)
 
 
-def hat(V: Motion) -> list[list[Scalar]]:
+def hat(V: Motion) -> Matrix:
     """Return the 4x4 matrix [V] of se(3): [w] and v, over a row of zeros."""
     rows = zip(V.ang.skew().rows, V.lin, strict=True)
     return [*([*row, v] for row, v in rows), [0.0] * 4]
 
 
-def vee(matrix: Sequence[Sequence[Scalar]]) -> Motion:
+def vee(matrix: Rows) -> Motion:
     """Return the twist of a 4x4 matrix of se(3)."""
     m = matrix
     return Motion(Vec3(m[2][1], m[0][2], m[1][0]), Vec3(m[0][3], m[1][3], m[2][3]))
@@ -216,6 +216,6 @@ def from_homogeneous(T: Sequence[Sequence[float]]) -> Transform:
     return Transform(R.T, Vec3(rows[0][3], rows[1][3], rows[2][3]))
 
 
-def homogeneous(X: Transform) -> list[list[Scalar]]:
+def homogeneous(X: Transform) -> Matrix:
     """Return T_AB, the pose of frame B in A, of the Pluecker transform from A to B."""
     return X.inverse().homogeneous()

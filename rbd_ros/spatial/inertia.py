@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, overload
 
-from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.compiler import is_zero, Rows, Scalar
 from rbd_ros.spatial.algebra import Mat3, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.vectors import Force, Motion
 
@@ -185,7 +185,7 @@ class ArticulatedInertia(Value):
         return cls(Sym3.zero(), Mat3.zero(), Sym3.zero())
 
     @classmethod
-    def from_matrix(cls, rows: Sequence[Sequence[Scalar]]) -> ArticulatedInertia:
+    def from_matrix(cls, rows: Rows) -> ArticulatedInertia:
         """Take the upper triangle of a symmetric 6x6 nested sequence."""
         return cls(Sym3.from_matrix([row[:3] for row in rows[:3]]),
                    Mat3([row[3:] for row in rows[:3]]),

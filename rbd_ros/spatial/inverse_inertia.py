@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.compiler import is_zero, Rows
 from rbd_ros.spatial.algebra import Mat3, Sym3, Value, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia
 from rbd_ros.spatial.transform import Transform
@@ -51,7 +51,7 @@ class InverseInertia(Value):
         return cls(ArticulatedInertia.zero())
 
     @classmethod
-    def from_matrix(cls, rows: Sequence[Sequence[Scalar]]) -> InverseInertia:
+    def from_matrix(cls, rows: Rows) -> InverseInertia:
         """Take the lower triangle of a symmetric 6x6 nested sequence."""
         full = [[rows[max(i, j)][min(i, j)] for j in range(6)] for i in range(6)]
         return cls(ArticulatedInertia(

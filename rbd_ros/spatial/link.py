@@ -28,10 +28,9 @@ from typing import Any
 
 from rbd_ros.compiler import is_zero, Scalar
 from rbd_ros.spatial.algebra import Mat3, Vec3, writers
-from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
 from rbd_ros.spatial.rotate import GENERAL, PERMUTATION
 from rbd_ros.spatial.transform import (
-    AxialScrew, Transform, write_angle, write_E, write_r, write_structure)
+    AxialScrew, Inertia, Transform, write_angle, write_E, write_r, write_structure)
 
 # what rounding may leave of a distance that should vanish, relative to the largest one
 ROUNDING = 4.0e-16
@@ -81,24 +80,14 @@ class LinkTransform(Transform):
             p, s = step._backward(p, s)
         return p, s
 
-    def _rigid(self, inertia: RigidInertia) -> RigidInertia:
+    def _inertia(self, inertia: Inertia) -> Inertia:
         for step in self.inertia_steps:
-            inertia = step._rigid(inertia)
+            inertia = step._inertia(inertia)
         return inertia
 
-    def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        for step in self.inertia_steps:
-            inertia = step._articulated(inertia)
-        return inertia
-
-    def _inv_rigid(self, inertia: RigidInertia) -> RigidInertia:
+    def _inv_inertia(self, inertia: Inertia) -> Inertia:
         for step in reversed(self.inertia_steps):
-            inertia = step._inv_rigid(inertia)
-        return inertia
-
-    def _inv_articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        for step in reversed(self.inertia_steps):
-            inertia = step._inv_articulated(inertia)
+            inertia = step._inv_inertia(inertia)
         return inertia
 
     def turn(self, v: Vec3) -> Vec3:

@@ -21,10 +21,9 @@ The same two spaces, the same rules, a quarter of the numbers: an inertia has 4 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, overload, TYPE_CHECKING
 
-from rbd_ros.compiler import atan2, cos, Scalar, sin
+from rbd_ros.compiler import atan2, cos, Scalar, sin, Values
 from rbd_ros.spatial.algebra import Sym3, Value, Vec3, writers
 from rbd_ros.spatial.inertia import RigidInertia
 from rbd_ros.spatial.transform import AxialScrew, Transform
@@ -52,7 +51,7 @@ class _Planar(Value):
         return self.ang, self.x, self.y
 
     @classmethod
-    def from_list(cls, values: Sequence[Scalar]) -> Self:
+    def from_list(cls, values: Values) -> Self:
         """Make a vector of three scalars, angular first."""
         ang, x, y = values
         return cls(ang, x, y)

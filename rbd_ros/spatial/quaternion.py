@@ -24,13 +24,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 import math
 
-from rbd_ros.compiler import absolute, atan2, cos, divide, less, Scalar, sin, sqrt, where
+from rbd_ros.compiler import absolute, atan2, cos, divide, less, Scalar, sin, sqrt, Values, where
 from rbd_ros.spatial.algebra import Mat3, Vec3
 
 TINY = 1.0e-60
 
 
-def rotation(p: Sequence[Scalar]) -> Mat3:
+def rotation(p: Values) -> Mat3:
     """
     Return E, from F_p to F_s components (RBDA Eq. 4.12).
 
@@ -78,14 +78,14 @@ def unit(p: Sequence[float]) -> list[float]:
     return [x / length for x in p]
 
 
-def normalised(p: Sequence[Scalar]) -> list[Scalar]:
+def normalised(p: Values) -> list[Scalar]:
     """Return p divided by its length."""
     x, y, z, w = p
     scale = divide(1.0, sqrt(x * x + y * y + z * z + w * w))
     return [x * scale, y * scale, z * scale, w * scale]
 
 
-def product(p: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
+def product(p: Values, q: Values) -> list[Scalar]:
     """Return the quaternion of first p, then q in the frame turned by p."""
     a, b, c, d = p
     x, y, z, w = q
@@ -93,13 +93,13 @@ def product(p: Sequence[Scalar], q: Sequence[Scalar]) -> list[Scalar]:
             d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z]
 
 
-def conjugate(p: Sequence[Scalar]) -> list[Scalar]:
+def conjugate(p: Values) -> list[Scalar]:
     """Return the quaternion of the inverse rotation."""
     x, y, z, w = p
     return [-x, -y, -z, w]
 
 
-def rate(p: Sequence[Scalar], w: Vec3) -> list[Scalar]:
+def rate(p: Values, w: Vec3) -> list[Scalar]:
     """Return dp/dt for the angular velocity w in F_s coordinates (RBDA Eq. 4.13)."""
     return [0.5 * x for x in product(p, [w.x, w.y, w.z, 0.0])]
 
@@ -111,7 +111,7 @@ def exponential(v: Vec3) -> list[Scalar]:
     return [v.x * k, v.y * k, v.z * k, cos(0.5 * angle)]
 
 
-def logarithm(p: Sequence[Scalar]) -> Vec3:
+def logarithm(p: Values) -> Vec3:
     """Return the shortest rotation vector of a unit quaternion."""
     x, y, z, w = p
     n = sqrt(x * x + y * y + z * z + TINY)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Matrix, Scalar
 from rbd_ros.spatial.algebra import Mat3, Sym3, Vec3
 
 # place of entry (i, j) in the six stored entries of a Sym3
@@ -148,7 +148,7 @@ def axial_general(i: int, j: int, k: int, angle: Angle, A: Mat3) -> Mat3:
     c, s = angle.c, angle.s
     cs, ss, _, _ = angle.products()
     a = A.rows
-    b: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    b: Matrix = [[0.0] * 3 for _ in range(3)]
     e = a[i][j] + a[j][i]
     d = a[j][j] - a[i][i]
     alpha = cs * e + ss * d

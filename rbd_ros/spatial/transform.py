@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any, overload, TypeVar, Union
 
-from rbd_ros.compiler import is_zero, Scalar
+from rbd_ros.compiler import is_zero, Matrix, Scalar
 from rbd_ros.spatial import rotate
 from rbd_ros.spatial.algebra import Mat3, Sym3, Value, Vec3, writers
 from rbd_ros.spatial.inertia import ArticulatedInertia, RigidInertia
@@ -32,6 +32,7 @@ from rbd_ros.spatial.rotate import Angle, GENERAL, PERMUTATION
 from rbd_ros.spatial.vectors import Force, Motion
 
 Spatial = TypeVar('Spatial', Motion, Force, RigidInertia, ArticulatedInertia)
+Inertia = TypeVar('Inertia', RigidInertia, ArticulatedInertia)
 Moved = Union[Motion, Force, RigidInertia, ArticulatedInertia, 'Transform']
 
 
@@ -140,9 +141,9 @@ class Transform(Value):
             lin, ang = self._forward(other.lin, other.ang)
             return Force(ang, lin)
         if isinstance(other, RigidInertia):
-            return self._rigid(other)
+            return self._inertia(other)
         if isinstance(other, ArticulatedInertia):
-            return self._articulated(other)
+            return self._inertia(other)
         if isinstance(other, Transform):
             return self._compose(other)
         raise _cannot(self, other)
@@ -154,23 +155,15 @@ class Transform(Value):
         if isinstance(other, Force):
             lin, ang = self._backward(other.lin, other.ang)
             return Force(ang, lin)
-        if isinstance(other, RigidInertia):
-            return self._inv_rigid(other)
-        if isinstance(other, ArticulatedInertia):
-            return self._inv_articulated(other)
+        if isinstance(other, (RigidInertia, ArticulatedInertia)):
+            return self._inv_inertia(other)
         raise _cannot(self, other)
 
-    def _rigid(self, inertia: RigidInertia) -> RigidInertia:
-        return self._rotate_rigid(inertia.moved(-self.r), False)
+    def _inertia(self, inertia: Inertia) -> Inertia:
+        return self._rotated(inertia.moved(-self.r), False)
 
-    def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        return self._rotate_articulated(inertia.moved(-self.r), False)
-
-    def _inv_rigid(self, inertia: RigidInertia) -> RigidInertia:
-        return self._rotate_rigid(inertia, True).moved(self.r)
-
-    def _inv_articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        return self._rotate_articulated(inertia, True).moved(self.r)
+    def _inv_inertia(self, inertia: Inertia) -> Inertia:
+        return self._rotated(inertia, True).moved(self.r)
 
     def _forward(self, p: Vec3, s: Vec3) -> tuple[Vec3, Vec3]:
         """Return E p and E (s - r x p): p is the part that does not depend on the origin."""
@@ -214,12 +207,11 @@ class Transform(Value):
             return rotate.permute_general(self.E.T if inverse else self.E, A)
         return rotate.axial_general(*self._axes(inverse), self._angle_data(), A)
 
-    def _rotate_rigid(self, inertia: RigidInertia, inverse: bool) -> RigidInertia:
-        h = self.E.transpose_times(inertia.h) if inverse else self.E @ inertia.h
-        return RigidInertia(inertia.m, h, self._rotate_symmetric(inertia.I, inverse))
-
-    def _rotate_articulated(self, inertia: ArticulatedInertia,
-                            inverse: bool) -> ArticulatedInertia:
+    def _rotated(self, inertia: Inertia, inverse: bool) -> Inertia:
+        """Return an inertia in components turned by E, or by its inverse."""
+        if isinstance(inertia, RigidInertia):
+            h = self.E.transpose_times(inertia.h) if inverse else self.E @ inertia.h
+            return RigidInertia(inertia.m, h, self._rotate_symmetric(inertia.I, inverse))
         return ArticulatedInertia(self._rotate_symmetric(inertia.I, inverse),
                                   self._rotate_general(inertia.H, inverse),
                                   self._rotate_symmetric(inertia.M, inverse))
@@ -246,7 +238,7 @@ class AxialScrew(Transform):
     d: Scalar
 
     def __init__(self, axis: int, c: Scalar, s: Scalar, d: Scalar = 0.0) -> None:
-        rows: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+        rows: Matrix = [[0.0] * 3 for _ in range(3)]
         i, j = (axis + 1) % 3, (axis + 2) % 3
         rows[axis][axis] = 1.0
         rows[i][i] = rows[j][j] = c
@@ -301,11 +293,8 @@ class AxialScrew(Transform):
         return _place(i, j, a, b, p[k]), _place(i, j, e, f, s[k])
 
     # rotation first: it is the cheaper order when rows and columns of the inertia are zero
-    def _rigid(self, inertia: RigidInertia) -> RigidInertia:
-        return self._rotate_rigid(inertia, False).moved(-self.r)
-
-    def _articulated(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        return self._rotate_articulated(inertia, False).moved(-self.r)
+    def _inertia(self, inertia: Inertia) -> Inertia:
+        return self._rotated(inertia, False).moved(-self.r)
 
 
 _axis, _c, _s, _d = writers(AxialScrew)

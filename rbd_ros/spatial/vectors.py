@@ -21,10 +21,9 @@ product with a motion, a force none with a force, and neither has a magnitude.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, final, overload, TYPE_CHECKING
 
-from rbd_ros.compiler import Scalar
+from rbd_ros.compiler import Scalar, Values
 from rbd_ros.spatial.algebra import Value, Vec3, writers
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class _Spatial(Value):
         return cls.from_list([1.0 if i == index else 0.0 for i in range(6)])
 
     @classmethod
-    def from_list(cls, values: Sequence[Scalar]) -> Self:
+    def from_list(cls, values: Values) -> Self:
         """Make a vector of six scalars, angular first."""
         a, b, c, x, y, z = values
         return cls(Vec3(a, b, c), Vec3(x, y, z))

@@ -40,7 +40,7 @@ class Ellipsoid(NamedTuple):
 
 def quaternion(R: Array) -> tuple[float, float, float, float]:
     """Return the rotation from a frame to its parent as a quaternion w, x, y, z."""
-    x, y, z, w = from_rotation(Mat3(tuple(map(tuple, R.T.tolist()))))
+    x, y, z, w = from_rotation(Mat3(R.T.tolist()))
     return float(w), float(x), float(y), float(z)
 
 
@@ -52,14 +52,14 @@ def ellipsoid(A: Array, largest: float) -> Ellipsoid:
     :param largest: length of the longest half-axis, m. The others are drawn with at least a
         fiftieth of it, so that a flat ellipsoid remains visible.
     """
-    values, R = _principal(A)
+    values, R = principal(A)
     top = float(values.max())
     share = values / top if top > 0.0 else np.zeros(3)
     a, b, c = largest * np.clip(share, 0.02, 1.0)
     return Ellipsoid((float(a), float(b), float(c)), quaternion(R))
 
 
-def _principal(A: Array) -> tuple[Array, Array]:
+def principal(A: Array) -> tuple[Array, Array]:
     """Return the principal values, and the axes as the columns of a rotation."""
     values, R = np.linalg.eigh(0.5 * (A + A.T))
     if np.linalg.det(R) < 0.0:

@@ -36,7 +36,8 @@ from rbd_ros.compiler import Array
 from rbd_ros.errors import RbdError
 from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
-from rbd_ros.spatial import Mat3, quaternion, RigidInertia, Transform
+from rbd_ros.spatial import quaternion, RigidInertia, Transform
+from rbd_ros.view import figures
 from rbd_ros.view.gate import Gate, guarded, prove_guarded
 from rbd_ros.view.shapes import mesh_file, Shape
 
@@ -134,12 +135,9 @@ def inertia_box(inertia: RigidInertia) -> tuple[Array, Array, Array]:
     :param inertia: with mass; an edge whose square would be negative is zero.
     """
     m, c, I_c = inertia.com_form()
-    moments, axes = np.linalg.eigh(np.array(I_c.to_list(), float))
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] = -axes[:, 0]
+    moments, axes = figures.principal(np.array(I_c.to_list(), float))
     edges = np.sqrt(np.maximum(6.0 / float(m) * (moments.sum() - 2.0 * moments), 0.0))
-    x, y, z, w = quaternion.from_rotation(Mat3(tuple(map(tuple, axes.T.tolist()))))
-    return edges, np.array(c.to_list(), float), np.array([w, x, y, z])
+    return edges, np.array(c.to_list(), float), np.array(figures.quaternion(axes))
 
 
 class Viewpoint(NamedTuple):
@@ -229,15 +227,13 @@ class RobotScene:
         held = self.links[link]  # in the robot
         R = _matrix(wxyz) @ _matrix(held.wxyz).T
         self._base.position = np.asarray(position, float) - R @ np.asarray(held.position, float)
-        x, y, z, w = quaternion.from_rotation(Mat3(tuple(map(tuple, R.T.tolist()))))
-        self._base.wxyz = np.array([w, x, y, z], float)
+        self._base.wxyz = np.array(figures.quaternion(R))
 
     def _add(self, shape: Shape, number: int) -> bool:
         """Draw a shape; return whether it can be seen."""
         name = f'{self._root}/{shape.link}/shape_{number}'
-        x, y, z, w = quaternion.from_rotation(
-            Mat3(tuple(map(tuple, shape.pose[:3, :3].T.tolist()))))
-        place = {'position': shape.pose[:3, 3], 'wxyz': np.array([w, x, y, z])}
+        place = {'position': shape.pose[:3, 3],
+                 'wxyz': np.array(figures.quaternion(shape.pose[:3, :3]))}
         colour = tuple(round(255 * min(max(part, 0.0), 1.0)) for part in shape.colour[:3])
         opacity = shape.colour[3] if shape.colour[3] < 1.0 else None
         scene = self._scene

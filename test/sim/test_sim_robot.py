@@ -362,7 +362,8 @@ def test_steps_whose_guesses_stay_wrong_are_counted(wrong, one_by_one, unresolve
     robot = SimulatedRobot(slider(), lambda q, v, tau, f: 0.5 * tau - 9.81)
     robot.step(H)
     assert modes == [0.0] * (1 + min(wrong, 8)) + [1.0] * one_by_one
-    assert robot.unresolved == unresolved and robot.v[0] == pytest.approx(-9.81 * H)
+    assert robot.unresolved == unresolved and robot.unsolved_contacts == 0
+    assert robot.v[0] == pytest.approx(-9.81 * H)
 
 
 def test_messages(arm):

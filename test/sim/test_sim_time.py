@@ -23,12 +23,12 @@ from rbd_ros.compiler import cos, sin
 from rbd_ros.dynamics.contact_system import ContactSystem
 from rbd_ros.errors import SettingError
 from rbd_ros.joints import Prescribed, Prismatic, Revolute
-from rbd_ros.model.collision_shapes import CollisionShape, HalfSpace, Sphere
+from rbd_ros.model.collision_shapes import Box, CollisionShape, HalfSpace, Sphere
 from rbd_ros.sim import Frames, Physics, SimulatedRobot
 from rbd_ros.sim.contact.distance import Placed
 from rbd_ros.sim.contact.event_driven import EventSimulation
 from rbd_ros.sim.contact.points import ContactPoints
-from rbd_ros.sim.contact.world import Obstacle, World
+from rbd_ros.sim.contact.world import Obstacle, Surface, World
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from scipy.integrate import solve_ivp
 
@@ -95,6 +95,34 @@ def test_contact_feels_a_motion_with_time(kind):
     assert robot.v[0] == pytest.approx(SINK, abs=1e-3)
     place = Frames(model, backend='python').moving(robot.q, robot.time)[0]
     assert place.translation[2] == pytest.approx(-SINK * 0.4, abs=1e-12)
+
+
+def test_time_goes_on_within_a_step_that_an_impact_cuts():
+    """One ball throws another against a wall after 0.7 of the step; a cart shakes a slider."""
+    ball = RigidInertia.from_com(2.0, Vec3(0.0, 0.0, 0.0), Sym3.diagonal(*[0.02] * 3))
+    along, rate, h, speed, gap = (1.0, 0.0, 0.0), 2000.0, 1e-3, 1.0, 7e-4
+    size = 1e-6 * rate**2
+
+    def shake(t):
+        return [1e-6 * sin(rate * t)], [1e-6 * rate * cos(rate * t)], [-size * sin(rate * t)]
+    model = (ModelBuilder('bench')
+             .add_body('one', 'base', Prismatic(along), inertia=ball)
+             .add_body('two', 'base', Prismatic(along), inertia=ball)
+             .add_body('cart', 'base', Prescribed(Prismatic(along), shake), inertia=ball)
+             .add_body('slider', 'cart', Prismatic(along), inertia=ball)
+             .build().with_gravity([0.0, 0.0, 0.0]))
+    wall = Obstacle('wall', Placed(Box((0.2, 1.0, 1.0)), np.eye(3), np.array([1.0, 0.0, 0.0])))
+    world = World('rigid', [CollisionShape(name, k, Sphere(0.1)) for k, name in (
+        (1, 'one'), (2, 'two'))], [wall], Surface(restitution=1.0), between=[('one', 'two')])
+    robot = SimulatedRobot(model, backend='python', world=world, physics=Physics.of(
+        model, integrator='semi_implicit'))
+    second = 0.9 - 0.1 - gap
+    robot.place([second - 0.2 - 1e-4, second, 0.0], [speed, 0.0, 0.0])
+    robot.step(h)
+    cut = gap / speed
+    assert robot.v[:2] == pytest.approx([0.0, -speed], abs=1e-9)
+    assert robot.v[2] == pytest.approx((h - cut) * size * math.sin(rate * cut), rel=1e-9)
+    assert robot.time == pytest.approx(h, abs=1e-15)
 
 
 def test_what_cannot_follow_time_says_so():

@@ -24,11 +24,10 @@ the body is met again where the surface is then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import math
 from typing import NamedTuple
 
-from rbd_ros.compiler import exp, less, less_equal, maximum, minimum, Scalar, sqrt, where
+from rbd_ros.compiler import exp, less, less_equal, maximum, minimum, Scalar, sqrt, Values, where
 from rbd_ros.errors import SettingError
 from rbd_ros.spatial import Force, Motion, Vec3
 
@@ -130,8 +129,7 @@ def lumped(
 
 
 def two_surfaces(
-    stiffness: Sequence[Scalar], damping: Sequence[Scalar], z: Sequence[Scalar], p: Scalar,
-    p_rate: Scalar,
+    stiffness: Values, damping: Values, z: Values, p: Scalar, p_rate: Scalar,
 ) -> tuple[Scalar, list[Scalar]]:
     """
     Return the force between two compliant surfaces, and the rates of both (RBDA 11.8).
@@ -196,8 +194,7 @@ def damping_for(share: float, stiffness: float, mass: float) -> float:
 
 
 def friction_force(
-    stiffness: Scalar, damping: Scalar, mu: Scalar, x: Sequence[Scalar], v: Sequence[Scalar],
-    normal: Scalar,
+    stiffness: Scalar, damping: Scalar, mu: Scalar, x: Values, v: Values, normal: Scalar,
 ) -> Tangential:
     """
     Return the friction of a patch of surface on springs (RBDA 11.75 to 11.79).
@@ -220,7 +217,7 @@ def friction_force(
                               for a, f in zip(x, force, strict=True)])                    # 11.77
 
 
-def dent_drag(coefficient: Scalar, normal: Scalar, travel: Sequence[Scalar]) -> list[Scalar]:
+def dent_drag(coefficient: Scalar, normal: Scalar, travel: Values) -> list[Scalar]:
     """
     Return the force of moving a dent along (RBDA 11.8): viscous, and none without a dent.
 

@@ -25,8 +25,8 @@ from collections.abc import Sequence
 
 from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.compiler import (
-    absolute, atan2, divide, is_zero, less, maximum, minimum, Rows, Scalar, sqrt, tan, Values,
-    where)
+    absolute, atan2, divide, is_zero, less, Matrix, maximum, minimum, Rows, Scalar, sqrt, tan,
+    Values, where)
 from rbd_ros.spatial import Mat3, quaternion
 
 Bounds = Sequence[Scalar | None]
@@ -48,7 +48,7 @@ def rotation_error(E: Mat3) -> list[Scalar]:
     return [size * x, size * y, size * z]
 
 
-def rotation_slope(e: Values) -> list[list[Scalar]]:
+def rotation_slope(e: Values) -> Matrix:
     """Return by what the rotation vector e of a target falls as the frame turns."""
     a, b, c = e
     x = a * a + b * b + c * c
@@ -62,9 +62,7 @@ def rotation_slope(e: Values) -> list[list[Scalar]]:
             [k * a * c + 0.5 * b, k * b * c - 0.5 * a, 1.0 - k * (a * a + b * b)]]
 
 
-def bounded_step(
-    J: Rows, e: Values, damping: Scalar, low: Bounds, high: Bounds,
-) -> list[Scalar]:
+def bounded_step(J: Rows, e: Values, damping: Scalar, low: Bounds, high: Bounds) -> list[Scalar]:
     """
     Return a step within bounds that include zero, the least-squares one where none is met.
 

@@ -41,7 +41,7 @@ from rbd_ros.algorithms.handles.propagators import articulate, in_body, inward, 
 from rbd_ros.algorithms.kinematics import combine, links, Links
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.linear.dense import dot
-from rbd_ros.compiler import Matrix, Scalar
+from rbd_ros.compiler import Matrix, Scalar, Values
 from rbd_ros.errors import ModelError, RbdError
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, InverseInertia, Motion, RigidInertia
@@ -211,7 +211,7 @@ _FUNCTIONS = dict(zip(METHODS, (krj, efpa, pv, pvr), strict=True))
 
 
 def inverse_handle_inertia(
-    model: Model, q: Sequence[Scalar], handles: Sequence[Handle], method: str,
+    model: Model, q: Values, handles: Sequence[Handle], method: str,
     inertia: Sequence[RigidInertia] | None = None, t: Scalar = 0.0,
 ) -> Matrix:
     """

@@ -29,7 +29,7 @@ from rbd_ros.algorithms.kinematics import (
     accelerations, jacobian, links, velocities, velocity_products)
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest, symmetric_eigen
-from rbd_ros.compiler import Matrix, maximum, minimum, Scalar
+from rbd_ros.compiler import Matrix, maximum, minimum, Rows, Scalar, Values
 from rbd_ros.errors import RbdError
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import Motion
@@ -96,7 +96,7 @@ def task_rows(handle: Handle, columns: Sequence[Motion]) -> Matrix:
     return [[sum_products(row, part) for part in parts] for row in handle.rows]
 
 
-def sum_products(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
+def sum_products(x: Values, y: Values) -> Scalar:
     """Return the sum of the products of two sequences of equal length."""
     total: Scalar = 0.0
     for a, b in zip(x, y, strict=True):
@@ -104,9 +104,7 @@ def sum_products(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
     return total
 
 
-def task_jacobian(
-    model: Model, q: Sequence[Scalar], handles: Sequence[Handle], t: Scalar = 0.0,
-) -> Matrix:
+def task_jacobian(model: Model, q: Values, handles: Sequence[Handle], t: Scalar = 0.0) -> Matrix:
     """Return the stacked Jacobian of the handles in tree coordinates."""
     tree = links(model, q, t)
     return [row for handle in handles
@@ -114,8 +112,8 @@ def task_jacobian(
 
 
 def task_bias(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], handles: Sequence[Handle],
-    t: Scalar = 0.0, g: Sequence[Scalar] | None = None,
+    model: Model, q: Values, qd: Values, handles: Sequence[Handle],
+    t: Scalar = 0.0, g: Values | None = None,
 ) -> list[Scalar]:
     """
     Return J-dot q-dot of the handles: their acceleration without qdd and without gravity.
@@ -130,9 +128,7 @@ def task_bias(
             for row in task_rows(handle, [handle.frame.placement @ a[handle.frame.body]])]
 
 
-def project(
-    H: Matrix, parent: Sequence[int], C: Sequence[Scalar], J: Matrix, Jdqd: Sequence[Scalar],
-) -> Projection:
+def project(H: Matrix, parent: Sequence[int], C: Values, J: Matrix, Jdqd: Values) -> Projection:
     """
     Project the joint-space equation of motion on the handles (7.5 to 7.12).
 
@@ -192,12 +188,12 @@ def conditioned_inverse(Phi: Matrix, max_condition: Scalar) -> Spectrum:
     return Spectrum(Lambda, high / maximum(low, high * 1e-16), w, lost)
 
 
-def masked(rows: Sequence[Sequence[Scalar]], mask: Sequence[Scalar]) -> Matrix:
+def masked(rows: Rows, mask: Values) -> Matrix:
     """Return rows of a matrix, those that do not count now as zeros."""
     return [[m * value for value in row] for m, row in zip(mask, rows, strict=True)]
 
 
-def without_masked(Phi: Matrix, mask: Sequence[Scalar]) -> Matrix:
+def without_masked(Phi: Matrix, mask: Values) -> Matrix:
     """
     Return Phi with a diagonal where directions do not count now, so that it has an inverse.
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from rbd_ros.algorithms.handles.opspace import Handle
 from rbd_ros.algorithms.kinematics import combine, Links
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import is_zero, Matrix, Scalar
+from rbd_ros.compiler import is_zero, Matrix, Scalar, Values
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, Motion, RigidInertia, unit_rows, vanishing_rows)
@@ -55,7 +55,7 @@ class Joints(NamedTuple):
 
 def articulate(
     model: Model, tree: Links, inertia: Sequence[RigidInertia] | None = None,
-    rotor: Sequence[Scalar] | None = None,
+    rotor: Values | None = None,
 ) -> Joints:
     """
     Return the inward sweep of the articulated-body algorithm (Table 7.1), without bias forces.
@@ -107,9 +107,7 @@ def in_body(handle: Handle) -> Forces:
     return [handle.frame.placement.inv_apply(Force.from_list(row)) for row in handle.rows]
 
 
-def responses(
-    model: Model, tree: Links, joints: Joints, handles: Sequence[Handle],
-) -> Matrix:
+def responses(model: Model, tree: Links, joints: Joints, handles: Sequence[Handle]) -> Matrix:
     """
     Return H^-1 J^T, the joint accelerations that unit forces on handles cause, n x m.
 

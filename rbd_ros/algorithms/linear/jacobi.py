@@ -16,17 +16,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
-from rbd_ros.compiler import absolute, is_zero, less, maximum, minimum, Scalar, sqrt, where
+from rbd_ros.compiler import (
+    absolute, is_zero, less, Matrix, maximum, minimum, Rows, Scalar, sqrt, Values, where)
 
 #: Sweeps after which the off-diagonal part of a 6 x 6 matrix is below rounding.
 SWEEPS = 6
 
 
-def symmetric_eigen(
-    A: Sequence[Sequence[Scalar]], sweeps: int = SWEEPS,
-) -> tuple[list[Scalar], list[list[Scalar]]]:
+def symmetric_eigen(A: Rows, sweeps: int = SWEEPS) -> tuple[list[Scalar], Matrix]:
     """
     Return eigenvalues w and eigenvectors V (columns) of a symmetric matrix: A = V diag(w) V^T.
 
@@ -35,7 +33,7 @@ def symmetric_eigen(
     """
     n = len(A)
     B = [list(row) for row in A]
-    V: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
+    V: Matrix = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     for _ in range(sweeps):
         for p, q in _round_robin(n):
             if not is_zero(B[p][q]):
@@ -43,7 +41,7 @@ def symmetric_eigen(
     return [B[i][i] for i in range(n)], V
 
 
-def _rotate(A: list[list[Scalar]], V: list[list[Scalar]], p: int, q: int) -> None:
+def _rotate(A: Matrix, V: Matrix, p: int, q: int) -> None:
     """Annihilate A[p][q] by a rotation in the plane of p and q, always of the smaller angle."""
     half, a = 0.5 * (A[q][q] - A[p][p]), A[p][q]
     # The tiny term makes t zero, not NaN, where there is nothing to turn.
@@ -76,7 +74,7 @@ def _round_robin(n: int) -> list[tuple[int, int]]:
     return pairs
 
 
-def largest_and_smallest(w: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+def largest_and_smallest(w: Values) -> tuple[Scalar, Scalar]:
     """Return the largest and the smallest of some scalars."""
     high = low = w[0]
     for value in w[1:]:

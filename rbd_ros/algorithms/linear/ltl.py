@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rbd_ros.compiler import Rows, Scalar, sqrt, Values
+from rbd_ros.compiler import Matrix, Rows, Scalar, sqrt, Values, where
 from rbd_ros.spatial import Force
 
 
@@ -36,7 +36,7 @@ def ancestors(parent: Sequence[int], k: int) -> Iterator[int]:
         k = parent[k]
 
 
-def ltl(H: Rows, parent: Sequence[int]) -> list[list[Scalar]]:
+def ltl(H: Rows, parent: Sequence[int]) -> Matrix:
     """Return the lower-triangular L with H = L^T L (RBDA Table 6.3)."""
     L = _lower(H)
     for k in range(len(L) - 1, -1, -1):
@@ -50,7 +50,7 @@ def ltl(H: Rows, parent: Sequence[int]) -> list[list[Scalar]]:
     return L
 
 
-def ltdl(H: Rows, parent: Sequence[int]) -> tuple[list[list[Scalar]], list[Scalar]]:
+def ltdl(H: Rows, parent: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
     """Return the unit lower-triangular L and the diagonal D with H = L^T D L (RBDA Table 6.3)."""
     L = _lower(H)
     n = len(L)
@@ -67,10 +67,26 @@ def ltdl(H: Rows, parent: Sequence[int]) -> tuple[list[list[Scalar]], list[Scala
     return L, D
 
 
-def _lower(H: Rows) -> list[list[Scalar]]:
+def _lower(H: Rows) -> Matrix:
     """Return a copy of H whose part above the diagonal is zero."""
     n = len(H)
     return [[H[i][j] if j <= i else 0.0 for j in range(n)] for i in range(n)]
+
+
+def masked(H: Rows, parent: Sequence[int], free: Values) -> Matrix:
+    """
+    Return H with rows and columns of the identity matrix for the variables that are held.
+
+    The lower triangle alone; it keeps the sparsity of H.
+
+    :param free: 1.0 for each variable that moves, 0.0 for one that is held.
+    """
+    out: Matrix = [[0.0] * len(H) for _ in H]
+    for i, row in enumerate(H):
+        out[i][i] = where(free[i], row[i], 1.0)
+        for j in ancestors(parent, i):
+            out[i][j] = row[j] * (free[i] * free[j])
+    return out
 
 
 def multiply(L: Rows, parent: Sequence[int], x: Values) -> list[Scalar]:
@@ -130,7 +146,7 @@ def solve(H: Rows, parent: Sequence[int], b: Values) -> list[Scalar]:
     return solve_lower(L, parent, [y_k / d for y_k, d in zip(y, D, strict=True)])
 
 
-def inverse(H: Rows, parent: Sequence[int]) -> list[list[Scalar]]:
+def inverse(H: Rows, parent: Sequence[int]) -> Matrix:
     """
     Return H^-1 = L^-1 D^-1 L^-T.
 
@@ -148,7 +164,7 @@ def inverse(H: Rows, parent: Sequence[int]) -> list[list[Scalar]]:
         K.append(row)
     D_inv = [1.0 / d for d in D]                        # a division takes as long as ten products
     scaled = [{k: value * D_inv[k] for k, value in row.items()} for row in K]
-    X: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    X: Matrix = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
             total: Scalar = 0.0

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rbd_ros.compiler import Array, jacobian, jvp, Scalar, trace, Values
+from rbd_ros.compiler import Array, jacobian, jvp, Matrix, Scalar, trace, Values
 from rbd_ros.compiler.kernel import vector
 from rbd_ros.model.coupling import partials, partials_rate
 from rbd_ros.model.model import Model
@@ -79,7 +79,7 @@ class GearConstraint(NamedTuple):
     K: list[dict[int, Scalar]]
     k: list[Scalar]
 
-    def matrix(self, n: int) -> list[list[Scalar]]:
+    def matrix(self, n: int) -> Matrix:
         """Return K with all its n columns."""
         return [[row.get(j, 0.0) for j in range(n)] for row in self.K]
 

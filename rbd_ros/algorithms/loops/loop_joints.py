@@ -203,7 +203,7 @@ def apparent_rates(
         zero = (Force.zero(),) * (6 - joint.nv)
         return Motion.zero(), zero, Motion.zero()
 
-    def look(E: Values, r: Values, t: Scalar) -> dict[str, list[list[Scalar]]]:
+    def look(E: Values, r: Values, t: Scalar) -> dict[str, Matrix]:
         at = Transform(Mat3((tuple(E[:3]), tuple(E[3:6]), tuple(E[6:]))), Vec3(*r))
         drift = joint.drift(joint.locate(at, t), t) if joint.time_dependent else Motion.zero()
         return {'x': [drift.to_list(), *(f.to_list() for f in joint.constraint_at(at, t))]}
@@ -281,9 +281,7 @@ def bias_with_drives(
     return C
 
 
-def joint_forces(
-    model: Model, q: Values, multipliers: Values, t: Scalar = 0.0,
-) -> list[Force]:
+def joint_forces(model: Model, q: Values, multipliers: Values, t: Scalar = 0.0) -> list[Force]:
     """Return f_k^c = T_k lambda_k of each loop joint on its successor, F_s coordinates (8.28)."""
     tree = links(model, q, t)
     return [combine(Force.zero(), position(model, tree, loop, t).T, multipliers[rows])

@@ -31,7 +31,7 @@ from rbd_ros.algorithms.kinematics import links, placements, velocities
 from rbd_ros.algorithms.loops import constraints
 from rbd_ros.algorithms.loops.implicit_form import gear_constraint, own_places
 from rbd_ros.algorithms.loops.loop_joints import apparent_rates
-from rbd_ros.compiler import Argument, Array, Scalar
+from rbd_ros.compiler import Argument, Array, Values
 from rbd_ros.compiler.kernel import checked, vector
 from rbd_ros.model.connectivity import incidence
 from rbd_ros.model.model import Model
@@ -152,7 +152,7 @@ def _relative(model: Model, P: Array, joints: Joints) -> tuple[Array, Array]:
 
 
 def _joints(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], t: float,
+    model: Model, q: Values, qd: Values, t: float,
 ) -> tuple[list[Transform], list[Array], Joints]:
     """Return i_X_0 and the base-coordinate velocity of every body, and the tree joints."""
     tree = links(model, q, t)

@@ -52,8 +52,7 @@ class _Part(NamedTuple):
 
 
 def divide_and_conquer(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
-    conditions: Conditions,
+    model: Model, q: Values, qd: Values, tau: Values, conditions: Conditions,
 ) -> list[Scalar]:
     """
     Return qdd of a tree by joining halves of halves of it (RBDA 7.5).
@@ -84,8 +83,7 @@ def divide_and_conquer(
 
 
 def _ties(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], joints: Sequence[Constraint],
-    T_a: Sequence[Matrix],
+    model: Model, q: Values, qd: Values, joints: Sequence[Constraint], T_a: Sequence[Matrix],
 ) -> list[Tie]:
     """Return the gears, K qdd = k with qdd = T_a^T (a_s - a_p - c) of each joint."""
     ties = []
@@ -122,8 +120,7 @@ def _flat(body: RigidInertia) -> bool:
 
 
 def _in_base(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar], tau: Sequence[Scalar],
-    conditions: Conditions,
+    model: Model, q: Values, qd: Values, tau: Values, conditions: Conditions,
 ) -> tuple[list[Handles], list[Constraint], list[Matrix]]:
     """Return every body, the joint that carries it and the joint's T_a, in base coordinates."""
     tree = links(model, q, conditions.t)
@@ -131,7 +128,7 @@ def _in_base(
     c = velocity_products(model, q, qd, v, v_J, conditions.t)
     X_0 = placements(model, tree)
     inertia = conditions.inertia or model.inertia
-    f: list[list[Scalar]] = [[0.0] * 6]
+    f: Matrix = [[0.0] * 6]
     T_a: list[Matrix] = [[]]
     joints = [Constraint(0, 0, [[]] * 6, [0.0] * 6)]
     Phi: list[Matrix] = [[]]

@@ -266,9 +266,7 @@ def elimination_order(model: Model) -> list[int]:
     return order
 
 
-def _solved(
-    A: Rows, b: Sequence[Scalar], order: Sequence[int],
-) -> tuple[list[Scalar], Scalar]:
+def _solved(A: Rows, b: Values, order: Sequence[int]) -> tuple[list[Scalar], Scalar]:
     """Return A^-1 b by sparse elimination in a given order, and the smallest scaled pivot."""
     A = {i: dict(row) for i, row in A.items()}
     diagonal = {i: row[i] for i, row in A.items()}

@@ -228,15 +228,13 @@ def particle_force(J: Sequence[Sequence[Values]], f: Sequence[Values]) -> list[S
     return Q
 
 
-def body_points(
-    model: Model, points: Sequence[tuple[int, Vec3]],
-) -> Callable[[Values], list[list[Scalar]]]:
+def body_points(model: Model, points: Sequence[tuple[int, Vec3]]) -> Callable[[Values], Matrix]:
     """
     Return r(q) of points fixed in bodies, in base coordinates.
 
     :param points: body and place in its coordinates.
     """
-    def r(q: Values) -> list[list[Scalar]]:
+    def r(q: Values) -> Matrix:
         X = kinematics.placements(model, kinematics.links(model, q))
         return [X[body].inv_point(place).to_list() for body, place in points]
     return r

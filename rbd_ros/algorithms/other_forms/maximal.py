@@ -33,7 +33,7 @@ from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.other_forms.link_jacobians import (
     link_jacobians, placed_links, point_jacobian)
-from rbd_ros.compiler import Array, Scalar, Values
+from rbd_ros.compiler import Array, Matrix, Scalar, Values
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, Vec3
@@ -214,7 +214,7 @@ def cartesian_forces(
     return F[:3 * model.nb].reshape(-1, 3), F[3 * model.nb:].reshape(-1, 3)
 
 
-def applied_wrenches(model: Model, q: Values, Q: Values) -> list[list[Scalar]]:
+def applied_wrenches(model: Model, q: Values, Q: Values) -> Matrix:
     """
     Return force and torque on each body, as an engine applies them, that do what Q does.
 

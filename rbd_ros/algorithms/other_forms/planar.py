@@ -28,7 +28,7 @@ import math
 from typing import NamedTuple
 
 from rbd_ros.algorithms.kinematics import Conditions
-from rbd_ros.compiler import cos, Scalar, sin
+from rbd_ros.compiler import cos, Matrix, Scalar, sin, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Prismatic, Revolute
 from rbd_ros.model.model import Model
@@ -113,7 +113,7 @@ def _size(v: Vec3) -> float:
     return math.sqrt(float(v.dot(v)))
 
 
-def _links(model: Model, plane: Plane, q: Sequence[Scalar]) -> list[PlanarTransform]:
+def _links(model: Model, plane: Plane, q: Values) -> list[PlanarTransform]:
     """Return i_X_parent of every body at tree position q."""
     X = [PlanarTransform(1.0, 0.0, 0.0, 0.0)]
     for i in range(1, model.nb + 1):
@@ -137,8 +137,7 @@ def _inertias(
 
 
 def rnea(
-    model: Model, q: Sequence[Scalar], qd: Sequence[Scalar] | None,
-    qdd: Sequence[Scalar] | None, conditions: Conditions,
+    model: Model, q: Values, qd: Values | None, qdd: Values | None, conditions: Conditions,
 ) -> list[Scalar]:
     """
     Return tau by the recursive Newton-Euler algorithm in planar vectors (RBDA Table 5.1, 2.16).
@@ -184,13 +183,11 @@ def _external_forces(
     return forces
 
 
-def crba(
-    model: Model, q: Sequence[Scalar], inertia: Sequence[RigidInertia] | None = None,
-) -> list[list[Scalar]]:
+def crba(model: Model, q: Values, inertia: Sequence[RigidInertia] | None = None) -> Matrix:
     """Return H by composite rigid bodies in planar vectors (RBDA Table 6.2, 2.16)."""
     plane = _plane(model)
     X, I_c = _links(model, plane, q), _inertias(model, plane, inertia)
-    H: list[list[Scalar]] = [[0.0] * model.tree_nv for _ in range(model.tree_nv)]
+    H: Matrix = [[0.0] * model.tree_nv for _ in range(model.tree_nv)]
     for i in range(model.nb, 0, -1):
         p, k = model.parent[i], model.v_index[i].start
         if p != 0:

@@ -32,7 +32,7 @@ from rbd_ros.algorithms.handles.opspace import FULL
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.other_forms.screws import (
     body_jacobian, body_jacobian_rate, link_transforms, mass_matrix, newton_euler)
-from rbd_ros.compiler import Matrix, Scalar, Values
+from rbd_ros.compiler import Matrix, Rows, Scalar, Values
 from rbd_ros.errors import SingularError
 from rbd_ros.model.screw_tree import ScrewTree
 from rbd_ros.spatial import Force, Motion, Transform, Vec3
@@ -71,7 +71,7 @@ class ClosedForm(NamedTuple):
     g: list[Scalar]
 
 
-def _put(matrix: Matrix, i: int, j: int, block: Sequence[Sequence[Scalar]]) -> None:
+def _put(matrix: Matrix, i: int, j: int, block: Rows) -> None:
     """Write a 6x6 block."""
     for k, row in enumerate(block):
         matrix[6 * i + k][6 * j:6 * j + 6] = row

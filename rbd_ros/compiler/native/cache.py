@@ -23,7 +23,7 @@ renamed is ignored and written anew. ``RBD_ROS_CACHE`` names the folder in which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 import hashlib
 import importlib.resources
@@ -238,6 +238,20 @@ def write(key: str, entry: Entry) -> None:
         _room[home] = left if left > 0 else _prune(home)
     except OSError as error:
         explain(home, str(error))
+
+
+def kept(key: str, make: Callable[[], Entry]) -> Entry:
+    """
+    Return what was kept under a key, or make and keep it.
+
+    :param key: a digest, '' for what is not kept.
+    """
+    entry = read(key) if key else None
+    if entry is None:
+        entry = make()
+        if key:
+            write(key, entry)
+    return entry
 
 
 def _checksum(key: str, body: bytes) -> bytes:

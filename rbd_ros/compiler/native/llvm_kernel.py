@@ -28,7 +28,7 @@ from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
 from rbd_ros.compiler.kernel import Array, Bound, Explain, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
-from rbd_ros.compiler.native.loader import Code
+from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.modules import part_size, scalar_modules
 from rbd_ros.compiler.native.target import binding, host, quick, Target
 from rbd_ros.compiler.native.zeros import left_out
@@ -58,19 +58,6 @@ class Options(NamedTuple):
     def of(cls, scalar: str | ScalarType, target: Target | None, call: bool = True) -> Options:
         """Return options from what a caller gives; None is this machine's processor."""
         return cls(scalar_type(scalar), target or host(), call)
-
-
-class _Memory:
-    """Memory of a bound kernel: its function holds an array, the array this, and this the code."""
-
-    owner: Kernel
-
-    @staticmethod
-    def of(size: int, owner: Kernel) -> ctypes.Array[Any]:
-        """Return a number of bytes."""
-        memory = type('Memory', (_Memory, ctypes.c_char * size), {})()
-        memory.owner = owner
-        return memory
 
 
 class Program(Kernel):
@@ -148,7 +135,7 @@ class Program(Kernel):
             return super().bind()
         arguments = [*self.inputs, *self.outputs]
         starts, total = gate.offsets(arguments)
-        memory = _Memory.of(8 * total + 64, self)
+        memory = owned_memory(ctypes.c_char * (8 * total + 64), self)
         shift = -ctypes.addressof(memory) % 64
         block = np.ndarray((total,), np.float64, memory, shift)
         views = [(a.name, block[k:k + a.size].reshape(a.shape))
@@ -178,15 +165,14 @@ class Program(Kernel):
         """
         scalar, target, _ = self._options
         width = target.width(scalar)
-        key = disk.digest([self._key, 'batch', width]) if self._key else ''
-        entry = disk.read(key) if key else None
-        if entry is None:
+
+        def make() -> disk.Entry:
             texts, workspace = batch_modules(self.graph, width, table=target.table,
                                              scalar=scalar)
-            entry = disk.Entry({'workspace': workspace},
-                               _emit(self.name, texts, target, progress))
-            if key:
-                disk.write(key, entry)
+            return disk.Entry({'workspace': workspace},
+                              _emit(self.name, texts, target, progress))
+        entry = disk.kept(
+            disk.digest([self._key, 'batch', width]) if self._key else '', make)
         with self._lock:
             self._batch = BatchProgram(Code(entry.objects), self.inputs, self.outputs, width,
                                        entry.about['workspace'], sum(self._count), scalar)
@@ -318,8 +304,9 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         given = source.digest()
     known = circumstances(options) if cached else ''
     key = disk.digest([given, known]) if known else ''
-    entry = disk.read(key) if key else None
-    if entry is None:
+
+    def make() -> disk.Entry:
+        nonlocal source
         graph = source = source if isinstance(source, Graph) else source()
         scalar.check(graph)
         zeros = left_out(graph)
@@ -328,9 +315,8 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         texts = scalar_modules(graph, call, part_size(graph), table=target.table, scalar=scalar)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count(), 'zeros': zeros}
-        entry = disk.Entry(about, _emit(graph.name, texts, target, progress, effort(graph)))
-        if key:
-            disk.write(key, entry)
+        return disk.Entry(about, _emit(graph.name, texts, target, progress, effort(graph)))
+    entry = disk.kept(key, make)
     return LlvmKernel(Program(entry, source, key, options))
 
 

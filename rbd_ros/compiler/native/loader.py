@@ -87,6 +87,19 @@ def free_retired() -> None:
         retired.popleft().engine.close()
 
 
+def owned_memory(
+    kind: type[ctypes.Array[Any]], owner: object, *values: int,
+) -> ctypes.Array[Any]:
+    """
+    Return memory that machine code works on, and that keeps alive what it belongs to.
+
+    A function holds an array of it, the array the memory, and the memory the code.
+    """
+    memory: Any = type('Memory', (kind,), {})(*values)
+    memory.owner = owner
+    return memory
+
+
 class Code:
     """
     Object code loaded into this process; it stays at least as long as this object does.

@@ -28,24 +28,11 @@ from rbd_ros.compiler.kernel import Bound
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.expressions import ARRAYS, Function, KERNEL
 from rbd_ros.compiler.native.llvm_kernel import circumstances, Options
-from rbd_ros.compiler.native.loader import Code
+from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.statements import translate
 from rbd_ros.compiler.scalar import FLOAT64
 
 _lock = ForkLock()
-
-
-class _Memory:
-    """A table of addresses: its function holds an array, the array this, and this the rest."""
-
-    owner: object
-
-    @staticmethod
-    def of(values: Sequence[int], owner: object) -> ctypes.Array[ctypes.c_int64]:
-        """Return a table."""
-        memory = type('Memory', (_Memory, ctypes.c_int64 * len(values)), {})(*values)
-        memory.owner = owner
-        return memory
 
 
 class CompiledProcedure:
@@ -62,11 +49,8 @@ class CompiledProcedure:
         options = Options.of(FLOAT64, None)
         known = circumstances(options)
         key = disk.digest(['procedure', text, known]) if known else ''
-        entry = disk.read(key) if key else None
-        if entry is None:
-            entry = disk.Entry({}, [options.target.emit(text, passes=True)])
-            if key:
-                disk.write(key, entry)
+        entry = disk.kept(
+            key, lambda: disk.Entry({}, [options.target.emit(text, passes=True)]))
         self._code = Code(entry.objects)
         self._definition = 0
         if object_layout.verified():
@@ -89,7 +73,7 @@ class CompiledProcedure:
                 called = _CALL(partial(_call, each, errors))
                 kept.append(called)
                 values += [ctypes.cast(called, ctypes.c_void_p).value or 0, 0, 0]
-        memory = _Memory.of(values, kept)
+        memory = owned_memory(ctypes.c_int64 * len(values), kept, *values)
         if self._definition and len(kept) == 1 + len(given):
             table = np.ndarray((len(values),), np.int64, memory)
             return object_layout.make_function(self._definition, table)

@@ -16,13 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import christoffel, coriolis, energy, kinematics
 from rbd_ros.algorithms.crba import crba
-from rbd_ros.compiler import Array, Matrix, Scalar
+from rbd_ros.compiler import Array, Matrix, Rows, Values
 from rbd_ros.dynamics.families.tree import (
     GRAVITY, Q, QD, reduce_matrix, reduce_rows, Results, six_rows, tree)
 from rbd_ros.dynamics.kernels.family import Family
@@ -62,7 +61,7 @@ def momentum(s: State) -> Results:
     return {'h': energy.momentum(s.model, links, v, s.conditions.inertia).to_list()}
 
 
-def _of_changing_gears(s: State, yd: Sequence[Scalar]) -> Matrix | None:
+def _of_changing_gears(s: State, yd: Values) -> Matrix | None:
     """Return G^T H G_dot at a velocity, None where no ratio changes with the position."""
     coupling = s.model.coupling
     if coupling is None or coupling.constant:
@@ -72,7 +71,7 @@ def _of_changing_gears(s: State, yd: Sequence[Scalar]) -> Matrix | None:
     return reduce_rows(s, [coupling.gather(rates, row) for row in H])
 
 
-def _plus(A: Sequence[Sequence[Scalar]], B: Matrix | None) -> Sequence[Sequence[Scalar]]:
+def _plus(A: Rows, B: Matrix | None) -> Rows:
     if B is None:
         return A
     return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(A, B, strict=True)]

@@ -134,12 +134,8 @@ def fault_of(inertial: Inertial) -> str | None:
     """Return why an inertia is not that of a rigid body, or None if it is."""
     moments = inertial.moments
     if inertial.mass == 0.0:
-        entries = (moments.xx, moments.xy, moments.xz, moments.yy, moments.yz, moments.zz)
-        return 'has inertia without mass' if any(entries) else None
-    matrix = np.array([[moments.xx, moments.xy, moments.xz],
-                       [moments.xy, moments.yy, moments.yz],
-                       [moments.xz, moments.yz, moments.zz]])
-    a, b, c = np.linalg.eigvalsh(matrix)
+        return 'has inertia without mass' if any(moments.entries()) else None
+    a, b, c = np.linalg.eigvalsh(moments.to_list())
     if a <= NOTHING * c:
         return f'inertia is not positive definite (smallest principal moment {a:.3g})'
     if a + b < c * (1.0 - SLACK):

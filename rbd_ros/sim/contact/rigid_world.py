@@ -34,7 +34,7 @@ import numpy as np
 from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact.friction_cones import Cones, cones
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import Array, Scalar, where
+from rbd_ros.compiler import Array, Matrix
 from rbd_ros.dynamics.families.tree import sparsity, tree
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics
@@ -159,7 +159,7 @@ def _rows(
 ) -> list[Any]:
     """Return the Jacobian rows of the relative velocity of two bodies at a point, along axes."""
     model = s.model
-    rows: list[list[Scalar]] = [[0.0] * model.tree_nv for _ in axes]
+    rows: Matrix = [[0.0] * model.tree_nv for _ in axes]
     signs = dict.fromkeys(model.support[body], 1.0)
     for i in model.support[carrier]:
         signs[i] = signs.get(i, 0.0) - 1.0              # a joint that moves both changes nothing
@@ -174,14 +174,9 @@ def _rows(
     return [s.reduce(row) for row in rows]
 
 
-def _inverse(s: State) -> list[list[Scalar]]:
+def _inverse(s: State) -> Matrix:
     """Return the inverse of the inertia matrix, zero for velocities that brakes hold."""
     H, parent = s.compute('mass_matrix'), sparsity(s.model)
     free = [1.0 - b for b in s.inputs['braked']]
-    held: list[list[Scalar]] = [[0.0] * len(H) for _ in H]
-    for i, row in enumerate(H):
-        held[i][i] = where(free[i], row[i], 1.0)
-        for j in ltl.ancestors(parent, i):
-            held[i][j] = row[j] * (free[i] * free[j])
-    found = ltl.inverse(held, parent)
+    found = ltl.inverse(ltl.masked(H, parent, free), parent)
     return [[x * a for x in row] for row, a in zip(found, free, strict=True)]

@@ -27,6 +27,7 @@ import math
 from rbd_ros.compiler import Scalar, Values, where
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
+from rbd_ros.model import positions
 from rbd_ros.model.model import Model
 
 
@@ -38,7 +39,7 @@ class Coordinates:
     """
 
     def __init__(self, model: Model) -> None:
-        self.nq, self.nv = model.nq, model.nv
+        self._model, self.nq, self.nv = model, model.nq, model.nv
         self._single: list[tuple[int, int]] = []
         self._others: list[tuple[Joint, slice, slice]] = []
         for name in model.independent_joint_names:
@@ -61,10 +62,7 @@ class Coordinates:
 
     def neutral(self) -> list[float]:
         """Return the position in which every joint is at zero."""
-        q = [0.0] * self.nq
-        for joint, i, _ in self._others:
-            q[i] = joint.neutral()
-        return q
+        return positions.neutral(self._model)
 
     def integrate(self, q: Values, step: Values) -> list[Scalar]:
         """
@@ -72,21 +70,11 @@ class Coordinates:
 
         :param step: velocity times time, (nv,).
         """
-        out = list(q)
-        for i, j in self._single:
-            out[i] = q[i] + step[j]
-        for joint, at_q, at_v in self._others:
-            out[at_q] = joint.integrate(q[at_q], step[at_v])
-        return out
+        return positions.integrate(self._model, q, step)
 
     def q_dot(self, q: Values, v: Values) -> list[Scalar]:
         """Return the rate of change of the entries of ``q`` at velocity ``v``."""
-        out = list(q)
-        for i, j in self._single:
-            out[i] = v[j]
-        for joint, at_q, at_v in self._others:
-            out[at_q] = joint.q_dot(q[at_q], v[at_v])
-        return out
+        return positions.q_dot(self._model, q, v)
 
     def normalise(self, start: Values, q: Values) -> list[Scalar]:
         """

@@ -16,15 +16,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
 
-from rbd_ros.compiler import Array, Rows, Scalar, Values
+from rbd_ros.compiler import Array, Bound, Rows, Scalar, Values
 from rbd_ros.dynamics.families.tree import sparsity
 from rbd_ros.dynamics.kernels.existence import refuse_massless
-from rbd_ros.dynamics.quantity import Quantity
+from rbd_ros.dynamics.quantity import OnLoops, Quantity, Rule
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.state import State
 from rbd_ros.model.model import Model
@@ -72,15 +72,20 @@ def compiled_engine(
     :param progress: called with the name of the kernel and the fraction done.
     """
     robot = Dynamics(model, backend=backend, cache=cached, progress=progress)
+    return bound_step(robot, integrator, soft, lambda s: advance(
+        _plant(s), integrator, s.inputs, touching(s.model, soft, s.inputs)))
+
+
+def bound_step(robot: Dynamics, integrator: str, soft: Pattern | None, rule: Rule) -> Bound:
+    """Return the kernel of a step, made from its rule."""
+    model, rules = robot.model, {'rule': rule}
     refuse_massless(model, 'forward_dynamics')
     shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
     own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
-
-    def rule(s: State) -> Mapping[str, Sequence[Any]]:
-        return advance(_plant(s), integrator, s.inputs, touching(s.model, soft, s.inputs))
     robot.add(Quantity(
-        f'step_{integrator}', tuple(shapes), environment=('gravity',), shapes=own,
-        rules={'rule': rule}, key=(integrator, soft), modules=(__name__.rpartition('.')[0],)))
+        f'step_{integrator}', tuple(shapes), environment=('gravity',), shapes=own, rules=rules,
+        loops=OnLoops(rules, regular=True), key=(integrator, bool(model.loops), soft),
+        modules=(__name__.rpartition('.')[0],)))
     return robot.bind(f'step_{integrator}')
 
 

@@ -26,17 +26,15 @@ from numpy.typing import ArrayLike
 from rbd_ros.algorithms.loops import closure
 from rbd_ros.compiler import Array, Rows, Scalar, Values
 from rbd_ros.dynamics.families.tree import sparsity
-from rbd_ros.dynamics.kernels.existence import refuse_massless
-from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.dynamics.robot import Dynamics
 from rbd_ros.dynamics.state import State
 from rbd_ros.model.model import Model
 from rbd_ros.sim.contact.pattern import Pattern
-from rbd_ros.sim.contact.soft_world import soft_shapes, touching
+from rbd_ros.sim.contact.soft_world import touching
 from rbd_ros.sim.steps.coordinates import Coordinates
-from rbd_ros.sim.steps.engine import PlainEngine
+from rbd_ros.sim.steps.engine import bound_step, PlainEngine
 from rbd_ros.sim.steps.loop_step import closed, Loops, NEWTON_STEPS, stiffened
-from rbd_ros.sim.steps.step import advance, input_shapes, Plant
+from rbd_ros.sim.steps.step import advance, Plant
 from rbd_ros.sim.steps.turning import Turning
 
 
@@ -59,20 +57,12 @@ class LoopEngine:
         self, model: Model, integrator: str, *, soft: Pattern | None = None,
         backend: str = 'auto',
     ) -> None:
-        refuse_massless(model, 'forward_dynamics')
         self.dynamics = robot = Dynamics(model, backend=backend)
         #: Number of steps taken in NumPy.
         self.singular = 0
-        self._mobility = robot.loop_report.mobility     # refuses what cannot be assembled
-        shapes = input_shapes(model.nq, model.nv, model.nb) | soft_shapes(soft)
-        own = {name: shape for name, shape in shapes.items() if name not in ('q', 'f_ext')}
-        name = f'step_{integrator}'
-        rules = {'rule': lambda s: _advanced(s, integrator, soft)}
-        robot.add(Quantity(
-            name, tuple(shapes), environment=('gravity',), shapes=own, rules=rules,
-            loops=OnLoops(rules, regular=True),
-            key=(integrator, 'loops', soft), modules=(__name__.rpartition('.')[0],)))
-        self._kernel = robot.bind(name)
+        self._kernel = bound_step(
+            robot, integrator, soft, lambda s: _advanced(s, integrator, soft))
+        self._mobility = robot.loop_report.mobility
         self.inputs: Mapping[str, Array] = self._kernel.inputs
         self.outputs: Mapping[str, Array] = self._kernel.outputs
         self._space = Coordinates(model)

@@ -132,8 +132,7 @@ def _solve(p: Problem, guess: Guess, free: Values) -> tuple[list[Scalar], list[S
     """
     Return w and w - v_free for a guess.
 
-    The rows and columns of held joints are replaced by those of the identity matrix, which keeps
-    the sparsity of H. The unknown is w - v_free, so that it is exactly zero where nothing acts.
+    The unknown is w - v_free, so that it is exactly zero where nothing acts.
     """
     n = len(p.v_free)
     target, known = [], []
@@ -143,15 +142,12 @@ def _solve(p: Problem, guess: Guess, free: Values) -> tuple[list[Scalar], list[S
         target.append(at)
         known.append(where(free[i], 0.0, at - p.v_free[i]))
     pull = ltl.multiply_symmetric(p.H, p.sparsity, known)
-    masked: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-    rhs = []
+    damped, rhs = [list(row) for row in p.H], []
     for i in range(n):
-        masked[i][i] = where(free[i], p.H[i][i] + p.viscous[i], 1.0)
-        for j in ltl.ancestors(p.sparsity, i):
-            masked[i][j] = p.H[i][j] * (free[i] * free[j])
+        damped[i][i] = damped[i][i] + p.viscous[i]
         force = p.viscous[i] * p.v_free[i] + p.dry[i] * guess.sign[i] + pull[i]
         rhs.append(where(free[i], -force, known[i]))
-    change = ltl.solve(masked, p.sparsity, rhs)
+    change = ltl.solve(ltl.masked(damped, p.sparsity, free), p.sparsity, rhs)
     w = [where(free[i], p.v_free[i] + change[i], target[i]) for i in range(n)]
     return w, change
 

@@ -241,14 +241,10 @@ class Turning:
         """Return the change of velocity of the masked joints for a change of momentum."""
         parent = sparsity(self._model)
         H = reduce_symmetric(self._model, crba(self._model, links), q)
-        n = len(H)
-        masked: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
-        for i in range(n):
-            own = H[i][i] + self._model.rotor_inertia[i]
-            masked[i][i] = where(mask[i], own, 1.0)
-            for j in ltl.ancestors(parent, i):
-                masked[i][j] = H[i][j] * (mask[i] * mask[j])
-        found = ltl.solve(masked, parent, [x * m for x, m in zip(rhs, mask, strict=True)])
+        for i, rotor in enumerate(self._model.rotor_inertia):
+            H[i][i] = H[i][i] + rotor
+        found = ltl.solve(ltl.masked(H, parent, mask), parent,
+                          [x * m for x, m in zip(rhs, mask, strict=True)])
         return [x * m for x, m in zip(found, mask, strict=True)]
 
 

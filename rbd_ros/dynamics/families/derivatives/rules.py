@@ -31,7 +31,7 @@ from rbd_ros.algorithms.derivatives import frame_derivatives as of_frame, rnea_d
 from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_products
 from rbd_ros.algorithms.linear import ltl
-from rbd_ros.compiler import jacobian, Rows, Scalar, trace
+from rbd_ros.compiler import jacobian, Rows, Scalar, trace, Values
 from rbd_ros.compiler.graph.graph import flatten, nest
 from rbd_ros.dynamics.families.handles.rules import projection as project
 from rbd_ros.dynamics.families.joint_space import (
@@ -74,13 +74,13 @@ def forward_dynamics_factors(s: State) -> Results:
             'dtau_dqd': d['dtau_dqd']}
 
 
-def _inverse_dynamics_at(s: State, qdd: Sequence[Scalar]) -> Results:
+def _inverse_dynamics_at(s: State, qdd: Values) -> Results:
     y, yd = s.inputs['q'], s.inputs['qd']
     return inverse_dynamics(s._replace(
         qdd=s.model.expand_a(qdd, yd, y), inputs={**s.inputs, 'qdd': qdd}))
 
 
-def _bias(s: State) -> Sequence[Scalar]:
+def _bias(s: State) -> Values:
     """
     Return C, which tau is at zero acceleration.
 
@@ -191,9 +191,7 @@ def differentiated(
     return found
 
 
-def _along_velocities(
-    model: Model, q: Sequence[Scalar], slopes: Sequence[Scalar],
-) -> list[Scalar]:
+def _along_velocities(model: Model, q: Values, slopes: Values) -> list[Scalar]:
     """Return rows of derivatives by q as rows of derivatives along the velocity variables."""
     units = [[float(k == m) for m in range(model.nv)] for k in range(model.nv)]
     ways = [q_dot(model, q, unit) for unit in units]

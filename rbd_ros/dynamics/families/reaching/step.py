@@ -26,7 +26,7 @@ from rbd_ros.algorithms.handles.damped_steps import (
 from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.loops.closure import CLOSED
 from rbd_ros.compiler import (
-    absolute, less, less_equal, maximum, minimum, Scalar, sqrt, Values, where)
+    absolute, less, less_equal, Matrix, maximum, minimum, Scalar, sqrt, Values, where)
 from rbd_ros.dynamics.quantity import OnLoops, Quantity
 from rbd_ros.dynamics.state import State
 from rbd_ros.model import positions
@@ -75,7 +75,7 @@ class _Errors(NamedTuple):
     cost: Scalar
     sizes: tuple[Scalar, Scalar, Scalar]
     angular: dict[int, list[Scalar]]
-    turned: dict[int, list[list[Scalar]]]
+    turned: dict[int, Matrix]
 
 
 def step_quantity(model: Model, aims: Sequence[Aim]) -> Quantity:
@@ -159,9 +159,9 @@ def _errors(s: State, q: Values, aims: Sequence[Aim]) -> _Errors:
     return _Errors(e, dense.dot(e, e), (linear, angular, gap), turns, turned)
 
 
-def _slopes(s: State, now: _Errors, aims: Sequence[Aim]) -> list[list[Scalar]]:
+def _slopes(s: State, now: _Errors, aims: Sequence[Aim]) -> Matrix:
     """Return what the errors fall by, by the joint velocities."""
-    rows: list[list[Scalar]] = []
+    rows: Matrix = []
     n = s.model.nv
     for k, aim in enumerate(aims):
         J = s.compute('jacobian', aim.frame.name)
