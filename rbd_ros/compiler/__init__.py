@@ -20,8 +20,7 @@ executable; ``jacobian``, ``gradient``, ``jvp`` and ``vjp`` differentiate it; ``
 ``emit_python`` write it down, ``emit_objects`` makes object code to link, ``code_size`` weighs it.
 """
 
-from typing import TYPE_CHECKING
-
+from rbd_ros.compiler.arguments import Array
 from rbd_ros.compiler.backends import compile  # noqa: A004
 from rbd_ros.compiler.code_size import code_size
 from rbd_ros.compiler.graph.differentiate import gradient, jacobian, jvp, vjp
@@ -32,13 +31,11 @@ from rbd_ros.compiler.graph.functions import (
     tanh, where)
 from rbd_ros.compiler.graph.graph import Argument, Graph, Node, OperationCount
 from rbd_ros.compiler.graph.trace import simplify, trace
-from rbd_ros.compiler.kernel import Array, Bound, Kernel
+from rbd_ros.compiler.kernel import Bound, Kernel
+from rbd_ros.compiler.native.llvm_kernel import emit_objects
 from rbd_ros.compiler.native.target import host, Target
 from rbd_ros.compiler.source.c99 import emit_c
 from rbd_ros.compiler.source.python import compile_python, emit_python
-
-if TYPE_CHECKING:
-    from rbd_ros.compiler.native.llvm_kernel import emit_objects
 
 __all__ = [
     'Argument', 'Array', 'Bound', 'Expr', 'Graph', 'Kernel', 'Matrix', 'Node', 'OperationCount',

@@ -33,7 +33,7 @@ from rbd_ros.algorithms import kinematics
 from rbd_ros.algorithms.contact import rigid
 from rbd_ros.algorithms.contact.rigid import Contact, ContactProblem, ContactSolution
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import shaped
+from rbd_ros.compiler.arguments import shaped
 from rbd_ros.dynamics.families.tree import tree
 from rbd_ros.dynamics.kernels.existence import massless_joint
 from rbd_ros.dynamics.quantity import Quantity

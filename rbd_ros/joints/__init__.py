@@ -16,10 +16,12 @@
 
 from rbd_ros.joints.axial import Cylindrical, Fixed, Helical, Prismatic, Revolute
 from rbd_ros.joints.base import Joint
-from rbd_ros.joints.compound import Composite, Reversed, RollPitchYaw, Universal
+from rbd_ros.joints.compound import Composite, RollPitchYaw, Universal
 from rbd_ros.joints.multi import Free, Planar, Spherical, Translation
 from rbd_ros.joints.rotation_vector import RotationVector
-from rbd_ros.joints.special import Prescribed, RackAndPinion, SphereInCylinder, UserJoint
+from rbd_ros.joints.special import Prescribed, RackAndPinion, SphereInCylinder
+from rbd_ros.joints.turned_round import Reversed
+from rbd_ros.joints.user import UserJoint
 from rbd_ros.joints.verify import verify
 
 __all__ = [

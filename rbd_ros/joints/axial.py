@@ -22,8 +22,8 @@ import math
 
 from rbd_ros.compiler import atan2, cos, Scalar, sin, Values
 from rbd_ros.errors import ModelError
-from rbd_ros.joints.base import (
-    across, aligned, couple, Joint, push, Random, slide, turn, unit_axis)
+from rbd_ros.joints.base import Joint, Random
+from rbd_ros.joints.directions import across, aligned, couple, push, slide, turn, unit_axis
 from rbd_ros.spatial import AxialScrew, Force, Mat3, Motion, Transform, Vec3
 
 UNITS = (Vec3.unit(0), Vec3.unit(1), Vec3.unit(2))

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from rbd_ros.compiler import cos, Scalar, sin, sqrt, Values
 from rbd_ros.joints.axial import angle_about, axis_rotation, UNITS
-from rbd_ros.joints.base import across, couple, Joint, push, Random, slide, turn, unit_axis
+from rbd_ros.joints.base import Joint, Random
+from rbd_ros.joints.directions import across, couple, push, slide, turn, unit_axis
 from rbd_ros.spatial import Force, Motion, quaternion, Transform, Vec3
 from rbd_ros.spatial.quaternion import TINY
 

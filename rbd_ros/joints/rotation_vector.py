@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 from rbd_ros.compiler import Scalar, Values
 from rbd_ros.joints.axial import UNITS
-from rbd_ros.joints.base import Joint, push, Random, turn
+from rbd_ros.joints.base import Joint, Random
+from rbd_ros.joints.directions import push, turn
 from rbd_ros.spatial import Force, Mat3, Motion, Transform, Vec3
 from rbd_ros.spatial.exponential import (
     body_jacobian, body_jacobian_rate, rotation, rotation_vector, shorter)

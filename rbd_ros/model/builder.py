@@ -27,11 +27,11 @@ from dataclasses import dataclass, field
 
 from rbd_ros.errors import LoopError, ModelError, UnknownName
 from rbd_ros.joints import Fixed, Joint, Reversed
-from rbd_ros.model.connectivity import minimum_depth, spanning_tree
 from rbd_ros.model.coupling import Gear, Mimic
 from rbd_ros.model.independent import Arc, independent, JointData
 from rbd_ros.model.model import Frame, gravity_vector, LoopJoint, Model
 from rbd_ros.model.sound_numbers import floats, sound_inertia, sound_placement
+from rbd_ros.model.spanning_trees import minimum_depth, spanning_tree
 from rbd_ros.spatial import RigidInertia, Transform
 
 

@@ -30,7 +30,8 @@ import numpy as np
 from rbd_ros.compiler import Scalar
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
-from rbd_ros.model.coupling import Affine, compose, Composed, Coupling, Follower, Gear, Mimic
+from rbd_ros.model.coupling import Affine, Coupling, Follower, Gear, Mimic
+from rbd_ros.model.gear_laws import compose, Composed
 from rbd_ros.spatial import Transform
 
 Values = float | Sequence[float]

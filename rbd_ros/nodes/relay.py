@@ -35,9 +35,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rbd_ros.compiler.native import object_layout
-from rbd_ros.compiler.native.gate import Writer
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.target import host, pointer
+from rbd_ros.compiler.native.words import Writer
 
 __all__ = ['Expected', 'Relay', 'can_relay', 'make_copier', 'make_relay']
 

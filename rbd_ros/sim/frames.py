@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import kinematics
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import check_finite
+from rbd_ros.compiler.arguments import check_finite
 from rbd_ros.dynamics.families.tree import tree
 from rbd_ros.dynamics.quantity import Quantity
 from rbd_ros.dynamics.robot import Dynamics

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import shaped
+from rbd_ros.compiler.arguments import shaped
 from rbd_ros.compiler.procedure import bind
 from rbd_ros.dynamics.kernels.no_result import impossible_position
 from rbd_ros.errors import NonFiniteError, SettingError, ShapeError

@@ -26,7 +26,8 @@ import math
 
 from rbd_ros.compiler import cos, Expr, Scalar, sin
 from rbd_ros.spatial.algebra import Mat3, Vec3
-from rbd_ros.spatial.transform import AxialScrew, Transform
+from rbd_ros.spatial.axial_screw import AxialScrew
+from rbd_ros.spatial.transform import Transform
 
 #: Largest distance, in radians, of an angle from a right angle that counts as exact.
 SNAP = 2.0e-11

@@ -25,9 +25,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rbd_ros.compiler import is_zero, Rows
-from rbd_ros.spatial.algebra import Mat3, Sym3, Value, writers
+from rbd_ros.spatial.algebra import Mat3, Sym3
 from rbd_ros.spatial.inertia import ArticulatedInertia
 from rbd_ros.spatial.transform import Transform
+from rbd_ros.spatial.value import Value, writers
 from rbd_ros.spatial.vectors import Force, Motion
 
 

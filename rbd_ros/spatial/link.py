@@ -27,10 +27,12 @@ import math
 from typing import Any
 
 from rbd_ros.compiler import is_zero, Scalar
-from rbd_ros.spatial.algebra import Mat3, Vec3, writers
+from rbd_ros.spatial.algebra import Mat3, Vec3
+from rbd_ros.spatial.axial_screw import AxialScrew
 from rbd_ros.spatial.rotate import GENERAL, PERMUTATION
 from rbd_ros.spatial.transform import (
-    AxialScrew, Inertia, Transform, write_angle, write_E, write_r, write_structure)
+    Inertia, Transform, write_angle, write_E, write_r, write_structure)
+from rbd_ros.spatial.value import writers
 
 # what rounding may leave of a distance that should vanish, relative to the largest one
 ROUNDING = 4.0e-16

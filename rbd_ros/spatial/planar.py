@@ -24,9 +24,11 @@ from __future__ import annotations
 from typing import Any, overload, TYPE_CHECKING
 
 from rbd_ros.compiler import atan2, cos, Scalar, sin, Values
-from rbd_ros.spatial.algebra import Sym3, Value, Vec3, writers
+from rbd_ros.spatial.algebra import Sym3, Vec3
+from rbd_ros.spatial.axial_screw import AxialScrew
 from rbd_ros.spatial.inertia import RigidInertia
-from rbd_ros.spatial.transform import AxialScrew, Transform
+from rbd_ros.spatial.transform import Transform
+from rbd_ros.spatial.value import Value, writers
 from rbd_ros.spatial.vectors import Force, Motion
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from __future__ import annotations
 from typing import Any, final, overload, TYPE_CHECKING
 
 from rbd_ros.compiler import Scalar, Values
-from rbd_ros.spatial.algebra import Value, Vec3, writers
+from rbd_ros.spatial.algebra import Vec3
+from rbd_ros.spatial.value import Value, writers
 
 if TYPE_CHECKING:
     from typing import Self     # Python 3.11

@@ -21,9 +21,7 @@ Each link is a frame of the scene below ``root``, and its shapes are attached to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import redirect_stdout
-import io
+from collections.abc import Sequence
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,18 +31,16 @@ from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.kinematics import links, placements
 from rbd_ros.compiler import Array
-from rbd_ros.errors import RbdError
 from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
 from rbd_ros.spatial import quaternion, RigidInertia, Transform
 from rbd_ros.view import figures
-from rbd_ros.view.gate import Gate, guarded, prove_guarded
+from rbd_ros.view.server import start_server, stop_server
 from rbd_ros.view.shapes import mesh_file, Shape
 
 __all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server',
            'Viewpoint', 'viewpoint']
 
-SKY_COLOUR, GROUND_COLOUR, SKY_INTENSITY = (255, 255, 255), (200, 200, 205), 3.0
 INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
 #: m, width and smallest length of the line between two joints of a link that has no shape.
 STICK, SHORTEST = 0.015, 1e-3
@@ -56,53 +52,6 @@ MIN_RADIUS, VIEW_DIRECTION, DISTANCE, FLOOR = 0.15, (1.6, 1.2, 0.7), 2.4, 3.0
 #: How far the camera stands to the right, in units of its distance: the panel covers that side.
 ASIDE = 0.25
 GRID_HEIGHT = 2e-3  # m
-
-
-def start_server(
-    host: str = '127.0.0.1', port: int = 8080, *, token: str = '', names: Iterable[str] = (),
-) -> Any:
-    """
-    Return a web server for scenes, reachable from this machine only by default.
-
-    Only pages that it has served itself may connect to it; ``gate`` says how.
-
-    :param host: address on which it listens.
-    :param port: on which it listens; if it is in use, the next free one.
-    :param token: that a browser has to show first; empty: none.
-    :param names: host names by which the page may be opened, besides localhost and addresses.
-    :raises RbdError: if viser is missing, or the server would listen to foreign pages.
-    """
-    try:
-        import viser
-    except ImportError as error:
-        raise RbdError('the 3-D view needs the packages viser and trimesh: pip install '
-                       'viser trimesh pycollada') from error
-    gate = Gate(token, names)
-    # viser prints its address even with verbose=False
-    with guarded(gate), redirect_stdout(io.StringIO()):
-        server = viser.ViserServer(host=host, port=port, verbose=False)
-    try:
-        prove_guarded(host, server.get_port())
-        gate.inputs = server.gui._gui_input_handle_from_uuid
-    except RbdError:
-        stop_server(server)
-        raise
-    # Its share button would put the page on a public address; the gate drops the request, too.
-    server.gui.configure_theme(show_share_button=False, show_logo=False)
-    scene = server.scene
-    scene.set_up_direction('+z')
-    # Light from everywhere. The default of viser, a picture of surroundings, does the same, but a
-    # browser without a graphics card works on it for 10 s before it shows a robot.
-    scene.configure_environment_map(hdri=None)
-    scene.add_light_hemisphere('/sky', sky_color=SKY_COLOUR, ground_color=GROUND_COLOUR,
-                               intensity=SKY_INTENSITY, position=(0.0, 0.0, 1.0))
-    return server
-
-
-def stop_server(server: Any) -> None:
-    """Stop a server, without its messages."""
-    with redirect_stdout(io.StringIO()):
-        server.stop()
 
 
 def link_poses(model: Model, q: ArrayLike) -> dict[str, tuple[Array, Array]]:

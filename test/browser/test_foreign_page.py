@@ -25,7 +25,7 @@ from cdp import Page
 from chrome import COARSE, press, wait
 from ports import free_port
 import pytest
-from rbd_ros.view.scene import start_server, stop_server
+from rbd_ros.view.server import start_server, stop_server
 import viser
 
 TOKEN = 'known-to-this-browser'

@@ -22,9 +22,8 @@ import rbd_ros
 from rbd_ros.algorithms.loops import constraints, whole_system
 from rbd_ros.errors import SingularError
 from rbd_ros.joints import Cylindrical, Helical, RackAndPinion, Revolute, Spherical, Universal
-from rbd_ros.joints.base import dual_complement
-from rbd_ros.spatial import (
-    ArticulatedInertia, Force, Motion, RigidInertia, Sym3, Vec3)
+from rbd_ros.joints.directions import dual_complement
+from rbd_ros.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Sym3, Vec3
 from spatial_oracle import array, assert_close, columns, crf6, crm6, derivative, Sampler
 
 JOINTS = [Revolute((1.0, 2.0, 0.5)), Helical((0.0, 1.0, 0.0), 0.3), Cylindrical(), Spherical(),

@@ -34,7 +34,7 @@ from rbd_ros.dynamics.table import TABLE
 from rbd_ros.joints import (
     Cylindrical, Fixed, Helical, Planar, Prescribed, Prismatic, RackAndPinion, Reversed, Revolute,
     RollPitchYaw, RotationVector, SphereInCylinder, Spherical, Translation, Universal, UserJoint)
-from rbd_ros.model import connectivity, positions
+from rbd_ros.model import connectivity, positions, spanning_trees
 from rbd_ros.samples import families, mechanisms
 from rbd_ros.spatial import Motion, RigidInertia, Sym3, Transform, Vec3, xlt
 
@@ -449,7 +449,7 @@ def test_counts_of_loops_and_constraints(name):
     model, report = made.model, made.loop_report
     ends = [(model.parent[i], i) for i in range(1, model.nb + 1)]
     ends += [(loop.predecessor, loop.successor) for loop in model.loops]
-    assert len(connectivity.fundamental_loops(model.nb + 1, ends)) == len(model.loops)      # 8.1
+    assert len(spanning_trees.fundamental_loops(model.nb + 1, ends)) == len(model.loops)      # 8.1
     constraints = sum(6 - loop.joint.nv for loop in model.loops)
     assert model.loop_constraints == report.constraints == constraints
     assert [rows.stop - rows.start for rows in model.loop_rows] == [

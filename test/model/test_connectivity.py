@@ -19,7 +19,7 @@ from collections import Counter
 import pytest
 
 from rbd_ros.errors import ModelError
-from rbd_ros.model import connectivity
+from rbd_ros.model import connectivity, spanning_trees
 
 # base, crank, rod, slider: one loop of four joints (RBDA Fig 4.4)
 CRANK_SLIDER = [(0, 1), (1, 2), (2, 3), (3, 0)]
@@ -30,8 +30,8 @@ BOOK_TREE = (-1, 0, 1, 1, 0, 3, 4, 4, 4)              # RBDA Fig 4.6 with lambda
 def test_disconnected_graph_is_refused():
     """A body without a path to the base is refused by name; one base reaches all others."""
     with pytest.raises(ModelError, match=r'not connected to the base "ground" .*: "moon"'):
-        connectivity.spanning_tree(3, [(0, 1)], names=['ground', 'arm', 'moon'])
-    found = connectivity.spanning_tree(3, [(2, 1), (0, 2)])
+        spanning_trees.spanning_tree(3, [(0, 1)], names=['ground', 'arm', 'moon'])
+    found = spanning_trees.spanning_tree(3, [(2, 1), (0, 2)])
     assert sorted(found.order) == [1, 2]
 
 
@@ -44,8 +44,8 @@ def test_disconnected_graph_is_refused():
 ])
 def test_chords_and_loops(count, arcs):
     """Joints less bodies is the number of loops, and each chord closes exactly one of them."""
-    found = connectivity.spanning_tree(count, arcs)
-    loops = connectivity.fundamental_loops(count, arcs)
+    found = spanning_trees.spanning_tree(count, arcs)
+    loops = spanning_trees.fundamental_loops(count, arcs)
     assert len(found.chords) == len(arcs) - (count - 1) == len(loops)
     for chord, loop in zip(found.chords, loops, strict=True):
         assert set(loop) & set(found.chords) == {chord}
@@ -58,19 +58,19 @@ def test_loop_away_from_the_base():
     """A loop holds the joints around it, not those that lead from the base to it."""
     # 0 -> 1 -> 2, then around 2 -> 3 -> 4 and back to 2; and a branch 1 -> 5
     arcs = [(0, 1), (1, 2), (2, 3), (3, 4), (1, 5), (4, 2)]
-    loop, = connectivity.fundamental_loops(6, arcs)
+    loop, = spanning_trees.fundamental_loops(6, arcs)
     assert loop[0] == 5 and sorted(loop[1:]) == [2, 3]
     # between two branches: up to where they part
-    loop, = connectivity.fundamental_loops(6, [*arcs[:5], (5, 4)])
+    loop, = spanning_trees.fundamental_loops(6, [*arcs[:5], (5, 4)])
     assert loop[0] == 5 and sorted(loop[1:]) == [1, 2, 3, 4]
 
 
 @pytest.mark.seed('RBDA 4-05', 'RBDA 4-06')
 def test_crank_slider_has_eight_regular_numberings():
     """The book's crank-slider has four spanning trees with 1, 1, 3 and 3 numberings."""
-    assert len(list(connectivity.spanning_trees(4, CRANK_SLIDER))) == 4
+    assert len(list(spanning_trees.spanning_trees(4, CRANK_SLIDER))) == 4
     per_tree = Counter()
-    for nodes, joints in connectivity.regular_numberings(4, CRANK_SLIDER):
+    for nodes, joints in spanning_trees.regular_numberings(4, CRANK_SLIDER):
         assert nodes[0] == 0 and sorted(nodes) == [0, 1, 2, 3]
         chord = joints.index(0)
         per_tree[chord] += 1

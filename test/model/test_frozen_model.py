@@ -28,8 +28,8 @@ from rbd_ros.samples import families
 from rbd_ros.spatial import (
     ArticulatedInertia, Force, InverseInertia, link_transform, Mat3, Motion, RigidInertia, rotx,
     rotz, Sym3, Transform, Vec3, xlt)
-from rbd_ros.spatial.algebra import Value
 from rbd_ros.spatial.planar import PlanarForce, PlanarInertia, PlanarMotion, PlanarTransform
+from rbd_ros.spatial.value import Value
 
 PLAIN = (float, int, str, bool, type(None), types.FunctionType)
 

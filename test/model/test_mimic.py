@@ -23,7 +23,8 @@ from rbd_ros.compiler import compile_python, trace
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Prismatic, Revolute, Spherical
 from rbd_ros.model.builder import JointData, ModelBuilder
-from rbd_ros.model.coupling import compose, Gear, Mimic
+from rbd_ros.model.coupling import Gear, Mimic
+from rbd_ros.model.gear_laws import compose
 from rbd_ros.model.urdf import load_urdf
 
 X = (1.0, 0.0, 0.0)

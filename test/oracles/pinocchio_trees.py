@@ -16,7 +16,7 @@
 
 import numpy as np
 import pinocchio as pin
-from rbd_ros.joints.base import across
+from rbd_ros.joints.directions import across
 
 #: Order of our velocity variables in Pinocchio's, where the two differ.
 ORDER = {'free': [3, 4, 5, 0, 1, 2], 'planar': [1, 2, 0], 'rollpitchyaw': [2, 1, 0]}

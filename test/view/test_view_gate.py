@@ -29,7 +29,7 @@ from rbd_env.pace import patient
 from rbd_ros.errors import RbdError
 from rbd_ros.view import gate as gates
 from rbd_ros.view.frames import is_like, is_wanted, read_frame
-from rbd_ros.view.scene import start_server, stop_server
+from rbd_ros.view.server import start_server, stop_server
 
 viser = pytest.importorskip('viser', reason='viser is not installed: use ./run')
 msgspec = pytest.importorskip('msgspec', reason='viser is not installed: use ./run')
@@ -299,7 +299,7 @@ def test_a_server_that_cannot_be_guarded_is_not_left_running(monkeypatch):
     """It ends before anybody can use it."""
     def not_guarded(host, port):
         raise RbdError('does not refuse')
-    monkeypatch.setattr('rbd_ros.view.scene.prove_guarded', not_guarded)
+    monkeypatch.setattr('rbd_ros.view.server.prove_guarded', not_guarded)
     port = free_port()
     with pytest.raises(RbdError, match='does not refuse'):
         start_server(port=port)

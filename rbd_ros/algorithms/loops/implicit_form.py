@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbd_ros.compiler import Array, jacobian, jvp, Matrix, Scalar, trace, Values
-from rbd_ros.compiler.kernel import vector
+from rbd_ros.compiler.arguments import vector
 from rbd_ros.model.coupling import partials, partials_rate
 from rbd_ros.model.model import Model
 

@@ -32,7 +32,7 @@ from rbd_ros.algorithms.loops import constraints
 from rbd_ros.algorithms.loops.implicit_form import gear_constraint, own_places
 from rbd_ros.algorithms.loops.loop_joints import apparent_rates
 from rbd_ros.compiler import Argument, Array, Values
-from rbd_ros.compiler.kernel import checked, vector
+from rbd_ros.compiler.arguments import checked, vector
 from rbd_ros.model.connectivity import incidence
 from rbd_ros.model.model import Model
 from rbd_ros.spatial import Force, Motion, RigidInertia, Transform

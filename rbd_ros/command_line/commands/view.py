@@ -49,7 +49,8 @@ def run(
     from rbd_ros.command_line.robots import load
     from rbd_ros.dynamics.robot import Dynamics
     from rbd_ros.model.urdf import find_resource
-    from rbd_ros.view.scene import RobotScene, start_server, stop_server
+    from rbd_ros.view.scene import RobotScene
+    from rbd_ros.view.server import start_server, stop_server
     from rbd_ros.view.shapes import read_shapes
     model, text, _ = load(robot, quiet=as_json)
     if model.loops and not as_json:

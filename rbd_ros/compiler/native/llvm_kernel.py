@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbd_ros.compiler.arguments import Array
 from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.graph.graph import Argument, Graph, OperationCount
-from rbd_ros.compiler.kernel import Array, Bound, Explain, Kernel, Progress, Source
+from rbd_ros.compiler.kernel import Bound, Explain, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
 from rbd_ros.compiler.native.loader import Code, owned_memory
@@ -33,6 +34,7 @@ from rbd_ros.compiler.native.modules import part_size, scalar_modules
 from rbd_ros.compiler.native.target import binding, host, quick, Target
 from rbd_ros.compiler.native.zeros import left_out
 from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
+from rbd_ros.compiler.source_digest import source_digest
 
 #: Operations past which code is generated without optimisation: a third of the time to compile;
 #: such code is bound by the instruction cache anyway.
@@ -340,7 +342,7 @@ def circumstances(options: Options) -> str:
     """Return a digest of all that object code depends on besides the graph, '' if unknown."""
     import llvmlite
     try:
-        own = disk.source_digest(*_SOURCES)
+        own = source_digest(*_SOURCES)
     except ImportError as error:
         disk.explain('for this installation', str(error))
         return ''

@@ -36,9 +36,9 @@ import ast
 import inspect
 
 from rbd_ros import source_state
-from rbd_ros.compiler.native.expressions import (
-    definition, Expressions, Function, KERNEL, parameters_of, passed, result_of, symbol, TYPES,
-    Value)
+from rbd_ros.compiler.native.expressions import Expressions, Value
+from rbd_ros.compiler.native.signatures import (
+    definition, Function, KERNEL, parameters_of, passed, result_of, symbol, TYPES)
 from rbd_ros.compiler.native.target import pointer
 
 

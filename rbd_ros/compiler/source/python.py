@@ -30,10 +30,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from rbd_ros.compiler.arguments import Array
 from rbd_ros.compiler.graph import float_functions
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.graph.partition import Part, partition
-from rbd_ros.compiler.kernel import Array, Kernel
+from rbd_ros.compiler.kernel import Kernel
 from rbd_ros.compiler.source.writer import Dialect, Names, PART, Writer
 
 #: States per chunk of a batch: short enough for the columns to stay in the processor's cache.

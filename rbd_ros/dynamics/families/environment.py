@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import vector
+from rbd_ros.compiler.arguments import vector
 from rbd_ros.dynamics.kernels.family import Family
 from rbd_ros.errors import RbdError
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3

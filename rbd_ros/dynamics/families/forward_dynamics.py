@@ -33,7 +33,7 @@ from rbd_ros.algorithms.linear import ltl
 from rbd_ros.algorithms.other_forms.hinged import is_hinged
 from rbd_ros.algorithms.other_forms.planar import is_planar
 from rbd_ros.compiler import Argument, Array, Kernel
-from rbd_ros.compiler.kernel import unshared
+from rbd_ros.compiler.arguments import unshared
 from rbd_ros.dynamics.families.joint_space import (
     bias_3d, bias_planar, INVERSE_DYNAMICS, mass_matrix_planar)
 from rbd_ros.dynamics.families.loops import motion

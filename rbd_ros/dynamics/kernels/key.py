@@ -30,7 +30,7 @@ import platform
 import numpy as np
 
 from rbd_ros.compiler.content_digest import look
-from rbd_ros.compiler.native.cache import source_digest
+from rbd_ros.compiler.source_digest import source_digest
 from rbd_ros.errors import UnseenError
 from rbd_ros.model.model import Model
 from rbd_ros.version import VERSION

@@ -25,7 +25,8 @@ from typing import cast
 from rbd_ros.errors import ModelError, nearest, UnknownName
 from rbd_ros.joints import Free, Prismatic, Revolute
 from rbd_ros.model.builder import ModelBuilder
-from rbd_ros.model.coupling import compose, Gear, Mimic
+from rbd_ros.model.coupling import Gear, Mimic
+from rbd_ros.model.gear_laws import compose
 from rbd_ros.model.model import Model
 from rbd_ros.model.urdf import check
 from rbd_ros.model.urdf.document import Element, read_xml

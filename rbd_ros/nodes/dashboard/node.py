@@ -37,7 +37,7 @@ from rbd_ros.nodes.description import description_text
 from rbd_ros.nodes.executors import make_executor, spin_in_thread
 from rbd_ros.nodes.process_end import ProcessEnd
 from rbd_ros.nodes.process_start import initialise
-from rbd_ros.view.scene import start_server, stop_server
+from rbd_ros.view.server import start_server, stop_server
 from rcl_interfaces.msg import ParameterDescriptor
 import rclpy
 from rclpy.node import Node

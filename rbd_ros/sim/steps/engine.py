@@ -71,6 +71,7 @@ def compiled_engine(
     :param cached: whether machine code is kept on disk.
     :param progress: called with the name of the kernel and the fraction done.
     """
+    model.refuse_loops(f'step_{integrator}')
     robot = Dynamics(model, backend=backend, cache=cached, progress=progress)
     return bound_step(robot, integrator, soft, lambda s: advance(
         _plant(s), integrator, s.inputs, touching(s.model, soft, s.inputs)))

@@ -36,37 +36,16 @@ from rbd_ros.algorithms.kinematics import Conditions, Links
 from rbd_ros.algorithms.linear import ltl
 from rbd_ros.compiler import less, Scalar, Values, where
 from rbd_ros.dynamics.families.tree import reduce_symmetric, sparsity
-from rbd_ros.joints import Composite, Free, Joint, Planar, Spherical
+from rbd_ros.joints import Free, Planar
 from rbd_ros.model.model import Model
 from rbd_ros.sim.steps.coordinates import Coordinates
+from rbd_ros.sim.steps.turning_joints import Turn, turning_joints
 from rbd_ros.spatial import Force, Transform, Vec3
 
 #: Corrections of the mean velocity with which a body turns. Each divides its error by the angle
 #: of the step; with three of them the energy of a body that turns by 0.05 rad in a step changes
 #: by less than 1e-6 in a thousand steps.
 _CORRECTIONS = 3
-
-
-class Turn(NamedTuple):
-    """
-    A joint whose velocity variables turn.
-
-    :param body: that it carries.
-    :param q: place of its positions.
-    :param v: place of its velocities.
-    :param turns: which of its velocities are rotations; empty where they are not about axes of the
-        body.
-    :param grounded: whether it turns so, and what it hangs on stands still.
-    :param steady: whether all its axes are constant in the body.
-    """
-
-    body: int
-    joint: Joint
-    q: slice
-    v: slice
-    turns: tuple[int, ...]
-    grounded: bool
-    steady: bool
 
 
 class _Moments(NamedTuple):
@@ -107,7 +86,7 @@ class Turning:
 
     def __init__(self, model: Model, space: Coordinates) -> None:
         self._model, self._space = model.spanning_tree, space
-        self._turns = _turning(self._model)
+        self._turns = turning_joints(self._model)
 
     def __bool__(self) -> bool:
         """Return whether there is such a joint."""
@@ -285,33 +264,3 @@ def _first_moments(model: Model, links: Links) -> tuple[list[Scalar], list[Vec3]
         moment[p] = moment[p] + links.Xup[i].inv_first_moment(m[i], moment[i])
         m[p] = m[p] + m[i]
     return m, moment
-
-
-def _turning(model: Model) -> list[Turn]:
-    """Return the joints whose velocity variables are not the derivatives of their positions."""
-    found = []
-    for name in model.independent_joint_names:
-        i = model.joint_index(name)
-        joint = model.joint[i]
-        if joint.nv < 2 or joint.additive:
-            continue
-        turns, steady = _rotations(joint), isinstance(joint, (Free, Planar, Spherical))
-        if not (steady or _frees(joint)):
-            turns = ()
-        above = [model.joint[k] for k in model.support[i] if k != i]
-        still = not any(each.nv or each.time_dependent for each in above)
-        found.append(Turn(i, joint, model.position_slice(name), model.velocity_slice(name),
-                          turns, bool(turns) and still, steady))
-    return found
-
-
-def _rotations(joint: Joint) -> tuple[int, ...]:
-    return tuple(k for k, s in enumerate(joint.subspace(joint.neutral())) if any(s.ang.to_list()))
-
-
-def _frees(joint: Joint) -> bool:
-    """Return whether a joint leaves its body free, by translations and then a ball joint."""
-    if not isinstance(joint, Composite) or joint.nv != 6 or joint.time_dependent:
-        return False
-    *first, last = joint.stages
-    return isinstance(last, Spherical) and not any(map(_rotations, first))

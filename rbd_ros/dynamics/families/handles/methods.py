@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms.handles.opspace import as_handles, FULL, Handle
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import vector
+from rbd_ros.compiler.arguments import vector
 from rbd_ros.dynamics.families.handles import rules
 from rbd_ros.dynamics.families.handles.results import (
     bound, damped, HandleInertia, invert, listed, OperationalSpace, refuse_redundant,

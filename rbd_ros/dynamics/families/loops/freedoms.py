@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from rbd_ros.algorithms.loops import closure, loop_coordinates
 from rbd_ros.algorithms.loops.loop_coordinates import ActuatorForces, LoopMap
 from rbd_ros.compiler import Array
-from rbd_ros.compiler.kernel import vector
+from rbd_ros.compiler.arguments import vector
 from rbd_ros.dynamics.families.joint_space import BIAS, INVERSE_DYNAMICS, MASS_MATRIX
 from rbd_ros.dynamics.families.loops.constraints import (
     LOOP_BIAS, LOOP_JACOBIAN, LOOP_MAP, LOOP_VELOCITY)

@@ -34,7 +34,7 @@ from rbd_ros.algorithms.loops.motion import METHODS, Regular, REGULAR_PIVOT, sol
 from rbd_ros.algorithms.other_forms import hinged
 from rbd_ros.algorithms.other_forms.planar import is_planar
 from rbd_ros.compiler import absolute, less, Matrix, maximum, Scalar, Values, where
-from rbd_ros.compiler.kernel import vector
+from rbd_ros.compiler.arguments import vector
 from rbd_ros.dynamics.families.joint_space import bias_3d, bias_planar, mass_matrix_planar
 from rbd_ros.dynamics.families.loops.analysis import LARGE, LoopDynamics, ranked, whole_system
 from rbd_ros.dynamics.families.loops.constraints import doubt_of, on_tree

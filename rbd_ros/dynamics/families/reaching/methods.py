@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbd_ros.compiler import Argument, Array
-from rbd_ros.compiler.kernel import check_finite, converted
+from rbd_ros.compiler.arguments import check_finite, converted
 from rbd_ros.dynamics.families.reaching.search import InverseKinematics, Search
 from rbd_ros.dynamics.families.reaching.step import Aim
 from rbd_ros.dynamics.kernels.family import Family

@@ -1,0 +1,73 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The web server of a scene: who may open it, and its light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+import io
+from typing import Any
+
+from rbd_ros.errors import RbdError
+from rbd_ros.view.gate import Gate, guarded, prove_guarded
+
+SKY_COLOUR, GROUND_COLOUR, SKY_INTENSITY = (255, 255, 255), (200, 200, 205), 3.0
+
+
+def start_server(
+    host: str = '127.0.0.1', port: int = 8080, *, token: str = '', names: Iterable[str] = (),
+) -> Any:
+    """
+    Return a web server for scenes, reachable from this machine only by default.
+
+    Only pages that it has served itself may connect to it; ``gate`` says how.
+
+    :param host: address on which it listens.
+    :param port: on which it listens; if it is in use, the next free one.
+    :param token: that a browser has to show first; empty: none.
+    :param names: host names by which the page may be opened, besides localhost and addresses.
+    :raises RbdError: if viser is missing, or the server would listen to foreign pages.
+    """
+    try:
+        import viser
+    except ImportError as error:
+        raise RbdError('the 3-D view needs the packages viser and trimesh: pip install '
+                       'viser trimesh pycollada') from error
+    gate = Gate(token, names)
+    # viser prints its address even with verbose=False
+    with guarded(gate), redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host=host, port=port, verbose=False)
+    try:
+        prove_guarded(host, server.get_port())
+        gate.inputs = server.gui._gui_input_handle_from_uuid
+    except RbdError:
+        stop_server(server)
+        raise
+    # Its share button would put the page on a public address; the gate drops the request, too.
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
+    scene = server.scene
+    scene.set_up_direction('+z')
+    # Light from everywhere. The default of viser, a picture of surroundings, does the same, but a
+    # browser without a graphics card works on it for 10 s before it shows a robot.
+    scene.configure_environment_map(hdri=None)
+    scene.add_light_hemisphere('/sky', sky_color=SKY_COLOUR, ground_color=GROUND_COLOUR,
+                               intensity=SKY_INTENSITY, position=(0.0, 0.0, 1.0))
+    return server
+
+
+def stop_server(server: Any) -> None:
+    """Stop a server, without its messages."""
+    with redirect_stdout(io.StringIO()):
+        server.stop()
