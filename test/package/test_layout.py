@@ -72,9 +72,19 @@ def import_findings(tree: ast.Module) -> Iterator[tuple[int, str]]:
         before = node
 
 
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield all statements, also inner ones; what they compute has no class in it."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += [each for each in ast.iter_child_nodes(node)
+                 if isinstance(each, ast.stmt | ast.excepthandler | ast.match_case)]
+
+
 def class_findings(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, str]]:
     """Yield each class whose first method follows without an empty line."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ClassDef) and isinstance(
                 node.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
             first = min([node.body[0].lineno,
@@ -115,6 +125,7 @@ def test_continuation_lines(capsys: pytest.CaptureFixture[str]) -> None:
     ('import sys\nimport os\n', 1), ('from os import sep, path\n', 1),
     ('import os\nimport numpy\n', 1), ('import numpy\n\nimport os\n', 1),
     ('from os import path\nimport abc\n', 1), ('class A:\n    def f(self): pass\n', 1),
+    ('try:\n    pass\nexcept OSError:\n    class A:\n        def f(self): pass\n', 1),
     ('import sys\nimport os  # noqa: I100\n', 0), ('class A:\n\n    def f(self): pass\n', 0),
     ('class A:\n    x = 1\n', 0)])
 def test_the_check_itself(text: str, count: int) -> None:
