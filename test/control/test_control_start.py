@@ -74,7 +74,7 @@ def test_a_torque_that_acts_already_is_taken_over_as_far_as_gravity_explains_it(
     """Where somebody holds the robot with 95 % of g(q) it goes on; offsets are not taken over."""
     limit = 10.0 * 1e-3  # share of the torque limit that a step may have
     for factor, offset, begins in ((0.95, 0.0, 0.95), (1.0, 0.1, 1.15), (1.0, -0.1, 0.85)):
-        driven = Driven('panda', sensors=True, noise=0.1)
+        driven = Driven('panda', rate=1000.0, sensors=True, noise=0.1)
         most = driven.cycle.limiter.limit
         driven.mangle = lambda q, qd, effort, f=factor, o=offset, most=most: (
             q, qd, f * effort + o * np.sign(effort) * most)
@@ -99,7 +99,8 @@ def test_a_robot_that_was_pushed_comes_to_rest():
     """Without friction of its own, default parameters end the motion of a push; zero does not."""
     way = {}
     for damping in (None, [0.0]):
-        driven = Driven('panda', **({} if damping is None else {'free_damping': damping}))
+        driven = Driven('panda', rate=1000.0,
+                        **({} if damping is None else {'free_damping': damping}))
         driven.start(1.5)
         driven.push = np.array([8.0, 8.0, 0.0, 0.0, 0.0, 0.0])
         driven.run(0.1)

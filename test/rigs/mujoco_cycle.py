@@ -71,7 +71,7 @@ class Driven:
     :param values: parameters of the controller.
     """
 
-    def __init__(self, name: str, *, rate: float = 1000.0, noise: float = 0.0,
+    def __init__(self, name: str, *, rate: float = 500.0, noise: float = 0.0,
                  sensors: bool = False, plant: dict[str, object] | None = None,
                  **values: object) -> None:
         text, robot = described(name)
