@@ -17,6 +17,7 @@ Does a stop throw the arm? Moving robots, simulated by MuJoCo, are stopped with 
 
     python -m benchmark.stop_campaign              # every case, some minutes
     python -m benchmark.stop_campaign --every 20   # one case in 20
+    python -m benchmark.stop_campaign --unsaid 300 # as many at random; only stamps show the delay
 
 A case is a robot with or without rotors, a delay of the states or of the commands, a rate, a kind
 of sensor and a motion. The model is right, the parameter ``delay`` is given, and no friction
@@ -44,7 +45,7 @@ from rbd_ros.control.cycle import Cycle
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import make_robot, Robot
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.settings import Settings
+from rbd_ros.control.settings import Settings, UNSAID
 from rbd_ros.control.tick import KERNELS, TickKernels
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ['Case', 'Result', 'cases', 'run_case']
+__all__ = ['Case', 'Result', 'cases', 'run_case', 'unsaid_case']
 
 ARM = Path(__file__).parents[1] / 'urdf' / 'seven_joint_arm.urdf'
 
@@ -79,6 +80,8 @@ SENSORS = ('velocities', 'positions', '10 bit')
 _SPEED = 0.6
 
 _STEP = 0.5e-3  # s of the plant
+
+_AHEAD = 1e4  # s by which the clock of the stamps is ahead
 
 
 class Case(NamedTuple):
@@ -112,6 +115,23 @@ def cases(motions: int = 2) -> list[Case]:
         itertools.product(ROBOTS, (True, False), DELAYS, RATES, SENSORS, range(motions)))]
 
 
+def unsaid_case(seed: int, robots: Sequence[str] = tuple(ROBOTS)) -> Case:
+    """
+    Return a case at random, of which nobody says how late its states are.
+
+    Half of them have a delay that is too short to be reported; most have no rotors.
+
+    :param seed: of the random numbers.
+    :param robots: to choose from.
+    """
+    rng = np.random.default_rng(seed)
+    most = UNSAID if rng.random() < 0.5 else DELAYS[-1]
+    return Case(robots[rng.integers(len(robots))], bool(rng.random() < 0.2),
+                _STEP * round(rng.uniform(0.0, most) / _STEP),
+                float(rng.choice((100.0, 200.0, 250.0, 400.0, 500.0, 1000.0))),
+                SENSORS[rng.integers(len(SENSORS))], seed)
+
+
 @cache
 def described(name: str, rotors: bool) -> tuple[str, Robot, TickKernels]:
     """
@@ -137,10 +157,11 @@ class Stopped:
     One robot in motion under the controller, whose states or commands are late.
 
     :param case: what to do.
+    :param seen: whether the stamps are of our clock, so that they show the delay.
     :param values: parameters of the controller.
     """
 
-    def __init__(self, case: Case, **values: object) -> None:
+    def __init__(self, case: Case, *, seen: bool = False, **values: object) -> None:
         self.case = case
         _, joints, tip, start = ROBOTS[case.robot]
         text, self.robot, ticks = described(case.robot, case.rotors)
@@ -156,6 +177,8 @@ class Stopped:
         self.command = np.zeros(n)
         self.cycle = Cycle(self.settings, {kernel: ticks.compile(kernel) for kernel in KERNELS},
                            lambda torque: np.copyto(self.command, torque))
+        if seen:
+            self.cycle._delays._offset = -_AHEAD
         self.time, self.qd, self.energy, self.states = 50.0, [], [], []
         late = round(case.delay / _STEP)
         ours = case.late == 'states'
@@ -188,13 +211,13 @@ class Stopped:
             self.states.append(self.cycle.supervisor.state.value)
 
     def _send_state(self, measured: float, q: Array, qd: Array) -> None:
-        """Hand a state over as the driver does; nobody knows the clock of its stamps."""
+        """Hand a state over as the driver does."""
         velocity: Sequence[float] = qd
         if self.case.sensor != 'velocities':
             velocity = ()
         if self.case.sensor == '10 bit':
             q = np.round(q * (1024 / (2.0 * np.pi))) * (2.0 * np.pi / 1024)
-        self.cycle.state(self.time, self.time, self._joints, q, velocity, (), measured + 1e4)
+        self.cycle.state(self.time, self.time, self._joints, q, velocity, (), measured + _AHEAD)
 
     def move(self, qd: Array, duration: float = 0.1) -> None:
         """
@@ -210,14 +233,15 @@ class Stopped:
             self.run(_STEP)
 
 
-def moving(case: Case, **values: object) -> Stopped:
+def moving(case: Case, *, seen: bool = False, **values: object) -> Stopped:
     """
     Return a robot that has been pushed under a controller that compensates gravity.
 
     :param case: what to do.
+    :param seen: whether the stamps show the delay.
     :param values: parameters of the controller.
     """
-    arm = Stopped(case, **values)
+    arm = Stopped(case, seen=seen, **values)
     arm.cycle.loop.post(arm.cycle.activate)
     arm.run(20.0 / case.rate + case.delay + 0.05 + arm.settings.number('state_timeout'))
     if arm.cycle.supervisor.state.value != 'running':
@@ -230,15 +254,17 @@ def moving(case: Case, **values: object) -> Stopped:
     return arm
 
 
-def run_case(case: Case, *, cause: Cause = Cause.OPERATOR_STOP, **values: object) -> Result:
+def run_case(case: Case, *, cause: Cause = Cause.OPERATOR_STOP, seen: bool = False,
+             **values: object) -> Result:
     """
     Stop a moving robot, and watch for 1.5 s.
 
     :param case: what to do.
     :param cause: why it is stopped.
+    :param seen: whether the stamps show the delay.
     :param values: parameters of the controller.
     """
-    arm = moving(case, **values)
+    arm = moving(case, seen=seen, **values)
     limits, first = arm.settings.velocity_limits, len(arm.qd)
     arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, cause))
     arm.run(1.5)
@@ -279,6 +305,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition('\n\n')[0].strip())
     parser.add_argument('--every', type=int, default=1, help='run one case in so many')
     parser.add_argument('--first', type=int, default=0, help='number of the first one')
+    parser.add_argument('--unsaid', type=int, default=0, metavar='CASES',
+                        help='run so many at random, with delay 0 and stamps that show it')
     parser.add_argument('--lost', action='store_true', help='let the states cease instead')
     chosen = parser.parse_args(arguments)
     if chosen.lost:
@@ -288,10 +316,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                   f'{after:.2f} of its limit, tip {way:.2f} m', flush=True)
         return 0
     worst: dict[tuple[str, bool, float], list[Result]] = {}
-    thrown = 0
-    for case in cases()[chosen.first::chosen.every]:
-        result = run_case(case)
-        worst.setdefault((case.robot, case.rotors, case.delay), []).append(result)
+    thrown, unsaid = 0, chosen.unsaid > 0
+    seeds = range(chosen.first, chosen.first + chosen.unsaid)
+    for case in map(unsaid_case, seeds) if unsaid else cases()[chosen.first::chosen.every]:
+        result = run_case(case, seen=True, delay=0.0) if unsaid else run_case(case)
+        most = case.delay  # or the largest of a class of delays
+        if unsaid:
+            most = UNSAID if most <= UNSAID else DELAYS[-1]
+        worst.setdefault((case.robot, case.rotors, most), []).append(result)
         if result.speed > 1.1 or result.energy > 1.02:
             thrown += 1
             print(f'{case}: speed {result.speed:.3f}, energy {result.energy:.3f}, '

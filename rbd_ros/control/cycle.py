@@ -44,7 +44,7 @@ from rbd_ros.control.safety.freshness import Punctuality
 from rbd_ros.control.safety.guards import DeadMan
 from rbd_ros.control.safety.limits import TorqueLimiter
 from rbd_ros.control.safety.supervisor import State, Supervisor
-from rbd_ros.control.settings import Settings
+from rbd_ros.control.settings import Settings, UNSAID
 from rbd_ros.control.snapshots import Snapshots
 from rbd_ros.control.standstill import Standstill
 from rbd_ros.control.state_checks import StateChecks
@@ -53,8 +53,11 @@ __all__ = ['Cycle']
 
 Array = npt.NDArray[np.float64]
 
-#: s by which states may be later than the delay that is given
-_LATER = 0.01
+#: s by which states may become later before dampers are made anew
+_SPARE = 0.0005
+
+#: s over which the first ages of states are compared while a robot brakes
+_BRAKES = 0.02
 
 
 class Cycle:
@@ -99,6 +102,7 @@ class Cycle:
         self.punctuality = Punctuality(settings.number('state_timeout'),
                                        1.0 / settings.number('nominal_rate'))
         self._delays = DelayWatch(settings.clock_offset, settings.number('state_timeout'))
+        self._given_delay = settings.number('delay')
         self.intake = ReferenceIntake(self, settings)
         self.checks = StateChecks(settings, self.joints, kernels, self.supervisor, self._fault_now)
         self.choice = LawChoice(settings, kernels, self.joints,
@@ -151,10 +155,11 @@ class Cycle:
         joints = self.joints
         if self.loop.requests:  # an activation must not use a state checked before it
             self.loop.serve(now, steady)
-        expiry = joints.expiry
+        working = self.supervisor.working
+        left = 0.0 if working else joints.controlled_expiry - now
         arrival = joints.update(now, names, position, velocity, effort, stamp)
-        if not self.supervisor.working:
-            self._note_age(now, expiry - now, arrival)
+        if not working:
+            self._note_age(now, left, arrival)
         layout = joints.last
         if layout is not None and layout.mask and (ages := self._delays.note(now, stamp)):
             self._note_delay(ages)
@@ -232,15 +237,27 @@ class Cycle:
     def _note_delay(self, ages: Ages) -> None:
         """Make damping, stops and holds for states that are later than somebody has said."""
         given = self.settings.number('delay')
-        if ages.low < given + _LATER:
+        if ages.middle <= given + UNSAID:
+            if ages.middle > max(given, self.settings.age):
+                self._design(given, ages.middle + _SPARE)
             return
         known = self.settings.same_clock
         clock = '' if known else ', if the clock that stamps is that of this machine'
         self.announce('warning', (
-            f'joint states are {1e3 * ages.low:.3g} to {1e3 * ages.high:.3g} ms old when they '
+            f'joint states are {1e3 * ages.middle:.3g} to {1e3 * ages.high:.3g} ms old when they '
             f'arrive{clock}: damping, stops and holds are made for that from now on, not for '
-            f'delay {1e3 * given:.3g} ms. Set delay, and add the time that torques take'))
-        self.settings = self.settings.later(ages.high)  # structural: it stays in what follows
+            f'delay {1e3 * self._given_delay:.3g} ms. Set delay, and add the time that torques '
+            'take'))
+        self._design(ages.high, ages.high)
+
+    def _note_filter(self) -> None:
+        """Make damping for velocities that are coarse and late: differences behind a filter."""
+        if self.joints.motion.differenced and not self.settings.number('delay'):
+            self._design(_SPARE, max(self.settings.age, _SPARE))
+
+    def _design(self, delay: float, age: float) -> None:
+        """Make damping, stops and holds for a delay, and dampers for an age, in s; both stay."""
+        self.settings = self.settings.later(delay, age)
         self.apply(self.settings)
 
     def _note_age(self, now: float, left: float, arrival: Arrival) -> None:
@@ -250,6 +267,7 @@ class Cycle:
                 now, left, layout.age.excess, arrival is Arrival.STATE):
             self.checks.start.restart()
             if not self.supervisor.live:  # a robot that is braked or held needs its rate
+                self._delays.restart(self.punctuality.timeout)
                 self.joints.rate.restart()  # a halt before the start is no rate that is too low
 
     def refuse_unreadable(self, now: float, steady: float, text: str) -> bool:
@@ -316,7 +334,9 @@ class Cycle:
     def _restart_checks(self) -> None:
         self.checks.restart()
         self.punctuality.restart()
-        self._delays.restart()
+        self._delays.restart(self.punctuality.timeout)
+        if self.settings.age:  # it is measured again
+            self._design(self._given_delay, 0.0)
         self._standstill.restart()  # the start believes the sensors, not the model
 
     def set_mode(self, mode: str) -> None:
@@ -413,6 +433,7 @@ class Cycle:
             if recovered := self.supervisor.recovered:  # it may have been lost without a cycle
                 self.events.append(('warning', 'recovers by itself: ' + '; '.join(
                     str(fault) for fault in recovered)))
+            self._note_filter()
             self.punctuality.restart()  # what comes after a loss counts, not what came before
             self.law.enter(self.now)
             self._disturbance.reset()
@@ -424,6 +445,8 @@ class Cycle:
             self._holding.enter(self.now, self.choice.braking.allowed)
         elif state in (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.FAULT):
             if state is State.BRAKING:
+                self._delays.restart(_BRAKES)
+                self._note_filter()
                 asked = all(fault.cause.by_operator for fault in self.supervisor.faults)
                 self.choice.braking.enter(urgent=not asked)
                 if asked:

@@ -26,20 +26,20 @@ from typing import NamedTuple
 
 __all__ = ['Ages', 'DelayWatch']
 
-#: s over which ages are compared
+#: s over which ages are compared, once the first ones are known
 _WINDOW = 1.0
 
-#: shares of the ages that are below the low and the high one
-_LOW, _HIGH = 0.1, 0.9
+#: shares of the ages that are below the middle and the high one
+_MIDDLE, _HIGH = 0.5, 0.9
 
 #: states in a window below which nothing is said
-_LEAST = 10
+_LEAST = 5
 
 
 class Ages(NamedTuple):
-    """What states of a second had in common, s."""
+    """What the states of some time had in common, s."""
 
-    low: float  # 10 % are younger
+    middle: float  # half of them are younger: a halt of the machine makes fewer old
     high: float  # 90 % are
 
 
@@ -54,13 +54,17 @@ class DelayWatch:
         :param most: age from which on it cannot be one, s.
         """
         self._offset, self._most = offset, most
-        self.restart()
+        self.restart(_WINDOW)
 
-    def restart(self) -> None:
-        """Forget every state."""
+    def restart(self, first: float) -> None:
+        """
+        Forget every state.
+
+        :param first: s over which the next ages are compared; a second from then on.
+        """
         self._ages: list[float] = []
-        self._begun = -math.inf
-        self.last: Ages | None = None  # of the last whole second; None: there was none
+        self._window = first
+        self._begun = self._last = -math.inf
 
     def note(self, now: float, stamp: float) -> Ages | None:
         """
@@ -68,18 +72,18 @@ class DelayWatch:
 
         :param now: control time of reception, s.
         :param stamp: ``header.stamp``, s; 0: none.
-        :returns: the ages of a second, once it has passed.
+        :returns: the ages since the last ones were returned, once their time has passed.
         """
         age = now - stamp - self._offset
-        if stamp == 0.0 or not 0.0 <= age < self._most or not 0.0 <= now - self._begun < math.inf:
+        goes_on, self._last = 0.0 <= now - self._last < self._most, now
+        if stamp == 0.0 or not 0.0 <= age < self._most or not goes_on:
             self._ages.clear()
             self._begun = now
             return None
         self._ages.append(age)
-        if now - self._begun < _WINDOW or len(self._ages) < _LEAST:
+        if now - self._begun < self._window or len(self._ages) < _LEAST:
             return None
         ages = sorted(self._ages)
-        self.last = Ages(*(ages[int(share * len(ages))] for share in (_LOW, _HIGH)))
-        self._ages.clear()
-        self._begun = now
-        return self.last
+        self.restart(_WINDOW)
+        self._begun = self._last = now
+        return Ages(*(ages[int(share * len(ages))] for share in (_MIDDLE, _HIGH)))

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.joint_states.layout import AgeLimits
 from rbd_ros.control.joint_states.motion import STRAY, WINDOW
+from rbd_ros.control.parameters.gains import largest_damping
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import blind_period, direction
 from rbd_ros.control.parameters.table import PARAMETERS
@@ -35,13 +36,21 @@ from rbd_ros.control.robot import Robot
 from rbd_ros.control.safety.limits import check_limits
 from rbd_ros.control.safety.supervisor import Timing
 
-__all__ = ['DAMPED', 'Settings']
+__all__ = ['DAMPED', 'Settings', 'UNSAID']
 
 Array = npt.NDArray[np.float64]
 
 #: dampers, and the fraction of the stable damping that each may use: barriers add up
 _DAMPERS = ('free_damping', 'brake_damping', 'barrier.damping', 'barrier.velocity_damping')
 _DAMPER = 0.5
+
+#: the same fraction where states are old by their stamps: more helps against a load that nobody
+#: described, and what is stable is a third of it away
+_AGED_DAMPER = 0.65
+
+#: s by which states may be later than the delay that is given before anything is said; dampers
+#: are made for the age that is measured, stops and holds do not need it
+UNSAID = 0.004
 
 #: largest rate of a damper times the delay of its loop, where that is given: x' = -r x(t - T)
 #: overshoots from r T = 1/e on and diverges from pi/2 on
@@ -79,15 +88,18 @@ _RATE_PER_LIMIT = 10.0
 class Settings:
     """A complete, valid set of values for one robot; created again with every change."""
 
-    def __init__(self, robot: Robot, values: Mapping[str, Value], *, simulated: bool) -> None:
+    def __init__(self, robot: Robot, values: Mapping[str, Value], *, simulated: bool,
+                 age: float = 0.0) -> None:
         """
         Take the values.
 
         :param robot: model and controlled joints.
         :param values: every parameter by name, already checked as a set.
         :param simulated: whether the control clock is that of a simulator.
+        :param age: of states when they arrive, as far as it was measured, s.
         """
         self.robot, self.values, self.simulated = robot, dict(values), simulated
+        self.age = age
 
     def with_structure_of(self, other: Settings) -> Settings:
         """
@@ -96,7 +108,7 @@ class Settings:
         :param other: set that the robot was configured with.
         """
         kept = {name: other.values[name] for name, row in PARAMETERS.items() if row.structural}
-        return Settings(self.robot, self.values | kept, simulated=self.simulated)
+        return Settings(self.robot, self.values | kept, simulated=self.simulated, age=other.age)
 
     def __getitem__(self, name: str) -> Value:
         """Return one value."""
@@ -264,13 +276,15 @@ class Settings:
         """Return whether the clock of the stamps is known to be ours."""
         return self.simulated or self.flag('synchronised_stamps')
 
-    def later(self, delay: float) -> Settings:
+    def later(self, delay: float, age: float) -> Settings:
         """
         Return these values for states that have shown to be later.
 
-        :param delay: s.
+        :param delay: for which damping, stops and holds are made, s.
+        :param age: for which dampers are made, s.
         """
-        return Settings(self.robot, self.values | {'delay': delay}, simulated=self.simulated)
+        return Settings(self.robot, self.values | {'delay': delay}, simulated=self.simulated,
+                        age=age)
 
     def task_limits(self) -> TaskLimits:
         """Return the limits of the reference pose."""
@@ -326,8 +340,15 @@ class Settings:
     @property
     def fastest_damper(self) -> float:
         """Return the rate in 1/s at which a damper may let a velocity decay."""
-        most = _DAMPER * self.number('nominal_rate')
+        most = self.safe_rate
         return min(most, DAMPED / self.loop_delay) if self.loop_delay else most
+
+    @property
+    def safe_rate(self) -> float:
+        """Return the same for states with velocities that are as old as was measured."""
+        period = 1.0 / self.number('nominal_rate')
+        late = max(self.number('delay'), self.age)
+        return min(_DAMPER / period, _AGED_DAMPER * largest_damping(period, late))
 
     def damper(self, name: str) -> Array:
         """
@@ -363,15 +384,18 @@ class Settings:
     @property
     def brake_rate(self) -> float:
         """Return the rate in 1/s at which a stop lets velocities decay."""
-        return min(self.number('brake_rate'), _BRAKED / self.answer_time)
+        return min(self.number('brake_rate'), _BRAKED / self.answer_time, self.safe_rate)
 
     @property
     def hold_gains(self) -> tuple[Array, Array]:
         """Return stiffness and damping of a hold, soft enough for the delay of the loop."""
         stiffness, damping = self.joints('stiffness'), self.joints('damping')
-        if not self.loop_delay:
+        most = self.safe_rate
+        if self.loop_delay:
+            most = min(most, self.brake_rate, DAMPED / self.loop_delay)
+        elif (damping <= most).all():
             return stiffness, damping
-        damping = np.minimum(damping, min(self.brake_rate, DAMPED / self.loop_delay))
+        damping = np.minimum(damping, most)
         return np.minimum(stiffness, 0.25 * damping * damping), damping
 
     @property

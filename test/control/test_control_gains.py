@@ -77,7 +77,8 @@ def test_unstable_gains_are_refused_with_the_largest_ones(values, words):
 
 
 @pytest.mark.parametrize(('values', 'rate'), [
-    ({}, 500.0), ({'delay': 0.02, 'velocity_filter': 0.0}, 0.3 / 0.0215),
+    ({}, 500.0),
+    ({'delay': 0.02, 'velocity_filter': 0.0}, 0.3 / 0.0215),
     ({'delay': 0.05, 'velocity_filter': 0.01}, 0.3 / 0.0615)])
 def test_everything_that_damps_is_made_for_the_delay(values, rate):
     """Dampers, hold and observer are bounded by what a late loop can carry."""
@@ -91,6 +92,20 @@ def test_everything_that_damps_is_made_for_the_delay(values, rate):
     assert (damping <= rate).all() and (stiffness <= 0.25 * damping ** 2).all()
     np.testing.assert_allclose(arm.cycle._disturbance._observer.gain, min(30.0, 2.0 * rate))
     assert ('ms late' in settings.notices()[0]) is bool(values)
+
+
+@pytest.mark.parametrize(('given', 'age', 'late'), [
+    (0.0, 0.0, 0.0), (0.0, 0.002, 0.002), (1e-4, 0.004, 0.004), (0.002, 0.001, 0.002)])
+def test_dampers_are_made_for_the_age_that_is_measured(given, age, late):
+    """Each has two thirds of what is stable with that age, and no more than half of the rate."""
+    arm = Arm(delay=given, velocity_filter=0.0, brake_damping=[1e4], damping=[900.0])
+    settings = arm.cycle.settings.later(given, age)
+    most = min(500.0, 0.325 * np.pi / (late + 0.0005))
+    assert settings.safe_rate == pytest.approx(most)
+    most = settings.safe_rate
+    assert settings.fastest_damper <= most and settings.brake_rate <= most
+    assert (settings.hold_gains[1] <= most).all()
+    assert settings.with_structure_of(settings).age == age
 
 
 def test_usual_gains_pass():

@@ -177,3 +177,19 @@ def test_a_robot_that_is_held_needs_its_rate(period):
     arm.run(1.2)
     assert Cause.LOW_RATE in [fault.cause for fault in cycle.supervisor.faults]
     assert arm.state != 'holding'
+
+
+def test_joints_that_others_move_may_be_as_old_as_they_are_allowed():
+    """A start waits for controlled joints in time; the timeout of the others is another one."""
+    arm = Arm(joints=[f'joint_{k}' for k in range(1, 7)], prescribed_timeout=0.2,
+              **{'start.time': 0.25})
+    arm.cycle.loop.post(arm.cycle.activate)
+    for k in range(1000):
+        arm.time += arm.period
+        if k % 190 == 0:  # 10 ms before it would be too old
+            arm.cycle.state(arm.time, arm.time, ('joint_7',), [0.7], [0.0], (), arm.time + 1e4)
+        arm.cycle.state(arm.time, arm.time, arm.robot.joints, arm.q[:6], arm.qd[:6], (),
+                        arm.time + 1e4)
+        arm.cycle.tick(arm.time, arm.time)
+    assert arm.cycle.punctuality.late == ''
+    assert arm.state == 'running'

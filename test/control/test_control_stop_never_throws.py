@@ -20,7 +20,9 @@ A stop never throws the arm, however late and coarse its states are: a sample of
 
 from __future__ import annotations
 
-from benchmark.stop_campaign import Case, run_case
+from collections import deque
+
+from benchmark.stop_campaign import Case, moving, run_case, unsaid_case
 from cycle_rig import Arm, ARM
 import numpy as np
 import pinocchio as pin
@@ -47,6 +49,42 @@ def test_no_joint_is_thrown(case):
     assert result.speed <= 1.1
     assert result.energy <= 1.01
     assert result.left <= 0.2
+
+
+#: cases thrown at 5 to 270 times their speeds by dampers that were made for the rate alone, and
+#: not told of a delay below 10 ms, and others at random
+UNSAID_CASES = (
+    Case('panda', False, 0.007, 1000.0, 'velocities', 1),
+    Case('panda', False, 0.005, 1000.0, 'positions', 753),
+    Case('built-in', False, 0.004, 1000.0, 'positions', 196),
+    Case('built-in', False, 0.009, 1000.0, 'velocities', 471),
+    Case('built-in', False, 0.0075, 500.0, 'positions', 365),
+    *(unsaid_case(seed, ('built-in', 'panda')) for seed in range(5)))
+
+
+@pytest.mark.parametrize('case', UNSAID_CASES, ids=str)
+def test_a_delay_that_nobody_says_throws_nothing_either(case):
+    """What is not reported is harmless, and what is reported is known from the first torque on."""
+    result = run_case(case, seen=True, delay=0.0)
+    print(result)
+    assert result.states[-2:] == ('braking', 'holding')
+    assert result.speed <= 1.1
+    assert result.energy <= 1.01
+
+
+@pytest.mark.parametrize('late', [0.009, 0.03])
+def test_a_delay_that_begins_before_the_stop_throws_nothing(late):
+    """States that fall behind once the robot moves are seen while it brakes."""
+    arm = moving(Case('built-in', False, 0.0, 1000.0, 'velocities', 1), seen=True, delay=0.0)
+    arm._seen = deque(arm._seen, maxlen=1 + round(late / 0.5e-3))
+    arm.cycle.loop.post(lambda _, steady: arm.cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    first, limits = len(arm.qd), arm.settings.velocity_limits
+    arm.run(1.5)
+    assert arm.states[-1] == 'holding'
+    assert arm.cycle.settings.number('delay') == pytest.approx(late)
+    speed = np.abs(arm.qd[first - 1:])
+    begin = speed[:1 + round((late + 0.001) / 0.5e-3)].max(axis=0)
+    assert (speed <= 1.1 * np.maximum(begin, 0.1 * limits)).all()
 
 
 def test_a_fault_does_not_throw_the_arm_either():

@@ -213,6 +213,11 @@ class JointMap:
         return now <= self.expiry and self.motion.calm
 
     @property
+    def controlled_expiry(self) -> float:
+        """Return the control time until which the controlled joints may be used, s."""
+        return float(self._ages()[self.controlled].min())
+
+    @property
     def effort_known(self) -> bool:
         """Return whether the last message had a finite effort of every controlled joint."""
         return self._has_effort and is_finite(self.effort[self.select])
