@@ -79,7 +79,7 @@ class Stage:
         workers = min(int(processors / BUSY.get(self.name, 1.0)), WORKERS[self.name])
         alone = any(word.partition('=')[0] in ONE_PROCESS or word.startswith('-n')
                     for word in extra) or picks_few(extra)
-        if not self.whole or workers < 2 or alone:
+        if not self.whole or min(processors, workers) < 2 or alone:
             return []
         return ['-n', str(workers), *BY_FILE]
 
