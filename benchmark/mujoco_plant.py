@@ -100,7 +100,13 @@ class Plant:
         self._q = np.array([joint.qposadr[0] for joint in joints])
         self._v = np.array([joint.dofadr[0] for joint in joints])
         self._tip = self.model.body(options.tip).id
-        self.data.qpos[self._q] = options.start
+        # MuJoCo makes a new view at each look, which takes longer than a step of an arm
+        self._qpos, self._qvel = self.data.qpos, self.data.qvel
+        self._applied, self._push = self.data.qfrc_applied, self.data.xfrc_applied[self._tip]
+        self._xpos = self.data.xpos[self._tip]
+        self._xmat = self.data.xmat[self._tip].reshape(3, 3)
+        self._least = -self.effort_limit
+        self._qpos[self._q] = options.start
         self._friction = self.model.dof_frictionloss.copy()
         self._grip = np.full(self.model.nv, _GRIP * max(self.effort_limit))
         self._braked = self._frozen = options.brakes_hold
@@ -161,12 +167,12 @@ class Plant:
     @property
     def position(self) -> Array:
         """Return the positions of the commanded joints."""
-        return self.data.qpos[self._q].copy()
+        return self._qpos[self._q]
 
     @property
     def velocity(self) -> Array:
         """Return their velocities."""
-        return self.data.qvel[self._v].copy()
+        return self._qvel[self._v]
 
     @property
     def braked(self) -> bool:
@@ -188,15 +194,18 @@ class Plant:
         :param command: torques of the motors, in the order of the joints; their limits count.
         :param push: force and moment upon the tip from outside, in the base.
         """
-        motor = 0.0 if self._braked else np.clip(command, -self.effort_limit, self.effort_limit)
-        self.data.qfrc_applied[self._v] = self._command[:] = motor
-        self.data.xfrc_applied[self._tip] = 0.0 if push is None else push
-        if self._braked and not self._frozen and np.abs(self.data.qvel).max() < _REST:
+        if self._braked:
+            self._command[:] = 0.0
+        else:
+            np.minimum(np.maximum(command, self._least), self.effort_limit, out=self._command)
+        self._applied[self._v] = self._command
+        self._push[:] = 0.0 if push is None else push
+        if self._braked and not self._frozen and np.abs(self._qvel).max() < _REST:
             self._frozen = True
         if not self._frozen:
             mujoco.mj_step(self.model, self.data)
             return
-        self.data.qvel[:] = 0.0  # a brake at rest does not creep
+        self._qvel[:] = 0.0  # a brake at rest does not creep
         mujoco.mj_forward(self.model, self.data)
         self.data.time += self.options.step
 
@@ -236,8 +245,7 @@ class Plant:
             # axes of the contact are rows; the force acts on the second geom
             sign = 1.0 if self.model.geom(contact.geom[1]).name == 'plate' else -1.0
             force += sign * contact.frame.reshape(3, 3).T @ wrench[:3]
-        body = self.data.body(self.options.tip)
-        return Tip(body.xpos.copy(), body.xmat.reshape(3, 3).copy(), force)
+        return Tip(self._xpos.copy(), self._xmat.copy(), force)
 
 
 def _harden(model: mujoco.MjModel, hard: bool) -> None:

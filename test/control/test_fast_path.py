@@ -28,6 +28,7 @@ pytestmark = pytest.mark.slow
 
 PERIOD = 0.001
 MODES = ('gravity_compensation', 'damping', 'computed_torque', 'hold', 'operational_space')
+PHASE = 0.9 * np.arange(7)
 
 
 class Wire:
@@ -105,8 +106,8 @@ class Pair:
 
     def path(self, t):
         """Return a smooth motion."""
-        phase = np.arange(7) * 0.9
-        return 0.1 * np.sin(2.0 * t + phase) - 0.3, 0.2 * np.cos(2.0 * t + phase)
+        phase = 2.0 * t + PHASE
+        return 0.1 * np.sin(phase) - 0.3, 0.2 * np.cos(phase)
 
     def run(self, steps):
         """Give many states along the path; returns how many went by the fast path."""
