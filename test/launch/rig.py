@@ -274,8 +274,13 @@ class Client:
         """Return the last text of a topic."""
         return self.texts[kind][-1].text if self.texts[kind] else ''
 
-    def wait(self, condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-        """Wait until a condition holds; fail with what was awaited."""
+    def wait(self, condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+        """
+        Wait until a condition holds; fail with what was awaited.
+
+        :param seconds: at the usual pace; a slow machine gets more.
+        """
+        seconds = patient(seconds)
         end = time.monotonic() + seconds
         with self._arrived:
             while not condition():
@@ -285,7 +290,7 @@ class Client:
                         f'fault {self.last("fault")!r}{self._failure}')
                 self._told.wait(0.02)
 
-    def wait_text(self, kind: str, text: str, since: float, seconds: float = PATIENCE) -> Text:
+    def wait_text(self, kind: str, text: str, since: float, seconds: float = 60.0) -> Text:
         """Wait for a text on a topic, received after a time; return it."""
         found: list[Text] = []
 
