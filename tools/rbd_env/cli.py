@@ -36,6 +36,7 @@ Run a command inside the environment of rbd_ros, preparing it on first use.
     ./run seeds         which items of the source documents have a passing test
     ./run bench         measure speed and accuracy; ./run bench --help lists what
     ./run crosscheck    compare with Pinocchio and MuJoCo on some seventy robots
+    ./run record        record what the controller does, or compare it with its recording
     ./run docs          build the documentation to HTML
     ./run shell         a shell inside the environment
     ./run prepare       all that any of these needs, so that none needs the network later
@@ -52,6 +53,7 @@ SUBCOMMANDS = {
     'seeds': (EVERYTHING, 'rbd_env.seeds'),
     'bench': (EVERYTHING, 'benchmark'),
     'crosscheck': (EVERYTHING, 'benchmark.crosscheck'),
+    'record': (('runtime',), 'rbd_env.recording'),
     'docs': (('runtime', 'docs'), 'rbd_env.docs'),
 }
 # what rbd compares with; its other commands need none of it

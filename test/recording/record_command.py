@@ -1,0 +1,129 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""``./run record``: record the controller anew, or compare it with its recording."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+import sys
+import time
+
+from recorded_cycle import CycleController, FastController, fixed_clock
+from recorded_robots import KINDS
+from recorder import Comparison, Record, record, replay
+from recording_file import Coverage, FILE, read, seeds, write
+from scenarios import Scenario
+
+__all__ = ['main']
+
+HELP = """\
+usage: ./run record [--check [--fast]] [--cover]
+
+Run the controller through random stories on a fake clock, each made from one seed, and write all
+that is seen of it to test/recording/data. --check compares the controller with what is there
+instead, on its slow path or, with --fast, on its fast path. --cover prints what is recorded.
+"""
+
+#: as many of each kind of robot
+SEEDS = 16 * len(KINDS)
+
+#: of torques, as a share of their limits; rounding differs from machine to machine
+TOLERANCE = 1e-8
+
+#: the same for passive joints that are solved: the fast path takes fewer steps of Newton's method
+SOLVED = 1e-6
+
+#: what the fast path leaves to the next tick
+LATER = ('notices',)
+
+
+def make(scenario: Scenario, fast: bool = False) -> CycleController:
+    """
+    Return a controller for a scenario.
+
+    :param scenario: has robot and parameters.
+    :param fast: whether it may take the fast path.
+    """
+    kind = FastController if fast else CycleController
+    return kind(scenario.robot, scenario.values, simulated=scenario.simulated)
+
+
+def comparison(scenario: Scenario, fast: bool = False) -> Comparison:
+    """
+    Return what takes the differences of a controller from its record.
+
+    :param scenario: in which it is compared.
+    :param fast: whether it may take the fast path.
+    """
+    solved = fast and scenario.robot == 'solved five-bar'
+    return Comparison(scenario.seed, SOLVED if solved else TOLERANCE,
+                      LATER if fast else ())
+
+
+def _record_all() -> Iterator[tuple[int, Record]]:
+    with fixed_clock():
+        for seed in range(SEEDS):
+            scenario = Scenario(seed)
+            made = record(scenario, make(scenario))
+            print(f'\r{seed + 1} of {SEEDS}: {scenario.robot}'.ljust(40), end='', flush=True)
+            yield seed, made
+    print()
+
+
+def _check_all(fast: bool) -> int:
+    kinds: Counter[str] = Counter()
+    events = torques = 0
+    worst = 0.0
+    with fixed_clock():
+        for seed, recorded in read(seeds()):
+            scenario = Scenario(seed)
+            found = replay(scenario, make(scenario, fast), recorded,
+                           comparison(scenario, fast))
+            events, torques = events + found.compared, torques + found.torques
+            worst = max(worst, found.worst)
+            for each in found.differences:
+                kinds[each.column] += 1
+                print(*each)
+    print(f'{events} events and {torques} torques compared, largest difference {worst:.3g} of a '
+          f'limit; differences: {dict(kinds) or "none"}')
+    return 1 if kinds else 0
+
+
+def main(arguments: list[str]) -> int:
+    """
+    Do what is asked.
+
+    :param arguments: of the command line.
+    """
+    if not {*arguments} <= {'--check', '--fast', '--cover'}:
+        print(HELP, end='')
+        return 0 if {*arguments} <= {'-h', '--help'} else 2
+    begin = time.process_time()
+    status = 0
+    if '--check' in arguments or '--fast' in arguments:
+        status = _check_all('--fast' in arguments)
+    elif '--cover' not in arguments:
+        FILE.parent.mkdir(exist_ok=True)
+        write(FILE, _record_all())
+    if '--check' not in arguments:
+        print(Coverage.of(read(seeds())).table())
+    print(f'{FILE.stat().st_size / 1e6:.2f} MB, {time.process_time() - begin:.0f} s of processor '
+          'time')
+    return status
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

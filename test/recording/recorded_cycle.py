@@ -1,0 +1,249 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The controller of today behind the interface of the recording, on its slow or its fast path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from codec_oracle import joint_state
+import numpy as np
+import numpy.typing as npt
+from rbd_ros.control.assembly import build_settings
+from rbd_ros.control.cycle import Cycle
+from rbd_ros.control.parameters.row import Value
+from rbd_ros.control.payload import payload_vector
+from rbd_ros.control.references.goals import Goal, read_tolerances
+from rbd_ros.control.references.results import GoalError, Status
+from rbd_ros.control.references.trajectory import read_points
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.states import State
+from rbd_ros.control.settings import Settings
+from rbd_ros.errors import RbdError, SettingError
+from recorded_events import CAUSES, CLOCK_OFFSET, Event, IDLE, MODES, Seen, STATES
+from recorded_robots import controlled_robot, kernels
+
+__all__ = ['CycleController', 'FastController', 'fixed_clock']
+
+Array = npt.NDArray[np.float64]
+
+_FINAL = {'deactivate': Cause.DEACTIVATED, 'signal': Cause.SIGNAL, 'exception': Cause.EXCEPTION}
+_TASK = ('pose', 'twist', 'wrench')
+_STATUS = tuple(Status)
+
+
+@contextmanager
+def fixed_clock() -> Iterator[None]:
+    """Make the clock of the stamps a constant one: the only time that a controller asks for."""
+    with mock.patch.object(Settings, 'clock_offset', property(
+            lambda self: 0.0 if self.simulated else CLOCK_OFFSET)):
+        yield
+
+
+class CycleController:
+    """A cycle, called as the nodes call it."""
+
+    def __init__(self, robot: str, values: Mapping[str, Value], *, simulated: bool) -> None:
+        """
+        Configure.
+
+        :param robot: kind of robot.
+        :param values: every parameter by name.
+        :param simulated: whether the control clock is that of a simulator.
+        """
+        self._values, self._simulated = dict(values), simulated
+        self._robot = controlled_robot(robot)
+        self._sent, self._torque = 0, np.zeros(len(self._robot.joints))
+        self.cycle = Cycle(self._settings(), kernels(robot), self._publish)
+        self.limits: Array = self.cycle.settings.torque_limits
+        self._answer = 0
+
+    def _settings(self) -> Settings:
+        return build_settings(self._robot, self._values, simulated=self._simulated)
+
+    def _publish(self, torque: Array) -> None:
+        self._sent += 1
+        self._torque[:] = torque
+
+    def handle(self, event: Event) -> Seen:
+        """Let something happen."""
+        cycle = self.cycle
+        self._sent = self._answer = 0
+        getattr(self, f'_on_{event.kind}', self._on_request)(event)
+        goals, ended = 0, cycle.reference.goals.ended
+        while ended:
+            _, outcome = ended.popleft()
+            goals = 10 * _STATUS.index(outcome.status) + 1 - int(outcome.code)
+        notices = sum(kind == 'warning' for kind, _ in cycle.events)
+        cycle.events.clear()
+        return Seen(STATES.index(cycle.supervisor.state),
+                    sum(1 << CAUSES.index(fault.cause) for fault in cycle.supervisor.faults),
+                    MODES.index(cycle.mode), self._sent,
+                    self._torque.copy() if self._sent else None, self._answer, goals, notices)
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def _on_state(self, event: Event) -> None:
+        names, position, velocity, effort, seconds, nanoseconds = event.data
+        self.cycle.arriving = seconds, nanoseconds
+        self.cycle.state(event.now, event.steady, names, position, velocity, effort,
+                         seconds + 1e-9 * nanoseconds)
+
+    def _on_unreadable(self, event: Event) -> None:
+        self.cycle.refuse_unreadable(event.now, event.steady, 'three bytes')
+
+    def _on_tick(self, event: Event) -> None:
+        self.cycle.tick(event.now, event.steady)
+
+    def _on_dead_man(self, event: Event) -> None:
+        self.cycle.press(event.steady, event.data[0])
+
+    def _on_reset(self, event: Event) -> None:
+        self._answer = 2 if self.cycle.reset(event.now, event.steady) else 1
+
+    def _on_stop(self, event: Event) -> None:
+        if not self.cycle.supervisor.finished:
+            self.cycle.supervisor.fault(event.steady, Cause.OPERATOR_STOP, '~/stop')
+
+    # -- requests of other threads -------------------------------------------------------------
+
+    def _on_request(self, event: Event) -> None:
+        cycle, kind, data = self.cycle, event.kind, event.data
+        try:
+            request = self._request(kind, data)
+        except RbdError:  # the node refuses it, and counts that
+            self._answer = 2
+            if kind != 'parameters':
+                cycle.loop.post(lambda _now, _steady: cycle.intake.refuse('refused'))
+            return
+        self._answer = 1 if request is not None else 2
+        if request is not None:
+            cycle.loop.post(request)
+
+    def _request(self, kind: str, data: tuple[Any, ...],
+                 ) -> Callable[[float, float], object] | None:
+        """Return what the loop has to do; None: the mode is another one."""
+        cycle = self.cycle
+        if kind == 'activate':
+            return self._activate
+        if kind in _FINAL:
+            return lambda _now, steady: cycle.supervisor.fault(steady, _FINAL[kind])
+        if kind == 'parameters':
+            return self._change(data[0])
+        if kind == 'hold':
+            return lambda _now, _steady: cycle.intake.hold()
+        if kind == 'refused':
+            return lambda _now, _steady: cycle.intake.refuse('refused')
+        if kind == 'payload':
+            load = payload_vector(*data)
+            return lambda now, _steady: cycle.load.carry(
+                now, load, cycle.settings.number('payload.ramp_time'))
+        if kind == 'gravity':
+            down, age = np.array(data[0]), data[1]
+            return lambda now, _steady: cycle.load.gravity.direction(now - age, down)
+        if kind == 'cancel':
+            return lambda _now, _steady: cycle.reference.cancel(data[0])
+        if cycle.mode != ('operational_space' if kind in _TASK else 'computed_torque'):
+            return None
+        if kind in _TASK:
+            target = getattr(cycle.task_reference, f'target_{kind}')
+            return lambda now, _steady: cycle.intake.take(lambda: target(now, *data))
+        return self._points(*data) if kind == 'points' else self._goal(*data)
+
+    def _activate(self, now: float, steady: float) -> None:
+        if STATES.index(self.cycle.supervisor.state) in IDLE:
+            self.cycle.activate(now, steady)
+
+    def _change(self, changes: Mapping[str, Value]) -> Callable[[float, float], object]:
+        before = self._values
+        self._values = {**before, **changes}
+        try:
+            settings = self._settings()
+        except SettingError:
+            self._values = before
+            raise
+        self.cycle.accepted = settings
+        return lambda _now, _steady: self.cycle.apply(settings)
+
+    def _points(self, times: list[float], q: Any, qd: Any, qdd: Any, delay: float | None,
+                ) -> Callable[[float, float], object]:
+        cycle, joints = self.cycle, self._robot.joints
+        knots = read_points(joints, joints, times, q, qd, qdd)
+        return lambda now, _steady: cycle.intake.take(
+            lambda: cycle.reference.take(now, knots, now + (delay or 0.0)))
+
+    def _goal(self, key: int, times: list[float], q: Any, qd: Any, qdd: Any, settle: float,
+              ) -> Callable[[float, float], object]:
+        cycle, joints = self.cycle, self._robot.joints
+        knots = read_points(joints, joints, times, q, qd, qdd)
+        tolerances = read_tolerances(joints, cycle.accepted.tolerances(), (), (), settle)
+
+        def request(now: float, _steady: float) -> None:
+            if cycle.supervisor.state not in (State.RAMPING_IN, State.RUNNING):
+                return
+            try:
+                trajectory = cycle.reference.follow(now, knots, now)
+            except GoalError:
+                return
+            cycle.reference.pursue(Goal(key, trajectory, tolerances, joints))
+        return request
+
+
+class FastController(CycleController):
+    """The same with serialized messages, which take the fast path wherever they can."""
+
+    def __init__(self, robot: str, values: Mapping[str, Value], *, simulated: bool) -> None:
+        """Configure."""
+        from rbd_ros.nodes.codec import JointStateReader
+        from rbd_ros.nodes.controller.fast_path import FastPath
+        from rbd_ros.nodes.controller.outputs import ArrayOutput
+
+        super().__init__(robot, values, simulated=simulated)
+        wire = _Wire(self._publish, len(self._robot.joints))
+        output = ArrayOutput(wire, self._robot.joints)  # type: ignore[arg-type]
+        assert output.form is not None
+        wire.at = output.form.at
+        self._reader = JointStateReader()
+        self.fast_path = FastPath(self.cycle, output)
+
+    def _on_state(self, event: Event) -> None:
+        names, *values, seconds, nanoseconds = event.data
+        if not all(len(x) in (0, len(names)) for x in values):  # the reader knows none of these
+            super()._on_state(event)
+            return
+        cycle, stamp = self.cycle, seconds + 1e-9 * nanoseconds
+        data = joint_state(names, *values, stamp=(seconds, nanoseconds))
+        cycle.arriving = seconds, nanoseconds
+        if self.fast_path.run(event.now, event.steady, data, stamp):
+            return
+        reading = self._reader.read(data)
+        if cycle.state(event.now, event.steady, reading.names, reading.position,
+                       reading.velocity, reading.effort, stamp):
+            self.fast_path.learn(reading, data)
+
+
+class _Wire:
+    """Takes commands as a publisher does, and reads them."""
+
+    def __init__(self, take: Callable[[Array], None], count: int) -> None:
+        self._take, self._count = take, count
+        self.at = 0  # where the numbers begin
+
+    def publish(self, message: bytes) -> None:
+        """Read the torques of a serialized command."""
+        self._take(np.frombuffer(message, np.float64, self._count, self.at))

@@ -1,0 +1,156 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The controller does what was recorded of it, on both paths; the recording has everything."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from rbd_ros.control.safety.causes import Cause
+from rbd_ros.control.safety.states import State
+from record_command import comparison, make, TOLERANCE
+from recorded_cycle import fixed_clock
+from recorded_events import Controller, Event, EVENTS, IDLE, MODES, Seen
+from recorder import COLUMNS, compare, Comparison, Record, replay
+from recording_file import _packed, _unpacked, Coverage, FILE, read, seeds
+from scenarios import Scenario
+
+pytestmark = pytest.mark.slow
+
+#: seeds that ``./run test`` replays; ``./run record --check`` replays all
+SAMPLE = (4, 6, 10)
+
+#: those of them whose messages can take the fast path
+FAST = SAMPLE[:2]
+
+#: all that the supervisor can do from one event to the next, one step at a time
+TRANSITIONS = {
+    State.INACTIVE: (State.PROBING,),
+    State.PROBING: (State.RAMPING_IN, State.FAULT, State.INACTIVE),
+    State.RAMPING_IN: (State.RUNNING, State.BRAKING, State.LOST),
+    State.RUNNING: (State.BRAKING, State.LOST),
+    State.BRAKING: (State.HOLDING, State.RAMPING_DOWN, State.LOST),
+    State.HOLDING: (State.RAMPING_IN, State.RAMPING_DOWN, State.LOST),
+    State.LOST: (State.RAMPING_DOWN, State.RAMPING_IN),
+    State.RAMPING_DOWN: (State.RELEASING, State.RAMPING_IN),
+    State.RELEASING: (State.RELEASED, State.FAULT, State.PROBING, State.RAMPING_IN),
+    State.RELEASED: (State.PROBING, State.INACTIVE),
+    State.FAULT: (State.PROBING, State.INACTIVE)}
+
+
+#: how goals ended: reached, given up
+GOALS = {1, 12}
+
+
+@cache
+def recorded(seed: int) -> Record:
+    """Return the record of a seed."""
+    return dict(read([seed]))[seed]
+
+
+def test_the_recording_has_everything() -> None:
+    """Every cause, state, transition, mode and way to end a goal; requests in every state."""
+    assert FILE.stat().st_size < 10e6
+    found = Coverage.of(read(seeds()))
+    assert found.cycles >= 200_000 and found.torques >= 100_000
+    assert {cause.name for cause in Cause} == set(+found.causes)
+    assert {state.name for state in State} == set(found.states)
+    def seen(a: State, b: State) -> bool:
+        # where ramp_time is 0 the law runs in the same event
+        return any((a.name, c.name) in found.transitions for c in (
+            (b, State.RUNNING) if b is State.RAMPING_IN else (b,)))
+    missing = [(a.name, b.name) for a, others in TRANSITIONS.items() for b in others
+               if not seen(a, b)]
+    assert not missing
+    assert all(found.modes[mode] > 1000 for mode in MODES)
+    missing = [(kind, state.name) for kind in EVENTS for state in State
+               if (kind, state.name) not in found.requests]
+    assert not missing
+    assert set(found.goals) >= GOALS, found.goals
+
+
+@pytest.mark.parametrize('seed, fast', [
+    *((seed, False) for seed in SAMPLE), *((seed, True) for seed in FAST)])
+def test_the_controller_does_what_was_recorded(seed: int, fast: bool) -> None:
+    """A sample of the seeds, on the slow and on the fast path."""
+    with fixed_clock():
+        scenario = Scenario(seed)
+        controller = make(scenario, fast)
+        found = replay(scenario, controller, recorded(seed), comparison(scenario, fast))
+    assert not found.differences, found.differences[0]
+    assert found.compared == len(recorded(seed).columns['state']) and found.torques > 500
+    if fast:
+        assert controller.fast_path.runs > 200
+
+
+def test_two_controllers_side_by_side() -> None:
+    """Two controllers in one story give the same torques, to the last bit if they are the same."""
+    with fixed_clock():
+        scenario = Scenario(SAMPLE[0], 400)
+        found = compare(scenario, make(scenario), make(scenario),
+                        Comparison(SAMPLE[0], 1e-12))
+    assert not found.differences and found.worst == 0.0 and found.torques > 100
+
+
+class Nonsense:
+    """Does nothing but send the same torque again and again."""
+
+    def __init__(self, limits: np.ndarray) -> None:
+        self.limits = limits
+
+    def handle(self, event: Event) -> Seen:
+        """Do the same whatever happens."""
+        return Seen(3, 0, 0, 1, 0.5 * self.limits, 0, 0, 0)
+
+
+def test_inputs_do_not_depend_on_the_controller_under_test() -> None:
+    """A controller that does nonsense gets the recorded events, and is found out at once."""
+    seed = SAMPLE[1]  # a robot that torques move
+    with fixed_clock():
+        scenario = Scenario(seed)
+        controller: Controller = Nonsense(make(scenario).limits)
+        found = replay(scenario, controller, recorded(seed), Comparison(seed, TOLERANCE))
+    assert found.differences[0].event == 0
+    assert found.events == len(recorded(seed).columns['state'])
+
+
+def test_any_difference_is_found() -> None:
+    """Of the torque, by more than its tolerance, and of each column; then again after a rest."""
+    right = Seen(3, 5, 1, 1, np.array([0.5, -0.5]), 0, 0, 0)
+    rest = right._replace(state=IDLE[0], sent=0, torque=None)
+    others = [right._replace(torque=right.torque + [0.0, 2.0 * TOLERANCE]),
+              right._replace(torque=np.array([0.5, np.nan])),
+              *(right._replace(**{name: 7}) for name in COLUMNS[1:])]
+    for other in others:
+        found = Comparison(0, TOLERANCE)
+        for expected, seen in ((right, right), (right, other), (right, right), (rest, rest),
+                               (right, right), (right, other)):
+            found.note('state', expected._asdict(), expected.torque, seen, seen.torque)
+        assert [each.event for each in found.differences] == [1, 5]
+        assert (found.events, found.compared) == (6, 4)
+    close = right._replace(torque=right.torque + 0.5 * TOLERANCE)
+    found = Comparison(0, TOLERANCE)
+    found.note('state', right._asdict(), right.torque, close, close.torque)
+    assert not found.differences and found.worst > 0.0
+
+
+def test_torques_are_stored_as_they_are() -> None:
+    """Whatever torques there are, and none at all, come back from their planes of bytes."""
+    random = np.random.default_rng(0)
+    for shape in ((0, 3), (1, 2), (50, 4)):
+        torque = random.integers(-3 * 10**9, 3 * 10**9, shape)
+        np.testing.assert_array_equal(_unpacked(_packed(torque)), torque)
