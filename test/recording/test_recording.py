@@ -69,6 +69,7 @@ def test_the_recording_has_everything() -> None:
     assert found.cycles >= 200_000 and found.torques >= 100_000
     assert {cause.name for cause in Cause} == set(+found.causes)
     assert {state.name for state in State} == set(found.states)
+
     def seen(a: State, b: State) -> bool:
         # where ramp_time is 0 the law runs in the same event
         return any((a.name, c.name) in found.transitions for c in (
