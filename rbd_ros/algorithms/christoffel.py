@@ -29,7 +29,7 @@ from typing import NamedTuple
 from rbd_ros.algorithms.coriolis import apparent_rate
 from rbd_ros.algorithms.crba import crba
 from rbd_ros.algorithms.kinematics import links
-from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.compiler import is_zero, jacobian, Matrix, Rows, Scalar, trace, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Joint
@@ -139,21 +139,14 @@ def _brackets(joint: Joint, q: Values) -> Cube:
     n = joint.nv
     slope = [apparent_rate(joint, q, _unit(n, k)) for k in range(n)]
     parts = [s.to_list() for s in S]
-    normal = ltl.Dense([[_dot(a, b) for b in parts] for a in parts])
+    normal = ltl.Dense([[dense.dot(a, b) for b in parts] for a in parts])
     out: Cube = [[[0.0] * n for _ in range(n)] for _ in range(n)]
     for i in range(n):
         for j in range(i):
             x = (slope[i][j] - slope[j][i] + S[i].cross(S[j])).to_list()
-            c = normal.solve([_dot(part, x) for part in parts])
+            c = normal.solve([dense.dot(part, x) for part in parts])
             out[i][j], out[j][i] = c, [-value for value in c]
     return out
-
-
-def _dot(x: Values, y: Values) -> Scalar:
-    total: Scalar = 0.0
-    for a, b in zip(x, y, strict=True):
-        total = total + a * b
-    return total
 
 
 class Split(NamedTuple):

@@ -33,7 +33,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rbd_ros.algorithms.kinematics import Links, placements, velocities
-from rbd_ros.compiler import jacobian, Matrix, Rows, Scalar, trace, Values
+from rbd_ros.algorithms.linear import dense
+from rbd_ros.compiler import jacobian, Matrix, Rows, trace, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints.base import Joint
 from rbd_ros.model.model import Model
@@ -110,16 +111,9 @@ def apparent_rate(joint: Joint, q: Values, qd: Values) -> tuple[Motion, ...]:
     graph = trace(lambda x: {'S': [s.to_list() for s in joint.subspace(x)]}, {'q': (joint.nq,)})
     slopes = jacobian(graph, 'S', 'q').evaluate(q)
     along = joint.q_dot(q, qd)
-    rates = [_sum_products(slopes[k:k + joint.nq], along)
+    rates = [dense.dot(slopes[k:k + joint.nq], along)
              for k in range(0, len(slopes), joint.nq)]
     return tuple(Motion.from_list(rates[6 * k:6 * k + 6]) for k in range(n))
-
-
-def _sum_products(x: Values, y: Values) -> Scalar:
-    total: Scalar = 0.0
-    for a, b in zip(x, y, strict=True):
-        total = total + a * b
-    return total
 
 
 def coriolis_matrix(

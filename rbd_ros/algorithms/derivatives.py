@@ -41,6 +41,7 @@ from rbd_ros.algorithms.coriolis import composite
 from rbd_ros.algorithms.kinematics import (
     accelerations, combine, Conditions, external_forces, links, Links, velocities,
     velocity_products)
+from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.rnea import NewtonEuler, rnea
 from rbd_ros.compiler import jacobian, Matrix, Scalar, trace, Values
 from rbd_ros.joints.base import Joint
@@ -128,13 +129,8 @@ def joint_changes(
 
 def _directional(slopes: Values, along: Values) -> list[Scalar]:
     """Return the rows of a flat matrix of slopes, each times a direction."""
-    rows = []
-    for k in range(0, len(slopes), len(along)):
-        total: Scalar = 0.0
-        for slope, step in zip(slopes[k:k + len(along)], along, strict=True):
-            total = total + slope * step
-        rows.append(total)
-    return rows
+    n = len(along)
+    return [dense.dot(slopes[k:k + n], along) for k in range(0, len(slopes), n)]
 
 
 def changes(

@@ -28,10 +28,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rbd_ros.algorithms.aba import aba
-from rbd_ros.algorithms.handles.opspace import sum_products
 from rbd_ros.algorithms.kinematics import (
     accelerations, combine, Conditions, external_forces, links, velocities, velocity_products)
-from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.compiler import Matrix, Scalar, Values
 from rbd_ros.errors import ModelError
 from rbd_ros.joints import Free
@@ -121,9 +120,9 @@ def eliminate_base(e: Equations) -> tuple[Matrix, list[Scalar]]:
     I_0 = ltl.Dense(e.I_0)
     columns = [list(column) for column in zip(*e.F, strict=True)]
     moved = [I_0.solve(column) for column in columns]
-    H = [[e.H[i][j] - sum_products(columns[i], moved[j]) for j in range(len(columns))]
+    H = [[e.H[i][j] - dense.dot(columns[i], moved[j]) for j in range(len(columns))]
          for i in range(len(columns))]                                                     # 9.15
-    C = [c - sum_products(e.p_0, column) for c, column in zip(e.C, moved, strict=True)]    # 9.16
+    C = [c - dense.dot(e.p_0, column) for c, column in zip(e.C, moved, strict=True)]       # 9.16
     return H, C
 
 
@@ -160,7 +159,7 @@ def inverse_dynamics(
 
 def momentum(e: Equations, qd: Values) -> Force:
     """Return the momentum I_0 v_0 + F qd of the robot at its base, base coordinates (Ex 9.3)."""
-    return Force.from_list([sum_products(row, qd[:6]) + sum_products(line, qd[6:])
+    return Force.from_list([dense.dot(row, qd[:6]) + dense.dot(line, qd[6:])
                             for row, line in zip(e.I_0, e.F, strict=True)])
 
 
@@ -175,7 +174,7 @@ def floating_jacobian(e: Equations, J: Matrix) -> Matrix:
     """
     I_0 = ltl.Dense(e.I_0)
     moved = [I_0.solve(column) for column in zip(*e.F, strict=True)]
-    return [[x - sum_products(row[:6], recoil) for x, recoil in zip(row[6:], moved, strict=True)]
+    return [[x - dense.dot(row[:6], recoil) for x, recoil in zip(row[6:], moved, strict=True)]
             for row in J]
 
 

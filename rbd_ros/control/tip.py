@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.algorithms.handles import opspace
+from rbd_ros.algorithms.linear import dense
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest
 from rbd_ros.compiler import sqrt
 from rbd_ros.control.laws import joint_space, operational_space as task_law, passive
@@ -100,13 +101,13 @@ class Tip:
         qdd = [k * (u - v) for u, v in zip(sought, qd)]
         push = task_law.faded_wrench(force, tip['velocity'], x['task_speed'], qd,
                                      x['barrier_speed'])
-        law = [c + opspace.sum_products(row, qdd)
-               + opspace.sum_products([line[j] for line in tip['J']], push)
+        law = [c + dense.dot(row, qdd)
+               + dense.dot([line[j] for line in tip['J']], push)
                for j, (c, row) in enumerate(zip(tip['bias'], H))]
         return law, {
             'R': R, 'p': tip['p'], 'velocity': tip['velocity'],
             'condition': [spectrum.condition], 'lost': spectrum.lost, 'lead': _to_base(R, lead),
-            'error': [sqrt(opspace.sum_products(part, part)) for part in (lead[:3], lead[3:])]}
+            'error': [sqrt(dense.dot(part, part)) for part in (lead[:3], lead[3:])]}
 
     def _with_wrench_directions(
         self, x: Inputs, tip: Mapping[str, Sequence[Any]], H: Sequence[Vector],
@@ -137,7 +138,7 @@ class Tip:
         k, _ = largest_and_smallest(task_law.Gains(
             [kp[i] for i in chosen], [kd[i] for i in chosen]).rates())
         qd = self._terms.pick(x['qd'])
-        return k, [(a[i] - rate) / k + opspace.sum_products(tip['J'][i], qd)
+        return k, [(a[i] - rate) / k + dense.dot(tip['J'][i], qd)
                    for i, rate in zip(chosen, tip['rate'])]
 
     def report(self, s: State) -> dict[str, Sequence[Any]]:
@@ -145,7 +146,7 @@ class Tip:
         tip = self._seen(s)
         projection = self._project(tip, tip['H'])
         spectrum = self._conditioned(s.inputs, projection.Phi)
-        task_bias = [-opspace.sum_products(row, projection.b) for row in spectrum.Lambda]  # 7.13
+        task_bias = [-dense.dot(row, projection.b) for row in spectrum.Lambda]             # 7.13
         # Without gravity, not as a difference with it: that loses digits at low speeds.
         coriolis = self._terms.bias(s, gravity=[0.0, 0.0, 0.0])
         return {'gravity': self._terms.gravity(s), 'coriolis': coriolis, 'task_bias': task_bias,
@@ -207,10 +208,10 @@ def _scaled_to(speeds: Vector, most: Vector) -> list[Scalar]:
 
 def _to_frame(R: Sequence[Vector], six: Vector) -> list[Scalar]:
     """Turn a pair of vectors from base axes to those of the frame."""
-    return [opspace.sum_products([R[k][i] for k in range(3)], part)
+    return [dense.dot([R[k][i] for k in range(3)], part)
             for part in (six[:3], six[3:]) for i in range(3)]
 
 
 def _to_base(R: Sequence[Vector], six: Vector) -> list[Scalar]:
     """Turn a pair of vectors from the axes of the frame to those of the base."""
-    return [opspace.sum_products(row, part) for part in (six[:3], six[3:]) for row in R]
+    return [dense.dot(row, part) for part in (six[:3], six[3:]) for row in R]

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from rbd_ros.algorithms.kinematics import (
     accelerations, jacobian, links, velocities, velocity_products)
-from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.algorithms.linear.jacobi import largest_and_smallest, symmetric_eigen
 from rbd_ros.compiler import Matrix, maximum, minimum, Rows, Scalar, Values
 from rbd_ros.errors import RbdError
@@ -93,15 +93,7 @@ class Projection(NamedTuple):
 def task_rows(handle: Handle, columns: Sequence[Motion]) -> Matrix:
     """Return the handle's directions dotted with each motion vector, a row per direction."""
     parts = [column.to_list() for column in columns]
-    return [[sum_products(row, part) for part in parts] for row in handle.rows]
-
-
-def sum_products(x: Values, y: Values) -> Scalar:
-    """Return the sum of the products of two sequences of equal length."""
-    total: Scalar = 0.0
-    for a, b in zip(x, y, strict=True):
-        total = total + a * b
-    return total
+    return [[dense.dot(row, part) for part in parts] for row in handle.rows]
 
 
 def task_jacobian(model: Model, q: Values, handles: Sequence[Handle], t: Scalar = 0.0) -> Matrix:
@@ -143,8 +135,8 @@ def project(H: Matrix, parent: Sequence[int], C: Values, J: Matrix, Jdqd: Values
     Phi: Matrix = [[0.0] * m for _ in range(m)]
     for i in range(m):
         for j in range(i + 1):
-            Phi[i][j] = Phi[j][i] = sum_products(scaled[i], Y[j])                          # 7.9
-    b = [rate - sum_products(row, w) for rate, row in zip(Jdqd, scaled, strict=True)]      # 7.10
+            Phi[i][j] = Phi[j][i] = dense.dot(scaled[i], Y[j])                             # 7.9
+    b = [rate - dense.dot(row, w) for rate, row in zip(Jdqd, scaled, strict=True)]         # 7.10
     columns = [ltl.solve_lower(L, parent, row) for row in scaled]
     return Projection(J, Phi, b, [list(row) for row in zip(*columns, strict=True)])
 
@@ -178,13 +170,13 @@ def conditioned_inverse(Phi: Matrix, max_condition: Scalar) -> Spectrum:
     floor = high / max_condition
     inverse = [1.0 / maximum(value, floor) for value in w]
     share = [1.0 - minimum(value, floor) / floor for value in w]
-    lost = [sum_products([x * x for x in row], share) for row in V]
+    lost = [dense.dot([x * x for x in row], share) for row in V]
     m = len(w)
     Lambda: Matrix = [[0.0] * m for _ in range(m)]
     for i in range(m):
         weighted = [V[i][k] * inverse[k] for k in range(m)]
         for j in range(i + 1):
-            Lambda[i][j] = Lambda[j][i] = sum_products(weighted, V[j])
+            Lambda[i][j] = Lambda[j][i] = dense.dot(weighted, V[j])
     return Spectrum(Lambda, high / maximum(low, high * 1e-16), w, lost)
 
 

@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_ros.algorithms.handles.opspace import sum_products
+from rbd_ros.algorithms.linear import dense
 from rbd_ros.compiler import (
     absolute, atan2, clamp, less, maximum, minimum, Scalar, sqrt, where)
 
@@ -123,16 +123,16 @@ def pose_error(R: Matrix, p: Vector, R_ref: Matrix, p_ref: Vector) -> list[Scala
     :param R_ref: reference axes.
     :param p_ref: reference origin, m.
     """
-    turn = [[sum_products([R[k][i] for k in range(3)], [R_ref[k][j] for k in range(3)])
+    turn = [[dense.dot([R[k][i] for k in range(3)], [R_ref[k][j] for k in range(3)])
              for j in range(3)] for i in range(3)]  # R^T R_ref
     axis = [0.5 * (turn[2][1] - turn[1][2]), 0.5 * (turn[0][2] - turn[2][0]),
             0.5 * (turn[1][0] - turn[0][1])]
-    sine = sqrt(sum_products(axis, axis))
+    sine = sqrt(dense.dot(axis, axis))
     cosine = 0.5 * (turn[0][0] + turn[1][1] + turn[2][2] - 1.0)
     small = less(sine, _SMALL)
     factor = where(small, 1.0, atan2(sine, cosine) / where(small, 1.0, sine))
     way = [a - b for a, b in zip(p_ref, p)]
-    linear = [sum_products([R[k][i] for k in range(3)], way) for i in range(3)]
+    linear = [dense.dot([R[k][i] for k in range(3)], way) for i in range(3)]
     return [factor * x for x in axis] + linear
 
 
@@ -289,8 +289,8 @@ def faded_wrench(wrench: Vector, velocity: Vector, most: Vector, qd: Vector,
     for v, limit in zip(qd, fastest):
         busy = maximum(busy, absolute(v) / limit)
     for part, speed in zip((slice(0, 3), slice(3, 6)), most):
-        size = sqrt(sum_products(wrench[part], wrench[part]))
-        along = sum_products(wrench[part], velocity[part]) / maximum(size, _TINY)
+        size = sqrt(dense.dot(wrench[part], wrench[part]))
+        along = dense.dot(wrench[part], velocity[part]) / maximum(size, _TINY)
         share = clamp(2.0 - 2.0 * maximum(along / speed, busy), 0.0, 1.0)
         result += [share * x for x in wrench[part]]
     return result
@@ -303,7 +303,7 @@ def wrench_shares(wrench: Vector, directions: Sequence[int]) -> list[Scalar]:
     :param wrench: moment and force in the axes of the frame.
     :param directions: numbers from 0 to 5, angular ones first.
     """
-    size = [sqrt(sum_products(part, part)) for part in (wrench[:3], wrench[3:])]
+    size = [sqrt(dense.dot(part, part)) for part in (wrench[:3], wrench[3:])]
     return [minimum(absolute(wrench[i]) / (_ALONG * size[i // 3] + _TINY), 1.0)
             for i in directions]
 
@@ -323,4 +323,4 @@ def decoupled(Phi: Matrix, shares: Vector) -> list[list[Scalar]]:
 
 
 def _times(A: Matrix, x: Vector) -> list[Scalar]:
-    return [sum_products(row, x) for row in A]
+    return [dense.dot(row, x) for row in A]

@@ -26,8 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rbd_ros.algorithms.handles.opspace import sum_products
-from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.compiler import Scalar
 
 __all__ = ['ControlledEquations', 'controlled_equations']
@@ -73,8 +72,8 @@ def controlled_equations(H: Matrix, C: Vector, J: Matrix, rate: Vector, force: V
     def yields(row: Vector) -> tuple[list[Scalar], Scalar]:
         """Return a row of the controlled joints, and what the passive ones add to its sum."""
         others = [row[i] for i in passive]
-        return [row[c] - sum_products(others, x) for c, x in zip(controlled, follow, strict=True)
-                ], sum_products(others, free)
+        return [row[c] - dense.dot(others, x) for c, x in zip(controlled, follow, strict=True)
+                ], dense.dot(others, free)
     joints = [yields(H[c]) for c in controlled]
     frame = [yields(row) for row in J]
     return ControlledEquations(

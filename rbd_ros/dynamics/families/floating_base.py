@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbd_ros.algorithms import floating
-from rbd_ros.algorithms.handles.opspace import sum_products
-from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.compiler import Array, Matrix, Scalar
 from rbd_ros.dynamics.families.forward_dynamics import suits_inertia_matrix
 from rbd_ros.dynamics.families.frames import jacobian as frame_jacobian
@@ -133,7 +132,7 @@ def forward_dynamics_by_inertia(s: State) -> Results:
     H, C = floating.eliminate_base(e)
     rhs = [t - c for t, c in zip(s.inputs['joint_tau'], C, strict=True)]
     qdd: list[Scalar] = ltl.solve(H, range(-1, len(H) - 1), rhs)
-    force = [-p - sum_products(row, qdd) for p, row in zip(e.p_0, e.F, strict=True)]       # 9.13
+    force = [-p - dense.dot(row, qdd) for p, row in zip(e.p_0, e.F, strict=True)]          # 9.13
     return {'a_0': ltl.Dense(e.I_0).solve(force), 'qdd': qdd}
 
 

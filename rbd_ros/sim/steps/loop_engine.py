@@ -34,7 +34,7 @@ from rbd_ros.sim.contact.soft_world import touching
 from rbd_ros.sim.steps.coordinates import Coordinates
 from rbd_ros.sim.steps.engine import bound_step, PlainEngine
 from rbd_ros.sim.steps.loop_step import closed, Loops, NEWTON_STEPS, stiffened
-from rbd_ros.sim.steps.step import advance, Plant
+from rbd_ros.sim.steps.step import advance, Plant, total
 from rbd_ros.sim.steps.turning import Turning
 
 
@@ -131,10 +131,7 @@ def _advanced(s: State, integrator: str, soft: Pattern | None) -> dict[str, Sequ
                   Turning(s.model, loops.space))
     results = advance(plant, integrator, s.inputs, touching(s.model, soft, s.inputs))
     q, v = closed(end, results['q'], results['v'])
-    total: Scalar = 0.0
-    for x in (*q, *v):
-        total = total + x
-    return {**results, 'q': q, 'v': v, 'status': [results['status'][0], total]}
+    return {**results, 'q': q, 'v': v, 'status': [results['status'][0], total([*q, *v])]}
 
 
 def _loops(s: State, t: Scalar) -> Loops:

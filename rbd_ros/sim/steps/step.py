@@ -165,7 +165,7 @@ def advance(
         'q': end_q, 'v': end_v, 'motor': motor,
         'contact': [r - d for r, d in zip(reaction, drag, strict=True)],
         'held': trial.guess.held, 'sign': trial.guess.sign, 'w': trial.w,
-        'status': [_total(trial.wrong), _total([*end_q, *end_v])],
+        'status': [total(trial.wrong), total([*end_q, *end_v])],
         **touched.outputs,
     }
 
@@ -262,8 +262,9 @@ def _is_zero(x: Scalar) -> Scalar:
     return less_equal(absolute(x), 0.0)
 
 
-def _total(values: Values) -> Scalar:
-    total: Scalar = 0.0
+def total(values: Values) -> Scalar:
+    """Return the sum of values."""
+    found: Scalar = 0.0
     for value in values:
-        total = total + value
-    return total
+        found = found + value
+    return found

@@ -28,9 +28,8 @@ from itertools import islice
 from typing import Any
 
 from rbd_ros.algorithms.derivatives import frame_derivatives as of_frame, rnea_derivatives
-from rbd_ros.algorithms.handles import opspace
 from rbd_ros.algorithms.kinematics import accelerations, velocities, velocity_products
-from rbd_ros.algorithms.linear import ltl
+from rbd_ros.algorithms.linear import dense, ltl
 from rbd_ros.compiler import jacobian, Rows, Scalar, trace, Values
 from rbd_ros.compiler.graph.graph import flatten, nest
 from rbd_ros.dynamics.families.handles.rules import projection as project
@@ -68,7 +67,7 @@ def forward_dynamics_factors(s: State) -> Results:
     """Return H^-1, and the derivatives of tau at the accelerations that tau causes."""
     Hinv = ltl.inverse(inertia(s), sparsity(s.model))
     rhs = [t - c for t, c in zip(s.tau, _bias(s), strict=True)]
-    qdd = [opspace.sum_products(row, rhs) for row in Hinv]                                 # 6.1
+    qdd = [dense.dot(row, rhs) for row in Hinv]                                            # 6.1
     d = _inverse_dynamics_at(s, qdd)
     return {'Hinv': Hinv if s.model.nv else EMPTY, 'dtau_dq': d['dtau_dq'],
             'dtau_dqd': d['dtau_dqd']}
@@ -94,7 +93,7 @@ def _bias(s: State) -> Values:
     else:
         rest = bias_3d(s._replace(qd=[0.0] * s.model.tree_nv, g=None))['tau']
     slope = _inverse_dynamics_at(s, [0.0] * s.model.nv)['dtau_dqd']
-    return [f + 0.5 * opspace.sum_products(row, s.inputs['qd'])
+    return [f + 0.5 * dense.dot(row, s.inputs['qd'])
             for f, row in zip(rest, slope, strict=True)]
 
 
@@ -109,7 +108,7 @@ def _minus_product(A: Rows, B: Rows) -> Rows:
     if not len(A):
         return EMPTY
     # Column by column: the symmetric A then stays in registers, and code is shorter.
-    columns = [[opspace.sum_products(row, column) for row in A] for column in
+    columns = [[dense.dot(row, column) for row in A] for column in
                ([-x for x in column] for column in zip(*B, strict=True))]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -195,5 +194,5 @@ def _along_velocities(model: Model, q: Values, slopes: Values) -> list[Scalar]:
     """Return rows of derivatives by q as rows of derivatives along the velocity variables."""
     units = [[float(k == m) for m in range(model.nv)] for k in range(model.nv)]
     ways = [q_dot(model, q, unit) for unit in units]
-    return [opspace.sum_products(slopes[k:k + model.nq], way)
+    return [dense.dot(slopes[k:k + model.nq], way)
             for k in range(0, len(slopes), model.nq) for way in ways]

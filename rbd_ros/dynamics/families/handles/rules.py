@@ -77,9 +77,9 @@ def space(s: State, p: opspace.Projection) -> Results:
     Lambda, condition, *_ = opspace.conditioned_inverse(Phi, s.inputs['max_condition'][0])
     if mask is not None:
         Lambda = opspace.masked(list(zip(*opspace.masked(Lambda, mask), strict=True)), mask)
-    bias = [-opspace.sum_products(row, p.b) for row in Lambda]                             # 7.13
+    bias = [-dense.dot(row, p.b) for row in Lambda]                                        # 7.13
     columns = list(zip(*Lambda, strict=True))
-    J_bar = [[opspace.sum_products(row, column) for column in columns] for row in p.HinvJT]
+    J_bar = [[dense.dot(row, column) for column in columns] for row in p.HinvJT]
     return {'Lambda': Lambda, 'bias': bias, 'J': p.J, 'J_bar': J_bar,
             'condition': [condition], 'Phi': p.Phi, 'b': p.b}
 
@@ -164,7 +164,7 @@ def _projection(method: Method, s: State) -> opspace.Projection:
     rate = opspace.task_bias(s.model, s.q, s.qd, handles, s.conditions.t)
     qdd = aba.aba(s.model, s.q, s.qd, [0.0] * s.model.tree_nv, s.conditions,
                   s.model.rotor_inertia).qdd
-    b = [a + opspace.sum_products(row, qdd) for a, row in zip(rate, J, strict=True)]       # 7.10
+    b = [a + dense.dot(row, qdd) for a, row in zip(rate, J, strict=True)]                  # 7.10
     joints = propagators.articulate(
         s.model, tree(s), s.conditions.inertia, s.model.rotor_inertia)
     HinvJT = propagators.responses(s.model, tree(s), joints, handles)
