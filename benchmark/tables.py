@@ -58,7 +58,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def shown(value: float) -> str:
-    """Return a number with as many digits as a measurement has."""
+    """Return a number with as many digits as a measurement has, a count as it is."""
+    if isinstance(value, int):
+        return str(value)
     return f'{value:.{2 if value < 10.0 else 1 if value < 100.0 else 0}f}'
 
 
