@@ -62,7 +62,7 @@ def description(start: Sequence[float], *, rate: float = RATE, relayed: bool = F
         remappings=[('controller/commands', RELAY)] if relayed else [])
     usual = {
         'use_sim_time': True, 'autostart': True, 'driver_adds': 'none', 'release_torque': 'zero',
-        'command_type': 'joint_state', 'nominal_rate': rate, 'minimum_rate': 100.0,
+        'command_type': 'joint_state', 'nominal_rate': rate, 'minimum_rate': 10.0,
         'activation_timeout': 30.0, 'torque_rate_limits': (1e3 * arm.LIMIT).tolist(),
         'ramp_time': 0.2, 'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0]}
     return LaunchDescription([simulator, rig.controller(**usual | parameters), ReadyToTest()])

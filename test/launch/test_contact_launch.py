@@ -77,7 +77,7 @@ def generate_test_description() -> LaunchDescription:
             'contact_rate': RATE}])
     return LaunchDescription([simulator, rig.controller(
         use_sim_time=True, autostart=True, driver_adds='none', release_torque='zero',
-        command_type='joint_state', nominal_rate=RATE, minimum_rate=100.0,
+        command_type='joint_state', nominal_rate=RATE, minimum_rate=10.0,
         activation_timeout=30.0, torque_rate_limits=(1e3 * arm.LIMIT).tolist(), ramp_time=0.2,
         mode='operational_space', dynamics_divider=1,
         **{'start.time': 0.0, 'start.watch_time': 0.0, 'free_damping': [0.0],

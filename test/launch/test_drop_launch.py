@@ -71,7 +71,7 @@ def generate_test_description() -> LaunchDescription:
             'scene_file': str(file), 'contact_rate': RATE}])
     return LaunchDescription([simulator, rig.controller(
         use_sim_time=True, autostart=True, driver_adds='none', release_torque='zero',
-        stop_action='release', command_type='joint_state', nominal_rate=RATE, minimum_rate=100.0,
+        stop_action='release', command_type='joint_state', nominal_rate=RATE, minimum_rate=10.0,
         activation_timeout=30.0, ramp_time=0.2, brake_time=0.2, release_time=0.2,
         **{'start.time': 0.0, 'start.watch_time': 0.0}), ReadyToTest()])
 

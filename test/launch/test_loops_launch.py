@@ -59,7 +59,7 @@ def generate_test_description() -> LaunchDescription:
             'robot_description': URDF}])
     return LaunchDescription([simulator, rig.controller(
         use_sim_time=True, autostart=True, driver_adds='none', release_torque='zero',
-        command_type='joint_state', nominal_rate=RATE, minimum_rate=100.0,
+        command_type='joint_state', nominal_rate=RATE, minimum_rate=10.0,
         activation_timeout=30.0, torque_rate_limits=[1e5], ramp_time=0.2, joints=JOINTS,
         mode='computed_torque', **{
             'start.time': 0.0, 'start.watch_time': 0.0, 'assembly.joints': list(NEAR),
