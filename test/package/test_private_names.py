@@ -17,7 +17,8 @@
 Tests prove what a user can see: they reach no private name of the project.
 
 What is looked at is every import, attribute, patched name and embedded program of the rooms
-below; ``self`` and ``cls`` may have private names of their own.
+below. Private attributes of ``self``, ``cls`` and ``super()``, and methods of classes that stand in
+the same file, are the file's own.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def reached(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom) and (node.module or '').startswith(OURS):
         yield from (f'{node.module}.{alias.name}' for alias in node.names)
     elif isinstance(node, ast.Attribute):
-        if not (isinstance(node.value, ast.Name) and node.value.id in ('self', 'cls')):
+        if ast.unparse(node.value) not in ('self', 'cls', 'super()'):
             yield node.attr
     elif isinstance(node, ast.Call):
         called = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
@@ -77,10 +78,12 @@ def _is_of_python(arguments: list[ast.expr]) -> bool:
 
 def findings(text: str) -> list[tuple[int, str]]:
     """Return line and name of what a file reaches, programs in its texts among them."""
-    found = []
-    for node in ast.walk(ast.parse(text)):
+    found, tree = [], ast.parse(text)
+    own = {each.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+           for each in node.body if isinstance(each, ast.FunctionDef)}
+    for node in ast.walk(tree):
         line = getattr(node, 'lineno', 0)
-        found += [(line, name) for name in reached(node) if is_private(name)]
+        found += [(line, name) for name in reached(node) if is_private(name) and name not in own]
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and PROGRAM.search(
                 node.value):
             found += [(line, name) for _, name in _inside(node.value)]
@@ -113,13 +116,14 @@ def test_no_private_name() -> None:
 @pytest.mark.parametrize(('text', 'count'), [
     ('from rbd_ros.errors import ' + '_text\n', 1), ('import rbd_ros.' + '_hidden\n', 1),
     ('from rbd_ros.errors import RbdError\nfrom _pytest.runner import runtestprotocol\n', 0),
-    ('robot.' + '_store\n', 1), ('self._store\ncls._made\n', 0), ('self.robot.' + '_store\n', 1),
+    ('robot.' + '_store\n', 1), ('self._store\ncls._made\nsuper()._made()\n', 0), ('self.robot.' + '_store\n', 1),
     ('found._replace(x=1)\nos._exit(0)\nx.__class__\n', 0), ('a_b, _ = c_d\n', 0),
     ('monkeypatch.setattr(robot, "_engine", 1)\n', 1), ('setattr(sys, "_base", 1)\n', 0),
     ('monkeypatch.setattr("rbd_ros.compiler." "_warned", 1)\n', 1),
     ('@pytest.mark.parametrize("name", ["_first", "second"])\ndef f(name): pass\n', 1),
     ('X = """\nimport rbd_ros\nprint(rbd_ros.x.' + '_y)\n"""\n', 1),
-    ('X = "import ._y = 3"\n', 0)])
+    ('X = "import ._y = 3"\n', 0),
+    ('class A:\n    def _add(self): pass\nA()._add()\nA()._other()\n', 1)])
 def test_the_check_itself(text: str, count: int) -> None:
     """It finds what is private, and nothing else."""
     assert len(findings(text)) == count
