@@ -17,8 +17,8 @@
 Tests prove what a user can see: they reach no private name of the project.
 
 What is looked at is every import, attribute, patched name and embedded program of the rooms
-below. Private attributes of ``self``, ``cls`` and ``super()``, and methods of classes that stand in
-the same file, are the file's own.
+below. Private attributes of ``self``, ``cls`` and ``super()``, and methods of classes that stand
+in the same file, are the file's own.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def test_no_private_name() -> None:
 @pytest.mark.parametrize(('text', 'count'), [
     ('from rbd_ros.errors import ' + '_text\n', 1), ('import rbd_ros.' + '_hidden\n', 1),
     ('from rbd_ros.errors import RbdError\nfrom _pytest.runner import runtestprotocol\n', 0),
-    ('robot.' + '_store\n', 1), ('self._store\ncls._made\nsuper()._made()\n', 0), ('self.robot.' + '_store\n', 1),
+    ('robot.' + '_store\n', 1), ('self.robot.' + '_store\n', 1),
+    ('self._store\ncls._made\nsuper()._made()\n', 0),
     ('found._replace(x=1)\nos._exit(0)\nx.__class__\n', 0), ('a_b, _ = c_d\n', 0),
     ('monkeypatch.setattr(robot, "_engine", 1)\n', 1), ('setattr(sys, "_base", 1)\n', 0),
     ('monkeypatch.setattr("rbd_ros.compiler." "_warned", 1)\n', 1),
