@@ -36,6 +36,7 @@ from rbd_ros.control.law_choice import LawChoice
 from rbd_ros.control.load import Load
 from rbd_ros.control.message_checks import MessageChecks
 from rbd_ros.control.modes import Law
+from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.reference_intake import ReferenceIntake
 from rbd_ros.control.references.joint_space import JointReference
 from rbd_ros.control.references.operational_space import TaskReference
@@ -214,7 +215,7 @@ class Cycle:
         if sent and (self._disturbance.observed or not self.calm
                      or self.supervisor.state is not State.RUNNING):
             self._disturbance.observe(now, self.joints, self.limiter)
-            self._standstill.predict(now, self.limiter)
+            self._standstill.predict(now, self.limiter.last, self._disturbance.acted)
         if self.snapshots.wanted:
             self.snapshots.note(self.stamp, self.now, steady, self.law.tracks)
 
@@ -249,6 +250,8 @@ class Cycle:
             f'delay {1e3 * self._given_delay:.3g} ms. Set delay, and add the time that torques '
             'take'))
         self._design(ages.high, ages.high)
+        for reason in gain_reasons(self.settings.values):
+            self.announce('warning', reason)
 
     def _note_filter(self) -> None:
         """Make damping for velocities that are coarse and late: differences behind a filter."""

@@ -73,6 +73,7 @@ class Disturbance:
                                           settings.robot.model.nv)
         self._time = -math.inf
         self._sent, self._delay, self._filter = TorqueHistory(), 0.0, 0.0
+        self.acted: Array | None = None  # mean torque that the last state answers to, N.m
         self._drive, self._bias = np.zeros((2, len(external)))  # torque besides C, and C
         self._place = np.full(len(external), np.nan)  # of the state before
         self._gain = self._observer.gain.copy()
@@ -139,10 +140,10 @@ class Disturbance:
         inputs, outputs = self._bound.inputs, self._bound.outputs
         inputs['q'][:], inputs['qd'][:] = joints.q, joints.qd
         self._bound()
-        acted = self._acted(elapsed, outputs['bias'], joints.motion.differenced)
+        self.acted = self._acted(elapsed, outputs['bias'], joints.motion.differenced)
         self._sent.note(now, limiter.last)
         torque = self._observer.update(outputs['H'], joints.qd, outputs['bias'], limiter.last,
-                                       elapsed, acted=acted)
+                                       elapsed, acted=self.acted)
         if not is_finite(torque):  # nothing can be learned from an absurd velocity
             self.reset()
             self._external[:] = 0.0

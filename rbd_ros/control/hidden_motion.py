@@ -60,10 +60,10 @@ class _Felt:
         self._usual[:] = self.change[:] = 0.0
 
     def update(self, H: Array, qd: Array, bias: Array, tau: Array, dt: float, learnt: int,
-               ) -> None:
+               acted: Array | None) -> None:
         """Take a state; as many periods have shown what acts anyway, 0: nothing is learnt."""
         observer = self.observer
-        observer.update(H, qd, bias, tau, dt)
+        observer.update(H, qd, bias, tau, dt, acted=acted)
         if learnt > 0:
             self._usual += (observer.unexplained - self._usual) / learnt
         share = -np.expm1(-observer.gain * dt)
@@ -117,7 +117,7 @@ class HiddenMotion:
         self._sign[:] = np.sign(qd)
 
     def update(self, bound: Bound, index: npt.NDArray[np.intp], before: Array, tau: Array,
-               dt: float, repeated: Flags) -> None:
+               dt: float, repeated: Flags, acted: Array | None) -> None:
         """
         Take a state.
 
@@ -127,6 +127,7 @@ class HiddenMotion:
         :param tau: torque that acts from now on.
         :param dt: s since the state before.
         :param repeated: joints that repeat their position.
+        :param acted: mean torque that the motion answers to, if states are late; None: the last.
         """
         i, inputs, outputs = self.joint, bound.inputs, bound.outputs
         if i is None:
@@ -140,19 +141,19 @@ class HiddenMotion:
             for felt in (self._seen, self._free):
                 felt.begin(H, first, bias, tau)
         learnt = self._periods if self._time < _SETTLE else 0
-        self._seen.update(H, qd, bias, tau, dt, learnt)
+        self._seen.update(H, qd, bias, tau, dt, learnt, acted)
         if self._periods == 0:
             self.stop = abs(float(self._seen.observer.unexplained[i]))
             self.inertia = float(H[i, j])
         inputs['q'][j] += self.way
         qd[j] = self.speed
         bound()
-        self.go_on(bound, index, tau, dt, learnt)
+        self.go_on(bound, index, tau, dt, acted, learnt)
         self._time += dt
         self._periods += 1
 
     def go_on(self, bound: Bound, index: npt.NDArray[np.intp], tau: Array, dt: float,
-              learnt: int = 0) -> None:
+              acted: Array | None, learnt: int = 0) -> None:
         """
         Predict the motion of the joint.
 
@@ -160,12 +161,14 @@ class HiddenMotion:
         :param index: places of the controlled joints among all.
         :param tau: torque that acts from now on.
         :param dt: s since the state before.
+        :param acted: mean torque that the motion answers to, if states are late; None: the last.
         :param learnt: periods since the halt in which everything was as usual.
         """
         i, outputs = self.joint, bound.outputs
         if i is None:
             return
-        self._free.update(outputs['H'], bound.inputs['qd'], outputs['bias'], tau, dt, learnt)
+        self._free.update(outputs['H'], bound.inputs['qd'], outputs['bias'], tau, dt, learnt,
+                          acted)
         # What the period before does not explain, it will go on to do.
         unexplained = float(self._free.observer.unexplained[i])
         self._change -= unexplained * dt / float(outputs['H'][i, index[i]])

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from rbd_ros.control.joint_states.layout import AgeLimits
 from rbd_ros.control.joint_states.motion import STRAY, WINDOW
-from rbd_ros.control.parameters.gains import largest_damping
+from rbd_ros.control.parameters.gains import gain_reasons, largest_damping
 from rbd_ros.control.parameters.row import Value
 from rbd_ros.control.parameters.rules import blind_period, direction
 from rbd_ros.control.parameters.table import PARAMETERS
@@ -437,6 +437,9 @@ class Settings:
             if less:
                 texts.append(f'{name} in N.m.s/rad is reduced, because more would oscillate '
                              f'{self._late()}: {", ".join(less)}')
+        if not self.number('delay'):  # else they are refused
+            texts += [f'if joint states have no velocities: {reason}'
+                      for reason in gain_reasons(self.values, differenced=True)]
         left = math.exp(-self.brake_rate * self.number('brake_time'))
         if self.brake_rate < self.number('brake_rate') and (
                 self._asked('brake_rate') or self.loop_delay or left > _LEFT):

@@ -37,7 +37,6 @@ from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.laws.observer import MomentumObserver
 from rbd_ros.control.modes import Law
 from rbd_ros.control.safety.causes import Cause
-from rbd_ros.control.safety.limits import TorqueLimiter
 from rbd_ros.control.safety.monitors import Patience
 from rbd_ros.control.settings import Settings
 
@@ -234,22 +233,23 @@ class Standstill:
             return
         self._lost = self._lost or 0.0 < float(self._time[i]) <= _HORIZON
 
-    def predict(self, now: float, limiter: TorqueLimiter) -> None:
+    def predict(self, now: float, torque: Array, acted: Array | None) -> None:
         """
         Predict how the suspect moves if it is free, after the first observer has taken a state.
 
         :param now: control time, s.
-        :param limiter: has the torque that acts from now on.
+        :param torque: that acts from now on.
+        :param acted: mean one that the state answers to, if states are late; None: the last one.
         """
         elapsed, self._predicted = now - self._predicted, now
         if not 0.0 < elapsed <= _GAP:
             return
         joints = self._joints
         if self._lost:  # the first observer has taken the predicted state
-            self._suspect.go_on(self._bound, joints.controlled, limiter.last, elapsed)
+            self._suspect.go_on(self._bound, joints.controlled, torque, elapsed, acted)
         else:
-            self._suspect.update(self._bound, joints.controlled, joints.motion.speed, limiter.last,
-                                 elapsed, joints.motion.repeats.present)
+            self._suspect.update(self._bound, joints.controlled, joints.motion.speed, torque,
+                                 elapsed, joints.motion.repeats.present, acted)
 
     def replace(self) -> None:
         """Put the predicted motion in the place of that of a frozen sensor."""

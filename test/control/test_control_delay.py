@@ -118,3 +118,15 @@ def test_a_constant_delay_is_told_and_damping_is_made_for_it(given, age, used):
     arm.cycle._delays._offset = -1e4
     arm.activate()
     assert arm.cycle.settings.number('delay') == given
+
+
+def test_gains_that_a_measured_delay_makes_unstable_are_named():
+    """The warning of the delay is followed by what it does to the gains, which nobody refused."""
+    arm = Arm(stiffness=[900.0], damping=[60.0])
+    arm.cycle._delays._offset = -1e4 - 0.03
+    arm.activate()
+    arm.run(0.1)
+    told = [text for kind, text in arm.cycle.events if kind == 'warning']
+    late = next(k for k, text in enumerate(told) if 'ms old when they arrive' in text)
+    assert told[late + 1].startswith('damping 60 1/s cannot be stable at nominal_rate 1000 Hz '
+                                     'with a delay of 0.03 s and velocity_filter 0.01 s: give')

@@ -76,6 +76,19 @@ def test_unstable_gains_are_refused_with_the_largest_ones(values, words):
     assert len(reasons) == 1 and words in reasons[0], reasons
 
 
+def test_gains_that_need_velocities_are_told():
+    """Positions alone are differenced behind a filter, which counts like a delay."""
+    stiff = {'stiffness': [3e4], 'damping': [20.0]}
+    assert refusals(stiff) == []
+    (told,) = [text for text in Arm(**stiff).cycle.settings.notices() if 'velocities:' in text]
+    assert told.startswith('if joint states have no velocities: stiffness 30000 1/s^2 with '
+                           'damping 20 1/s cannot be stable at nominal_rate 1000 Hz with '
+                           'velocity_filter 0.01 s: with this damping give less than ')
+    bound = float(told.rpartition(' ')[2])
+    assert growth(0.9 * bound, 20.0, 0.001, 10) < 1.0 < growth(1.35 * bound, 20.0, 0.001, 10)
+    assert not any('velocities:' in text for text in Arm().cycle.settings.notices())
+
+
 @pytest.mark.parametrize(('values', 'rate'), [
     ({}, 500.0),
     ({'delay': 0.02, 'velocity_filter': 0.0}, 0.3 / 0.0215),

@@ -177,6 +177,21 @@ def test_a_fast_arm_is_braked_and_not_called_a_bad_sensor(period, lag, accelerat
     assert arm.cycle.joints.qd[0] > 4.8 * SPEED[0]
 
 
+@pytest.mark.parametrize('lag', [0.01, 0.03, 0.045])
+@pytest.mark.parametrize('after', [0.0, -0.5])
+def test_a_fast_arm_that_is_caught_is_no_bad_sensor(lag, after):
+    """Filtered velocities fall for longer than the joint is beyond its limit: they follow it."""
+    arm = Arm((-2.5, *START[1:]), period=0.004)
+    arm.restart()
+    throw(arm, 300.0, lag)
+    for k in range(100):  # from five times its limit to rest, or back, within 20 ms
+        speed = SPEED[0] * max(after, 5.0 - k)
+        arm.q = arm.q + np.eye(7)[0] * speed * arm.period
+        arm.qd[0] += (speed - arm.qd[0]) * arm.period / (arm.period + lag)
+        arm.run(arm.period)
+    assert [fault.cause for fault in arm.cycle.supervisor.faults] == [Cause.OVER_SPEED]
+
+
 @pytest.mark.parametrize('share', [0.0, 0.5, -1.0])
 def test_velocities_that_do_not_follow_a_fast_arm_are_implausible(share):
     """Beyond the velocity limit they may be late, but not wrong."""

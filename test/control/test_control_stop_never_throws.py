@@ -94,6 +94,29 @@ def test_a_fault_does_not_throw_the_arm_either():
     assert result.energy <= 1.01
 
 
+def test_a_frozen_joint_is_predicted_by_the_torque_that_its_late_states_answer_to():
+    """What stands in for a sensor is as late as that: within 1 %, not 8 % by the last torque."""
+    arm, i = moving(Case('built-in', False, 0.02, 1000.0, 'velocities', 1)), 1
+    cycle, send = arm.cycle, arm._send_state
+    cycle.loop.post(lambda _, steady: cycle.supervisor.fault(steady, Cause.OPERATOR_STOP))
+    arm.run(0.03)
+    place, way, standstill = float(arm._seen[0][1][i]), [], cycle._standstill
+
+    def send_frozen(measured, q, qd):
+        way.append(float(q[i]) - place)
+        others = np.arange(7) != i
+        send(measured, np.where(others, q, place), others * qd)
+
+    arm._send_state = send_frozen
+    standstill._suspect.follow(i, float(cycle.joints.qd[i]), cycle.joints.qd)
+    standstill._predicted, standstill._place, standstill._lost = arm.time, place, True
+    cycle._disturbance.ignore()
+    arm.run(0.1)
+    assert arm.states[-1] == 'braking'
+    assert abs(way[-1]) > 0.05
+    assert standstill._suspect.way == pytest.approx(way[-1], rel=0.01)
+
+
 @pytest.mark.parametrize('delay', [0.0, 0.02])
 def test_the_brake_lets_every_velocity_decay_alike(delay):
     """The torque of a stop is inverse dynamics of -r qd, by Pinocchio, where the arm is by now."""

@@ -126,6 +126,7 @@ class Motion:
         self._paced: Layout | None = None  # kind of message that made it
         self._paced_at = 0.0  # and its time
         self._late = [0.0] * len(self._place)  # rad or m by which filters explain a mismatch
+        self._fast = [0.0] * len(self._place)  # s for which a joint still counts as too fast
         self.mismatch[:] = 0.0
         self.patience.restart()
         self.repeats.restart()
@@ -246,7 +247,9 @@ class Motion:
                 allowed[c] += STRAY * WINDOW * beyond / elapsed
             late = abs(total) - self._most[c]
             self._late[c] = self._late[c] * fade if late > 0.0 else 0.0
-            if late > 0.0 and max(abs(step), abs(way)) > self._speed[c] * elapsed and _follows(
+            too_fast = max(abs(step), abs(way)) > self._speed[c] * elapsed
+            self._fast[c] = WINDOW if too_fast else self._fast[c] - elapsed
+            if late > 0.0 and self._fast[c] > 0.0 and _follows(
                     step, layout.last_qd[layout.target[k]] * elapsed, way, elapsed):
                 self._late[c] = max(self._late[c], late)
             allowed[c] = max(allowed[c], self._most[c] + self._late[c])

@@ -67,19 +67,19 @@ def largest_stiffness(damping: float, period: float, delay: float) -> float:
     return low * low * math.cos(low * late)
 
 
-def gain_reasons(values: Mapping[str, object]) -> list[str]:
+def gain_reasons(values: Mapping[str, object], *, differenced: bool = False) -> list[str]:
     """
     Return which gains cannot be stable, with the largest ones that can.
 
     :param values: complete set of parameters, each valid by itself.
+    :param differenced: whether states have no velocities, so that their filter counts; it always
+        does where a delay is given.
     """
     rate, delay = cast(float, values['nominal_rate']), cast(float, values['delay'])
-    loop = f'at nominal_rate {rate:g} Hz'
-    if delay:  # without one, a filter of velocities alone makes nothing unstable
-        lag = cast(float, values['velocity_filter'])
-        loop += f' with a delay of {delay:g} s'
-        loop += f' and velocity_filter {lag:g} s' if lag else ''
-        delay += lag
+    lag = cast(float, values['velocity_filter']) if delay or differenced else 0.0
+    parts = [f'a delay of {delay:g} s'] * bool(delay) + [f'velocity_filter {lag:g} s'] * bool(lag)
+    loop = ' with '.join([f'at nominal_rate {rate:g} Hz', *filter(None, [' and '.join(parts)])])
+    delay += lag
     reasons = []
     for stiffness, damping, integral in _GROUPS:
         for Kp, Kd, Ki in _entries(values, stiffness, damping, integral):
