@@ -114,6 +114,22 @@ def _condition(A: Array) -> float:
     return float(s[0] / s[-1]) if s[-1] > 0.0 else float('inf')
 
 
+def inverse(R: Array, K: Array) -> tuple[Array, Array]:
+    """
+    Return G and W of [R; K]^-1 = [G W].
+
+    :param K: independent rows.
+    :returns: velocities at unit rates of the coordinates, (nv, p), and those that make up for a
+        unit violation of each row of K, (nv, m).
+    :raises SingularError: where the coordinates are none.
+    """
+    try:
+        both = np.linalg.inv(np.vstack([R, K]))
+    except np.linalg.LinAlgError:
+        raise SingularError('[R; K] is singular: choose other coordinates') from None
+    return both[:, :len(R)], both[:, len(R):]
+
+
 def independent_rows(K: Array, tolerance: float = TOLERANCE) -> tuple[int, ...]:
     """Return the numbers of as many rows as K has rank, found by pivoting."""
     if not K.size:
@@ -160,8 +176,7 @@ def choose(
         S = null_space(R).T
     if len(S) != m:
         raise SingularError(f'the {n - m} coordinates are not independent of each other')
-    inverse = np.linalg.inv(np.vstack([R, S]))
-    chart = Chart(np.array(q), R, S, inverse[:, :n - m], inverse[:, n - m:], rows)
+    chart = Chart(np.array(q), R, S, *inverse(R, S), rows)
     found = _condition(np.vstack([R, K]))
     if found > limit:
         raise SingularError(
@@ -251,10 +266,8 @@ def motion_of(
     q, qd = state
     K, k = system.jacobian(q), system.constraint_bias(q, qd)
     rows = list(independent_rows(K))
-    D = coordinates.jacobian(q)
-    p = len(D)
-    inverse = np.linalg.inv(np.vstack([D, K[rows]]))
-    return inverse[:, :p], inverse @ np.concatenate([-coordinates.rate(q, qd), k[rows]])
+    G, W = inverse(coordinates.jacobian(q), K[rows])
+    return G, W @ k[rows] - G @ coordinates.rate(q, qd)
 
 
 def _newton(
@@ -282,27 +295,3 @@ def _newton(
     raise SingularError(
         f'the iteration does not contract after {len(sizes)} steps (the last one of length '
         f'{sizes[-1]:.1e}): shorten the step of y, or choose coordinates about a nearer position')
-
-
-# --- its derivative -------------------------------------------------------------------------
-
-
-def tangent(D1: ArrayLike, D2: ArrayLike, K: ArrayLike) -> Array:
-    """Return dx/dy = [D1; K]^-1 [-D2; 0] by one solve of the whole size (2.29)."""
-    D1, D2, K = (np.asarray(x, float) for x in (D1, D2, K))
-    right = np.vstack([-D2, np.zeros((len(K), D2.shape[1]))])
-    return np.linalg.solve(np.vstack([D1, K]), right)
-
-
-def tangent_by_inverse(D1: ArrayLike, D2: ArrayLike, K: ArrayLike) -> Array:
-    """Return dx/dy = [dy/dx; K]^-1 [1; 0] with dy/dx = -D2^-1 D1 (2.30, 2.31)."""
-    D1, D2, K = (np.asarray(x, float) for x in (D1, D2, K))
-    inward = -np.linalg.solve(D2, D1)
-    right = np.vstack([np.eye(len(D1)), np.zeros((len(K), len(D1)))])
-    return np.linalg.solve(np.vstack([inward, K]), right)
-
-
-def tangent_by_dependent(R_bar: Array, S_bar: Array, K: ArrayLike) -> Array:
-    """Return dx/dy = R_bar - S_bar (K S_bar)^-1 K R_bar by a solve of m rows (2.37 to 2.39)."""
-    K = np.asarray(K, float)
-    return R_bar - S_bar @ np.linalg.solve(K @ S_bar, K @ R_bar)

@@ -102,12 +102,7 @@ class TreeSystem(DifferentiableSystem):
         """Return a valid position near added-up entries."""
         if self._flat:
             return q
-        out = q.copy()
-        for name in self.model.independent_joint_names:
-            at, joint = self.model.position_slice(name), self.model.joint[
-                self.model.joint_index(name)]
-            out[at] = joint.normalise(start[at].tolist(), q[at].tolist())
-        return out
+        return np.array(positions.normalise(self.model, start.tolist(), q.tolist()))
 
     def chart_velocity(self, q_bar: Array, q: Array, qd: Array) -> Array:
         """Return the rate of the step from q_bar to q."""

@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rbd_ros.compiler import Array
-from rbd_ros.errors import SingularError
-from rbd_ros.manifold.chart import Chart
+from rbd_ros.manifold.chart import Chart, inverse
 from rbd_ros.manifold.local_form import LocalForm
 from rbd_ros.manifold.nullspace import NullSpace, reduced_dynamics
 from rbd_ros.manifold.system import (
@@ -141,11 +140,7 @@ def slopes(
     """
     q, qd = state
     K = chart.reduced(system.jacobian(q))
-    try:
-        inverse = np.linalg.inv(np.vstack([chart.R, K]))
-    except np.linalg.LinAlgError:
-        raise SingularError('[R; K] is singular: choose other coordinates') from None
-    G, W = inverse[:, :chart.p], inverse[:, chart.p:]
+    G, W = inverse(chart.R, K)
 
     def turned(w: Array) -> Array:
         """Return d(K w)/dy, (m, p)."""
@@ -189,9 +184,8 @@ def linear_form(
     tau, p = np.asarray(tau, float), chart.p
     H, C = system.mass_matrix(q), system.bias(q, qd)
     K = chart.reduced(system.jacobian(q))
-    inverse = np.linalg.inv(np.vstack([chart.R, K]))
-    k = chart.reduced(system.constraint_bias(q, qd))
-    space = NullSpace(inverse[:, :p], inverse[:, p:] @ k)
+    G, W = inverse(chart.R, K)
+    space = NullSpace(G, W @ chart.reduced(system.constraint_bias(q, qd)))
     ydd, qdd = reduced_dynamics(H, C, tau, space)
     s = slopes(system, chart, state, qdd)
     by_y, by_u, inertia = _force_slopes(system, state, qdd, H @ qdd + C - tau, s, applied)
@@ -254,8 +248,8 @@ def force_gradient(
     """
     q, qd = state
     K = chart.reduced(system.jacobian(q))
-    inverse = np.linalg.inv(np.vstack([chart.R, K]))
-    qdd = inverse @ np.concatenate([ydd, chart.reduced(system.constraint_bias(q, qd))])
+    G, W = inverse(chart.R, K)
+    qdd = G @ ydd + W @ chart.reduced(system.constraint_bias(q, qd))
     force = system.mass_matrix(q) @ qdd + system.bias(q, qd)
     s = slopes(system, chart, state, qdd)
     Q = s.G.T @ force

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
 from rbd_ros.manifold.chart import Chart, choose, LIMIT, position
-from rbd_ros.manifold.nullspace import by_small_solve, NullSpace, reduced_dynamics
+from rbd_ros.manifold.nullspace import by_small_solve, NullSpace, of_chart, reduced_dynamics
 from rbd_ros.manifold.system import Applied, ConstrainedSystem, State
 
 Result = TypeVar('Result')
@@ -104,10 +104,7 @@ class LocalForm:
 
     def null_space(self, state: State) -> NullSpace:
         """Return G and g of the chart at a state."""
-        q, qd = state
-        K, k = self.system.jacobian(q), self.system.constraint_bias(q, qd)
-        return by_small_solve(self.chart.R_bar, self.chart.S_bar, self.chart.reduced(K),
-                              self.chart.reduced(k))
+        return of_chart(self.system, self.chart, *state)
 
     def rate(self, y: Array, u: Array) -> tuple[Array, Array]:
         """Return dy/dt and du/dt (2.16)."""

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from rbd_ros.algorithms.linear.rank import decompose, TOLERANCE
 from rbd_ros.compiler import Array
 from rbd_ros.errors import SingularError
-from rbd_ros.manifold.chart import Chart, tangent_by_dependent
+from rbd_ros.manifold.chart import Chart
 from rbd_ros.manifold.system import ConstrainedSystem
 
 #: tau(q, qd, qdd).
@@ -152,3 +152,24 @@ def differentiable(K: Array, reference: Array, tolerance: float = TOLERANCE) -> 
 def differentiable_rate(K: Array, K_rate: Array, G: Array) -> Array:
     """Return dG/dt = -K^+ dK/dt G, the rate of a basis that does not turn within its space."""
     return -np.column_stack([decompose(K).solve(column) for column in (K_rate @ G).T])
+
+
+def tangent(D1: ArrayLike, D2: ArrayLike, K: ArrayLike) -> Array:
+    """Return dx/dy = [D1; K]^-1 [-D2; 0] by one solve of the whole size (2.29)."""
+    D1, D2, K = (np.asarray(x, float) for x in (D1, D2, K))
+    right = np.vstack([-D2, np.zeros((len(K), D2.shape[1]))])
+    return np.linalg.solve(np.vstack([D1, K]), right)
+
+
+def tangent_by_inverse(D1: ArrayLike, D2: ArrayLike, K: ArrayLike) -> Array:
+    """Return dx/dy = [dy/dx; K]^-1 [1; 0] with dy/dx = -D2^-1 D1 (2.30, 2.31)."""
+    D1, D2, K = (np.asarray(x, float) for x in (D1, D2, K))
+    inward = -np.linalg.solve(D2, D1)
+    right = np.vstack([np.eye(len(D1)), np.zeros((len(K), len(D1)))])
+    return np.linalg.solve(np.vstack([inward, K]), right)
+
+
+def tangent_by_dependent(R_bar: Array, S_bar: Array, K: ArrayLike) -> Array:
+    """Return dx/dy = R_bar - S_bar (K S_bar)^-1 K R_bar by a solve of m rows (2.37 to 2.39)."""
+    K = np.asarray(K, float)
+    return R_bar - S_bar @ np.linalg.solve(K @ S_bar, K @ R_bar)

@@ -33,6 +33,7 @@ from rbd_ros.algorithms.linear.rank import counted
 from rbd_ros.compiler import Array
 from rbd_ros.errors import ModelError, SingularError
 from rbd_ros.manifold.body_jacobians import BodyJacobians
+from rbd_ros.manifold.chart import inverse
 from rbd_ros.model.model import Frame, Model
 from rbd_ros.spatial import RigidInertia, Transform
 from scipy.linalg import qr
@@ -169,16 +170,12 @@ def null_space_slopes(R: Array, A: Array, bodies: BodyJacobians, qd: Array) -> N
     :param A: independent rows of ``loop_selector``.
     :param bodies: at the state and acceleration.
     """
-    n, p = R.shape[1], len(R)
+    n = R.shape[1]
 
     def stacked(matrix: Array) -> Array:
         return A @ matrix[1:].reshape(-1, n)
 
-    try:
-        inverse = np.linalg.inv(np.vstack([R, stacked(bodies.J)]))
-    except np.linalg.LinAlgError:
-        raise SingularError('[R; K] is singular: choose other coordinates') from None
-    G, W = inverse[:, :p], inverse[:, p:]
+    G, W = inverse(R, stacked(bodies.J))
     K_rate = stacked(bodies.rate)
     rate = -W @ K_rate @ G
     rate2 = -W @ stacked(bodies.rate2) @ G - 2.0 * W @ K_rate @ rate

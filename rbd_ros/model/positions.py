@@ -79,6 +79,16 @@ def difference(model: Model, q0: Values, q1: Values) -> list[Scalar]:
             for value in joint.difference(q0[at_q], q1[at_q])]
 
 
+def normalise(model: Model, start: Values, q: Values) -> list[Scalar]:
+    """
+    Return the valid position nearest to q, which was reached from ``start``.
+
+    :param q: entries that were added up, and of which some may have left what a joint allows.
+    """
+    return [value for joint, at_q, _ in _joints(model) for value in (
+        q[at_q] if joint.additive else joint.normalise(start[at_q], q[at_q]))]
+
+
 def q_dot(model: Model, q: Values, v: Values) -> list[Scalar]:
     """Return the derivative of q at the velocity v: the two differ where nq > nv."""
     return [value for joint, at_q, at_v in _joints(model)

@@ -20,10 +20,9 @@ import pytest
 from rbd_ros import SettingError, ShapeError, SingularError
 from rbd_ros.manifold import chart as charts
 from rbd_ros.manifold.chart import (
-    choose, partitioned, position, position_of, tangent, tangent_by_dependent,
-    tangent_by_inverse, UserCoordinates, validity)
-from rbd_ros.manifold.local_form import (
-    LocalForm, rate_by_inverse, rate_by_pseudo_inverse)
+    choose, partitioned, position, position_of, UserCoordinates, validity)
+from rbd_ros.manifold.local_form import LocalForm, rate_by_inverse, rate_by_pseudo_inverse
+from rbd_ros.manifold.nullspace import tangent, tangent_by_dependent, tangent_by_inverse
 from rbd_ros.manifold.system import derivatives, State
 from rbd_ros.manifold.underlying import invariant_jacobian, invariants
 from rbd_ros.samples.thesis import Pendulum

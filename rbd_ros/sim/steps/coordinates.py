@@ -26,7 +26,6 @@ import math
 
 from rbd_ros.compiler import Scalar, Values, where
 from rbd_ros.errors import ModelError
-from rbd_ros.joints import Joint
 from rbd_ros.model import positions
 from rbd_ros.model.model import Model
 
@@ -41,7 +40,7 @@ class Coordinates:
     def __init__(self, model: Model) -> None:
         self._model, self.nq, self.nv = model, model.nq, model.nv
         self._single: list[tuple[int, int]] = []
-        self._others: list[tuple[Joint, slice, slice]] = []
+        self._others: list[tuple[slice, slice]] = []
         for name in model.independent_joint_names:
             joint = model.joint[model.joint_index(name)]
             q, v = model.position_slice(name), model.velocity_slice(name)
@@ -53,7 +52,7 @@ class Coordinates:
                 raise ModelError(
                     f'joint "{name}" has a limit and a q_dot of its own: a simulated stop acts '
                     'on joints whose position changes with their velocity; leave the limit out')
-            self._others.append((joint, q, v))
+            self._others.append((q, v))
 
     @property
     def single(self) -> Sequence[tuple[int, int]]:
@@ -83,10 +82,7 @@ class Coordinates:
         :param q: entries that were added up and may no longer be valid, such as a quaternion that
             has lost its unit length.
         """
-        out = list(q)
-        for joint, at_q, _ in self._others:
-            out[at_q] = joint.normalise(start[at_q], q[at_q])
-        return out
+        return positions.normalise(self._model, start, q)
 
     def hold_joints(self, held_velocities: Values, old: Values, new: Values) -> list[Scalar]:
         """
@@ -97,7 +93,7 @@ class Coordinates:
         out = list(new)
         for i, j in self._single:
             out[i] = where(held_velocities[j], old[i], new[i])
-        for _, at_q, at_v in self._others:
+        for at_q, at_v in self._others:
             every: Scalar = 1.0
             for flag in held_velocities[at_v]:
                 every = every * flag
