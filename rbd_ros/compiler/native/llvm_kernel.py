@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import ctypes
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,36 +30,10 @@ from rbd_ros.compiler.kernel import Bound, Explain, Kernel, Progress, Source
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.batch import batch_modules, BatchProgram
 from rbd_ros.compiler.native.loader import Code, owned_memory
-from rbd_ros.compiler.native.modules import part_size, scalar_modules
-from rbd_ros.compiler.native.target import binding, host, quick, Target
+from rbd_ros.compiler.native.modules import effort, emit_all, part_size, scalar_modules
+from rbd_ros.compiler.native.target import circumstances, Options, Target
 from rbd_ros.compiler.native.zeros import left_out
-from rbd_ros.compiler.scalar import FLOAT64, scalar_type, ScalarType
-from rbd_ros.compiler.source_digest import source_digest
-
-#: Operations past which code is generated without optimisation: a third of the time to compile;
-#: such code is bound by the instruction cache anyway.
-LONG = 100_000
-#: what decides which machine code a graph becomes
-_SOURCES = ('rbd_ros.compiler.scalar', 'rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
-
-
-class Options(NamedTuple):
-    """
-    What machine code is made of and for.
-
-    :param scalar: type of all numbers.
-    :param target: the processor.
-    :param call: whether the checked call is machine code too.
-    """
-
-    scalar: ScalarType
-    target: Target
-    call: bool = True
-
-    @classmethod
-    def of(cls, scalar: str | ScalarType, target: Target | None, call: bool = True) -> Options:
-        """Return options from what a caller gives; None is this machine's processor."""
-        return cls(scalar_type(scalar), target or host(), call)
+from rbd_ros.compiler.scalar import FLOAT64, ScalarType
 
 
 class Program(Kernel):
@@ -172,7 +146,7 @@ class Program(Kernel):
             texts, workspace = batch_modules(self.graph, width, table=target.table,
                                              scalar=scalar)
             return disk.Entry({'workspace': workspace},
-                              _emit(self.name, texts, target, progress))
+                              emit_all(self.name, texts, target, progress))
         entry = disk.kept(
             disk.digest([self._key, 'batch', width]) if self._key else '', make)
         with self._lock:
@@ -295,7 +269,7 @@ def emit_objects(graph: Graph, *, scalar: str | ScalarType = FLOAT64,
     kind, machine, _ = Options.of(scalar, target)
     kind.check(graph)
     texts = scalar_modules(graph, size=part_size(graph), table=machine.table, scalar=kind)
-    return _emit(graph.name, texts, machine, None, effort(graph))
+    return emit_all(graph.name, texts, machine, None, effort(graph))
 
 
 def _compile(source: Source, given: str, cached: bool, progress: Progress | None,
@@ -317,35 +291,6 @@ def _compile(source: Source, given: str, cached: bool, progress: Progress | None
         texts = scalar_modules(graph, call, part_size(graph), table=target.table, scalar=scalar)
         about = {'name': graph.name, 'inputs': graph.inputs, 'outputs': graph.outputs,
                  'count': graph.count(), 'zeros': zeros}
-        return disk.Entry(about, _emit(graph.name, texts, target, progress, effort(graph)))
+        return disk.Entry(about, emit_all(graph.name, texts, target, progress, effort(graph)))
     entry = disk.kept(key, make)
     return LlvmKernel(Program(entry, source, key, options))
-
-
-def effort(graph: Graph) -> int:
-    """Return how hard LLVM should try, from 0 to 2: not at all where it would take too long."""
-    return 2 if graph.count().total <= LONG else 0
-
-
-def _emit(name: str, texts: Sequence[str], target: Target, progress: Progress | None,
-          opt: int = 2) -> list[bytes]:
-    objects = []
-    for k, text in enumerate(texts):
-        objects.append(target.emit(text, opt))
-        if progress is not None:
-            progress(name, (k + 1) / len(texts))
-    return objects
-
-
-@cache
-def circumstances(options: Options) -> str:
-    """Return a digest of all that object code depends on besides the graph, '' if unknown."""
-    import llvmlite
-    try:
-        own = source_digest(*_SOURCES)
-    except ImportError as error:
-        disk.explain('for this installation', str(error))
-        return ''
-    return disk.digest([llvmlite.__version__, binding().llvm_version_info, *options.target,
-                        options.scalar.name, options.call, quick(),
-                        object_layout.TABLE, object_layout.TUPLE_ITEMS, own])

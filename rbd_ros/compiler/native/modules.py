@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A graph as LLVM functions: one straight line, or several past a size."""
+"""A graph as LLVM functions, one straight line or several past a size, and as object code."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from collections.abc import Sequence
 
 from rbd_ros.compiler.graph.graph import Graph
 from rbd_ros.compiler.graph.partition import angles_first, even, operations, Partition, partition
+from rbd_ros.compiler.kernel import Progress
 from rbd_ros.compiler.native.body import Body, first_of_two_products, Layout, Place
 from rbd_ros.compiler.native.constant_table import in_memory
 from rbd_ros.compiler.native.instructions import (
     declarations, Lanes, LIBRARY, library_loop, sine_cosine, sine_cosine_name)
-from rbd_ros.compiler.native.target import pointer
+from rbd_ros.compiler.native.target import pointer, Target
 from rbd_ros.compiler.native.zeros import left_out
 from rbd_ros.compiler.scalar import FLOAT32, FLOAT64, ScalarType
 
@@ -38,6 +39,9 @@ WHOLE, CROSSING = 8000, 0.2
 #: Elements of an input that are copied one by one; more take a loop, since the code generator
 #: spends half a second on the copies of a chain of two hundred joints.
 UNROLLED = 64
+#: Operations past which code is generated without optimisation: a third of the time to compile;
+#: such code is bound by the instruction cache anyway.
+LONG = 100_000
 _EVERY = [Lanes(count, scalar=scalar) for scalar in (FLOAT64, FLOAT32)
           for count in (1, 2, 4, 8, 16)]
 
@@ -181,3 +185,19 @@ def module(lines: Sequence[str], extra: Sequence[str] = (), *, table: bool = Fal
             helpers += [library_loop(lanes, op) for op in LIBRARY
                         if f'@{lanes.library(op)}(' in text]
     return '\n'.join([*declarations(used), *helpers, text, ''])
+
+
+def effort(graph: Graph) -> int:
+    """Return how hard LLVM should try, from 0 to 2: not at all where it would take too long."""
+    return 2 if graph.count().total <= LONG else 0
+
+
+def emit_all(name: str, texts: Sequence[str], target: Target, progress: Progress | None,
+             opt: int = 2) -> list[bytes]:
+    """Return the object code of modules, and say after each how much of all is done."""
+    objects = []
+    for k, text in enumerate(texts):
+        objects.append(target.emit(text, opt))
+        if progress is not None:
+            progress(name, (k + 1) / len(texts))
+    return objects

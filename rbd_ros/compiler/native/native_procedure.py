@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Bound
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
-from rbd_ros.compiler.native.llvm_kernel import circumstances, Options
 from rbd_ros.compiler.native.loader import Code, owned_memory
 from rbd_ros.compiler.native.signatures import ARRAYS, Function, KERNEL
 from rbd_ros.compiler.native.statements import translate
+from rbd_ros.compiler.native.target import circumstances, Options
 from rbd_ros.compiler.scalar import FLOAT64
 
 _lock = ForkLock()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What code is made for: a processor, described by name and features."""
+"""What code is made for: a processor by name and features; and all that code depends on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ import os
 from types import ModuleType
 from typing import NamedTuple, TYPE_CHECKING
 
-from rbd_ros.compiler.scalar import ScalarType
+from rbd_ros.compiler.native import cache as disk, object_layout
+from rbd_ros.compiler.scalar import scalar_type, ScalarType
+from rbd_ros.compiler.source_digest import source_digest
 
 if TYPE_CHECKING:
     from llvmlite.binding import TargetMachine
@@ -35,6 +37,8 @@ _AARCH64 = 'cortex-a72'
 #: so is every result: LLVM takes a quarter of the time, and kernels of thousands of operations are
 #: up to twice as slow. Read when the first kernel of a process is compiled.
 VARIABLE = 'RBD_ROS_COMPILE'
+#: what decides which machine code a graph becomes
+_SOURCES = ('rbd_ros.compiler.scalar', 'rbd_ros.compiler.graph', 'rbd_ros.compiler.native')
 #: what ``quick`` tells LLVM
 _QUICK = ('-enable-misched=false', '-enable-post-misched=false', '-optimize-regalloc=false')
 
@@ -178,3 +182,36 @@ def host() -> Target:
     if triple.startswith('aarch64') and cpu in ('', 'generic'):
         cpu = _AARCH64
     return Target(triple, cpu, features)
+
+
+class Options(NamedTuple):
+    """
+    What machine code is made of and for.
+
+    :param scalar: type of all numbers.
+    :param target: the processor.
+    :param call: whether the checked call is machine code too.
+    """
+
+    scalar: ScalarType
+    target: Target
+    call: bool = True
+
+    @classmethod
+    def of(cls, scalar: str | ScalarType, target: Target | None, call: bool = True) -> Options:
+        """Return options from what a caller gives; None is this machine's processor."""
+        return cls(scalar_type(scalar), target or host(), call)
+
+
+@cache
+def circumstances(options: Options) -> str:
+    """Return a digest of all that object code depends on besides the graph, '' if unknown."""
+    import llvmlite
+    try:
+        own = source_digest(*_SOURCES)
+    except ImportError as error:
+        disk.explain('for this installation', str(error))
+        return ''
+    return disk.digest([llvmlite.__version__, binding().llvm_version_info, *options.target,
+                        options.scalar.name, options.call, quick(),
+                        object_layout.TABLE, object_layout.TUPLE_ITEMS, own])
