@@ -41,7 +41,7 @@ instead, on its slow path or, with --fast, on its fast path. --cover prints what
 SEEDS = 16 * len(KINDS)
 
 #: of torques, as a share of their limits; rounding differs from machine to machine
-TOLERANCE = 1e-8
+TOLERANCE = 2e-9
 
 #: the same for passive joints that are solved: the fast path takes fewer steps of Newton's method
 SOLVED = 1e-6

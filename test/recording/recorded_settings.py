@@ -50,7 +50,7 @@ def any_values(name: str, random: Chance) -> tuple[dict[str, Value], bool]:
         'start.watch_time': one(0.0, 0.1, 0.3), 'ramp_time': one(0.0, 0.1, 0.3),
         'brake_time': one(0.05, 0.2), 'hold_time': one(0.03, 0.1),
         'release_time': one(0.0, 0.05, 0.2), 'stop_time': one(0.3, 0.6),
-        'release_repeats': one(1, 5), 'release_torque': one('zero', 'gravity'),
+        'release_repeats': one(1, 5, 40), 'release_torque': one('zero', 'gravity'),
         'fault_action': one('hold', 'release'), 'stop_action': one('hold', 'release'),
         'recover_lost_state': one(True, False), 'pause_limit': 0.3,
         'dead_man_timeout': one(0.0, 0.0, 0.15),

@@ -39,9 +39,9 @@ __all__ = ['Scenario']
 
 _BLIND = tuple(map(STATES.index, (State.LOST, State.RAMPING_DOWN, State.RELEASING)))
 _WORK = tuple(map(STATES.index, (State.RAMPING_IN, State.RUNNING)))
-_PROBING, _RAMPING_IN, _RUNNING, _HOLDING, _RELEASING, _INACTIVE, _FAULT = map(STATES.index, (
-    State.PROBING, State.RAMPING_IN, State.RUNNING, State.HOLDING, State.RELEASING,
-    State.INACTIVE, State.FAULT))
+_PROBING, _RAMPING_IN, _RUNNING, _HOLDING, _LOST, _RELEASING, _INACTIVE, _FAULT = map(
+    STATES.index, (State.PROBING, State.RAMPING_IN, State.RUNNING, State.HOLDING, State.LOST,
+                   State.RELEASING, State.INACTIVE, State.FAULT))
 
 #: what can go wrong for a while, with its longest time in s
 _WRONG = {
@@ -49,20 +49,23 @@ _WRONG = {
     'no velocity': 0.5, 'wrong effort': 0.5, 'wrong names': 0.1, 'name twice': 0.1,
     'stamp stands': 0.1, 'stamp back': 0.02, 'stamp ahead': 0.05, 'no stamp': 0.1,
     'silence': 0.2, 'slow': 2.5, 'queue': 0.15, 'twice': 0.1, 'garbage': 0.1, 'one source': 0.9,
-    'late': 0.2, 'haste': 1.0, 'push': 0.5, 'singular': 1.2, 'clock stands': 0.8,
+    'late': 0.2, 'haste': 1.0, 'push': 0.5, 'singular': 1.2, 'clock stands': 1.5,
     'clock back': 0.01, 'clock ahead': 0.01, 'no gravity': 0.4, 'switch lost': 0.3,
     'switch released': 0.02, 'stall': 0.01}
 _REQUESTS = ('activate', 'reset', 'stop', 'deactivate', 'signal', 'exception', 'mode',
              'parameters', 'hold', 'refused', 'points', 'goal', 'cancel', 'pose', 'twist',
-             'wrench', 'payload', 'switch')
+             'wrench', 'payload', 'switch', 'unreadable')
 #: while the law acts
 _OFTEN = ('points', 'points', 'goal', 'pose', 'twist', 'wrench', 'mode', 'mode', 'parameters',
           'payload', 'cancel', 'hold', 'refused')
-#: any of them, how often in a second in phases that last
-_SELDOM = {_RUNNING: 0.5, _RAMPING_IN: 2.0, _PROBING: 2.0, _HOLDING: 8.0, _RELEASING: 150.0,
-           **dict.fromkeys(IDLE, 30.0)}
+_GOALS = ('goal', 'goal', 'goal', 'goal', 'cancel', 'parameters')
+#: any of them, how often in a second
+_SELDOM = {_RUNNING: 0.9, _RAMPING_IN: 5.0, _PROBING: 2.0, _HOLDING: 20.0, _LOST: 20.0,
+           _RELEASING: 40.0, **dict.fromkeys(IDLE, 30.0)}
 #: what goes wrong with some kinds of robots alone, or shows something there alone
-_OF_KIND = {'crane': 2 * ['one source'], 'solved five-bar': 2 * ['singular']}
+_OF_KIND = {'crane': 4 * ['one source'], 'solved five-bar': 9 * ['singular']}
+#: what shows only if it lasts, in every third story
+_RARE = (2 * ['slow'], 2 * ['freeze'], [])
 
 Story = Generator[Event, Reply, None]
 
@@ -70,7 +73,7 @@ Story = Generator[Event, Reply, None]
 class Scenario:
     """One story: a robot, its parameters, and what happens."""
 
-    def __init__(self, seed: int, steps: int = 2000) -> None:
+    def __init__(self, seed: int, steps: int = 2400) -> None:
         """
         Choose robot and parameters.
 
@@ -86,9 +89,13 @@ class Scenario:
                               synchronised=bool(self.values['synchronised_stamps']))
         names = list(_WRONG)
         self._may_go_wrong = [names[i] for i in random.order(len(names))[:12]] + _OF_KIND.get(
-            self.robot, [])
+            self.robot, []) + _RARE[seed % 3] + self.simulated * ['clock stands', 'clock back']
         self._often = random.one([0.3, 2.0, 6.0])  # in a second
         self._busy = random.one([2.0, 12.0])  # requests in a second while the law acts
+        self._follows = random.below(0.3)  # goals are what its operator wants
+        if self._follows:
+            self._busy = 1.5
+            self.values |= {'mode': 'computed_torque', 'tracking_limits': [2.0]}
         self._restless = random.below(0.06)
         # a free robot falls if what its controller believes is far from true
         self._slip = 0.1 if KINDS[self.robot].free else 1.0
@@ -161,7 +168,7 @@ class Scenario:
                     world.target[world.index[1]] < 3.1):
                 target = world.home.copy()
                 target[world.index] = [0.0, 3.1416]
-                world.go(target, 1.5)
+                world.go(target, 1.8)
         elif world.moves and random.below(0.95):
             world.stop()
 
@@ -217,10 +224,10 @@ class Scenario:
         elif state == _HOLDING and random.below(2.0 * second):
             yield from self._ask('reset')
         elif state == _RUNNING and random.below(self._busy * second):
-            yield from self._ask(random.one(_OFTEN))
+            yield from self._ask(random.one(_GOALS if self._follows else _OFTEN))
         elif state == _RUNNING and random.below(0.4 * second):
             yield from self._ask('stop')
-        elif random.below(_SELDOM.get(state, 6.0) * second):
+        elif random.below(_SELDOM.get(state, 8.0) * second):
             yield from self._ask(random.one(_REQUESTS))
 
     def _ask(self, kind: str) -> Story:
