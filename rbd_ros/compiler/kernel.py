@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A graph made executable: what every backend gives, and the checks they share.
+A graph made executable: what every backend gives, and the calls that check their arguments.
 
 A backend derives from Kernel and implements ``run`` and ``run_batch`` on arrays that are already
 right (C-contiguous, of the declared shapes and the kernel's number type). It must read every input

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joints made of others: universal, roll-pitch-yaw, any chain of joints, and reversed ones."""
+"""Joints in series without bodies between them: universal, roll-pitch-yaw, any chain."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Joints beyond Table 4.1: user-defined, driven by time, rack-and-pinion and others (RBDA 4.6)."""
+"""Joints beyond Table 4.1: rack and pinion, ball in a tube, driven by time (RBDA 4.6, 8.10)."""
 
 from __future__ import annotations
 

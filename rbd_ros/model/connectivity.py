@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Connectivity of a rigid-body system: graphs, numberings and index sets (RBDA 4.1, 6.4, 6.5).
+Connectivity of a tree of bodies: parents, index sets, paths and loops (RBDA 4.1, 6.4, 6.5).
 
 Bodies are nodes, joints are arcs, node 0 is the fixed base. Arrays indexed by body have a
 placeholder entry 0, so that ``parent[i]`` is the book's lambda(i). Arrays indexed by joint

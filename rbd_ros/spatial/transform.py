@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Pluecker transforms as (E, r) pairs and axial screws (RBDA 2.8, A.3 and A.4).
+Pluecker transforms as (E, r) pairs (RBDA 2.8, A.3 and A.4).
 
 X = rot(E) xlt(r) takes A coordinates to B coordinates: E turns A components of a 3-vector into B
 components (the transpose of the rotation that ROS calls the orientation of B in A) and r is the

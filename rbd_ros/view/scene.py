@@ -35,11 +35,9 @@ from rbd_ros.model.model import Model
 from rbd_ros.model.positions import neutral
 from rbd_ros.spatial import quaternion, RigidInertia, Transform
 from rbd_ros.view import figures
-from rbd_ros.view.server import start_server, stop_server
 from rbd_ros.view.shapes import mesh_file, Shape
 
-__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'start_server', 'stop_server',
-           'Viewpoint', 'viewpoint']
+__all__ = ['inertia_box', 'link_poses', 'RobotScene', 'Viewpoint', 'viewpoint']
 
 INERTIA_COLOUR, STICK_COLOUR = (230, 140, 40), (60, 60, 70)
 #: m, width and smallest length of the line between two joints of a link that has no shape.

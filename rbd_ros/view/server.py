@@ -23,6 +23,8 @@ from typing import Any
 from rbd_ros.errors import RbdError
 from rbd_ros.view.gate import Gate, guarded, prove_guarded
 
+__all__ = ['start_server', 'stop_server']
+
 SKY_COLOUR, GROUND_COLOUR, SKY_INTENSITY = (255, 255, 255), (200, 200, 205), 3.0
 
 

@@ -32,7 +32,7 @@ from rbd_ros.compiler import (
     trace)
 from rbd_ros.compiler.native.loader import Code
 from rbd_ros.compiler.native.modules import scalar_modules
-from rbd_ros.compiler.native.target import binding
+from rbd_ros.compiler.native.target import binding, quick
 from rbd_ros.compiler.scalar import FLOAT32
 from rbd_ros.samples.families import general_chain
 
@@ -281,5 +281,6 @@ def test_size_of_the_code_grows_with_the_operations(architecture):
     slopes = np.diff(sizes) / np.diff(operations)
     # past 2000 operations the code is cut, and keeps values in memory in between
     assert slopes.max() < 2.0 * slopes.min()
-    assert 3.0 < slopes.min() and slopes.max() < 16.0           # bytes
+    # in bytes; made quickly, without a search for registers, each value goes through memory
+    assert 3.0 < slopes.min() and slopes.max() < (32.0 if quick() else 16.0)
     assert code_size(objects * 2) == 2 * sizes[-1] and code_size([]) == 0

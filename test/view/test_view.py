@@ -29,6 +29,7 @@ from rbd_env.pace import patient
 import rbd_ros
 from rbd_ros.spatial import RigidInertia, Sym3, Vec3
 from rbd_ros.view import scene as scenes, shapes
+from rbd_ros.view.server import start_server, stop_server
 
 VISUAL = """<visual><origin xyz="0.1 0 0.2" rpy="0 0 1.5707963267948966"/><geometry>{}</geometry>
   <material name="red"/></visual>"""
@@ -101,7 +102,7 @@ def test_scene(tmp_path: Path) -> None:
                    '<sphere radius="0.2"/>', '<mesh filename="tetra.obj"/>',
                    '<mesh filename="no.stl"/>')
     model = rbd_ros.load_urdf(text)
-    server = scenes.start_server(port=free_port())
+    server = start_server(port=free_port())
     try:
         made = scenes.RobotScene(server, model, shapes.read_shapes(text), near=tmp_path)
         assert len(made.drawn) == 4 and made.problems == ['tip: mesh file "no.stl" not found']
@@ -114,7 +115,7 @@ def test_scene(tmp_path: Path) -> None:
         page = urllib.request.urlopen(f'http://127.0.0.1:{server.get_port()}', timeout=patient(20))
         assert page.status == 200 and b'<html' in page.read()
     finally:
-        scenes.stop_server(server)
+        stop_server(server)
 
 
 def test_view_command() -> None:
