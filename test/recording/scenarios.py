@@ -185,7 +185,7 @@ class Scenario:
         driver = self._driver
         first = driver.age
         if 'late' in wrong:
-            driver.age += 0.02 + 0.0001 * (wrong['late'][1] % 200)
+            driver.age += 0.005 * (1 + wrong['late'][1] % 30)
         for source in range(len(driver.sources)):
             if 'one source' in wrong and source == wrong['one source'][1] % len(driver.sources):
                 continue
