@@ -291,7 +291,7 @@ class Supervisor:
         """Take the first row of an event whose conditions hold; False if there is none."""
         self.steady = steady
         for row, conditions in _TABLE.get((event, self.state), ()):
-            if all(holds(self) is wanted for holds, wanted in conditions):
+            if all(bool(holds(self)) is wanted for holds, wanted in conditions):
                 self._left = self._since
                 if row.after is not None:
                     self.state, self._due = row.after, _DUE[row.after]
