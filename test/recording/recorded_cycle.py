@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The controller of today behind the interface of the recording, on its slow or its fast path."""
+"""``Cycle`` behind the interface of the recording, on its slow or its fast path."""
 
 from __future__ import annotations
 
