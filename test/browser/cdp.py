@@ -43,6 +43,15 @@ _MIDDLE = """function () {
     if (!top || !(this.contains(top) || top.contains(this))) return 'is covered';
     return [x, y];
 }"""
+#: Clicks if it is still where it was: in one go, as a line of text that comes or goes between a look
+#: and a click of the mouse would move another element under the mouse.
+_CLICK = """function (x, y) {
+    const box = this.getBoundingClientRect();
+    if (box.x + box.width / 2 !== x || box.y + box.height / 2 !== y) return false;
+    this.focus();
+    this.click();
+    return true;
+}"""
 #: Codes of keys; those of a dot and a minus as characters would be Delete and Insert.
 _CODES = {'ArrowRight': 39, 'End': 35, 'Tab': 9, 'Enter': 13, '.': 190, '-': 189}
 
@@ -305,16 +314,13 @@ class Element:
         self.call("function () { this.scrollIntoView({block: 'center', behavior: 'instant'}); }")
 
     def click(self) -> None:
-        """Click at its middle with the mouse; raises if something else is there, or it moves."""
+        """Click, as a person who sees it would; raises if something covers it, or it moves."""
         place = self.call(_MIDDLE)
         if isinstance(place, str):
             raise BrowserError(f'the element {place}')
         time.sleep(0.1)
-        if self.call(_MIDDLE) != place:
+        if self.call(_MIDDLE) != place or not self.call(_CLICK, *place):
             raise BrowserError('the element moves')
-        self.page.mouse('mouseMoved', *place)
-        self.page.mouse('mousePressed', *place, buttons=1)
-        self.page.mouse('mouseReleased', *place)
 
     def press(self, *keys: str) -> None:
         """Press keys while it has the focus."""

@@ -1,0 +1,195 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""
+Records: named numbers and arrays in one block of memory, declared once.
+
+A record is what procedures work on. Its class says of each field how many numbers it has, their
+unit and what they mean; arrays, structs of C and documentation are made from that. In memory come
+the single numbers, then the arrays, then the records inside, each in the order of declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import math
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ['Field', 'field', 'group', 'Record']
+
+_Record = TypeVar('_Record', bound='Record')
+
+
+class Field(NamedTuple):
+    """
+    One field of a record.
+
+    :param dims: number of entries along each axis, or the name of that number; none: one number.
+    :param unit: of its numbers; '': none, or a number of cases.
+    :param text: what it means.
+    :param initial: value of every number in a new record.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    unit: str
+    text: str
+    initial: float
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Return how many entries it has along each axis."""
+        return tuple([int(dim) if dim.isdecimal() else sizes[dim] for dim in self.dims])
+
+
+class _Declared(NamedTuple):
+    """What a class body says of a field."""
+
+    dims: tuple[str, ...]
+    unit: str
+    text: str
+    initial: float
+
+
+class _Group(NamedTuple):
+    """What a class body says of a record inside."""
+
+    kind: type[Record]
+
+
+def field(dims: str, unit: str, text: str, initial: float = 0.0) -> Any:
+    """
+    Declare a field in the body of a record.
+
+    :param dims: '' for a number (annotated ``float``), one or two words for the axes of an array
+        (``Vector``, ``Matrix``): numbers, or names of sizes such as 'n'.
+    :param unit: of its numbers, in the words of the documentation.
+    :param text: what it means.
+    :param initial: value in a new record.
+    """
+    return _Declared(tuple(dims.split()), unit, text, initial)
+
+
+def group(kind: type[_Record]) -> _Record:
+    """
+    Declare a record inside a record.
+
+    :param kind: its class.
+    """
+    return _Group(kind)     # type: ignore[return-value]
+
+
+class _Number:
+    """A single number of a record: what its attribute reads and writes."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+
+    def __get__(self, record: Record | None, kind: type[Record]) -> Any:
+        return self if record is None else record.numbers[self._place]
+
+    def __set__(self, record: Record, value: float) -> None:
+        record.numbers[self._place] = value
+
+
+class Record:
+    """
+    Named numbers and arrays in one block of memory.
+
+    :param sizes: what the names among the dimensions stand for.
+    :param memory: the block, float64 and as long as ``count`` says; none: a new one, with the
+        initial values.
+    """
+
+    #: Fields in the order of memory, those of the records inside not included.
+    fields: ClassVar[tuple[Field, ...]] = ()
+    #: Records inside by name.
+    groups: ClassVar[dict[str, type[Record]]] = {}
+    #: Single numbers, which Python reads as floats.
+    numbers: Any
+
+    def __init_subclass__(cls) -> None:
+        """Collect the declarations of the class."""
+        found = [Field(name, *value) for name, value in vars(cls).items()
+                 if isinstance(value, _Declared)]
+        single = [each for each in found if not each.dims]
+        cls.fields = (*single, *[each for each in found if each.dims])
+        cls.groups = {name: value.kind for name, value in vars(cls).items()
+                      if isinstance(value, _Group)}
+        for place, each in enumerate(single):
+            setattr(cls, each.name, _Number(place))
+        for name in [each.name for each in found if each.dims] + list(cls.groups):
+            delattr(cls, name)  # an instance has it
+
+    def __init__(self, sizes: Mapping[str, int],
+                 memory: NDArray[np.float64] | None = None) -> None:
+        self.sizes = dict(sizes)
+        total = self.count(sizes)
+        if memory is not None and (memory.shape != (total,) or memory.dtype != np.float64):
+            raise TypeError(f'{type(self).__name__} needs {total} float64 in one row, not '
+                            f'{memory.dtype} of shape {memory.shape}')
+        self.memory = np.zeros(total) if memory is None else memory
+        self._spread(self.memory, plain=False)
+        if memory is None:
+            self.restart()
+
+    def _spread(self, memory: NDArray[np.float64], *, plain: bool) -> None:
+        """Give every field its part of the memory."""
+        singles = sum(not each.dims for each in self.fields)
+        self.numbers = memoryview(memory[:singles])
+        at = singles
+        for each in self.fields[singles:]:
+            shape = each.shape(self.sizes)
+            view = memory[at:at + math.prod(shape)].reshape(shape)
+            setattr(self, each.name, memoryview(view) if plain else view)
+            at += view.size
+        for name, kind in self.groups.items():
+            count = kind.count(self.sizes)
+            inner = kind(self.sizes, memory[at:at + count])
+            setattr(self, name, inner.plain() if plain else inner)
+            at += count
+
+    @classmethod
+    def count(cls, sizes: Mapping[str, int]) -> int:
+        """Return how many numbers a record has, with those of the records inside."""
+        return (sum(math.prod(each.shape(sizes)) for each in cls.fields)
+                + sum(kind.count(sizes) for kind in cls.groups.values()))
+
+    def restart(self) -> None:
+        """Give every number its initial value."""
+        for _, each, view in self.walk():
+            view[...] = each.initial
+
+    def plain(self) -> Self:
+        """Return a record on the same memory whose arrays give floats of Python, and take them."""
+        twin = object.__new__(type(self))
+        twin.sizes, twin.memory = self.sizes, self.memory
+        twin._spread(self.memory, plain=True)
+        return twin
+
+    def walk(self, path: str = '') -> Iterator[tuple[str, Field, NDArray[np.float64]]]:
+        """
+        Yield the path, the declaration and the numbers of each field, in the order of memory.
+
+        :param path: of the record itself, in front of those of its fields.
+        """
+        at = 0
+        for each in self.fields:
+            shape = each.shape(self.sizes)
+            size = math.prod(shape)
+            yield f'{path}{each.name}', each, self.memory[at:at + size].reshape(shape)
+            at += size
+        for name in self.groups:
+            yield from getattr(self, name).walk(f'{path}{name}.')
