@@ -26,7 +26,7 @@ kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TYPE_CHECKING
 
 from rbd_ros.compiler import clamp
