@@ -16,7 +16,7 @@
 Algorithms that iterate until they are done, as machine code from the source that Python runs.
 
 Graphs hold algorithms without decisions. An algorithm that has them, such as the forces of some
-contacts, is written as a function of loops over arrays; what it may hold is said in
+contacts, is written as a function of loops over arrays and records; what it may hold is said in
 :mod:`rbd_ros.compiler.native.statements`.
 """
 
@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbd_ros.compiler.backends import BACKENDS, has_llvm
+from rbd_ros.compiler.records import Record
 
 #: Types of the parameters of procedures.
 Vector: TypeAlias = NDArray[np.float64]
@@ -42,11 +43,13 @@ _log = logging.getLogger('rbd_ros')
 def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
          ) -> Callable[[], None]:
     """
-    Return a call without arguments that runs a function on arrays and kernels.
+    Return a call without arguments that runs a function on arrays, records and kernels.
+
+    Python runs it on floats of its own: what arrays hold reaches it without NumPy.
 
     :param function: a procedure whose parameters are no numbers.
     :param given: C-contiguous float64 arrays, whose contents may change between calls; kernels,
-        bound ones or any calls without arguments; and named tuples of both.
+        bound ones or any calls without arguments; records; and named tuples of these.
     :param backend: 'llvm' for machine code, 'python' for the function as it stands, 'auto' for
         machine code where it can be made.
     :raises TypeError: if the function cannot be translated, or an array does not fit.
@@ -55,9 +58,8 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
         raise ValueError(f'no backend "{backend}" (known: {", ".join(BACKENDS)})')
     if backend == 'llvm' or (backend == 'auto' and has_llvm()):
         from rbd_ros.compiler.native.native_procedure import compiled
-        flat = [part for each in given for part in (each if isinstance(each, tuple) else [each])]
         try:
-            return compiled(function).bind(flat)
+            return compiled(function).bind(given)
         except OSError as error:
             if backend == 'llvm':
                 raise
@@ -66,9 +68,13 @@ def bind(function: Callable[..., None], *given: object, backend: str = 'auto',
 
 
 def _plain(given: object) -> object:
-    """Return an array as it is, and a call as one that returns zero: an error is raised."""
+    """Return what gives floats of Python, and a call that returns zero: an error is raised."""
     if isinstance(given, tuple):
         return type(given)._make(map(_plain, given))    # type: ignore[attr-defined]
+    if isinstance(given, Record):
+        return given.plain()
+    if isinstance(given, np.ndarray):
+        return memoryview(given)
     if not callable(given):
         return given
 

@@ -79,7 +79,10 @@ def field(dims: str, unit: str, text: str, initial: float = 0.0) -> Any:
     :param text: what it means.
     :param initial: value in a new record.
     """
-    return _Declared(tuple(dims.split()), unit, text, initial)
+    axes = tuple(dims.split())
+    if len(axes) > 2:
+        raise TypeError(f'dims "{dims}": a field is a number, or has one or two axes')
+    return _Declared(axes, unit, text, initial)
 
 
 def group(kind: type[_Record]) -> _Record:
@@ -98,10 +101,10 @@ class _Number:
         self._place = place
 
     def __get__(self, record: Record | None, kind: type[Record]) -> Any:
-        return self if record is None else record.numbers[self._place]
+        return self if record is None else record._single[self._place]
 
     def __set__(self, record: Record, value: float) -> None:
-        record.numbers[self._place] = value
+        record._single[self._place] = value
 
 
 class Record:
@@ -109,7 +112,7 @@ class Record:
     Named numbers and arrays in one block of memory.
 
     :param sizes: what the names among the dimensions stand for.
-    :param memory: the block, float64 and as long as ``count`` says; none: a new one, with the
+    :param memory: the block, float64 and as long as ``block_size`` says; none: a new one, with the
         initial values.
     """
 
@@ -118,7 +121,7 @@ class Record:
     #: Records inside by name.
     groups: ClassVar[dict[str, type[Record]]] = {}
     #: Single numbers, which Python reads as floats.
-    numbers: Any
+    _single: Any
 
     def __init_subclass__(cls) -> None:
         """Collect the declarations of the class."""
@@ -128,6 +131,10 @@ class Record:
         cls.fields = (*single, *[each for each in found if each.dims])
         cls.groups = {name: value.kind for name, value in vars(cls).items()
                       if isinstance(value, _Group)}
+        for name in [each.name for each in found] + list(cls.groups):
+            if name.startswith('_') or name in ('memory', 'sizes') or hasattr(Record, name):
+                raise TypeError(f'{cls.__name__}.{name}: every record has something of this name '
+                                'already, or it begins with an underscore; take another name')
         for place, each in enumerate(single):
             setattr(cls, each.name, _Number(place))
         for name in [each.name for each in found if each.dims] + list(cls.groups):
@@ -136,7 +143,7 @@ class Record:
     def __init__(self, sizes: Mapping[str, int],
                  memory: NDArray[np.float64] | None = None) -> None:
         self.sizes = dict(sizes)
-        total = self.count(sizes)
+        total = self.block_size(sizes)
         if memory is not None and (memory.shape != (total,) or memory.dtype != np.float64):
             raise TypeError(f'{type(self).__name__} needs {total} float64 in one row, not '
                             f'{memory.dtype} of shape {memory.shape}')
@@ -148,7 +155,7 @@ class Record:
     def _spread(self, memory: NDArray[np.float64], *, plain: bool) -> None:
         """Give every field its part of the memory."""
         singles = sum(not each.dims for each in self.fields)
-        self.numbers = memoryview(memory[:singles])
+        self._single = memoryview(memory[:singles])
         at = singles
         for each in self.fields[singles:]:
             shape = each.shape(self.sizes)
@@ -156,16 +163,16 @@ class Record:
             setattr(self, each.name, memoryview(view) if plain else view)
             at += view.size
         for name, kind in self.groups.items():
-            count = kind.count(self.sizes)
+            count = kind.block_size(self.sizes)
             inner = kind(self.sizes, memory[at:at + count])
             setattr(self, name, inner.plain() if plain else inner)
             at += count
 
     @classmethod
-    def count(cls, sizes: Mapping[str, int]) -> int:
+    def block_size(cls, sizes: Mapping[str, int]) -> int:
         """Return how many numbers a record has, with those of the records inside."""
         return (sum(math.prod(each.shape(sizes)) for each in cls.fields)
-                + sum(kind.count(sizes) for kind in cls.groups.values()))
+                + sum(kind.block_size(sizes) for kind in cls.groups.values()))
 
     def restart(self) -> None:
         """Give every number its initial value."""
@@ -185,11 +192,16 @@ class Record:
 
         :param path: of the record itself, in front of those of its fields.
         """
+        for each, view in self.views():
+            yield f'{path}{each.name}', each, view
+        for name in self.groups:
+            yield from getattr(self, name).walk(f'{path}{name}.')
+
+    def views(self) -> Iterator[tuple[Field, NDArray[np.float64]]]:
+        """Yield the declaration and the numbers of each field, of none of the records inside."""
         at = 0
         for each in self.fields:
             shape = each.shape(self.sizes)
             size = math.prod(shape)
-            yield f'{path}{each.name}', each, self.memory[at:at + size].reshape(shape)
+            yield each, self.memory[at:at + size].reshape(shape)
             at += size
-        for name in self.groups:
-            yield from getattr(self, name).walk(f'{path}{name}.')

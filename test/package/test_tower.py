@@ -34,7 +34,8 @@ pytestmark = pytest.mark.slow
 #: From the ground up. A part of a package may have a floor of its own.
 FLOORS = (
     'version', 'source_state', 'errors', 'compiler.fork_lock', 'compiler.source_digest',
-    'compiler.graph', 'compiler.scalar', 'compiler.arguments', 'compiler.kernel',
+    'compiler.graph', 'compiler.scalar', 'compiler.records', 'compiler.arguments',
+    'compiler.kernel',
     'compiler.source', 'compiler.native', 'compiler',
     'spatial', 'joints', 'model', 'algorithms', 'dynamics.handle_inputs', 'dynamics.prescribed',
     'dynamics.quantity', 'dynamics.state', 'dynamics.environment', 'dynamics.declaration',

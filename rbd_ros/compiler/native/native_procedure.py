@@ -27,9 +27,10 @@ from rbd_ros.compiler.fork_lock import ForkLock
 from rbd_ros.compiler.kernel import Bound
 from rbd_ros.compiler.native import cache as disk, gate, object_layout
 from rbd_ros.compiler.native.loader import Code, owned_memory
-from rbd_ros.compiler.native.signatures import ARRAYS, Function, KERNEL
+from rbd_ros.compiler.native.signatures import ARRAYS, Function, KERNEL, Kind, Layout
 from rbd_ros.compiler.native.statements import translate
 from rbd_ros.compiler.native.target import circumstances, Options
+from rbd_ros.compiler.records import Record
 from rbd_ros.compiler.scalar import FLOAT64
 
 _lock = ForkLock()
@@ -58,23 +59,15 @@ class CompiledProcedure:
             self._definition = self._code.define(self._name, 'rbd_bound', object_layout.NOARGS)
 
     def bind(self, given: Sequence[object]) -> Callable[[], None]:
-        """Return the call of the procedure on these arrays and kernels."""
-        values: list[int] = []
-        errors: list[BaseException] = []
-        kept: list[object] = [self, *given]
+        """Return the call of the procedure on these arrays, kernels, records and tuples."""
+        found = _Words(self._name)
+        if len(given) != len(self._kinds):
+            raise TypeError(f'{self._name} takes {len(self._kinds)} things, not {len(given)}')
         for each, kind in zip(given, self._kinds, strict=True):
-            if isinstance(each, np.ndarray):
-                values += self._array(each, kind)
-            elif isinstance(each, Bound) and each.place is not None:
-                values += [*each.place, 0]
-            else:
-                if kind != KERNEL or not callable(each):
-                    raise TypeError(f'{self._name} takes a {kind}, not {each!r}')
-                called = _CALL(partial(_call, each, errors))
-                kept.append(called)
-                values += [ctypes.cast(called, ctypes.c_void_p).value or 0, 0, 0]
+            found.add(each, kind)
+        kept, values, errors = [self, *given, *found.kept], found.values, found.errors
         memory = owned_memory(ctypes.c_int64 * len(values), kept, *values)
-        if self._definition and len(kept) == 1 + len(given):
+        if self._definition and not found.kept:
             table = np.ndarray((len(values),), np.int64, memory)
             return object_layout.make_function(self._definition, table)
         # What Python is called may refer to the robot that calls this: the garbage collector sees
@@ -86,6 +79,56 @@ class CompiledProcedure:
             if errors:
                 raise errors.pop()
         return run
+
+
+class _Words:
+    """
+    The words of what a procedure is bound to.
+
+    :param name: of the procedure.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        #: The words, see :mod:`rbd_ros.compiler.native.signatures`.
+        self.values: list[int] = []
+        #: Errors of calls of Python.
+        self.errors: list[BaseException] = []
+        #: What Python has to keep for these calls.
+        self.kept: list[object] = []
+
+    def add(self, given: object, kind: Kind) -> None:
+        """
+        Add the words of one thing.
+
+        :raises TypeError: if it is not of its kind.
+        """
+        if isinstance(kind, Layout):
+            if not isinstance(given, kind.type):
+                raise TypeError(f'{self._name} takes a {kind}, not {given!r}')
+            if isinstance(given, Record):
+                self._add_record(given)
+                return
+            for name, (_, inner) in kind.members.items():
+                self.add(getattr(given, name), inner)
+        elif isinstance(given, np.ndarray):
+            self.values += self._array(given, kind)
+        elif isinstance(given, Bound) and given.place is not None and kind == KERNEL:
+            self.values += [*given.place, 0]
+        elif kind == KERNEL and callable(given):
+            called = _CALL(partial(_call, given, self.errors))
+            self.kept.append(called)
+            self.values += [ctypes.cast(called, ctypes.c_void_p).value or 0, 0, 0]
+        else:
+            raise TypeError(f'{self._name} takes a {kind}, not {given!r}')
+
+    def _add_record(self, record: Record) -> None:
+        self.values += self._array(record.memory, 'Vector')[:1]
+        for each, view in record.views():
+            if each.dims:
+                self.values += [view.ctypes.data, *view.shape, 1][:3]
+        for name in record.groups:
+            self._add_record(getattr(record, name))
 
     def _array(self, array: NDArray[np.float64], kind: str) -> list[int]:
         plain = array.flags.c_contiguous and array.flags.aligned

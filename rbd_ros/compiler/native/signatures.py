@@ -11,24 +11,61 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""What a translated function takes and returns, read from its annotations."""
+
+"""
+What a translated function takes and returns, read from its annotations.
+
+Machine code finds all that it works on in a table of 64-bit words: for an array three, its address
+and its numbers of rows and columns; for a kernel three, the addresses of its code and of its block
+of memory, and one that is free; for a record the address of its single numbers, and then the words
+of its arrays and of the records inside; for a named tuple the words of what it holds. A record and
+a named tuple are passed on as the address of their words, the others as the words themselves.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 import inspect
+import sys
 import textwrap
+from types import ModuleType
 from typing import NamedTuple
 
 from rbd_ros.compiler.native.target import pointer
+from rbd_ros.compiler.records import Record
 
 Function = Callable[..., object]
 TYPES = {'float': 'double', 'int': 'i64', 'bool': 'i1', 'None': 'void'}
 ARRAYS = {'Vector': 1, 'Matrix': 2}
 #: A compiled kernel, or any call without arguments; see ``procedure.bind``.
 KERNEL = 'Kernel'
+_WORDS = 3
+
+
+class Layout(NamedTuple):
+    """
+    What the words of a record or a named tuple are.
+
+    :param type: its class.
+    :param numbers: place of each single number behind the address in its first word.
+    :param members: first word and kind of all else.
+    :param words: how many it has.
+    """
+
+    type: type
+    numbers: dict[str, int]
+    members: dict[str, tuple[int, Kind]]
+    words: int
+
+    def __str__(self) -> str:
+        """Return the name of the class."""
+        return self.type.__name__
+
+
+#: 'Vector', 'Matrix', 'Kernel', 'int', 'float', or what a record or named tuple holds.
+Kind = str | Layout
 
 
 @cache
@@ -49,20 +86,15 @@ def symbol(function: Function) -> str:
 
 
 class Parameter(NamedTuple):
-    """
-    A parameter of a function.
-
-    :param kind: the name of its type.
-    :param fields: names and types of what it holds: those of a record, or one without a name.
-    """
+    """A parameter of a function, and what kind of thing it is."""
 
     name: str
-    kind: str
-    fields: tuple[tuple[str, str], ...]
+    kind: Kind
 
-    def parts(self, name: str) -> list[tuple[str, str]]:
-        """Return names and types of what is passed for it, if it is given by this name."""
-        return [(f'{name}.{field}' if field else name, kind) for field, kind in self.fields]
+    @property
+    def is_number(self) -> bool:
+        """Return whether it is an ``int`` or a ``float``."""
+        return self.kind in ('int', 'float')
 
 
 @cache
@@ -73,28 +105,81 @@ def parameters_of(function: Function) -> list[Parameter]:
         raise TypeError(f'{function.__name__} may have plain parameters only')
     found = []
     for each in a.args:
-        kind = ast.unparse(each.annotation) if each.annotation else ''
-        found.append(Parameter(each.arg, kind, _fields(function, kind)))
-        if any(part not in (*ARRAYS, KERNEL, 'int', 'float') for _, part in found[-1].fields):
-            raise TypeError(f'{function.__name__}: {each.arg} is {kind or "of no type"}; it must '
-                            'be Vector, Matrix, Kernel, int, float, or a named tuple of these')
+        text = ast.unparse(each.annotation) if each.annotation else ''
+        kind = text if text in ('int', 'float') else _kind(text, function.__globals__)
+        if kind is None:
+            raise TypeError(f'{function.__module__}.{function.__name__}: {each.arg} is '
+                            f'{text or "of no type"}; it must be Vector, Matrix, Kernel, int, '
+                            'float, or a Record or a named tuple that its module knows')
+        found.append(Parameter(each.arg, kind))
     return found
 
 
-def _fields(function: Function, kind: str) -> tuple[tuple[str, str], ...]:
-    record = function.__globals__.get(kind)
-    if not (isinstance(record, type) and issubclass(record, tuple)):
-        return (('', kind),)
-    # the module of a record keeps its annotations as text
-    return tuple((name, getattr(each, '__forward_arg__', str(each)))
-                 for name, each in record.__annotations__.items())
+def looked_up(node: ast.expr, names: Mapping[str, object]) -> object:
+    """Return what a name or the attribute of a module or a class stands for, else None."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = looked_up(node.value, names)
+        if isinstance(owner, (ModuleType, type)):
+            return getattr(owner, node.attr, None)
+    return None
 
 
-def passed(name: str, kind: str) -> list[str]:
-    """Return how LLVM passes an array or a kernel: its address, and two numbers."""
+def _kind(text: str, names: Mapping[str, object]) -> Kind | None:
+    if text in (*ARRAYS, KERNEL):
+        return text
+    try:
+        found = looked_up(ast.parse(text, mode='eval').body, names)
+    except SyntaxError:
+        return None
+    return layout_of(found) if isinstance(found, type) else None
+
+
+@cache
+def layout_of(kind: type) -> Layout | None:
+    """
+    Return what the words of a record or a named tuple are; None of another class.
+
+    :raises TypeError: for a named tuple that holds something else.
+    """
+    held: list[tuple[str, Kind | None]]
+    numbers: list[str] = []
+    if issubclass(kind, Record):
+        numbers = [each.name for each in kind.fields if not each.dims]
+        held = [(each.name, list(ARRAYS)[len(each.dims) - 1]) for each in kind.fields if each.dims]
+        groups: Mapping[str, type] = kind.groups
+        held += [(name, layout_of(inner)) for name, inner in groups.items()]
+    elif issubclass(kind, tuple) and hasattr(kind, '_fields'):
+        # its module keeps its annotations as text
+        names = vars(sys.modules[kind.__module__])
+        held = [(name, _kind(getattr(each, '__forward_arg__', str(each)), names))
+                for name, each in kind.__annotations__.items()]
+    else:
+        return None
+    at = 1 if issubclass(kind, Record) else 0
+    members: dict[str, tuple[int, Kind]] = {}
+    for name, inner in held:
+        if inner is None:
+            raise TypeError(f'{kind.__name__}.{name} must be Vector, Matrix, Kernel, or a Record '
+                            'or a named tuple that its module knows')
+        members[name] = at, inner
+        at += words_of(inner)
+    return Layout(kind, {name: k for k, name in enumerate(numbers)}, members, at)
+
+
+def words_of(kind: Kind) -> int:
+    """Return how many words of a table a thing has."""
+    return kind.words if isinstance(kind, Layout) else _WORDS
+
+
+def passed(kind: Kind) -> list[str]:
+    """Return the types by which LLVM passes a thing; see the module."""
+    if isinstance(kind, Layout):
+        return [pointer('i64')]
     if kind == KERNEL:
-        return [f'i64 %{name}.run', f'i64 %{name}.block']
-    return [f'{pointer("double")} %{name}.data', f'i64 %{name}.rows', f'i64 %{name}.columns']
+        return ['i64', 'i64']
+    return [pointer('double'), 'i64', 'i64']
 
 
 def result_of(tree: ast.FunctionDef) -> str:

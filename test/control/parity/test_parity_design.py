@@ -159,7 +159,7 @@ def test_lateness_changes_as_in_the_cycle() -> None:
 def test_nothing_makes_the_gains_infinite(bad: float) -> None:
     sizes, robot = {'n': 3}, controlled_robot('arm')
     settings = any_settings(robot, np.random.default_rng(3))
-    count = DesignLimits.count(sizes)
+    count = DesignLimits.block_size(sizes)
     for place in range(count + 2):
         x, p = Design(sizes), DesignLimits(sizes)
         fill_design(p, settings)
