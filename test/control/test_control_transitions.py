@@ -16,24 +16,30 @@
 The table of the supervisor, walked through: every reachable situation with every event.
 
 A situation is a supervisor with its state, causes and flags; times count as over or not. From each
-one every event is tried, so that what is proved here holds for every order of events.
+one every event is tried, so that what is proved here holds for every order of events. The class
+and the procedures of the step are walked through alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 import importlib.util
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 from rbd_ros.control.safety.causes import Cause, Reaction
 from rbd_ros.control.safety.states import Due, State, Timing
 from rbd_ros.control.safety.supervisor import Supervisor
 from rbd_ros.control.safety.transitions import CONDITIONS, Event, ROWS, rows_of
+from rbd_ros.control.step import answers
+from rbd_ros.control.step import supervisor as step
+from rigs.step_supervisor import StepSupervisor
 
 SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
 STOPPING = (State.BRAKING, State.LOST, State.RAMPING_DOWN, State.RELEASING)
@@ -48,11 +54,13 @@ CHOICES = [Timing(recover=recover, stop_action=stop, fault_action=fault, simulat
 
 
 #: event, state and which conditions held: the number of the row that is taken, -1 for none
-SEEN: dict[tuple[Event, State, tuple[bool, ...]], int] = {}
+Seen = dict[tuple[Event, State, tuple[bool, ...]], int]
 
 
 class Watched(Supervisor):
     """A supervisor that writes down which conditions held, and what followed."""
+
+    seen: Seen = {}
 
     def _answer(self, event: Event, steady: float) -> bool:
         self.steady, before = steady, self.state
@@ -60,10 +68,40 @@ class Watched(Supervisor):
         held = [CONDITIONS[name](self) for name in names]
         wanted = [{name.removeprefix('not '): not name.startswith('not ')
                    for name in row.conditions} for row in rows_of(event, before)]
-        SEEN[event, before, tuple(held)] = next(
+        self.seen[event, before, tuple(held)] = next(
             (k for k, row in enumerate(wanted)
              if row.items() <= dict(zip(names, held, strict=True)).items()), -1)
         return super()._answer(event, steady)
+
+
+class WatchedStep(StepSupervisor):
+    """The procedures of the step, which write down the same: the row that they really take."""
+
+    seen: Seen = {}
+
+    @classmethod
+    @contextmanager
+    def watching(cls) -> Iterator[None]:
+        """Write down every answer."""
+        answer, take, rows = answers.answer, answers._take, []
+
+        def watched_take(x: step.Supervisor, p: step.SupervisorParameters, row: int) -> None:
+            rows.append(row)
+            take(x, p, row)
+
+        def watched(x: step.Supervisor, p: step.SupervisorParameters, event: int,
+                    steady: float) -> bool:
+            rows.clear()
+            before, what = tuple(State)[int(x.state)], tuple(Event)[event]
+            taken = answer(x, p, event, steady)
+            held = dict(zip(CONDITIONS, x.held, strict=True))
+            number = list(rows_of(what, before)).index(ROWS[rows[0]]) if taken else -1
+            cls.seen[what, before, tuple(
+                bool(held[name]) for name in names_of(what, before))] = number
+            return taken
+        with (mock.patch.object(answers, '_take', watched_take),
+              mock.patch.object(step, 'answer', watched)):
+            yield
 
 
 def names_of(event: Event, state: State) -> list[str]:
@@ -92,7 +130,7 @@ class Situation(NamedTuple):
 class Clocked:
     """A supervisor with its two clocks."""
 
-    supervisor: Supervisor
+    supervisor: Supervisor | StepSupervisor
     now: float = 100.0
     steady: float = 100.0
 
@@ -112,7 +150,8 @@ class Clocked:
     def twin(self) -> Clocked:
         """Return another one in the same situation."""
         other = copy(self.supervisor)
-        other.faults = self.supervisor.faults.copy()
+        if isinstance(other, Supervisor):
+            other.faults = self.supervisor.faults.copy()
         return Clocked(other, self.now, self.steady)
 
     def fresh(self, ready: bool, valid: float = VALID) -> None:
@@ -169,27 +208,43 @@ class Step(NamedTuple):
     causes: tuple[set[Cause], set[Cause]]
 
 
-@pytest.fixture(scope='module')
-def walk() -> tuple[list[Step], dict[tuple[Timing, Situation], Clocked]]:
-    """Return every step from every reachable situation, and each situation."""
+class Walk(NamedTuple):
+    """Every step from every reachable situation, each situation, and how each event was met."""
+
+    steps: list[Step]
+    known: dict[tuple[Timing, Situation], Clocked]
+    seen: Seen
+
+
+def walk_through(kind: type[Watched | WatchedStep]) -> Walk:
+    """Return every step from every reachable situation."""
     steps, known = [], {}
     for timing in CHOICES:
-        start = Clocked(Watched(timing))
+        start = Clocked(kind(timing))
         waiting = [start]
         known[timing, start.situation()] = start
         while waiting:
             here = waiting.pop()
+            before, due, causes = here.situation(), here.supervisor.due, here.causes
             for name, act in ACTIONS.items():
                 there = here.twin()
                 act(there)
                 after = there.situation()
-                steps.append(Step(timing, name, here.situation(), after,
-                                  (here.supervisor.due, there.supervisor.due),
-                                  (here.causes, there.causes)))
+                steps.append(Step(timing, name, before, after, (due, there.supervisor.due),
+                                  (causes, there.causes)))
                 if (timing, after) not in known:
                     known[timing, after] = there
                     waiting.append(there)
-    return steps, known
+    return Walk(steps, known, kind.seen)
+
+
+@pytest.fixture(scope='module', params=['class', 'step'])
+def walk(request) -> Walk:
+    """Return the walk through the class, and the one through the procedures."""
+    if request.param == 'class':
+        return walk_through(Watched)
+    with WatchedStep.watching():
+        return walk_through(WatchedStep)
 
 
 def test_the_kinds_of_causes_are_complete():
@@ -202,14 +257,14 @@ def test_the_kinds_of_causes_are_complete():
 
 def test_every_situation_is_visited(walk):
     """The walk reaches each state, and takes each row of the table."""
-    steps, known = walk
+    steps, known, seen = walk
     assert {situation.state for _, situation in known} == set(State)
     # how much was looked at: a table that has lost its rows would be walked through in no time
     assert len(known) > 500 and len(steps) == len(known) * len(ACTIONS)
     for row in ROWS:
         for state in row.before:
             number = list(rows_of(row.event, state)).index(row)
-            assert any(taken == number for (event, before, _), taken in SEEN.items()
+            assert any(taken == number for (event, before, _), taken in seen.items()
                        if event is row.event and before is state), (row, state)
 
 
@@ -221,9 +276,9 @@ def test_each_condition_decides_alone(walk):
             for name in row.conditions:
                 place = names.index(name.removeprefix('not '))
                 assert any(
-                    SEEN.get((event, before, (*held[:place], not held[place],
+                    walk.seen.get((event, before, (*held[:place], not held[place],
                                               *held[place + 1:])), number) != number
-                    for (event, before, held), taken in SEEN.items()
+                    for (event, before, held), taken in walk.seen.items()
                     if event is row.event and before is state and taken == number), (
                         row, state, name)
 
