@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import importlib.util
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 from unittest import mock
 
 import pytest
@@ -38,7 +38,7 @@ from rbd_ros.control.safety.states import Due, State, Timing
 from rbd_ros.control.safety.supervisor import Supervisor
 from rbd_ros.control.safety.transitions import CONDITIONS, Event, ROWS, rows_of
 from rbd_ros.control.step import answers
-from rbd_ros.control.step import supervisor as step
+from rbd_ros.control.step import supervisor as procedures
 from rigs.step_supervisor import StepSupervisor
 
 SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
@@ -60,7 +60,7 @@ Seen = dict[tuple[Event, State, tuple[bool, ...]], int]
 class Watched(Supervisor):
     """A supervisor that writes down which conditions held, and what followed."""
 
-    seen: Seen = {}
+    seen: ClassVar[Seen] = {}
 
     def _answer(self, event: Event, steady: float) -> bool:
         self.steady, before = steady, self.state
@@ -77,7 +77,7 @@ class Watched(Supervisor):
 class WatchedStep(StepSupervisor):
     """The procedures of the step, which write down the same: the row that they really take."""
 
-    seen: Seen = {}
+    seen: ClassVar[Seen] = {}
 
     @classmethod
     @contextmanager
@@ -85,11 +85,11 @@ class WatchedStep(StepSupervisor):
         """Write down every answer."""
         answer, take, rows = answers.answer, answers._take, []
 
-        def watched_take(x: step.Supervisor, p: step.SupervisorParameters, row: int) -> None:
+        def watched_take(x: procedures.Supervisor, p: procedures.SupervisorParameters, row: int) -> None:
             rows.append(row)
             take(x, p, row)
 
-        def watched(x: step.Supervisor, p: step.SupervisorParameters, event: int,
+        def watched(x: procedures.Supervisor, p: procedures.SupervisorParameters, event: int,
                     steady: float) -> bool:
             rows.clear()
             before, what = tuple(State)[int(x.state)], tuple(Event)[event]
@@ -100,7 +100,7 @@ class WatchedStep(StepSupervisor):
                 bool(held[name]) for name in names_of(what, before))] = number
             return taken
         with (mock.patch.object(answers, '_take', watched_take),
-              mock.patch.object(step, 'answer', watched)):
+              mock.patch.object(procedures, 'answer', watched)):
             yield
 
 
