@@ -39,6 +39,7 @@ from rbd_ros.control.safety.supervisor import Supervisor
 from rbd_ros.control.safety.transitions import CONDITIONS, Event, ROWS, rows_of
 from rbd_ros.control.step import answers
 from rbd_ros.control.step import supervisor as procedures
+from rbd_ros.control.step.answers import SupervisorParameters
 from rigs.step_supervisor import StepSupervisor
 
 SILENT = (State.INACTIVE, State.PROBING, State.RELEASED, State.FAULT)
@@ -85,11 +86,11 @@ class WatchedStep(StepSupervisor):
         """Write down every answer."""
         answer, take, rows = answers.answer, answers._take, []
 
-        def watched_take(x: procedures.Supervisor, p: procedures.SupervisorParameters, row: int) -> None:
+        def watched_take(x: procedures.Supervisor, p: SupervisorParameters, row: int) -> None:
             rows.append(row)
             take(x, p, row)
 
-        def watched(x: procedures.Supervisor, p: procedures.SupervisorParameters, event: int,
+        def watched(x: procedures.Supervisor, p: SupervisorParameters, event: int,
                     steady: float) -> bool:
             rows.clear()
             before, what = tuple(State)[int(x.state)], tuple(Event)[event]
