@@ -38,7 +38,7 @@ from rbd_ros.control.step.events import NEVER, NONE
 
 __all__ = [
     'Barriers', 'FreeGains', 'FreeInputs', 'fill_laws', 'JointGains', 'JointInputs', 'JointLaw',
-    'law_arrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains', 'TaskInputs', 'TaskLaw']
+    'law_arrays', 'LawArrays', 'LawCode', 'LawGains', 'LawKernel', 'Laws', 'TaskGains', 'TaskInputs', 'TaskLaw']
 
 
 class LawCode(enum.IntEnum):
@@ -268,7 +268,7 @@ class LawArrays(NamedTuple):
     free: LawKernel
     free_inputs: FreeInputs
     damping: LawKernel
-    damping_gain: npt.NDArray[np.float64]
+    damping_gain: Vector
     joint: LawKernel
     joint_inputs: JointInputs
     task: LawKernel

@@ -21,7 +21,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.procedure import bind, Matrix, Vector
 from rbd_ros.control.braking import Braking
 from rbd_ros.control.holding import Holding
 from rbd_ros.control.law_choice import LawChoice
@@ -35,14 +35,14 @@ from rbd_ros.control.step.design import Design, design, DesignLimits, fill_desig
 from rbd_ros.control.step.events import Event, Joints, Result, Structure
 from rbd_ros.control.step.kernels import LawKernels
 from rbd_ros.control.step.law_records import (
-    fill_laws, law_arrays, LawCode, LawGains, LawKernel, Laws)
+    fill_laws, law_arrays, LawArrays, LawCode, LawGains, LawKernel, Laws)
 from rbd_ros.control.step.law_words import LawWord, TEXTS
 from rbd_ros.control.step.laws import (
     begin_joint_law, choose_law, damping_law, feed_law, find_saturation, free_law, joint_law,
     joint_law_rests, take_law)
 from rbd_ros.control.step.stops import (
     Brake, brake, enter_brake, enter_hold, fill_stops, gravity_of, Hold, hold, note_push,
-    stop_kernel, StopLimits)
+    stop_kernel, StopKernel, StopLimits)
 from rbd_ros.control.step.task_law import begin_task_law, task_law, task_law_rests
 from rbd_ros.control.tick import TickKernels
 from recorded_robots import controlled_robot, KINDS
@@ -407,3 +407,101 @@ def run_everything(both: Both) -> None:
         note_push(both.hold, both.limits, both.speed, both.y, both.now)
         hold(x.joint, p, both.limits, arrays.joint, arrays.joint_inputs, both.state,
              both.structure, both.design, both.reference.state, x.side, both.law, both.now)
+
+
+# -- machine code ---------------------------------------------------------------------------------
+
+def any_law(x: Laws, p: LawGains, stops: Brake, held: Hold, limits: StopLimits, made: Design,
+            joints: Joints, structure: Structure, y: Result, u: Event, stop: StopKernel,
+            k: LawArrays, acting: Vector, payload: Vector, reference: Matrix, R: Matrix,
+            law: Vector, gravity: Vector, driver: Vector, work: Vector, twist: Vector) -> None:
+    """Do what the kind of the event says."""
+    kind = int(u.kind)
+    find_saturation(x.side, law, gravity, driver)
+    if kind == 0 and choose_law(x, p):
+        begin_joint_law(x.joint)
+    elif kind == 1:
+        feed_law(k.task, joints, acting, payload, p.barrier, made)
+        begin_task_law(x.task, p.task, k.task, k.task_inputs, joints, structure, twist, u.now)
+    elif kind == 2:
+        feed_law(k.free, joints, acting, payload, p.barrier, made)
+        free_law(k.free, k.free_inputs, p, made)
+        take_law(k.free, law, gravity, driver)
+    elif kind == 3:
+        feed_law(k.damping, joints, acting, payload, p.barrier, made)
+        damping_law(k.damping, k.damping_gain, made)
+        take_law(k.damping, law, gravity, driver)
+    elif kind == 4:
+        feed_law(k.joint, joints, acting, payload, p.barrier, made)
+        joint_law(x.joint, p, k.joint, k.joint_inputs, p.joint.stiffness, p.joint.damping,
+                  reference, x.side, u.now)
+        work[0] = 1.0 if joint_law_rests(x.joint, reference) else 0.0
+    elif kind == 5:
+        feed_law(k.task, joints, acting, payload, p.barrier, made)
+        task_law(x.task, p, k.task, k.task_inputs, R, payload, twist, twist, twist, x.side, u.now)
+        take_law(k.task, law, gravity, driver)
+        work[1] = 1.0 if task_law_rests(x.task, p.task, twist, twist) else 0.0
+    elif kind == 6:
+        enter_brake(stops, limits, u.steady)
+    elif kind == 7:
+        brake(stops, limits, stop, joints, structure, made, acting, payload, u.now)
+    elif kind == 8:
+        enter_hold(held, x.joint, joints, structure, stops.allowed, stops.load, work)
+        note_push(held, limits, stops.speed, y, u.now)
+    elif kind == 9:
+        feed_law(k.joint, joints, acting, payload, p.barrier, made)
+        hold(x.joint, p, limits, k.joint, k.joint_inputs, joints, structure, made, reference,
+             x.side, law, u.now)
+
+
+class Bare:
+    """The records and kernels of an arm, and the procedure above by one of the backends."""
+
+    def __init__(self, backend: str) -> None:
+        kind = KINDS['arm']
+        made = LawKernels(controlled_robot('arm'), driver_adds='gravity',
+                          driver_knows_payload=False, axes=[direction(x) for x in kind.axes])
+        compiled = {each: made.compile(each) for each in made.names}
+        sizes = {'n': 3, 'm': 3, 's': 8}
+        self.records = [each(sizes) for each in (
+            Laws, LawGains, Brake, Hold, StopLimits, Design, Joints, Structure, Result, Event)]
+        self.vectors = [np.zeros(3), np.zeros(10), np.zeros((3, 3)), np.zeros((3, 3)),
+                        *np.zeros((4, 3)), np.zeros(6)]
+        self.run = bind(any_law, *self.records, stop_kernel(compiled), law_arrays(compiled),
+                        *self.vectors, backend=backend)
+
+
+def test_machine_code_computes_the_same():
+    """What Python runs on floats and what the compiler makes of it differ nowhere."""
+    settings = Settings(controlled_robot('arm'), defaults() | {
+        'integral': [5.0], 'task.linear_integral': 3.0, 'delay': 0.004,
+        'switch_time': 0.05}, simulated=False)
+    wishes = DesignLimits({'n': 3, 'm': 3, 's': 8})
+    fill_design(wishes, settings)
+    twins = [Bare('python'), Bare('llvm')]
+    for twin in twins:
+        fill_laws(twin.records[1], settings)
+        fill_stops(twin.records[4], settings)
+        design(twin.records[5], wishes, 0.004, 0.0)
+        twin.records[7].index[:] = range(3)
+    random, now = np.random.default_rng(3), 1.0
+    counts: Counter = Counter()
+    for _ in range(600):
+        now += random.choice([0.001, 0.03])
+        kind = int(random.integers(10))
+        counts[kind] += 1
+        state, vectors = random.normal(size=6), [random.normal(size=x.shape)
+                                                 for x in twins[0].vectors]
+        for twin in twins:
+            _, gains, _, _, _, _, joints, _, y, u = twin.records
+            u.kind, u.now, u.steady, y.told = kind, now, state[0], 0.0
+            joints.q[:], joints.qd[:] = state[:3], state[3:]
+            gains.law = 1 + kind % 3
+            for given, values in zip(twin.vectors, vectors):
+                given[...] = values
+            twin.run()
+        for a, b in zip(twins[0].records, twins[1].records):
+            np.testing.assert_allclose(a.memory, b.memory, 1e-14, 1e-14)
+        for a, b in zip(twins[0].vectors, twins[1].vectors):
+            np.testing.assert_allclose(a, b, 1e-14, 1e-14)
+    assert len(counts) == 10
