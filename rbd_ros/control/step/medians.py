@@ -1,0 +1,70 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Medians of samples, without sorting all of them."""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.procedure import Vector
+
+__all__ = ['median', 'select']
+
+
+def select(values: Vector, count: int, k: int) -> float:
+    """
+    Return the k-th smallest of some numbers, from 0; those before are then none larger.
+
+    Hoare's algorithm: only the part that holds the k-th is divided again.
+
+    :param values: numbers, put into another order.
+    :param count: how many of them count, at least one.
+    :param k: below that.
+    """
+    low, high = 0, count - 1
+    while low < high:
+        pivot = values[int(0.5 * (low + high))]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while pivot < values[j]:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
+
+
+def median(values: Vector, count: int) -> float:
+    """
+    Return the median; of an even number, the mean of the two in the middle.
+
+    :param values: numbers, put into another order.
+    :param count: how many of them count, at least one.
+    """
+    middle = int(0.5 * count)
+    upper = select(values, count, middle)
+    if 2 * middle < count:
+        return upper
+    lower = values[0]
+    for i in range(middle):
+        lower = max(lower, values[i])
+    return 0.5 * (lower + upper)
