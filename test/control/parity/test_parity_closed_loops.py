@@ -25,7 +25,6 @@ from typing import cast
 import numpy as np
 import pytest
 from rbd_ros import load_urdf
-from rbd_ros.compiler import Bound
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.loop_watch import LoopWatch
 from rbd_ros.control.parameters.table import defaults
@@ -165,7 +164,7 @@ def test_what_a_kernel_cannot_compute_is_wrong(name: str, solved: bool) -> None:
 
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308])
 def test_nothing_makes_positions_infinite(bad: float) -> None:
-    for place in range(LoopLimits.count(SIZES)):
+    for place in range(LoopLimits.block_size(SIZES)):
         for starts in (0, 1):
             pair = _Pair(solved=True)
             pair.joints.q[:] = pair.robot.assembly

@@ -139,7 +139,7 @@ def test_what_is_no_load_is_refused() -> None:
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, 5e-324, -1.0])
 def test_nothing_makes_the_load_infinite(bad: float) -> None:
     for source in ('imu', 'parameter'):
-        for place in range(LoadLimits.count(SIZES) + Event.count(SIZES) + 1):
+        for place in range(LoadLimits.block_size(SIZES) + Event.block_size(SIZES) + 1):
             pair = _Pair(any_settings(np.random.default_rng(3), source))
             pair.u.now, pair.u.numbers[:4] = 0.1, [0.0, 0.0, -1.0, 0.1]
             now = 0.2

@@ -208,7 +208,7 @@ def test_a_long_check_needs_no_more_room() -> None:
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, -1.0])
 def test_nothing_makes_the_check_infinite(bad: float) -> None:
     rng = np.random.default_rng(5)
-    count, all_joints = StartLimits.count(SIZES), Joints.count(SIZES)
+    count, all_joints = StartLimits.block_size(SIZES), Joints.block_size(SIZES)
     for place in range(count + all_joints + 4):
         pair = _Pair(**any_values(rng) | {'effort_is_torque': True, 'start.time': 0.0})
         pair.joints.effort_known = 1.0
