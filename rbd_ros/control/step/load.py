@@ -29,7 +29,7 @@ import numpy as np
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.load import payload_of
+from rbd_ros.control.payload import payload_vector
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.cause_codes import CauseCode
 from rbd_ros.control.step.events import accuse, Event, NEVER, NOBODY, NONE, Result
@@ -84,9 +84,10 @@ def fill_load(p: LoadLimits, settings: Settings) -> None:
     p.slew = min(settings.number('gravity_slew'), NONE)
     p.timeout = settings.number('gravity_timeout') if measured else 0.0
     p.size = float(np.linalg.norm(settings.numbers('gravity')))
-    p.given[:] = [settings.number('payload.mass'), *settings.numbers('payload.com'),
-                  *settings.numbers('payload.inertia')]
-    p.payload[:] = payload_of(settings)
+    mass, com = settings.number('payload.mass'), settings.numbers('payload.com')
+    inertia = settings.numbers('payload.inertia')
+    p.given[:] = [mass, *com, *inertia]
+    p.payload[:] = payload_vector(mass, com, inertia)
     p.gravity[:] = settings.numbers('gravity')
 
 

@@ -23,24 +23,24 @@ refused with the reason, or begins with the torque that seems to act already.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from rbd_ros.compiler import Bound
-from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.procedure import Matrix, Vector
 from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.cause_codes import CauseCode
 from rbd_ros.control.step.events import accuse, Joints, NOBODY, NONE, Result, Structure, tell
+from rbd_ros.control.step.load import Load
 from rbd_ros.control.step.load_words import LoadWord
 from rbd_ros.control.step.medians import median
 from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
+from rbd_ros.control.step.stops import gravity_of, StopKernel
 
-__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'gravity_kernel', 'GravityKernel',
-           'passes_start', 'restart_start', 'Start', 'StartLimits']
+__all__ = ['BEYOND', 'BEYOND_SHARE', 'fill_start', 'passes_start', 'restart_start', 'Start',
+           'StartLimits']
 
 #: rad/s or m/s below which a joint counts as at rest
 _REST_SPEED = 0.02
@@ -82,6 +82,7 @@ class Start(Record):
     q: Vector = field('n', 'rad or m', 'positions that were refused')
     effort: Vector = field('n', 'N.m or N', 'median of the measured efforts, at the verdict')
     predicted: Vector = field('n', 'N.m or N', 'median of the gravity torques, at the verdict')
+    axis: Vector = field('3', 'm/s^2', 'unit vector of gravity')
     columns: Matrix = field('n 3', 'kg.m', 'gravity torques of the three unit vectors, where '
                                            'effort and gravity do not match')
     intervals: Matrix = field(f'1 {ROOM}', 's', 'times between states')
@@ -102,34 +103,6 @@ class StartLimits(Record):
     lower: Vector = field('n', 'rad or m', 'joint limit', -NONE)
     upper: Vector = field('n', 'rad or m', 'joint limit', NONE)
     limit: Vector = field('n', 'N.m or N', 'largest torque', 1.0)
-
-
-class GravityKernel(NamedTuple):
-    """
-    A kernel that computes g(q): 'stop', with these of its arrays.
-
-    :param q: input, positions of all joints of the model.
-    :param qd: input, velocities.
-    :param vector: input, gravity in base coordinates.
-    :param torque: g(q) of the controlled joints.
-    """
-
-    run: Kernel
-    q: Vector
-    qd: Vector
-    vector: Vector
-    torque: Vector
-
-
-def gravity_kernel(bound: Bound) -> GravityKernel:
-    """
-    Return the kernel with its arrays.
-
-    :param bound: kernel 'stop'.
-    """
-    inputs = bound.inputs
-    return GravityKernel(bound, inputs['q'], inputs['qd'], inputs['gravity'],
-                         bound.outputs['gravity'])
 
 
 def fill_start(p: StartLimits, settings: Settings) -> None:
@@ -164,14 +137,15 @@ def restart_start(x: Start) -> None:
     restart_samples(x.effort_count)
 
 
-def passes_start(x: Start, p: StartLimits, kernel: GravityKernel, joints: Joints, s: Structure,
-                 y: Result, now: float) -> bool:
+def passes_start(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
+                 s: Structure, y: Result, now: float) -> bool:
     """
     Take one state before the first torque; return whether torque may begin.
 
     :param x: start check.
     :param p: its bounds.
-    :param kernel: computes g(q), with the payload and the gravity that count now.
+    :param kernel: computes g(q).
+    :param load: payload and gravity that count now.
     :param joints: the state, every joint of it known.
     :param s: which joints are which.
     :param y: result.
@@ -184,16 +158,16 @@ def passes_start(x: Start, p: StartLimits, kernel: GravityKernel, joints: Joints
     _count(x, now)
     compare = 1 if p.compare > 0.0 and joints.effort_known > 0.0 else 0
     if compare > 0:
-        _add_effort(x, kernel, joints, s)
+        _add_effort(x, kernel, load, joints, s)
     least = max(_EFFORTS if compare > 0 else 1, _INTERVALS + 1 if p.duration != 0.0 else 1)
     if not (x.states >= least and now - x.first >= p.wait):
         return False
-    if not _rate_fits(x, p, y) or not _gravity_fits(x, p, kernel, joints, s, y, compare):
+    if not _rate_fits(x, p, y) or not _gravity_fits(x, p, kernel, load, joints, y, compare):
         return False
     x.passed = 1.0
     if not x.torque_known > 0.0 and _rests(joints, s):
         # at rest this torque acts, whatever holds the robot
-        _begin_with_gravity(x, kernel, joints)
+        _begin_with_gravity(x, kernel, load, joints)
     return True
 
 
@@ -237,12 +211,10 @@ def _rests(joints: Joints, s: Structure) -> bool:
     return True
 
 
-def _find_gravity(kernel: GravityKernel, joints: Joints) -> bool:
+def _find_gravity(kernel: StopKernel, load: Load, joints: Joints) -> bool:
     """Compute g(q) of the present state; return whether it is known."""
-    for i in range(len(kernel.q)):
-        kernel.q[i] = joints.q[i]
-        kernel.qd[i] = joints.qd[i]
-    return kernel.run() == 0 and _are_usable(kernel.torque)
+    gravity_of(kernel, joints, load.gravity, load.payload)
+    return _are_usable(kernel.gravity)
 
 
 def _are_usable(values: Vector) -> bool:
@@ -252,14 +224,15 @@ def _are_usable(values: Vector) -> bool:
     return True
 
 
-def _add_effort(x: Start, kernel: GravityKernel, joints: Joints, s: Structure) -> None:
+def _add_effort(x: Start, kernel: StopKernel, load: Load, joints: Joints,
+                s: Structure) -> None:
     """Keep effort and g(q) of a robot at rest."""
     if not _rests(joints, s):
         return
     for j in range(len(s.index)):
         if not abs(joints.effort[place_of(s, j)]) < NONE:
             return
-    if not _find_gravity(kernel, joints) or not is_wanted(x.effort_count):
+    if not _find_gravity(kernel, load, joints) or not is_wanted(x.effort_count):
         return
     if is_full(x.effort_count):
         thin_out(x.efforts)
@@ -268,7 +241,7 @@ def _add_effort(x: Start, kernel: GravityKernel, joints: Joints, s: Structure) -
     k = int(x.effort_count.kept)
     for j in range(len(s.index)):
         x.efforts[j, k] = joints.effort[place_of(s, j)]
-        x.predictions[j, k] = kernel.torque[j]
+        x.predictions[j, k] = kernel.gravity[j]
     x.effort_count.kept += 1.0
 
 
@@ -287,7 +260,7 @@ def _rate_fits(x: Start, p: StartLimits, y: Result) -> bool:
     return True
 
 
-def _gravity_fits(x: Start, p: StartLimits, kernel: GravityKernel, joints: Joints, s: Structure,
+def _gravity_fits(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
                   y: Result, compare: int) -> bool:
     """Compare the medians of effort and g(q); find the torque that acts already."""
     if compare < 1:
@@ -304,7 +277,7 @@ def _gravity_fits(x: Start, p: StartLimits, kernel: GravityKernel, joints: Joint
     if _is_held(x, p):
         most = _most_loaded(x, p)
         tell(y, LoadWord.START_BRAKED, most, x.predicted[most], 0.0, 0.0)
-        _begin_with_gravity(x, kernel, joints)
+        _begin_with_gravity(x, kernel, load, joints)
         return True
     worst = 0.0
     wrong = NOBODY
@@ -314,12 +287,12 @@ def _gravity_fits(x: Start, p: StartLimits, kernel: GravityKernel, joints: Joint
                 abs(x.effort[j] - x.predicted[j]) <= p.tolerance * p.limit[j]):
             wrong = j
     if wrong != NOBODY:
-        _find_columns(x, kernel, joints)
+        _find_columns(x, kernel, load, joints)
         accuse(y, CauseCode.START_CHECK, LoadWord.START_MISMATCH, wrong, x.effort[wrong],
                x.predicted[wrong], 0.0)
         return False
     tell(y, LoadWord.START_MATCH, NOBODY, worst, 0.0, 0.0)
-    _begin_with_effort(x, p, kernel, joints, count)
+    _begin_with_effort(x, p, kernel, load, joints, count)
     return True
 
 
@@ -348,16 +321,16 @@ def _most_loaded(x: Start, p: StartLimits) -> int:
     return most
 
 
-def _begin_with_gravity(x: Start, kernel: GravityKernel, joints: Joints) -> None:
+def _begin_with_gravity(x: Start, kernel: StopKernel, load: Load, joints: Joints) -> None:
     """Begin with g(q): a robot that is held by brakes needs it at the moment they open."""
-    if not _find_gravity(kernel, joints):
+    if not _find_gravity(kernel, load, joints):
         return
     for j in range(len(x.torque)):
-        x.torque[j] = kernel.torque[j]
+        x.torque[j] = kernel.gravity[j]
     x.torque_known = 1.0
 
 
-def _begin_with_effort(x: Start, p: StartLimits, kernel: GravityKernel, joints: Joints,
+def _begin_with_effort(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints,
                        count: int) -> None:
     """
     Begin with the torque that acts, as far as it can be known.
@@ -365,13 +338,13 @@ def _begin_with_effort(x: Start, p: StartLimits, kernel: GravityKernel, joints: 
     It is the measured effort where it differs from g(q) by more than its noise, as far as gravity
     explains it: a light joint jumps easily.
     """
-    if not _find_gravity(kernel, joints):
+    if not _find_gravity(kernel, load, joints):
         return
     for j in range(len(x.torque)):
         for k in range(count):
             x.spare[k] = abs(x.efforts[j, k] - x.effort[j])
         unsure = _SURE * _MEDIAN_ERROR * median(x.spare, count) / math.sqrt(count)
-        gravity = kernel.torque[j]
+        gravity = kernel.gravity[j]
         more = x.effort[j] - gravity
         known = math.copysign(max(abs(more) - unsure, 0.0), more)
         most = min(p.tolerance * p.limit[j], p.tolerance * abs(gravity))
@@ -381,17 +354,11 @@ def _begin_with_effort(x: Start, p: StartLimits, kernel: GravityKernel, joints: 
     x.torque_known = 1.0
 
 
-def _find_columns(x: Start, kernel: GravityKernel, joints: Joints) -> None:
+def _find_columns(x: Start, kernel: StopKernel, load: Load, joints: Joints) -> None:
     """Compute g(q) of the three unit vectors, from which a text says which gravity would fit."""
-    a = kernel.vector[0]
-    b = kernel.vector[1]
-    c = kernel.vector[2]
     for axis in range(3):
         for i in range(3):
-            kernel.vector[i] = 1.0 if i == axis else 0.0
-        known = 1.0 if _find_gravity(kernel, joints) else 0.0
+            x.axis[i] = 1.0 if i == axis else 0.0
+        gravity_of(kernel, joints, x.axis, load.payload)
         for j in range(len(x.torque)):
-            x.columns[j, axis] = kernel.torque[j] if known > 0.0 else 0.0
-    kernel.vector[0] = a
-    kernel.vector[1] = b
-    kernel.vector[2] = c
+            x.columns[j, axis] = kernel.gravity[j] if abs(kernel.gravity[j]) < NONE else 0.0

@@ -21,16 +21,45 @@ import math
 
 import numpy as np
 import pytest
+from rbd_ros.compiler.procedure import bind, Vector
+from rbd_ros.control.parameters.gains import gain_reasons
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.robot import Robot
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.design import (
     Design, design, DesignLimits, fill_design, note_delay, note_filter, restart_design)
 from rbd_ros.control.step.events import Result
+from rbd_ros.control.step.load_texts import load_text
 from rbd_ros.control.step.load_words import LoadWord, TEXTS
 from recorded_robots import controlled_robot
 
+BACKENDS = ('python', 'llvm')
 ROBOTS = ('arm', 'turret', 'measured five-bar')
+
+
+def work(x: Design, p: DesignLimits, y: Result, given: Vector) -> None:
+    """Do what the first number says, with the other two."""
+    if given[0] == 0.0:
+        design(x, p, given[1], given[2])
+    elif given[0] == 1.0:
+        note_delay(x, p, y, given[1], given[2])
+    elif given[0] == 2.0:
+        note_filter(x, p, given[1])
+    else:
+        restart_design(x, p)
+
+
+class _New:
+    """The records and what works on them."""
+
+    def __init__(self, n: int, backend: str) -> None:
+        self.x, self.p, self.y = (kind({'n': n}) for kind in (Design, DesignLimits, Result))
+        self.given = np.zeros(3)
+        self.call = bind(work, self.x, self.p, self.y, self.given, backend=backend)
+
+    def do(self, what: int, a: float = 0.0, b: float = 0.0) -> None:
+        self.given[:] = what, a, b
+        self.call()
 
 
 def any_settings(robot: Robot, rng: np.random.Generator) -> Settings:
@@ -68,22 +97,23 @@ def expected(settings: Settings) -> dict[str, object]:
         'observer_gain': settings.observer_gain}
 
 
-def test_gains_are_those_of_the_settings() -> None:
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_gains_are_those_of_the_settings(backend: str) -> None:
     rng, seen = np.random.default_rng(1), Counter()
     for name in ROBOTS:
         robot = controlled_robot(name)
+        new = _New(len(robot.joints), backend)
         for _ in range(150):
             settings = any_settings(robot, rng)
-            x, p = Design({'n': len(robot.joints)}), DesignLimits({'n': len(robot.joints)})
-            fill_design(p, settings)
+            fill_design(new.p, settings)
             for _ in range(3):
-                design(x.plain(), p.plain(), settings.number('delay'), settings.age)
+                new.do(0, settings.number('delay'), settings.age)
                 wanted = expected(settings)
                 assert set(wanted) == {each.name for each in Design.fields}
                 for field, value in wanted.items():
-                    assert np.array_equal(getattr(x, field), value), (name, field)
+                    assert np.array_equal(getattr(new.x, field), value), (name, field)
                 seen['delay' if settings.loop_delay else 'none'] += 1
-                seen['soft' if (x.hold_damping < p.damping).any() else 'hard'] += 1
+                seen['soft' if (new.x.hold_damping < new.p.damping).any() else 'hard'] += 1
                 seen['aged' if settings.age > settings.number('delay') else 'young'] += 1
                 seen['ahead' if settings.ahead else 'here'] += 1
                 settings = settings.later(*rng.choice([0.0, 0.0005, 0.02, 0.1], 2).tolist())
@@ -119,57 +149,57 @@ class _Cycle:
             self.settings = self.settings.later(self.given, 0.0)
 
 
-def test_lateness_changes_as_in_the_cycle() -> None:
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_lateness_changes_as_in_the_cycle(backend: str) -> None:
     rng, robot, seen = np.random.default_rng(2), controlled_robot('arm'), Counter()
+    new = _New(3, backend)
     for _ in range(150):
         old = _Cycle(any_settings(robot, rng))
-        x, p, y = Design({'n': 3}), DesignLimits({'n': 3}), Result({'n': 3})
-        fill_design(p, old.settings)
-        new = x.plain(), p.plain()
-        design(*new, old.settings.number('delay'), old.settings.age)
+        fill_design(new.p, old.settings)
+        new.do(0, old.settings.number('delay'), old.settings.age)
         for _ in range(8):
-            y.told, before, said = 0.0, old.settings, len(old.said)
-            kind = int(rng.integers(3))
-            if kind == 0:
+            new.y.told, before, said = 0.0, old.settings, len(old.said)
+            kind = int(rng.integers(1, 4))
+            if kind == 1:
                 middle = float(rng.choice([0.0, 0.001, 0.003, 0.0041, 0.02, 0.05]))
                 high = middle * rng.uniform(1.0, 1.5)
                 old.note_delay(middle, high)
-                note_delay(*new, y.plain(), middle, high)
-            elif kind == 1:
+                new.do(1, middle, high)
+            elif kind == 2:
                 differenced = bool(rng.random() < 0.5)
                 old.note_filter(differenced)
-                note_filter(*new, float(differenced))
+                new.do(2, float(differenced))
             else:
                 old.restart()
-                restart_design(*new)
+                new.do(3)
             seen[kind, old.settings is not before, len(old.said) > said] += 1
             for field, value in expected(old.settings).items():
-                assert np.array_equal(getattr(x, field), value), field
+                assert np.array_equal(getattr(new.x, field), value), field
+            words = new.y.words[:int(new.y.told)].tolist()
             if len(old.said) > said:
-                assert [int(row[0]) for row in y.words[:int(y.told)]][1:] == [
-                    LoadWord.GAINS_FOR_DELAY]
-                assert TEXTS[int(y.words[0, 0])]('', *y.words[0, 2:]) == old.said[-1]
-                assert y.words[1, 2] == old.settings.number('delay')
+                assert [word[0] for word in words][1:] == [LoadWord.GAINS_FOR_DELAY]
+                assert TEXTS[int(words[0][0])]('', *words[0][2:]) == old.said[-1]
+                text = load_text(*words[1][:2], tuple(words[1][2:]), old.settings, None)
+                assert text.splitlines() == gain_reasons(old.settings.values)
             else:
-                assert y.told == 0.0
+                assert not words
     assert len(seen) == 7 and min(seen.values()) > 5, seen
 
 
+@pytest.mark.parametrize('backend', BACKENDS)
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, 5e-324])
-def test_nothing_makes_the_gains_infinite(bad: float) -> None:
-    sizes, robot = {'n': 3}, controlled_robot('arm')
-    settings = any_settings(robot, np.random.default_rng(3))
-    count = DesignLimits.block_size(sizes)
+def test_nothing_makes_the_gains_infinite(bad: float, backend: str) -> None:
+    settings = any_settings(controlled_robot('arm'), np.random.default_rng(3))
+    new, count = _New(3, backend), DesignLimits.block_size({'n': 3})
     for place in range(count + 2):
-        x, p = Design(sizes), DesignLimits(sizes)
-        fill_design(p, settings)
-        design(x.plain(), p.plain(), 0.004, 0.002)
+        new.x.restart()
+        fill_design(new.p, settings)
+        new.do(0, 0.004, 0.002)
         lateness = [0.004, 0.002]
         if place < count:
-            p.memory[place] = bad
+            new.p.memory[place] = bad
         else:
             lateness[place - count] = bad
-        design(x.plain(), p.plain(), *lateness)
-        restart_design(x.plain(), p.plain())
-        note_delay(x.plain(), p.plain(), Result(sizes).plain(), 0.03, 0.04)
-        assert np.isfinite(x.memory).all(), place
+        for what in ((0, *lateness), (3,), (1, *lateness[::-1]), (1, 0.03, 0.04), (2, 1.0)):
+            new.do(*what)
+            assert np.isfinite(new.x.memory).all(), (place, what)

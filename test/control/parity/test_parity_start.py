@@ -23,21 +23,25 @@ from typing import cast
 
 import numpy as np
 import pytest
+from rbd_ros.compiler.procedure import bind, Matrix, Vector
 from rbd_ros.control.joint_states.joint_map import JointMap
 from rbd_ros.control.parameters.table import defaults
 from rbd_ros.control.readiness import StartCheck
 from rbd_ros.control.safety.causes import Cause
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.events import Joints, Result, Structure
+from rbd_ros.control.step.load import Load
 from rbd_ros.control.step.load_texts import load_text
 from rbd_ros.control.step.load_words import KINDS
 from rbd_ros.control.step.medians import median, select
 from rbd_ros.control.step.samples import (
     halve, is_full, is_wanted, restart_samples, ROOM, row_median, SampleCount, thin_out)
 from rbd_ros.control.step.start import (
-    fill_start, GravityKernel, passes_start, restart_start, Start, StartLimits)
+    fill_start, passes_start, restart_start, Start, StartLimits)
+from rbd_ros.control.step.stops import StopKernel
 from recorded_robots import controlled_robot
 
+BACKENDS = ('python', 'llvm')
 SIZES = {'n': 3, 'm': 5}
 INDEX = [3, 0, 4]
 
@@ -50,31 +54,51 @@ def gravity_torque(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return (COLUMNS * np.cos(q[INDEX])[:, None]) @ vector
 
 
+def work(x: Start, p: StartLimits, kernel: StopKernel, load: Load, joints: Joints, s: Structure,
+         y: Result, given: Vector) -> None:
+    """Do what the first number says, at the time that the second one says."""
+    if given[0] == 0.0:
+        restart_start(x)
+    else:
+        given[2] = 1.0 if passes_start(x, p, kernel, load, joints, s, y, given[1]) else 0.0
+
+
 class _Pair:
     """The old check and the new one, of a robot with two more joints than are controlled."""
 
-    def __init__(self, robot: str = 'arm', **values: object) -> None:
+    def __init__(self, backend: str, robot: str = 'arm', **values: object) -> None:
         self.settings = Settings(controlled_robot(robot), defaults() | values, simulated=False)
         self.seen = SimpleNamespace(q=np.zeros(5), qd=np.zeros(5), effort=np.zeros(5),
                                     effort_known=True, controlled=INDEX)
         self.vector = np.array(self.settings.numbers('gravity'))
         self.old = StartCheck(self.settings, cast(JointMap, self.seen))
         self.x, self.p, self.y = Start(SIZES), StartLimits(SIZES), Result(SIZES)
-        self.joints, self.s = Joints(SIZES), Structure(SIZES)
-        self.s.index[:] = INDEX
+        self.joints, self.s, self.load = Joints(SIZES), Structure(SIZES), Load(SIZES)
+        self.s.index[:], self.load.gravity[:] = INDEX, self.vector
         fill_start(self.p, self.settings)
-        arrays = np.zeros(5), np.zeros(5), self.vector.copy(), np.zeros(3)
+        sizes = (5, 5, 3, 10, 1, 3, 3, 3, 3, 3, 3, 3)
+        self.kernel = StopKernel(self.run, *(np.zeros(size) for size in sizes))
+        self.spoilt, self.bad = -1, 0.0
+        self.given = np.zeros(3)
+        self.call = bind(work, self.x, self.p, self.kernel, self.load, self.joints, self.s,
+                         self.y, self.given, backend=backend)
 
-        def run() -> int:
-            arrays[3][:] = gravity_torque(arrays[0], arrays[2])
-            return 0
-        self.kernel = GravityKernel(run, *map(memoryview, arrays))
-        self.new = self.x.plain(), self.p.plain(), self.kernel
-        self.given = self.joints.plain(), self.s.plain(), self.y.plain()
+    def run(self) -> None:
+        """Compute what a kernel would."""
+        kernel = self.kernel
+        kernel.gravity[:] = gravity_torque(kernel.q, kernel.acting)
+        if self.spoilt >= 0:
+            kernel.gravity[self.spoilt] = self.bad
+
+    def do(self, what: int, now: float = 0.0) -> bool:
+        """Let the new one work; return whether torque may begin."""
+        self.given[:] = what, now, 0.0
+        self.call()
+        return bool(self.given[2])
 
     def restart(self) -> None:
         self.old.restart()
-        restart_start(self.new[0])
+        self.do(0)
 
     def gravity(self) -> np.ndarray:
         return gravity_torque(self.seen.q, self.vector)
@@ -91,7 +115,7 @@ class _Pair:
             now, seen.qd[INDEX], self.gravity, self.columns,
             lambda *fault: faults.append(fault), lambda *event: told.append(event))
         self.y.accused = self.y.told = 0.0
-        assert passes_start(*self.new, *self.given, now) == passed
+        assert self.do(1, now) == passed
         words = self.y.words[:int(self.y.told)].tolist()
         assert [(KINDS[int(word[0])], self._text(*word)) for word in words] == told
         accused = self.y.accusations[:int(self.y.accused)].tolist()
@@ -101,7 +125,6 @@ class _Pair:
             assert self.old.torque is torque
         else:
             np.testing.assert_allclose(torque, self.old.torque, rtol=1e-15)
-        assert np.array_equal(self.kernel.vector, self.vector)
         return [str(int(word[0])) for word in words] + [str(int(each[1])) for each in accused] + (
             ['rests'] if torque is not None else [])
 
@@ -119,10 +142,11 @@ def any_values(rng: np.random.Generator) -> dict[str, object]:
             'gravity': rng.choice([[0.0, 0.0, -9.81], [0.0, 7.0, 7.0]]).tolist()}
 
 
-def test_verdicts_are_those_of_the_classes() -> None:
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_verdicts_are_those_of_the_classes(backend: str) -> None:
     rng, seen = np.random.default_rng(1), Counter()
-    for _ in range(250):
-        pair, now = _Pair(rng.choice(['arm', 'turret']), **any_values(rng)), 10.0
+    for _ in range(200):
+        pair, now = _Pair(backend, rng.choice(['arm', 'turret']), **any_values(rng)), 10.0
         share = float(rng.choice([0.0, 1.0, 1.0, -1.0, 0.5]))
         turned = rng.random() < 0.2
         noise, period = float(rng.choice([0.0, 0.3])), float(rng.choice([0.002, 0.005, 0.012]))
@@ -154,77 +178,85 @@ def test_refused_positions_say_why() -> None:
     for robot, q in (('arm', [1.0, 20.0, 9.0]), ('arm', [60.0, 20.0, -9.0]),
                      ('turret', [2.0, 1.0, 300.0]), ('turret', [2.0, 1.0, 900.0]),
                      ('arm', [1.0, 2.0, 1e9])):
-        pair = _Pair(robot)
+        pair = _Pair('llvm', robot)
         pair.seen.q[INDEX] = q
         seen[tuple(pair.check(1.0))] += 1
         assert pair.x.states == 0.0
     assert seen == {('460',): 5}
 
 
+def find(values: Vector, rows: Matrix, spare: Vector, given: Vector) -> None:
+    """Find the k-th, and medians of the values and of the second row."""
+    given[2] = select(values, int(given[0]), int(given[1]))
+    given[3] = median(values, int(given[0]))
+    given[4] = row_median(rows, 1, int(given[0]), spare)
+
+
+@pytest.mark.parametrize('backend', BACKENDS)
 @pytest.mark.parametrize('size', [1, 2, 3, 7, 64, 501])
-def test_medians_are_those_of_numpy(size: int) -> None:
+def test_medians_are_those_of_numpy(size: int, backend: str) -> None:
     rng = np.random.default_rng(size)
+    longer, rows, given = np.zeros(size + 2), np.zeros((2, size + 2)), np.zeros(5)
+    call = bind(find, longer, rows, np.zeros(size + 2), given, backend=backend)
     for _ in range(30):
         values = rng.choice([rng.normal(size=size), rng.integers(0, 4, size).astype(float),
                              np.sort(rng.normal(size=size))])
-        k = int(rng.integers(size))
-        assert select(memoryview(values.copy()), size, k) == np.sort(values)[k]
-        longer = np.concatenate([values, [-1e9, 1e9]])
-        assert median(memoryview(longer), size) == np.median(values)
+        longer[:] = rows[1] = [*values, -1e9, 1e9]
+        given[:2] = size, rng.integers(size)
+        call()
+        assert given[2] == np.sort(values)[int(given[1])]
+        assert given[3] == given[4] == np.median(values)
 
 
 def test_more_samples_than_there_is_room_for_are_thinned_out() -> None:
-    x, values, spare = SampleCount({}), np.zeros((2, ROOM)), np.zeros(ROOM)
-    count, row, total = x.plain(), memoryview(values), 5 * ROOM + 3
+    x, values = SampleCount({}), np.zeros((2, ROOM))
+    count, rows, total = x.plain(), memoryview(values), 5 * ROOM + 3
     for k in range(total):
         if is_wanted(count):
             if is_full(count):
-                thin_out(row)
+                thin_out(rows)
                 halve(count)
             values[:, int(x.kept)] = k, -k
             x.kept += 1.0
     assert x.stride == 8.0
     assert np.array_equal(values[0, :int(x.kept)], np.arange(0, total, 8))
-    assert abs(row_median(row, 1, int(x.kept), memoryview(spare)) + total / 2) <= 8.0
+    assert np.array_equal(values[1], -values[0])
     restart_samples(count)
     assert is_wanted(count) and is_wanted(count) and x.kept == 0.0
 
 
-def test_a_long_check_needs_no_more_room() -> None:
-    pair, rng = _Pair(**any_values(np.random.default_rng(3)) | {
-        'start.time': 5.0, 'effort_is_torque': True, 'nominal_rate': 1000.0,
-        'minimum_rate': 0.0, 'start.tolerance': 0.15}), np.random.default_rng(4)
-    times = np.arange(5002) * 0.001
-    for now in times:
-        pair.joints.effort_known = 1.0
-        pair.joints.effort[INDEX] = gravity_torque(pair.joints.q, pair.vector) + rng.normal(size=3)
-        passed = passes_start(*pair.new, *pair.given, float(now))
-        assert passed == (now >= 5.0)
-        if passed:
-            break
-    np.testing.assert_allclose(pair.x.torque, gravity_torque(pair.joints.q, pair.vector), atol=0.1)
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_a_long_check_needs_no_more_room(backend: str) -> None:
+    rng, wanted = np.random.default_rng(4), gravity_torque(np.zeros(5), np.array([0, 0, -9.81]))
+    pair = _Pair(backend, **{'start.time': 5.0, 'effort_is_torque': True, 'minimum_rate': 0.0,
+                             'nominal_rate': 1000.0, 'start.tolerance': 0.15})
+    pair.joints.effort_known, noise = 1.0, rng.normal(size=(5001, 3))
+    for k in range(5001):
+        pair.joints.effort[INDEX] = wanted + noise[k]
+        assert pair.do(1, 0.001 * k) == (0.001 * k >= 5.0)
+    assert pair.x.effort_count.kept == 2501.0 and pair.x.passed == 1.0
+    np.testing.assert_array_equal(pair.x.effort, np.median(wanted + noise[::2], axis=0))
 
 
+@pytest.mark.parametrize('backend', BACKENDS)
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 1e308, -1e308, 0.0, -1.0])
-def test_nothing_makes_the_check_infinite(bad: float) -> None:
+def test_nothing_makes_the_check_infinite(bad: float, backend: str) -> None:
     rng = np.random.default_rng(5)
-    count, all_joints = StartLimits.block_size(SIZES), Joints.block_size(SIZES)
-    for place in range(count + all_joints + 4):
-        pair = _Pair(**any_values(rng) | {'effort_is_torque': True, 'start.time': 0.0})
+    of_p, of_joints = StartLimits.block_size(SIZES), Joints.block_size(SIZES)
+    pair = _Pair(backend, **any_values(rng) | {'effort_is_torque': True, 'start.time': 0.0})
+    pair.bad = bad
+    for place in range(of_p + of_joints + 4):
+        pair.x.restart()
+        pair.joints.restart()
+        fill_start(pair.p, pair.settings)
         pair.joints.effort_known = 1.0
-        if place < count:
+        if place < of_p:
             pair.p.memory[place] = bad
-        elif place < count + all_joints:
-            pair.joints.memory[place - count] = bad
-        kernel = pair.kernel
-        if place >= count + all_joints + 1:
-            def run(row: int = place - count - all_joints - 1, inner=kernel.run) -> int:
-                inner()
-                kernel.torque[row] = bad
-                return 0
-            kernel = kernel._replace(run=run)
-        for k in range(40):
-            now = bad if place == count + all_joints and k in (3, 30) else 0.005 * k
-            passes_start(*pair.new[:2], kernel, *pair.given, now)
+        elif place < of_p + of_joints:
+            pair.joints.memory[place - of_p] = bad
+        pair.spoilt = place - of_p - of_joints - 1
+        for k in range(30):
+            pair.y.told = pair.y.accused = 0.0
+            pair.do(1, bad if pair.spoilt == -1 and k in (3, 22) else 0.005 * k)
         assert np.isfinite(pair.x.memory).all(), place
         assert {pair.x.passed, pair.x.torque_known} <= {0.0, 1.0}
