@@ -157,7 +157,7 @@ class Trajectory:
         if knots.qdd is not None:
             qdd = np.vstack([start[2] if start[2] is not None else zero, knots.qdd[ahead]])
         self.start, self.end = float(t[0]), float(t[-1])
-        self._times = t.tolist()
+        self.times = t.tolist()  # of the knots, control time
         self.final = q[-1]  # position at the end, held from then on
         # A piece is computed when it begins: a thousand at once would delay the loop.
         self._knots = (q, qd, qdd)
@@ -177,18 +177,23 @@ class Trajectory:
             out[0] = self.final
             out[1:] = 0.0
             return False
-        i = max(bisect_right(self._times, now) - 1, 0)
+        i = max(bisect_right(self.times, now) - 1, 0)
         if i != self._loaded:
-            self._coefficients[:] = self._piece(i)
+            self._coefficients[:] = self.piece(i)
             self._loaded = i
-        self._progress[()] = max(now - self._times[i], 0.0)
+        self._progress[()] = max(now - self.times[i], 0.0)
         self._bound()
         out[:] = self._bound.outputs['values']
         return True
 
-    def _piece(self, i: int) -> Array:
+    def piece(self, i: int) -> Array:
+        """
+        Return the coefficients of a piece, (6, n).
+
+        :param i: its number; it begins at ``times[i]``, and s counts from there.
+        """
         q, qd, qdd = self._knots
-        return _piece(self._times[i + 1] - self._times[i], q[i:i + 2],
+        return _piece(self.times[i + 1] - self.times[i], q[i:i + 2],
                       None if qd is None else qd[i:i + 2], None if qdd is None else qdd[i:i + 2])
 
 
