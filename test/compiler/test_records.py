@@ -306,10 +306,32 @@ def test_what_python_raises_is_defined_in_machine_code():
     assert math.isnan(y[0, 1]) and y[1, 1] == math.inf and y[3, 1] == math.inf
 
 
+def clashing(t1: Vector, t2: Matrix) -> None:
+    """Name everything as values in LLVM are named in this package, or were."""
+    t3 = t5(t1, t1[0], len(t1))
+    for t4 in range(2):
+        t1[t4] = t3 if t3 > 0.0 and (t4 < 1 < t3 or t3 > 7.0) else t2[t4, 1]
+
+
+def t5(t1: Vector, t2: float, t3: int) -> float:
+    """Return a sum."""
+    t4 = t2 + t3
+    return t4 if t4 != t3 and t1[0] > 0.0 else -t4
+
+
+def test_names_of_the_source_and_of_llvm_do_not_clash():
+    """Whatever parameters, variables and functions are called."""
+    for backend in BACKENDS:
+        x = np.array([1.0, 5.0])
+        bind(clashing, x, np.array([[1.0, 2.0], [3.0, 4.0]]), backend=backend)()
+        assert x.tolist() == [3.0, 4.0]
+
+
 class Outer(Record):
-    """Two levels of records."""
+    """Two levels of records, and two next to each other."""
 
     inner: State = group(State)
+    own: Limiter = group(Limiter)
     z: float = field('', '', 'a number')
 
 
@@ -318,6 +340,7 @@ def deep(o: Outer, y: Vector) -> None:
     shift(o.inner.limiter, o.z)
     o.inner.limiter.gain += o.inner.m[1, 1]
     y[0] = o.inner.limiter.last[2]
+    shift(o.own, 3.0)
 
 
 def test_records_in_records_in_records():
@@ -329,4 +352,5 @@ def test_records_in_records_in_records():
         bind(deep, o.plain() if backend == 'llvm' else o, y, backend=backend)()
         found.append(o.memory)
         assert y[0] == 4.25 and o.inner.limiter.gain == -1.5
+        assert o.own.last.tolist() == o.memory[-4:].tolist() == [3.25, 4.25, 5.25, 6.25]
     np.testing.assert_array_equal(*found)
