@@ -62,7 +62,7 @@ class Calls(Expressions):
             return self._value('int', f'call i64 {kernel}(i64 {self._word(held, 1)})')
         built_in = getattr(self, f'_call_{name.replace(".", "_")}', None)
         if built_in is not None and result:
-            wanted = len(inspect.signature(built_in).parameters) - 1
+            wanted = built_in.__code__.co_argcount - 2     # all but self and node
             if len(node.args) != wanted:
                 self._refuse(node, f'{name} of {wanted} is known here, not of {len(node.args)}')
             return built_in(node, *node.args)

@@ -78,7 +78,7 @@ class Scope:
         self.called: list[Function] = []
 
     def _refuse(self, node: ast.AST, reason: str) -> NoReturn:
-        line = self._function.__code__.co_firstlineno + getattr(node, 'lineno', 1) - 1
+        line = getattr(node, 'lineno', self._tree.lineno)
         raise TypeError(f'{self._function.__module__}, line {line}: `{ast.unparse(node)}` cannot '
                         f'be translated: {reason}')
 

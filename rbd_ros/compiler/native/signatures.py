@@ -28,8 +28,8 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import cache
 import inspect
+import linecache
 import sys
-import textwrap
 from types import ModuleType
 from typing import NamedTuple
 
@@ -75,9 +75,26 @@ def definition(function: Function) -> ast.FunctionDef:
 
     :raises OSError: if its source cannot be read.
     """
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    return tree
+    file, code = inspect.getsourcefile(function), function.__code__
+    linecache.checkcache(file)
+    try:
+        return _definitions(''.join(linecache.getlines(file or '')))[
+            code.co_name, code.co_firstlineno]
+    except (KeyError, SyntaxError):
+        raise OSError(f'the source of {code.co_name} could not be read') from None
+
+
+@cache
+def _definitions(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """Return the functions of a module by their names and first lines, decorators included."""
+    found: dict[tuple[str, int], ast.FunctionDef] = {}
+    todo: list[ast.stmt] = ast.parse(text).body
+    for node in todo:       # which grows
+        if isinstance(node, ast.FunctionDef):
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            found[node.name, first] = node
+        todo += getattr(node, 'body', [])
+    return found
 
 
 def symbol(function: Function) -> str:
