@@ -19,17 +19,14 @@ The same random requests, clocks and measurements go to both; every number must 
 """
 
 from collections import Counter
-from functools import partial
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rbd_ros import compiler
 from rbd_ros.compiler.procedure import bind, Vector
 from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.references import goals as old_goals
-from rbd_ros.control.references import joint_space, profiles
+from rbd_ros.control.references import joint_space
 from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
 from rbd_ros.control.step.events import Event, Kind, NONE, Result
@@ -45,6 +42,7 @@ from rbd_ros.control.step.joint_requests import (
     cancel_goal, check_goal, take_pieces, take_set_point)
 from rbd_ros.control.step.pieces import PathKind, PIECES, Ring
 from rbd_ros.control.step.reference_words import ReferenceWord
+from unfused_references import unfused
 
 N = 3
 SIZES = {'n': N, 'm': N}
@@ -52,25 +50,6 @@ LOWER, UPPER = [-1.0, -math.inf, -0.3], [1.5, math.inf, 0.4]
 CONTINUOUS = [False, True, False]
 JOINTS = ('shoulder', 'wheel', 'wrist')
 SOURCES = tuple(joint_space.Source)
-
-
-@pytest.fixture(scope='module', autouse=True)
-def unfused():
-    """
-    Run the kernels of the old classes as Python.
-
-    Machine code of kernels may fuse products into sums, as the processor can. A residue of 1e-100
-    that is left of a velocity then decides on the side from which a joint leaves a limit.
-    """
-    kernels = (profiles.joint_kernel, profiles.polynomial_kernel, profiles.pose_kernel)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(profiles, 'compiler', SimpleNamespace(
-            trace=compiler.trace, compile=partial(compiler.compile, backend='python')))
-        for each in kernels:
-            each.cache_clear()
-        yield
-    for each in kernels:
-        each.cache_clear()
 
 
 class Push(Record):
@@ -351,10 +330,11 @@ BRANCHES = (
 
 
 @pytest.mark.parametrize('backend', ['python', 'llvm'])
+@unfused()
 def test_joint_references_agree(backend):
     """Random sequences of everything that can happen to a joint reference."""
     taken: Counter[str] = Counter()
-    for seed in range(16):
+    for seed in range(10):
         twins = JointTwins(backend, seed)
         happens = (twins.start, twins.rest, twins.hold, twins.abort, twins.push, twins.push,
                    twins.set_point, twins.set_point, twins.set_point, twins.take, twins.take,
