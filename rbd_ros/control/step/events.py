@@ -62,6 +62,7 @@ class Kind(enum.IntEnum):
     WRENCH = 15
     PAYLOAD = 16
     GRAVITY = 17
+    REFUSED = 18  # a reference that was refused outside: it counts
 
 
 class Event(Record):

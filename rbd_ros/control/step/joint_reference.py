@@ -25,7 +25,7 @@ import math
 
 from rbd_ros.compiler.procedure import Vector
 from rbd_ros.compiler.records import field, group, Record
-from rbd_ros.control.step.events import NEVER, NOBODY, NONE, Result, tell
+from rbd_ros.control.step.events import Joints, NEVER, NOBODY, NONE, Result, Structure, tell
 from rbd_ros.control.step.goals import abort_goal, Goal
 from rbd_ros.control.step.joint_profile import (
     advance_profile, arrived, clamped, JointLimits, JointProfile, positive)
@@ -95,19 +95,22 @@ def hold_joint_reference(x: JointReference, p: JointLimits) -> None:
     leave_path(x)
 
 
-def start_joint_reference(x: JointReference, p: JointLimits, q: Vector, qd: Vector) -> None:
+def start_joint_reference(x: JointReference, p: JointLimits, joints: Joints, structure: Structure,
+                          speed: Vector) -> None:
     """
     Begin at the present state and come to rest; a goal is aborted.
 
     :param x: the reference.
     :param p: its limits.
-    :param q: measured positions of the controlled joints.
-    :param qd: measured velocities, from which the reference comes to rest.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
+    :param speed: velocities of these, from which the reference comes to rest.
     """
     for j in range(len(x.profile.pace)):
-        if math.isfinite(q[j]):
-            x.profile.state[0, j] = q[j]
-        v = clamped(qd[j], -p.velocity[j], p.velocity[j])
+        q = joints.q[int(structure.index[j])]
+        if math.isfinite(q):
+            x.profile.state[0, j] = q
+        v = clamped(speed[j], -p.velocity[j], p.velocity[j])
         x.profile.state[1, j] = v if math.isfinite(v) else 0.0
         x.profile.state[2, j] = 0.0
     x.time = NEVER
@@ -171,20 +174,22 @@ def distance(p: JointLimits, j: int, target: float, q: float) -> float:
     return whole - _PI
 
 
-def give_way(x: JointReference, p: JointLimits, q: Vector, most: Vector, moved: Vector) -> bool:
+def give_way(x: JointReference, p: JointLimits, joints: Joints, structure: Structure, most: Vector,
+             moved: Vector) -> bool:
     """
     Let a held reference follow a robot that was pushed too far away from it.
 
     :param x: the reference.
     :param p: its limits.
-    :param q: measured positions of the controlled joints.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
     :param most: distance per joint up to which the reference stays where it is.
     :param moved: receives by how much it moved, per joint.
     :returns: whether any joint of it moved.
     """
     n, any_moved = len(x.profile.pace), False
     for j in range(n):
-        error = distance(p, j, x.profile.state[0, j], q[j])
+        error = distance(p, j, x.profile.state[0, j], joints.q[int(structure.index[j])])
         moved[j] = clamped(error, -most[j], most[j]) - error
         if not math.isfinite(moved[j]):
             moved[j] = 0.0

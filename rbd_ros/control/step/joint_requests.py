@@ -22,10 +22,9 @@ from __future__ import annotations
 
 import math
 
-from rbd_ros.compiler.procedure import Vector
 from rbd_ros.control.references.results import ResultCode
 from rbd_ros.control.step.angles import turn
-from rbd_ros.control.step.events import Event, NOBODY, NONE, Result
+from rbd_ros.control.step.events import Event, Joints, NOBODY, NONE, Result, Structure
 from rbd_ros.control.step.goals import abort_goal, accept_goal, end_goal, GoalStatus, judge_goal
 from rbd_ros.control.step.joint_profile import JointLimits, positive
 from rbd_ros.control.step.joint_reference import (
@@ -135,23 +134,25 @@ def _finite(x: float) -> float:
     return x if math.isfinite(x) else _LOST
 
 
-def check_goal(x: JointReference, p: JointLimits, now: float, q: Vector, qd: Vector) -> None:
+def check_goal(x: JointReference, p: JointLimits, joints: Joints, structure: Structure,
+               now: float) -> None:
     """
     Check the tolerances of the active goal; the reference holds if the goal fails.
 
     :param x: the reference.
     :param p: its limits.
+    :param joints: the present state.
+    :param structure: which joints are controlled.
     :param now: control time, s.
-    :param q: measured positions of the controlled joints.
-    :param qd: measured velocities.
     """
     n = len(x.profile.pace)
     if x.goal.active == 0.0 or not math.isfinite(now):
         return
     x.goal.time = now
     for j in range(n):
-        x.goal.actual[0, j], x.goal.actual[1, j] = _finite(q[j]), _finite(qd[j])
-        x.goal.error[0, j] = _finite(distance(p, j, x.profile.target[0, j], q[j]))
-        x.goal.error[1, j] = _finite(x.profile.target[1, j] - qd[j])
+        q, qd = joints.q[int(structure.index[j])], joints.qd[int(structure.index[j])]
+        x.goal.actual[0, j], x.goal.actual[1, j] = _finite(q), _finite(qd)
+        x.goal.error[0, j] = _finite(distance(p, j, x.profile.target[0, j], q))
+        x.goal.error[1, j] = _finite(x.profile.target[1, j] - qd)
     if judge_goal(x.goal, now, n):
         hold_joint_reference(x, p)

@@ -28,7 +28,6 @@ class ReferenceWord(enum.IntEnum):
     """What references tell, why goals end, and why a reference is refused."""
 
     DRY = 300  # pieces that were followed, pieces in all, s that were left
-    REFUSALS = 301  # references in a row that were refused
     # Ends of goals
     RESTARTED = 310
     HELD = 311
@@ -61,16 +60,13 @@ def _off(which: str) -> Callable[[str, float, float, float], str]:
         f'{tolerance:.4g}')
 
 
-#: sentences by word: of the name of a joint and three numbers; those of ``MODE_CHANGED``,
-#: ``STOPPED`` and ``REFUSALS`` end with a name or a reason that whoever says them knows
+#: sentences by word: of the name of a joint and three numbers; those of ``MODE_CHANGED`` and
+#: ``STOPPED`` end with a name or a reason that whoever says them knows
 TEXTS: dict[int, Callable[[str, float, float, float], str]] = {
     ReferenceWord.DRY: lambda _, gone, pieces, left: (
         f'the reference comes to rest {left:.4g} s before the end of its trajectory: after '
         f'{gone + 1:.0f} of {pieces:.0f} pieces the next one did not come in time. Send the '
         'trajectory again, with fewer points if it has many'),
-    ReferenceWord.REFUSALS: lambda _, count, _b, _c: (
-        f'{count:.0f} references in a row were rejected while the robot was moving; the last '
-        'one: '),
     ReferenceWord.RESTARTED: _always('the controller was restarted'),
     ReferenceWord.HELD: _always('the reference is held'),
     ReferenceWord.SET_POINT: _always('pre-empted by a set-point'),

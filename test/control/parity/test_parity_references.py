@@ -29,7 +29,7 @@ from rbd_ros.control.references import goals as old_goals
 from rbd_ros.control.references import joint_space
 from rbd_ros.control.references.results import GoalError
 from rbd_ros.control.references.trajectory import Knots
-from rbd_ros.control.step.events import Event, Kind, NONE, Result
+from rbd_ros.control.step.events import Event, Joints, Kind, NONE, Result, Structure
 from rbd_ros.control.step.feeder import Feeder
 from rbd_ros.control.step.goal_outcomes import EndedGoals
 from rbd_ros.control.step.goals import abort_goal
@@ -45,7 +45,8 @@ from rbd_ros.control.step.reference_words import ReferenceWord
 from unfused_references import unfused
 
 N = 3
-SIZES = {'n': N, 'm': N}
+SIZES = {'n': N, 'm': N + 1}
+PLACES = [3, 0, 1]  # of the controlled joints in the model
 LOWER, UPPER = [-1.0, -math.inf, -0.3], [1.5, math.inf, 0.4]
 CONTINUOUS = [False, True, False]
 JOINTS = ('shoulder', 'wheel', 'wrist')
@@ -55,12 +56,13 @@ SOURCES = tuple(joint_space.Source)
 class Push(Record):
     """What a push does."""
 
+    any: float = field('', '', '1 if it moved the reference')
     most: Vector = field('n', 'rad', 'distance up to which the reference stays')
     moved: Vector = field('n', 'rad', 'by which it moved')
 
 
-def start(x: JointReference, p: JointLimits, u: Event) -> None:
-    start_joint_reference(x, p, u.q, u.qd)
+def start(x: JointReference, p: JointLimits, j: Joints, s: Structure, v: Push) -> None:
+    start_joint_reference(x, p, j, s, v.moved)
 
 
 def rest(x: JointReference, p: JointLimits, u: Event) -> None:
@@ -75,16 +77,16 @@ def abort(x: JointReference) -> None:
     abort_goal(x.goal, ReferenceWord.MODE_CHANGED, 1.0)
 
 
-def push(x: JointReference, p: JointLimits, u: Event, v: Push) -> None:
-    u.numbers[0] = 1.0 if give_way(x, p, u.q, v.most, v.moved) else 0.0
+def push(x: JointReference, p: JointLimits, j: Joints, s: Structure, v: Push) -> None:
+    v.any = 1.0 if give_way(x, p, j, s, v.most, v.moved) else 0.0
 
 
 def advance(x: JointReference, p: JointLimits, ring: Ring, y: Result, u: Event) -> None:
     advance_joint_reference(x, p, ring, y, u.now)
 
 
-def check(x: JointReference, p: JointLimits, u: Event) -> None:
-    check_goal(x, p, u.now, u.q, u.qd)
+def check(x: JointReference, p: JointLimits, j: Joints, s: Structure, u: Event) -> None:
+    check_goal(x, p, j, s, u.now)
 
 
 def make_limits(p, velocity, acceleration):
@@ -95,13 +97,15 @@ def make_limits(p, velocity, acceleration):
     p.upper[:] = np.where(CONTINUOUS, NONE, np.minimum(UPPER, NONE))
 
 
-class Joints:
+class New:
     """The step's joint reference with the interface of the old class."""
 
     def __init__(self, backend, velocity, acceleration, linear):
         self.backend, self.bound = backend, {}
         self.p, self.x, self.ring = JointLimits(SIZES), JointReference(SIZES), Ring(SIZES)
         self.u, self.y, self.v = Event(SIZES), Result(SIZES), Push(SIZES)
+        self.j, self.s = Joints(SIZES), Structure(SIZES)
+        self.s.index[:] = PLACES
         make_limits(self.p, velocity, acceleration)
         self.feeder = Feeder(self.ring, self.x.path)
         self.intake = JointIntake(self.x, self.feeder, lower=LOWER, upper=UPPER,
@@ -160,7 +164,7 @@ class JointTwins:
             velocity.tolist(), acceleration.tolist(), lower=LOWER, upper=UPPER,
             continuous=CONTINUOUS, timeout=0.2, linear=linear, joints=JOINTS,
             speed=[2.0, 3.0, 4.0])
-        self.new = Joints(backend, velocity, acceleration, linear)
+        self.new = New(backend, velocity, acceleration, linear)
         self.now, self.key, self.taken = float(rng.choice([0.0, 17.0, 1.7e9])), 0, Counter()
         self.start()
 
@@ -182,8 +186,9 @@ class JointTwins:
         """Begin anywhere, slow or fast, inside the limits or outside."""
         q, qd = self.rng.uniform([-1.2, -9.0, -0.4], [1.7, 9.0, 0.5]), self.rng.normal(0, 1.5, N)
         self.old.start(q, qd)
-        self.new.u.q[:], self.new.u.qd[:] = q, qd
-        self.new.call(start, self.new.x, self.new.p, self.new.u)
+        new = self.new
+        new.j.q[PLACES], new.v.moved[:] = q, qd
+        new.call(start, new.x, new.p, new.j, new.s, new.v)
 
     def rest(self):
         """Come to rest."""
@@ -209,10 +214,10 @@ class JointTwins:
         q[1] += math.tau * self.rng.integers(-3, 4)
         most = self.rng.uniform(0.05, 0.3, N)
         moved = self.old.give_way(q, most)
-        new.u.q[:], new.v.most[:] = q, most
-        new.call(push, new.x, new.p, new.u, new.v)
+        new.j.q[PLACES], new.v.most[:] = q, most
+        new.call(push, new.x, new.p, new.j, new.s, new.v)
         close(new.v.moved, moved, 1e-13)
-        assert bool(new.u.numbers[0]) == bool(moved.any())
+        assert bool(new.v.any) == bool(moved.any())
         self.taken['pushed' if moved.any() else 'stands'] += 1
 
     def set_point(self):
@@ -283,8 +288,8 @@ class JointTwins:
         qd = old.target[1] + rng.normal(0.0, 0.02, N)
         active = old.goals.active is not None
         old.check_goal(self.now, q, qd)
-        new.u.now, new.u.q[:], new.u.qd[:] = self.now, q, qd
-        new.call(check, new.x, new.p, new.u)
+        new.u.now, new.j.q[PLACES], new.j.qd[PLACES] = self.now, q, qd
+        new.call(check, new.x, new.p, new.j, new.s, new.u)
         if active:
             close(new.x.goal.error, old._error[:2], 1e-12)
         self.compare_goals()
