@@ -1,0 +1,222 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+External joint torque by observing the generalised momentum, as procedures.
+
+The momentum p = H qd obeys p' = tau + tau_ext - C + H' qd. Over one period, with the midpoint
+rule for H' qd, its change is H_mid (qd1 - qd0) exactly, so that neither H' nor an
+acceleration is needed. Joints that others move count with their measured velocity: H has their
+columns. The observer filters what the model does not explain:
+
+    r' = K (tau_ext - r)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from rbd_ros.compiler.kernel import Bound
+from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+from rbd_ros.control.step.events import Structure
+
+__all__ = ['are_finite', 'is_finite_momentum', 'is_time', 'Momentum', 'momentum_kernel',
+           'MomentumKernel', 'place_of', 'reset_momentum', 'settled', 'take_momentum',
+           'update_momentum']
+
+#: s; times beyond are none
+_LATEST = 1e17
+
+#: terms of the series of 1 - exp(-x), enough for x = 1/2
+_TERMS = 16
+
+#: time constants after which a lag has settled to the last bit
+_SETTLED = 40.0
+
+
+class Momentum(Record):
+    """One observer."""
+
+    known: float = field('', '', '1 if it has a state to begin a period with')
+    torque: Vector = field('n', 'N.m or N', 'r, estimate of tau_ext')
+    unexplained: Vector = field('n', 'N.m or N', 'tau_ext of the last period, not filtered')
+    H: Matrix = field('n m', 'kg.m^2', 'rows of the inertia matrix at the last state')
+    qd: Vector = field('m', 'rad/s or m/s', 'velocities of the last state')
+    bias: Vector = field('n', 'N.m or N', 'C with gravity at the last state')
+    tau: Vector = field('n', 'N.m or N', 'torque that acts since then')
+
+
+class MomentumKernel(NamedTuple):
+    """
+    The kernel 'momentum' with its arrays.
+
+    :param q: input, positions of all joints of the model.
+    :param qd: input, velocities.
+    :param H: rows of the inertia matrix of the controlled joints.
+    :param bias: C(q, qd) with gravity.
+    :param gravity: g(q).
+    """
+
+    run: Kernel
+    q: Vector
+    qd: Vector
+    H: Matrix
+    bias: Vector
+    gravity: Vector
+
+
+def momentum_kernel(bound: Bound) -> MomentumKernel:
+    """
+    Return the kernel with its arrays.
+
+    :param bound: kernel 'momentum'.
+    """
+    inputs, outputs = bound.inputs, bound.outputs
+    return MomentumKernel(bound, inputs['q'], inputs['qd'], outputs['H'], outputs['bias'],
+                          outputs['gravity'])
+
+
+def is_time(now: float) -> bool:
+    """
+    Return whether a number can be a time.
+
+    :param now: any number.
+    """
+    return abs(now) < _LATEST
+
+
+def place_of(s: Structure, i: int) -> int:
+    """
+    Return the place of a controlled joint among all.
+
+    :param s: which joints are which.
+    :param i: its place among the controlled ones.
+    """
+    place = s.index[i]
+    return int(place) if 0.0 <= place < len(s.controlled) else 0
+
+
+def are_finite(values: Vector) -> bool:
+    """
+    Return whether there is neither NaN nor infinity; a sum that overflows counts as infinite.
+
+    :param values: any numbers.
+    """
+    total = 0.0
+    for j in range(len(values)):
+        total += values[j]
+    return math.isfinite(total)
+
+
+def is_finite_momentum(x: Momentum) -> bool:
+    """
+    Return whether an observer has learned nothing absurd.
+
+    :param x: the observer.
+    """
+    total = 0.0
+    for i in range(len(x.torque)):
+        total += x.torque[i] + x.unexplained[i] + x.bias[i] + x.tau[i]
+        for j in range(len(x.qd)):
+            total += x.H[i, j]
+    for j in range(len(x.qd)):
+        total += x.qd[j]
+    return math.isfinite(total)
+
+
+def settled(x: float) -> float:
+    """
+    Return 1 - exp(-x), to which share a first-order lag has settled, to the last digits.
+
+    Halved until its series converges at once; then 1 - exp(-2 x) = s (2 - s) from s at x.
+
+    :param x: time in units of the time constant; not positive: 0.
+    """
+    if not x > 0.0:
+        return 0.0
+    if x > _SETTLED:
+        return 1.0
+    doubled = 0
+    while x > 0.5:
+        x = 0.5 * x
+        doubled += 1
+    series = 1.0
+    for k in range(_TERMS, 1, -1):
+        series = 1.0 - x * series / k
+    share = x * series
+    for _ in range(doubled):
+        share = share * (2.0 - share)
+    return share
+
+
+def reset_momentum(x: Momentum) -> None:
+    """
+    Forget everything, after a gap.
+
+    :param x: the observer.
+    """
+    for i in range(len(x.torque)):
+        x.torque[i] = 0.0
+        x.unexplained[i] = 0.0
+        x.bias[i] = 0.0
+        x.tau[i] = 0.0
+        for j in range(len(x.qd)):
+            x.H[i, j] = 0.0
+    for j in range(len(x.qd)):
+        x.qd[j] = 0.0
+    x.known = 0.0
+
+
+def take_momentum(x: Momentum, kernel: MomentumKernel, tau: Vector) -> None:
+    """
+    Take a state with which a period begins.
+
+    :param x: the observer.
+    :param kernel: evaluated there.
+    :param tau: torque that acts from now on, N.m.
+    """
+    for i in range(len(x.torque)):
+        for j in range(len(x.qd)):
+            x.H[i, j] = kernel.H[i, j]
+        x.bias[i] = kernel.bias[i]
+        x.tau[i] = tau[i]
+    for j in range(len(x.qd)):
+        x.qd[j] = kernel.qd[j]
+    x.known = 1.0
+
+
+def update_momentum(x: Momentum, kernel: MomentumKernel, tau: Vector, dt: float, gain: Vector,
+                    acted: Vector, acts: float) -> None:
+    """
+    Take the state at the end of a period.
+
+    :param x: the observer.
+    :param kernel: evaluated at that state.
+    :param tau: torque that acts from now on, N.m; the one given before acted in the period.
+    :param dt: length of the period, s.
+    :param gain: K, bandwidth per joint, 1/s.
+    :param acted: mean torque in the period, where it changed meanwhile.
+    :param acts: 1 if that is known; 0: the torque given before acted.
+    """
+    if x.known > 0.0 and dt > 0.0:
+        for i in range(len(x.torque)):
+            impulse = 0.0
+            for j in range(len(x.qd)):
+                impulse += 0.5 * (kernel.H[i, j] + x.H[i, j]) * (kernel.qd[j] - x.qd[j])
+            before = acted[i] if acts > 0.0 else x.tau[i]
+            x.unexplained[i] = impulse / dt + 0.5 * (kernel.bias[i] + x.bias[i]) - before
+            x.torque[i] += settled(gain[i] * dt) * (x.unexplained[i] - x.torque[i])
+    take_momentum(x, kernel, tau)

@@ -1,0 +1,39 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the observers say, as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+import enum
+
+__all__ = ['ObserverWord', 'TEXTS']
+
+
+class ObserverWord(enum.IntEnum):
+    """What a joint that stands still is accused of."""
+
+    STANDS = 400  # a: by how much it should have moved
+    MOVES_UNSEEN = 401  # a: where it stands
+
+
+#: Sentences, made from the name of the joint and three numbers.
+TEXTS: Mapping[int, Callable[[str, float, float, float], str]] = {
+    ObserverWord.STANDS: lambda joint, a, b, c: (
+        f'{joint} does not move at all: it should have moved by {a:.3g}, more than a tenth of '
+        'tracking_limits (blocked, or a frozen sensor)'),
+    ObserverWord.MOVES_UNSEEN: lambda joint, a, b, c: (
+        f'{joint} stands at {a:.6g}, but the other joints feel that it moves'),
+}

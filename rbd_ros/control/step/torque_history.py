@@ -1,0 +1,105 @@
+# Copyright 2026 the rbd_ros developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The torques that were sent, kept until the motion that they cause is measured.
+
+The ring holds a quarter of a second at 1 kHz. Of a time before its oldest entry nothing is known.
+"""
+
+from __future__ import annotations
+
+from rbd_ros.compiler.procedure import Matrix, Vector
+from rbd_ros.compiler.records import field, Record
+
+__all__ = ['clear_torques', 'find_mean_torque', 'KEPT', 'note_torque', 'TorqueHistory']
+
+#: torques in the ring
+KEPT = 256
+
+
+class TorqueHistory(Record):
+    """Torques, each of which acts until the next."""
+
+    first: float = field('', '', 'place of the oldest entry')
+    entries: float = field('', '', 'number of entries')
+    time: Vector = field(f'{KEPT}', 's', 'control time from which a torque acts')
+    torque: Matrix = field(f'{KEPT} n', 'N.m or N', 'that acts from then on')
+    impulse: Matrix = field(f'{KEPT} n', 'N.m.s or N.s', 'of all torques until then')
+
+
+def clear_torques(x: TorqueHistory) -> None:
+    """
+    Forget everything, after a gap.
+
+    :param x: torques that were sent.
+    """
+    x.first = 0.0
+    x.entries = 0.0
+
+
+def note_torque(x: TorqueHistory, now: float, torque: Vector) -> None:
+    """
+    Take a torque that acts from now on; where the ring is full, the oldest one is forgotten.
+
+    :param x: torques that were sent.
+    :param now: control time in s, later than that of the torque before.
+    :param torque: N.m.
+    """
+    first, count = int(x.first), int(x.entries)
+    k = _wrapped(first + count)
+    for j in range(len(torque)):
+        x.impulse[k, j] = _impulse(x, _wrapped(first + count - 1), j, now) if count > 0 else 0.0
+        x.torque[k, j] = torque[j]
+    x.time[k] = now
+    if count == KEPT:
+        x.first = _wrapped(first + 1)
+    else:
+        x.entries = count + 1
+
+
+def find_mean_torque(x: TorqueHistory, begin: float, end: float, mean: Vector) -> bool:
+    """
+    Find the mean torque between two times, and forget what was before the first.
+
+    :param x: torques that were sent.
+    :param begin: s.
+    :param end: s, later than that.
+    :param mean: gets it, N.m.
+    :returns: False if nothing is known of a part of this time.
+    """
+    first, count = int(x.first), int(x.entries)
+    if count == 0 or not x.time[first] <= begin < end:
+        return False
+    while count > 1 and x.time[_wrapped(first + 1)] <= begin:
+        first = _wrapped(first + 1)
+        count -= 1
+    x.first = first
+    x.entries = count
+    k = count - 1
+    while k > 0 and x.time[_wrapped(first + k)] > end:
+        k -= 1
+    last = _wrapped(first + k)
+    for j in range(len(mean)):
+        mean[j] = (_impulse(x, last, j, end) - _impulse(x, first, j, begin)) / (end - begin)
+    return True
+
+
+def _impulse(x: TorqueHistory, k: int, j: int, now: float) -> float:
+    """Return the impulse on a joint until a time, where an entry is the last one before it."""
+    return x.impulse[k, j] + (now - x.time[k]) * x.torque[k, j]
+
+
+def _wrapped(k: int) -> int:
+    return k - KEPT if k >= KEPT else k
