@@ -278,7 +278,7 @@ def test_each_condition_decides_alone(walk):
                 place = names.index(name.removeprefix('not '))
                 assert any(
                     walk.seen.get((event, before, (*held[:place], not held[place],
-                                              *held[place + 1:])), number) != number
+                                                   *held[place + 1:])), number) != number
                     for (event, before, held), taken in walk.seen.items()
                     if event is row.event and before is state and taken == number), (
                         row, state, name)

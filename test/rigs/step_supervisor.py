@@ -49,7 +49,7 @@ class StepSupervisor:
     def __init__(self, timing: Timing | None = None) -> None:
         """Start inactive."""
         self.timing = timing or Timing()
-        self._saved = step.Supervisor({}).memory
+        self.saved = step.Supervisor({}).memory
         self.d = step.Diagnosis({}).plain()
         self.y = Result({'n': 1}).plain()
         p = step.SupervisorParameters({})
@@ -61,7 +61,7 @@ class StepSupervisor:
         """Return another one in the same situation."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._saved = self.x.memory.copy()
+        other.saved = self.x.memory.copy()
         return other
 
     @property
@@ -69,8 +69,8 @@ class StepSupervisor:
         """Return the state: one record for all, which takes the numbers of who is asked."""
         if _Shared.owner is not self:
             if _Shared.owner is not None:
-                _Shared.owner._saved[:] = _Shared.record.memory
-            _Shared.record.memory[:] = self._saved
+                _Shared.owner.saved[:] = _Shared.record.memory
+            _Shared.record.memory[:] = self.saved
             _Shared.owner = self
         return _Shared.record
 

@@ -1,13 +1,13 @@
 # Copyright 2026 the rbd_ros developers
 #
-# Licensed under the Apache License, Version 2.0 (the 'License');
+# Licensed under the Apache License, Version 2.0 (the "License");
 # you may not use this file except in compliance with the License.
 # You may obtain a copy of the License at
 #
 #     http://www.apache.org/licenses/LICENSE-2.0
 #
 # Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an 'AS IS' BASIS,
+# distributed under the License is distributed on an "AS IS" BASIS,
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
@@ -64,7 +64,8 @@ def runs_out(x: Patience, most: float, now: float, bad: int) -> bool:
     """
     since = max(now - x.time, 0.0)
     if x.bad > 0.0:
-        x.spent = min(min(x.spent, most) + since, NONE)  # remember no more than the limit
+        # remember no more than the limit
+        x.spent = max(0.0, min(min(x.spent, most) + since, NONE))
     elif x.spent > 0.0:
         left = x.spent - _DRAIN * since
         x.spent = left if left > _EMPTY else 0.0
