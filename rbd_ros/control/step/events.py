@@ -71,7 +71,9 @@ class Event(Record):
     kind: float = field('', '', 'what happened, see Kind')
     now: float = field('', 's', 'control time')
     steady: float = field('', 's', 'steady time')
-    source: float = field('', '', 'joint state: which kind of message, from 0')
+    source: float = field('', '', 'joint state: which kind of message, from 0; -1: one without '
+                                  'joints of the robot, or too many kinds')
+    renewed: float = field('', '', 'joint state: 1 if its kind takes the place of another one')
     defect: float = field('', '', 'joint state: a word if it can never be used, else 0')
     defect_a: float = field('', '', 'joint state: a number for that word')
     defect_b: float = field('', '', 'joint state: another one')
