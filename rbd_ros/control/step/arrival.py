@@ -30,7 +30,6 @@ from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.ages import Freshness, observe
 from rbd_ros.control.step.arrival_words import ArrivalWord, mask
 from rbd_ros.control.step.delay_ages import Delays, restart_delays
-from rbd_ros.control.step.diagnosis import Diagnosis
 from rbd_ros.control.step.events import Event, Joints, NEVER, NOBODY, Result, Structure, tell
 from rbd_ros.control.step.motion import (
     change, collect_mismatch, fill_motion, is_refused, Motion, MotionLimits, restart_motion)
@@ -67,7 +66,6 @@ class States(Record):
     rate: Rate = group(Rate)
     punctual: Punctual = group(Punctual)
     delays: Delays = group(Delays)
-    diagnosis: Diagnosis = group(Diagnosis)
 
 
 class StateLimits(Record):
@@ -255,8 +253,10 @@ def _meet(x: States, u: Event, structure: Structure, k: int) -> None:
         for c in range(len(x.motion.source)):
             if x.motion.source[c] == k:
                 x.motion.source[c] = NOBODY
-        x.motion.carrier = NOBODY if x.motion.carrier == k else x.motion.carrier
-        x.motion.paced = NOBODY if x.motion.paced == k else x.motion.paced
+        if x.motion.carrier == k:
+            x.motion.carrier = NOBODY
+        if x.motion.paced == k:
+            x.motion.paced = NOBODY
     alone, driven = 1.0, 0.0
     for j in range(len(u.present)):
         has = 1.0 if u.present[j] > 0.0 else 0.0

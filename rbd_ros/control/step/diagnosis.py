@@ -19,25 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from rbd_ros.compiler.records import field, Record
 from rbd_ros.control.step.arrival_words import arrival_texts, ArrivalWord, Kinds
 from rbd_ros.control.step.cause_codes import CauseCode
 from rbd_ros.control.step.events import Joints, NEVER, NOBODY, NONE, Structure
 from rbd_ros.control.step.motion import Motion
 from rbd_ros.control.step.sources import AgeLimits, gather, last_arrival, Sources, timeout_of
+from rbd_ros.control.step.supervisor import Diagnosis
 
-__all__ = ['diagnose', 'Diagnosed', 'Diagnosis', 'diagnosis_text', 'missing_joints', 'source_of']
-
-
-class Diagnosis(Record):
-    """What was found: a fault for the supervisor, about the first joint that is missing."""
-
-    cause: float = field('', '', 'its family, see CauseCode')
-    word: float = field('', '', 'what exactly; 0: nothing is known')
-    joint: float = field('', '', 'of the model', NOBODY)
-    a: float = field('', '', 'first number of the sentence')
-    b: float = field('', '', 'second number')
-    c: float = field('', '', 'third number')
+__all__ = ['diagnose', 'Diagnosed', 'diagnosis_text', 'missing_joints', 'source_of']
 
 
 def diagnose(x: Diagnosis, sources: Sources, motion: Motion, joints: Joints, structure: Structure,
