@@ -31,10 +31,9 @@ from typing import NamedTuple
 from rbd_ros.compiler.kernel import Bound
 from rbd_ros.compiler.procedure import Kernel, Matrix, Vector
 from rbd_ros.compiler.records import field, Record
-from rbd_ros.control.step.events import Structure
 
 __all__ = ['are_finite', 'is_finite_momentum', 'is_time', 'Momentum', 'momentum_kernel',
-           'MomentumKernel', 'place_of', 'reset_momentum', 'settled', 'take_momentum',
+           'MomentumKernel', 'reset_momentum', 'settled', 'take_momentum',
            'update_momentum']
 
 #: s; times beyond are none
@@ -68,6 +67,8 @@ class MomentumKernel(NamedTuple):
     :param H: rows of the inertia matrix of the controlled joints.
     :param bias: C(q, qd) with gravity.
     :param gravity: g(q).
+    :param acting: input, gravity in base coordinates.
+    :param payload: input, its ten numbers.
     """
 
     run: Kernel
@@ -76,6 +77,8 @@ class MomentumKernel(NamedTuple):
     H: Matrix
     bias: Vector
     gravity: Vector
+    acting: Vector
+    payload: Vector
 
 
 def momentum_kernel(bound: Bound) -> MomentumKernel:
@@ -86,7 +89,7 @@ def momentum_kernel(bound: Bound) -> MomentumKernel:
     """
     inputs, outputs = bound.inputs, bound.outputs
     return MomentumKernel(bound, inputs['q'], inputs['qd'], outputs['H'], outputs['bias'],
-                          outputs['gravity'])
+                          outputs['gravity'], inputs['gravity'], inputs['payload'])
 
 
 def is_time(now: float) -> bool:
@@ -96,17 +99,6 @@ def is_time(now: float) -> bool:
     :param now: any number.
     """
     return abs(now) < _LATEST
-
-
-def place_of(s: Structure, i: int) -> int:
-    """
-    Return the place of a controlled joint among all.
-
-    :param s: which joints are which.
-    :param i: its place among the controlled ones.
-    """
-    place = s.index[i]
-    return int(place) if 0.0 <= place < len(s.controlled) else 0
 
 
 def are_finite(values: Vector) -> bool:

@@ -29,8 +29,9 @@ from rbd_ros.compiler.records import field, group, Record
 from rbd_ros.control.settings import Settings
 from rbd_ros.control.step.events import Joints, NEVER, NONE, Structure
 from rbd_ros.control.step.momentum import (
-    are_finite, is_finite_momentum, is_time, Momentum, MomentumKernel, place_of, reset_momentum,
+    are_finite, is_finite_momentum, is_time, Momentum, MomentumKernel, reset_momentum,
     update_momentum)
+from rbd_ros.control.step.places import place_of
 from rbd_ros.control.step.torque_history import (
     clear_torques, find_mean_torque, note_torque, TorqueHistory)
 

@@ -36,10 +36,11 @@ from rbd_ros.control.step.events import accuse, Joints, NEVER, NOBODY, NONE, Res
 from rbd_ros.control.step.hidden_motion import (
     count_witnesses, feel, follow_joint, forget_suspect, go_on, HiddenMotion,
     update_hidden_motion)
-from rbd_ros.control.step.momentum import is_time, MomentumKernel, place_of
+from rbd_ros.control.step.momentum import is_time, MomentumKernel
 from rbd_ros.control.step.observer import Observer
 from rbd_ros.control.step.observer_words import ObserverWord
 from rbd_ros.control.step.patience import Patience, restart_patience, runs_out
+from rbd_ros.control.step.places import place_of
 
 __all__ = ['check_standstill', 'fill_standstill', 'is_standstill_calm', 'predict_suspect',
            'replace_frozen', 'restart_standstill', 'Standstill', 'StandstillParameters',
